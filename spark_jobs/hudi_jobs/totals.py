@@ -16,6 +16,8 @@ _NEWEST = (
     "more_input",
 )
 
+_SHOWN = 600
+
 
 class Totals:
     """The sums over all batches, and the figures of the last one."""
@@ -23,6 +25,8 @@ class Totals:
     def __init__(self) -> None:
         self.batches = 0
         self.instant: str | None = None
+        self.message = ""
+        """What the last commit came to, for people."""
         self._sums = dict.fromkeys(_SUMMED, 0)
         self._newest: dict[str, Any] = {}
         self._is_stream = False
@@ -36,6 +40,7 @@ class Totals:
         if result.instant is not None:
             self.batches += 1
             self.instant = result.instant
+            self.message = result.message[:_SHOWN]
             for name in _SUMMED:
                 self._sums[name] += getattr(result, name) or 0
         self._newest |= {name: value for name in _NEWEST if (value := getattr(result, name)) is not None}

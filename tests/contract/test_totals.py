@@ -67,6 +67,12 @@ def test_a_loss_that_no_commit_has_passed_over_is_none_yet() -> None:
     assert (found.figures["records_skipped"], found.figures.get("skipped", ())) == (0, ())
 
 
+def test_the_message_of_the_last_commit_is_kept_and_bounded() -> None:
+    found = totals(batch("20260310115900000", message="Read 7 rows. " + "x" * 9000), batch(message="No new messages."))
+    assert found.message.startswith("Read 7 rows. x")
+    assert len(found.message) == 600
+
+
 def test_files_that_are_passed_over_are_no_losses_of_a_stream() -> None:
     names = tuple(f"{number}{'x' * 2000}.csv" for number in range(9))
     found = totals(batch("20260310115900000", files_skipped=9, skipped=names))

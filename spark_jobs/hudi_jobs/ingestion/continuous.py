@@ -75,6 +75,7 @@ class _Loop:
         self._recycles: str | None = None
         self._number = 0
         self._repeats = 0
+        self._told = ""
 
     def run(self) -> TaskResult:
         """Ingest until the run shall end; return what all batches came to."""
@@ -90,6 +91,7 @@ class _Loop:
             if result.outcome in _GAVE_WAY:
                 return result
             self._context.totals.add(result)
+            self._tell(result.message)
             reach(Phase.BETWEEN_BATCHES)
             self._progress.polled(committed=result.instant is not None)
             self._tidy()
@@ -141,6 +143,12 @@ class _Loop:
         while not host.wait_until_idle(_LOOKS_EVERY_SECONDS) and not self._context.stopping.is_set():
             self._progress.write(ProgressState.WAITING)
 
+    def _tell(self, message: str) -> None:
+        """Log what a batch has come to, once where looks in a row find the same: no status has each one's message."""
+        if message != self._told:
+            self._context.log("the batch has ended", batch=self._number, came_to=message)
+        self._told = message
+
     def _tidy(self) -> None:
         """Let go of what the batch has left: cached rows, and objects of the JVM that only Python keeps alive."""
         self._context.spark.catalog.clearCache()
@@ -176,8 +184,9 @@ class _Loop:
         totals = self._context.totals
         if not totals.batches and self._context.stopping.is_set() and not self._number:
             raise DriverStopping
+        last = f"The last one: {totals.message}" if totals.message else ""
         return TaskResult(
             id=self._context.task.id,
             outcome=Outcome.SUCCEEDED if totals.batches else Outcome.NOTHING_TO_DO,
-            message=f"{why}, after {counted(totals.batches, 'batch', 'batches')} in this run.",
+            message=f"{why}, after {counted(totals.batches, 'batch', 'batches')} in this run. {last}".rstrip(),
         )

@@ -7,6 +7,7 @@ import pytest
 from tests.spark_jobs.kafka.conftest import encoded
 
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
+from hudi_jobs.ingestion.sources.kafka.broker import Brokers
 
 pytestmark = [pytest.mark.spark, pytest.mark.streams]
 
@@ -77,14 +78,71 @@ def test_a_topic_of_the_same_name_is_another_topic(stream: Any) -> None:
     assert stream.ingest(operation="Insert").outcome is Outcome.NOTHING_TO_DO
 
 
+def test_a_topic_of_a_pattern_that_vanishes_stops_the_run_and_is_reported_once(
+    stream: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stays, other = stream.topic, f"{stream.topic}-b"
+    pattern = {"topics": [], "topicPattern": f"{stays}(-b)?"}
+
+    def run(source: dict[str, Any] | None = None) -> TaskResult:
+        result: TaskResult = stream.ingest(operation="Insert", source={**pattern, **(source or {})})
+        return result
+
+    def told(result: TaskResult, *names: str) -> None:
+        assert (result.outcome, result.records_skipped) == (Outcome.SUCCEEDED, 0), result
+        assert result.skipped == tuple(f"{one} on, of the topic that is deleted or hidden" for one in names)
+
+    def quiet(result: TaskResult) -> None:
+        assert (result.outcome, result.skipped) == (Outcome.NOTHING_TO_DO, ()), result
+        assert other not in result.message
+
+    stream.create()
+    stream.send(numbered(0, 5))
+    stream.topic = other
+    stream.create()
+    stream.send(numbered(100, 103))
+    succeeded(run())
+    stream.send(numbered(103, 105))
+    stream.broker.delete_topic(other)
+    gone(stream)
+    before = stream.lake.instants()
+    lost(run(), f"{other}: any from 3 on", "set onDataLoss to Skip")
+    assert stream.lake.instants() == before
+
+    told(run(SKIP), f"{other}: any from 3")
+    quiet(run(SKIP))
+    quiet(run())
+
+    # Of the same name, and with more messages than were read: another topic, whose loss has been accepted.
+    stream.create()
+    succeeded(run())
+    stream.send(numbered(200, 205))
+    assert (succeeded(last := run()).rows_read, last.skipped) == (5, ())
+
+    names = Brokers.names
+    monkeypatch.setattr(Brokers, "names", lambda brokers: [one for one in names(brokers) if one != other])
+    lost(run(), f"{other}: any from 5 on")
+    told(run(SKIP), f"{other}: any from 5")
+    quiet(run())
+    stream.send(numbered(205, 207))
+    monkeypatch.setattr(Brokers, "names", names)
+    assert (succeeded(last := run()).rows_read, last.skipped) == (2, ())
+    assert stream.rows("id") == [(one,) for one in (*range(5), *range(100, 103), *range(200, 207))]
+    quiet(run())
+
+
 def recreate(stream: Any) -> None:
     stream.broker.delete_topic(stream.topic)
+    gone(stream)
+    stream.create(2)
+
+
+def gone(stream: Any) -> None:
     # The broker removes the former one a moment later, and until then takes the name for taken.
     deadline = time.monotonic() + 20
     while stream.topic in stream.broker._admin.list_topics(timeout=10).topics:
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    stream.create(2)
 
 
 def test_a_start_that_has_expired_is_a_loss_and_one_beyond_the_end_is_refused(stream: Any) -> None:

@@ -13,8 +13,10 @@ from hudi_jobs.contract import CHECKPOINT_LIMIT, Checkpoint, FailureReason, Isol
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import decode_checkpoint, encode_checkpoint
 from hudi_jobs.ingestion.sources.kafka.broker import Brokers
+from hudi_jobs.ingestion.sources.kafka.losses import passed_over, refusal
 from hudi_jobs.ingestion.sources.kafka.offsets import (
     Cause,
+    Loss,
     PartitionOffsets,
     TopicOffsets,
     TopicPartition,
@@ -25,7 +27,6 @@ from hudi_jobs.ingestion.sources.kafka.offsets import (
     shares,
     standing,
 )
-from hudi_jobs.ingestion.sources.kafka.source import unseen
 from hudi_jobs.ingestion.sources.kafka.starts import starting_points
 from hudi_jobs.ingestion.sources.kafka.state import KafkaProgress, display
 
@@ -192,6 +193,8 @@ def test_what_is_kept_of_change_events_is_not_given_up_for_partitions() -> None:
         {"topics": {"a": ["x", [-1]]}},
         {"topics": {"a": ["x", ["1"]]}},
         {"topics": {"a": ["x", [2**70]]}},
+        {"topics": {"a": ["x", [1]]}, "gone": ["b"]},
+        {"topics": {"a": ["x", [1]]}, "gone": 1},
     ],
 )
 def test_a_state_that_this_release_does_not_write_is_refused(state: dict[str, object]) -> None:
@@ -250,10 +253,66 @@ def test_a_time_is_looked_for_among_the_messages_that_are_read(
     assert asked == [isolation is Isolation.READ_COMMITTED]
 
 
-def test_topics_of_a_pattern_that_are_gone_are_named() -> None:
-    read = {f"{name}.orders": None for name in "abcdefg"} | {"returns": None}
-    assert unseen(r".\.orders", read, ["a.orders"]) == (
-        "Read before, and now deleted or hidden from the job: b.orders, c.orders, d.orders, e.orders, f.orders, and 1 "
-        "more."
-    )
-    assert not unseen(r".\.orders", read, list(read))
+def test_a_topic_of_a_pattern_that_vanished_is_a_loss_until_it_has_been_reported() -> None:
+    read = {"orders": TopicProgress("one", (5,)), "returns": TopicProgress("r", (7, 3))}
+    now = {"orders": topic((0, 5))}
+    found = standing(read, now, {}, matched=read)
+    assert [(str(loss), loss.cause, loss.count) for loss in found.losses] == [
+        ("returns: any from 3 on, of the topic that is deleted or hidden", Cause.VANISHED, 0)
+    ]
+    assert (found.next, found.gone) == ({place(0): 5}, {"returns"})
+    again = standing(read, now, {}, matched=read, gone=found.gone)
+    assert (again.losses, again.gone) == ((), {"returns"})
+    assert standing(read, now, {}, matched=["orders"]) == standing(read, now, {}), "one that no pattern names"
+    assert standing(read, now, {}, matched=["orders"], gone={"returns"}).gone == {"returns"}
+
+
+OF_CLUSTER = of_cluster("a")
+
+
+@pytest.mark.parametrize(
+    ("read", "now", "continues_at", "causes"),
+    [
+        ("one", topic((0, 10), (0, 9)), 5, []),
+        ("one", topic((6, 10), (0, 9)), 6, [Cause.EXPIRED]),
+        ("one", topic((0, 10), (0, 9), identity="two"), 0, []),
+        ("one", topic((2, 10), (0, 9), identity="two"), 2, [Cause.EXPIRED]),
+        (of_cluster("b"), topic((0, 10), (0, 9), identity=OF_CLUSTER), 0, []),
+        (OF_CLUSTER, topic((0, 10), (0, 9), identity=OF_CLUSTER), 0, [Cause.RECREATED] * 2),
+        ("", topic((0, 10), (0, 9), identity=""), 0, [Cause.RECREATED] * 2),
+        (OF_CLUSTER, topic((0, 10), (0, 9), identity="one"), 0, [Cause.RECREATED] * 2),
+        (OF_CLUSTER, topic((0, 10), identity=OF_CLUSTER), 0, []),
+    ],
+)
+def test_a_reported_topic_that_is_back_continues_only_where_its_id_says_that_it_is_the_same(
+    read: str, now: TopicOffsets, continues_at: int, causes: list[Cause]
+) -> None:
+    before = {"orders": TopicProgress(read, (5, 6))}
+    found = standing(before, {"orders": now}, {}, matched=before, gone={"orders"})
+    assert found.next[place(0)] == continues_at
+    assert [loss.cause for loss in found.losses] == causes
+    assert not found.gone, "it is reported again when it vanishes again"
+
+
+def test_the_checkpoint_remembers_which_topics_were_reported_and_where_they_were() -> None:
+    topics = {"orders": TopicProgress("one", (5,)), "returns": TopicProgress("r", (7,))}
+    progress = KafkaProgress(4, None, topics).advanced(source="kafka", topics=topics, gone=frozenset({"returns"}))
+    again = KafkaProgress.of(decode_checkpoint(encode_checkpoint(progress.checkpoint(topics))))
+    assert (again.gone, again.topics) == ({"returns"}, topics)
+    assert "gone" not in KafkaProgress(4, None, topics).checkpoint(topics).state
+
+
+def test_the_sentences_say_which_topics_vanished_and_what_to_do() -> None:
+    vanished = [Loss(f"{name}.orders", Cause.VANISHED, 3) for name in "abcdefg"]
+    text = refusal(vanished)
+    assert text.startswith("Messages that have not been read may be gone with their topic (0 known offsets; a.orders: ")
+    assert "e.orders: any from 3 on, of the topic that is deleted or hidden, and 2 more)" in text
+    assert "how many of its messages were not read is not known" in text
+    assert "let the job describe it" in text
+    assert "set onDataLoss to Skip; the next run reports it once" in text
+    both = refusal([*vanished, Loss(place(0), Cause.EXPIRED, 3, 7)])
+    assert both.startswith("Messages that have not been read are no longer in the topic (5 known offsets; a.orders: ")
+    assert "retention" in both
+    assert "a.orders: any" in passed_over(vanished)
+    assert "onDataLoss" not in passed_over(vanished)
+    assert not passed_over([])

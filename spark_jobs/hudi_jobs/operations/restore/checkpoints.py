@@ -12,14 +12,13 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import newest_checkpoint
+from hudi_jobs.ingestion.sources.kafka.losses import named
 from hudi_jobs.ingestion.sources.kafka.source import Kafka
 from hudi_jobs.ingestion.write import write_commit, write_options
 from hudi_jobs.notes import OPERATION_KEY, commit_notes
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.restore.record import RestoreRecord
 from hudi_jobs.table import HudiTable
-
-_NAMED = 5
 
 
 def checkpoint_at(table: HudiTable, removed: Collection[str]) -> Checkpoint | None:
@@ -35,12 +34,9 @@ def require_input(context: TaskContext, checkpoint: Checkpoint | None) -> None:
         return
     losses = Kafka(context, task).losses_after(checkpoint)
     if losses:
-        known = sum(loss.count for loss in losses)
-        shown = ", ".join(str(loss) for loss in losses[:_NAMED])
-        more = f", and {len(losses) - _NAMED:,} more" if len(losses) > _NAMED else ""
         raise refused(
-            f"Messages that would have to be read again are no longer in the topic ({known:,} known offsets; "
-            f"{shown}{more}); restore to a newer commit, or without reading again."
+            f"Messages that would have to be read again are no longer in the topic ({named(losses)}); restore to a "
+            "newer commit, or without reading again."
         )
 
 

@@ -1,6 +1,6 @@
 """Offsets as plain values: where reading stands, what has been lost since, and what a run reads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -61,12 +61,18 @@ class Cause(StrEnum):
     TRUNCATED = "truncated"
     """The partition ends before what has been read."""
 
+    VANISHED = "vanished"
+    """A topic of a pattern is not there: brokers do not tell one that is deleted from one that is hidden."""
+
 
 @dataclass(frozen=True)
 class Loss:
-    """Offsets of a partition that can not be read any more; without `last` it is not known how many there were."""
+    """Offsets of a partition that can not be read any more; without `last` it is not known how many there were.
 
-    place: TopicPartition
+    Of a topic that vanished the place is the topic, and `first` the lowest of its partitions.
+    """
+
+    place: TopicPartition | str
     cause: Cause
     first: int
     last: int | None = None
@@ -84,6 +90,8 @@ class Loss:
                 return f"{self.place}: from {self.first} on, of the topic that was deleted"
             case Cause.TRUNCATED:
                 return f"{self.place}: some before {self.first}, which is beyond the partition's end"
+            case Cause.VANISHED:
+                return f"{self.place}: any from {self.first} on, of the topic that is deleted or hidden"
 
 
 @dataclass(frozen=True)
@@ -97,23 +105,34 @@ class Range:
 
 @dataclass(frozen=True)
 class Standing:
-    """Where reading continues in every partition, and what was lost before that."""
+    """Where reading continues in every partition, what was lost before that, and which topics are gone then."""
 
     next: Mapping[TopicPartition, int]
     losses: tuple[Loss, ...] = ()
+    gone: frozenset[str] = frozenset()
 
 
 def standing(
     progress: Mapping[str, TopicProgress],
     topics: Mapping[str, TopicOffsets],
     starts: Mapping[TopicPartition, int],
+    *,
+    matched: Collection[str] = (),
+    gone: Collection[str] = (),
 ) -> Standing:
-    """Return where reading continues; `starts` are the beginnings of topics of which nothing has been read."""
+    """Return where reading continues; `starts` are the beginnings of topics of which nothing has been read.
+
+    Topics that have been read and are `matched` by a pattern are lost where they are not there, unless they have been
+    reported as `gone`. One that is back continues where it was if its id says that it is the same, and else from its
+    beginning; its loss is then reported once more only where it may have been read in part.
+    """
+    missing = {name for name in matched if name not in topics}
+    losses = [Loss(name, Cause.VANISHED, min(progress[name].next, default=0)) for name in sorted(missing - set(gone))]
     following: dict[TopicPartition, int] = {}
-    losses: list[Loss] = []
     for name, topic in sorted(topics.items()):
         before = progress.get(name)
-        again = before is not None and is_another(before, topic)
+        other = before is not None and is_another(before, topic)
+        again = other or (before is not None and name in gone and not is_same(before, topic))
         for number, offsets in enumerate(topic.partitions):
             place = TopicPartition(name, number)
             if before is None:
@@ -122,22 +141,32 @@ def standing(
                 expected = 0  # the partition is new, and nothing of it has been read
             else:
                 expected = before.next[number]
-            if expected > offsets.high:
-                losses.append(Loss(place, Cause.TRUNCATED, expected))
-                expected = offsets.beginning
-            elif expected < offsets.beginning:
-                losses.append(Loss(place, Cause.EXPIRED, expected, offsets.beginning - 1))
-                expected = offsets.beginning
-            following[place] = expected
-        if before is not None and again:
-            gone = [TopicPartition(name, number) for number in range(len(before.next))]
-            losses += [Loss(place, Cause.RECREATED, before.next[place.partition]) for place in gone]
-    return Standing(following, tuple(losses))
+            lost = _lost(place, expected, offsets)
+            losses += lost
+            following[place] = offsets.beginning if lost else expected
+        if before is not None and again and not (other and name in gone):
+            losses += [
+                Loss(TopicPartition(name, number), Cause.RECREATED, offset) for number, offset in enumerate(before.next)
+            ]
+    return Standing(following, tuple(losses), frozenset(gone) - topics.keys() | missing)
+
+
+def _lost(place: TopicPartition, expected: int, offsets: PartitionOffsets) -> list[Loss]:
+    if expected > offsets.high:
+        return [Loss(place, Cause.TRUNCATED, expected)]
+    if expected < offsets.beginning:
+        return [Loss(place, Cause.EXPIRED, expected, offsets.beginning - 1)]
+    return []
 
 
 def is_another(before: TopicProgress, topic: TopicOffsets) -> bool:
     """Tell whether the topic is not the one that has been read; partitions are never taken from a topic."""
     return differ(before.id, topic.id) or len(topic.partitions) < len(before.next)
+
+
+def is_same(before: TopicProgress, topic: TopicOffsets) -> bool:
+    """Tell whether the topic is certainly the one that has been read, which only an id of its own can say."""
+    return bool(topic.id) and topic.id == before.id and not topic.id.startswith(_CLUSTER)
 
 
 def of_cluster(cluster: str) -> str:

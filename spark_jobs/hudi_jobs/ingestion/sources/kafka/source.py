@@ -1,6 +1,6 @@
 """Kafka as a source: what follows the committed offsets, as one bounded batch."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -20,9 +20,9 @@ from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit, of_millisecond
 from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.sources.kafka.broker import Brokers
 from hudi_jobs.ingestion.sources.kafka.errors import asking
+from hudi_jobs.ingestion.sources.kafka.losses import NAMED_LOSSES, passed_over, refusal
 from hudi_jobs.ingestion.sources.kafka.offset_order import require_growing_offsets
 from hudi_jobs.ingestion.sources.kafka.offsets import (
-    Cause,
     Loss,
     PartitionOffsets,
     Range,
@@ -41,8 +41,6 @@ from hudi_jobs.ingestion.sources.kafka.sample import average_size, oldest_time
 from hudi_jobs.ingestion.sources.kafka.starts import starting_points
 from hudi_jobs.ingestion.sources.kafka.state import KafkaProgress
 from hudi_jobs.phases import Phase, reach
-
-_NAMED_LOSSES = 5
 
 
 class Kafka:
@@ -64,7 +62,7 @@ class Kafka:
             topics = brokers.topics(self._names(brokers))
             starts = starting_points(brokers, self._source, topics, before)
             cluster = brokers.cluster()
-        found = standing(before.topics, topics, starts)
+        found = self._standing(before, topics, starts)
         self._require_whole(found)
         require_growing_offsets(self._context.task, before.topics, topics, found.losses)
         read, rows = self._read(found, topics, limit, before.events)
@@ -72,15 +70,15 @@ class Kafka:
         reached = after(before.topics, topics, found.next, read)
         figures = self._figures(found, topics, read, asked_at)
         pins = self._pins(before, topics)
-        if not read and not found.losses and not pins:
-            return InputBatch(
-                None, checkpoint, figures=figures, contents="0 messages", remark=self._no_news(before, topics)
-            )
+        # A topic that is back is recorded at once: if it vanishes again, what it had by then is another loss.
+        if not read and not found.losses and not pins and found.gone == before.gone:
+            remark = f"No new messages in {counted(len(topics), 'topic')}."
+            return InputBatch(None, checkpoint, figures=figures, contents="0 messages", remark=remark)
         name = f"kafka {cluster}: {', '.join(sorted(topics))}"
         if rows is None and pins:
             rows = read_rows(self._context, self._of(topics), (), before.events)
         events, remark = (before.events, "") if rows is None else (rows.events, rows.remark)
-        progress = before.advanced(source=name, topics=reached, events=events)
+        progress = before.advanced(source=name, topics=reached, events=events, gone=found.gone)
         return InputBatch(
             rows=rows,
             checkpoint=progress.checkpoint({one: reached[one] for one in topics}),
@@ -88,7 +86,7 @@ class Kafka:
             must_be_kept=pins,
             figures=figures,
             contents=_contents(read),
-            remark=" ".join(filter(None, (_remark(found), remark, self._unseen(before, topics)))),
+            remark=" ".join(filter(None, (passed_over(found.losses), remark))),
             before_commit=partial(self._require_same, topics),
         )
 
@@ -99,7 +97,14 @@ class Kafka:
         with Brokers.reached(self._context.spark, self._source) as brokers:
             topics = brokers.topics(self._names(brokers))
             starts = starting_points(brokers, self._source, topics, before)
-        return standing(before.topics, topics, starts).losses
+        return self._standing(before, topics, starts).losses
+
+    def _standing(
+        self, before: KafkaProgress, topics: Mapping[str, TopicOffsets], starts: Mapping[TopicPartition, int]
+    ) -> Standing:
+        pattern = self._source.topic_pattern
+        matched = () if pattern is None else matching(pattern, list(before.topics))
+        return standing(before.topics, topics, starts, matched=matched, gone=before.gone)
 
     def _names(self, brokers: Brokers) -> list[str]:
         if self._source.topic_pattern is None:
@@ -117,16 +122,8 @@ class Kafka:
         return self._source.model_copy(update={"topics": tuple(sorted(topics)), "topic_pattern": None})
 
     def _require_whole(self, found: Standing) -> None:
-        if not found.losses or self._source.on_data_loss is DataLossPolicy.SKIP:
-            return
-        shown = ", ".join(str(loss) for loss in found.losses[:_NAMED_LOSSES])
-        more = f", and {len(found.losses) - _NAMED_LOSSES:,} more" if len(found.losses) > _NAMED_LOSSES else ""
-        known = sum(loss.count for loss in found.losses)
-        raise TaskFailed(
-            FailureReason.INPUT_LOST,
-            f"Messages that have not been read are no longer in the topic ({known:,} known offsets; {shown}{more}). "
-            f"{_explained(found.losses)} Nothing was written; to continue without them, set onDataLoss to Skip.",
-        )
+        if found.losses and self._source.on_data_loss is DataLossPolicy.FAIL:
+            raise TaskFailed(FailureReason.INPUT_LOST, refusal(found.losses))
 
     def _read(
         self, found: Standing, topics: Mapping[str, TopicOffsets], limit: Limit, events: Mapping[str, Any]
@@ -170,7 +167,7 @@ class Kafka:
         figures = Figures(
             backlog_records=backlog,
             records_skipped=sum(loss.count for loss in found.losses),
-            skipped=tuple(str(loss) for loss in found.losses[:_NAMED_LOSSES]),
+            skipped=tuple(str(loss) for loss in found.losses[:NAMED_LOSSES]),
         )
         oldest = oldest_time(self._context.spark, self._source, waiting) if waiting else None
         if not waiting:
@@ -199,26 +196,6 @@ class Kafka:
                 f"The topic {changed[0]} was deleted and created again while it was read; nothing was written.",
             )
 
-    def _no_news(self, before: KafkaProgress, topics: Mapping[str, TopicOffsets]) -> str:
-        return f"No new messages in {counted(len(topics), 'topic')}. {self._unseen(before, topics)}".rstrip()
-
-    def _unseen(self, before: KafkaProgress, topics: Mapping[str, TopicOffsets]) -> str:
-        pattern = self._source.topic_pattern
-        return "" if pattern is None else unseen(pattern, before.topics, topics)
-
-
-def unseen(pattern: str, read: Collection[str], now: Collection[str]) -> str:
-    """Return a sentence that names topics of a pattern which have been read and are not found now, or nothing.
-
-    Brokers do not tell a topic that was deleted from one that the job has lost the right to describe.
-    """
-    gone = [name for name in matching(pattern, list(read)) if name not in now]
-    if not gone:
-        return ""
-    named = ", ".join(gone[:_NAMED_LOSSES])
-    more = f", and {len(gone) - _NAMED_LOSSES:,} more" if len(gone) > _NAMED_LOSSES else ""
-    return f"Read before, and now deleted or hidden from the job: {named}{more}."
-
 
 def _of(topics: Mapping[str, TopicOffsets], place: TopicPartition) -> PartitionOffsets:
     return topics[place.topic].partitions[place.partition]
@@ -226,19 +203,3 @@ def _of(topics: Mapping[str, TopicOffsets], place: TopicPartition) -> PartitionO
 
 def _contents(read: tuple[Range, ...]) -> str:
     return f"{counted(len(read), 'partition')} with {counted(sum(one.until - one.start for one in read), 'offset')}"
-
-
-def _remark(found: Standing) -> str:
-    lost = sum(loss.count for loss in found.losses)
-    return f"{lost:,} offsets were gone before they could be read. {_explained(found.losses)}" if found.losses else ""
-
-
-def _explained(losses: tuple[Loss, ...]) -> str:
-    causes = {loss.cause for loss in losses}
-    texts = {
-        Cause.EXPIRED: "They were deleted by the retention of the topic or by request.",
-        Cause.RECREATED: "A topic was deleted and created again, or the brokers belong to another cluster, so the "
-        "offsets are those of another topic.",
-        Cause.TRUNCATED: "A partition ends before what has been read, as after the election of an unclean leader.",
-    }
-    return " ".join(text for cause, text in texts.items() if cause in causes)

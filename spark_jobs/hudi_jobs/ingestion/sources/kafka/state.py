@@ -21,13 +21,15 @@ _LARGEST_OFFSET = 2**63 - 1
 class KafkaProgress:
     """How far topics have been read; `source` names the cluster and the topics that were read last.
 
-    `events` is what the envelope of change events keeps: names of logs, and deletes.
+    `events` is what the envelope of change events keeps: names of logs, and deletes. `gone` are the topics of which it
+    has been reported that they are no longer there.
     """
 
     sequence: int = 0
     source: str | None = None
     topics: Mapping[str, TopicProgress] = field(default_factory=dict)
     events: Mapping[str, Any] = field(default_factory=dict)
+    gone: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, checkpoint: Checkpoint | None) -> "KafkaProgress":
@@ -37,13 +39,27 @@ class KafkaProgress:
         with understood():
             topics = {str(name): _topic(entry) for name, entry in checkpoint.state["topics"].items()}
             events = dict(checkpoint.state.get("events", {}))
-        return cls(checkpoint.sequence, checkpoint.source, topics, events)
+            gone = frozenset(checkpoint.state.get("gone", []))
+            if not gone <= topics.keys():
+                raise ValueError("a topic that is gone and was never read")
+        return cls(checkpoint.sequence, checkpoint.source, topics, events, gone)
 
     def advanced(
-        self, *, source: str, topics: Mapping[str, TopicProgress], events: Mapping[str, Any] | None = None
+        self,
+        *,
+        source: str,
+        topics: Mapping[str, TopicProgress],
+        events: Mapping[str, Any] | None = None,
+        gone: frozenset[str] | None = None,
     ) -> "KafkaProgress":
         """Return the progress once these topics have been read so far."""
-        return KafkaProgress(self.sequence + 1, source[:_SHOWN], topics, self.events if events is None else events)
+        return KafkaProgress(
+            self.sequence + 1,
+            source[:_SHOWN],
+            topics,
+            self.events if events is None else events,
+            self.gone if gone is None else gone,
+        )
 
     def checkpoint(self, shown: Mapping[str, TopicProgress]) -> Checkpoint:
         """Return the checkpoint that says all this, and to people how far some topics have been read.
@@ -52,7 +68,11 @@ class KafkaProgress:
         could bring back a row that was deleted.
         """
         topics = {name: [one.id, list(one.next)] for name, one in sorted(self.topics.items())}
-        state = {"topics": topics, **({"events": dict(self.events)} if self.events else {})}
+        state: dict[str, Any] = {"topics": topics}
+        if self.events:
+            state["events"] = dict(self.events)
+        if self.gone:
+            state["gone"] = sorted(self.gone)
         checkpoint = Checkpoint(KIND, self.sequence, self.source, display(shown), state)
         if len(encode_checkpoint(checkpoint)) > CHECKPOINT_LIMIT:
             partitions = sum(len(one.next) for one in self.topics.values())

@@ -1,0 +1,50 @@
+"""What people are told of messages that are gone before they could be read."""
+
+from collections.abc import Sequence
+
+from hudi_jobs.ingestion.sources.kafka.offsets import Cause, Loss
+
+NAMED_LOSSES = 5
+
+_EXPLAINED = {
+    Cause.EXPIRED: "They were deleted by the retention of the topic or by request.",
+    Cause.RECREATED: "A topic was deleted and created again, or the brokers belong to another cluster, so the "
+    "offsets are those of another topic.",
+    Cause.TRUNCATED: "A partition ends before what has been read, as after the election of an unclean leader.",
+    Cause.VANISHED: "A topic of the pattern that has been read is deleted, or hidden from the job: how many of its "
+    "messages were not read is not known.",
+}
+
+
+def named(losses: Sequence[Loss]) -> str:
+    """Return how many offsets are known to be lost, and the first losses."""
+    shown = ", ".join(str(loss) for loss in losses[:NAMED_LOSSES])
+    more = f", and {len(losses) - NAMED_LOSSES:,} more" if len(losses) > NAMED_LOSSES else ""
+    return f"{sum(loss.count for loss in losses):,} known offsets; {shown}{more}"
+
+
+def refusal(losses: Sequence[Loss]) -> str:
+    """Return why a run that may lose nothing ends, and what to do."""
+    causes = {loss.cause for loss in losses}
+    lead = "Messages that have not been read are no longer in the topic"
+    advice = "Nothing was written; to continue without them, set onDataLoss to Skip."
+    if Cause.VANISHED in causes:
+        advice = (
+            "Nothing was written. If the topic is only hidden, let the job describe it. To continue without what is "
+            "gone, set onDataLoss to Skip; the next run reports it once, and after that Fail can be set again."
+        )
+    if causes == {Cause.VANISHED}:
+        lead = "Messages that have not been read may be gone with their topic"
+    return f"{lead} ({named(losses)}). {_explained(losses)} {advice}"
+
+
+def passed_over(losses: Sequence[Loss]) -> str:
+    """Return what a run says that continues without these messages; nothing where there are none."""
+    if not losses:
+        return ""
+    return f"Gone before they could be read: {named(losses)}. {_explained(losses)}"
+
+
+def _explained(losses: Sequence[Loss]) -> str:
+    causes = {loss.cause for loss in losses}
+    return " ".join(text for cause, text in _EXPLAINED.items() if cause in causes)
