@@ -67,6 +67,11 @@ def test_a_loss_that_no_commit_has_passed_over_is_none_yet() -> None:
     assert (found.figures["records_skipped"], found.figures.get("skipped", ())) == (0, ())
 
 
+def test_a_loss_without_a_known_number_is_named_too() -> None:
+    found = totals(batch("20260310115900000", records_skipped=0, skipped=("returns: any from 3 on",)))
+    assert (written(found).records_skipped, written(found).skipped) == (0, ("returns: any from 3 on",))
+
+
 def test_the_message_of_the_last_commit_is_kept_and_bounded() -> None:
     found = totals(batch("20260310115900000", message="Read 7 rows. " + "x" * 9000), batch(message="No new messages."))
     assert found.message.startswith("Read 7 rows. x")

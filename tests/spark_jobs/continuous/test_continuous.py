@@ -134,7 +134,7 @@ def test_a_driver_is_recycled_when_its_time_is_over(lake: Any, caplog: pytest.Lo
     assert (second.outcome, second.batches, second.instant) == (Outcome.NOTHING_TO_DO, 0, None)
     assert "recycled because recycleAfter had elapsed" in second.message
     assert "after 1 batch in this run. The last one: Read 1 row of 1 file, 0 quarantined." in first.message
-    told = [one.fields["came_to"] for one in caplog.records if one.message == "the batch has ended"]
+    told = [vars(one)["fields"]["came_to"] for one in caplog.records if one.message == "the batch has ended"]
     assert [one[:6] for one in told] == ["Read 1", "No new"], "looks that find the same are told once"
     assert len(lake.instants()) == 1
 

@@ -260,9 +260,9 @@ def test_a_topic_of_a_pattern_that_vanished_is_a_loss_until_it_has_been_reported
     assert [(str(loss), loss.cause, loss.count) for loss in found.losses] == [
         ("returns: any from 3 on, of the topic that is deleted or hidden", Cause.VANISHED, 0)
     ]
-    assert (found.next, found.gone) == ({place(0): 5}, {"returns"})
+    assert (found.next, found.gone) == ({place(0): 5}, frozenset({"returns"}))
     again = standing(read, now, {}, matched=read, gone=found.gone)
-    assert (again.losses, again.gone) == ((), {"returns"})
+    assert (again.losses, again.gone) == ((), frozenset({"returns"}))
     assert standing(read, now, {}, matched=["orders"]) == standing(read, now, {}), "one that no pattern names"
     assert standing(read, now, {}, matched=["orders"], gone={"returns"}).gone == {"returns"}
 
@@ -298,7 +298,7 @@ def test_the_checkpoint_remembers_which_topics_were_reported_and_where_they_were
     topics = {"orders": TopicProgress("one", (5,)), "returns": TopicProgress("r", (7,))}
     progress = KafkaProgress(4, None, topics).advanced(source="kafka", topics=topics, gone=frozenset({"returns"}))
     again = KafkaProgress.of(decode_checkpoint(encode_checkpoint(progress.checkpoint(topics))))
-    assert (again.gone, again.topics) == ({"returns"}, topics)
+    assert (again.gone, again.topics) == (frozenset({"returns"}), topics)
     assert "gone" not in KafkaProgress(4, None, topics).checkpoint(topics).state
 
 
