@@ -16,7 +16,9 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
+from hudi_jobs.filesystem import located
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress
+from hudi_jobs.jvm import classes
 from hudi_jobs.operations.journal import Journal
 from hudi_jobs.operations.refusal import (
     refused,
@@ -24,6 +26,7 @@ from hudi_jobs.operations.refusal import (
     require_format,
     require_latest,
     require_nobody_at_work,
+    require_present,
     require_savepoints,
     require_target,
     require_whole,
@@ -99,9 +102,24 @@ def checked(work: Work) -> RestoreRecord:
 
 def _require_files(context: TaskContext, target: Write) -> None:
     """Refuse a commit whose files may be gone. Layout 1 tells by the time of a file when a savepoint was complete."""
+    base_path = context.task.table.base_path
     with in_zone_of_table(context):
-        timeline = Timeline(context.spark, HudiTable.existing(context.spark, context.task.table.base_path))
-        require_whole(History(context.spark, timeline), target, timeline.cleans())
+        timeline = Timeline(context.spark, HudiTable.existing(context.spark, base_path))
+        history = History(context.spark, timeline)
+        require_whole(history, target, timeline.cleans())
+        require_present(target, _missing(context, history.files_at(target)))
+
+
+def _missing(context: TaskContext, paths: set[str]) -> set[str]:
+    """Return those of some paths below the table at which there is no file."""
+    filesystem, base = located(context.spark, context.task.table.base_path)
+    found: set[str] = set()
+    for within in {path.rpartition("/")[0] for path in paths}:
+        folder = classes(context.spark).org.apache.hadoop.fs.Path(f"{base.toString()}/{within}".rstrip("/"))
+        if filesystem.exists(folder):
+            names = (str(each.getPath().getName()) for each in filesystem.listStatus(folder))
+            found |= {f"{within}/{name}".removeprefix("/") for name in names}
+    return paths - found
 
 
 def in_zone_of_table(context: TaskContext) -> AbstractContextManager[object]:

@@ -1,6 +1,6 @@
 """Why an operation is refused: one sentence for each case, by values of the timeline."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from hudi_jobs.contract import FailureReason, NewerSavepoints
 from hudi_jobs.failures import TaskFailed
@@ -108,6 +108,15 @@ def require_whole(history: History, target: Write, cleans: Iterable[Clean]) -> N
                 f"The clean {clean.instant}, {kept}, has removed or may remove files of commit {target.instant}; name "
                 "a newer commit, and keep future ones with a HudiSavepoint."
             )
+
+
+def require_present(target: Write, missing: Collection[str]) -> None:
+    """Refuse a commit of which files are missing: Hudi reads it without their rows, and would undo newer copies."""
+    if missing:
+        raise refused(
+            f"Files of commit {target.instant} are missing ({_listed(sorted(missing))}), which no clean accounts for; "
+            "put them back from a backup of the store, or name another commit."
+        )
 
 
 def require_savepoints(savepoints: Sequence[Savepoint], policy: NewerSavepoints) -> None:

@@ -65,6 +65,20 @@ def test_what_is_no_completed_commit_of_the_timeline_is_refused_by_what_it_is(la
     assert second
 
 
+def test_a_commit_of_which_a_file_is_missing_is_no_target(lake: Any) -> None:
+    add(lake, 3)
+    first, second, third = commits(lake)
+    written = {instant: next((lake.folder / "table").rglob(f"*_{instant}.parquet")) for instant in (first, second)}
+    content = written[second].read_bytes()
+    written[second].unlink()
+    assert written[second].name in refusal(operate(lake, second))
+    assert commits(lake) == [first, second, third]
+    written[second].write_bytes(content)
+    savepoint(lake, second)
+    written[first].unlink()
+    assert written[first].name in refusal(operate(lake, second))
+
+
 def test_a_kind_of_a_newer_operator_is_refused_before_the_table_is_looked_at(lake: Any) -> None:
     asked = request(lake, "20260101000000000")
     known = asked.tasks[0].operation

@@ -6,7 +6,7 @@ from functools import cached_property
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from hudi_jobs.jvm import JavaObject, classes, iterated
+from hudi_jobs.jvm import JavaObject, classes, elements, iterated
 from hudi_jobs.services.timeline import Timeline
 
 _WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
@@ -85,6 +85,23 @@ class History:
             if str(each.requestedTime()) == instant:
                 return str(each.getCompletionTime())
         return None
+
+    def files_at(self, target: Write) -> set[str]:
+        """Return paths below the table of files at a commit: those that it wrote, and all that its savepoint lists.
+
+        What older commits wrote is not certain without a savepoint: their files may have been replaced by then.
+        """
+        found: set[str] = set()
+        for write, each in self._found:
+            if write == target:
+                said = self._hudi.common.table.timeline.TimelineUtils.getCommitMetadata(each, self._active)
+                found |= {str(path) for stat in elements(said.getWriteStats()) if (path := stat.getPath())}
+        for each in elements(self._active.getSavePointTimeline().filterCompletedInstants().getInstants()):
+            if str(each.requestedTime()) == target.instant:
+                for part in self._active.readSavepointMetadata(each).getPartitionMetadata().values():
+                    within = f"{part.getPartitionPath()}/".removeprefix("/")
+                    found |= {within + str(name).rpartition("/")[2] for name in elements(part.getSavepointDataFile())}
+        return found
 
     def restores(self) -> list[Restore]:
         """Return the restores of the active timeline, oldest first."""
