@@ -71,6 +71,7 @@ def asking(
     uid: str = "uid-of-once",
     dry_run: bool = False,
     service: Service = Service.OPERATION,
+    dead: tuple[str, ...] = (),
     **changes: Any,
 ) -> JobRequest:
     """The request of an operation that is about no commit; `document` is what its kind asks for."""
@@ -79,7 +80,7 @@ def asking(
     )
     options = {**lake.hudi_options(service), **changes.pop("options", {})}
     asked: JobRequest = lake.service_request(Service.OPERATION, options=options, **changes)
-    task = asked.tasks[0].model_copy(update={"operation": operation})
+    task = asked.tasks[0].model_copy(update={"operation": operation, "dead": dead})
     return asked.model_copy(update={"tasks": (task,)})
 
 

@@ -34,6 +34,7 @@ TABLE, INDEX = RepairStep.REBUILD_METADATA_TABLE, RepairStep.REBUILD_RECORD_INDE
 PROPERTIES = RepairStep.RESTORE_PROPERTIES
 LONG_AGO = 1_700_000_000
 STUCK = "20990101000000000"
+LEASES = {"services.json", "ingestion.json", ".lock"}
 RECORD_INDEX = {"hoodie.metadata.global.record.level.index.enable": "true"}
 
 
@@ -50,6 +51,24 @@ def told(lake: Any, step: RepairStep, instant: str | None = None, **changes: Any
     assert (result.outcome, report_of(result).phase) == (Outcome.SUCCEEDED, OperationPhase.CHECKING), result
     assert files(lake) == before
     return result.message
+
+
+def told_beside_a_heartbeat(lake: Any, step: RepairStep) -> str:
+    """What a dry run says where the only heartbeat is that of a dead writer; beside one that may live, it is refused.
+
+    That writer has no instant yet.
+    """
+    beat = lake.folder / "table/.hoodie/.heartbeat" / STUCK
+    beat.parent.mkdir(exist_ok=True)
+    beat.touch()
+    before = files(lake)
+    for dry_run in (True, False):
+        assert "shows a heartbeat" in refusal(mend(lake, step, dry_run=dry_run))
+        changed = {path for path, _ in before.items() ^ files(lake).items()}
+        assert {Path(path).name for path in changed} <= LEASES
+    message = told(lake, step, dead=(STUCK,))
+    beat.unlink()
+    return message
 
 
 def stuck_write(lake: Any) -> str:
@@ -187,7 +206,7 @@ def test_the_metadata_table_and_its_index_are_made_again(lake: Any, kind: str, s
         overwrite(lake, value, version=9, metadata=True)
     before, expected = partitions(lake), rows(lake)
     assert "record_index" in before
-    assert "rebuild" in told(lake, step)
+    assert "rebuild" in told_beside_a_heartbeat(lake, step)
     if step is TABLE:
         rmtree(lake.folder / "table/.hoodie/metadata")
         assert ".hoodie/metadata does not exist" in lake.serve(Service.CLEANING).message, "every run fails"
@@ -238,7 +257,7 @@ def test_the_properties_are_written_again_from_their_backup(lake: Any, damage: s
     assert "a moment ago" in refusal(mend(lake, PROPERTIES))
     for path in folder.glob("hoodie.properties*"):
         os.utime(path, (LONG_AGO, LONG_AGO))
-    assert "from its backup" in told(lake, PROPERTIES)
+    assert "from its backup" in told_beside_a_heartbeat(lake, PROPERTIES)
     done(mend(lake, PROPERTIES))
     assert (rows(lake), b"hoodie.table.checksum" in file.read_bytes()) == (expected, True)
     copy = lake.folder / "table/.hudi-operator/removed/uid-of-once/hoodie.properties"

@@ -1,5 +1,6 @@
 """Whether nobody is at work on a table that is to be mended; the instant that a repair is about is dead by its word."""
 
+from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
@@ -65,13 +66,16 @@ def _newest_marker(work: Work, instant: str) -> tuple[str, ...]:
     return (f"{folder}{found.rpartition(folder)[2]}",) if found else ()
 
 
-def require_no_heartbeat(work: Work) -> None:
-    """Refuse beside a heartbeat of anybody, also of a writer that has no instant yet."""
+def require_no_heartbeat(context: TaskContext) -> None:
+    """Refuse beside a heartbeat of anybody, also of a writer that has no instant yet; the table need not be readable.
+
+    Hudi's beats in the metadata table are elsewhere, and runs that are known to be dead do not count.
+    """
     with stage("The heartbeats of writers cannot be listed", otherwise=FailureReason.STORAGE_UNAVAILABLE):
-        filesystem, place = located(work.context.spark, work.table.base_path, HEARTBEATS)
+        filesystem, place = located(context.spark, context.task.table.base_path, HEARTBEATS)
         found = filesystem.listStatus(place) if filesystem.exists(place) else ()
         names = [str(each.getPath().getName()) for each in found]
-        alive = next(filter(Others(work.context).is_alive, sorted(names)), None)
+        alive = next(filter(Others(context).is_alive, sorted(names)), None)
     if alive is not None:
         raise refused(f"{alive[:_SHOWN]!a} shows a heartbeat, so its writer may be at work; stop that writer first.")
 

@@ -13,7 +13,7 @@ from hudi_jobs.failures.classification import stage
 from hudi_jobs.jvm import classes, engine_context
 from hudi_jobs.operations.check import metadata_options_of, require_known_indexes
 from hudi_jobs.operations.refusal import refused
-from hudi_jobs.operations.repair.alone import require_at_rest
+from hudi_jobs.operations.repair.alone import require_at_rest, require_no_heartbeat
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found, Step
 from hudi_jobs.operations.restore.steps import remake_metadata_table, remove_metadata_table
@@ -44,6 +44,7 @@ def _found(work: Work) -> dict[str, Any]:
     if not present:
         raise refused("The table has no metadata table; declare metadataTable.enabled, and the next write creates it.")
     require_known_indexes(work.table)
+    require_no_heartbeat(work.context)
     timeline = load_timeline(work.context)
     require_properties_inside(timeline.meta, work.table.base_path)
     require_at_rest(work, timeline, "a metadata table")

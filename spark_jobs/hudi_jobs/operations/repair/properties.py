@@ -17,6 +17,7 @@ from hudi_jobs.lease.owner import require_not_owned_elsewhere
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.check import busy
 from hudi_jobs.operations.refusal import refused, require_nobody_at_work
+from hudi_jobs.operations.repair.alone import require_no_heartbeat
 from hudi_jobs.operations.repair.files.copies import checksum_of, is_there, keep_copy, remove, require_copy
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found, Step
@@ -31,6 +32,7 @@ _WOULD = f"restore {_FILE} from its backup, and keep a copy of the current file"
 
 
 def _look(work: Work) -> Found:
+    require_no_heartbeat(work.context)
     require_nobody_at_work(busy(work.context, load_timeline(work.context)))
     if _is_sound(work.context, _FILE):
         raise refused(f"{_FILE} is intact: its checksum matches its content.")
@@ -63,10 +65,12 @@ def set_unreadable_aside(context: TaskContext, operation: TableOperation) -> Non
     """Move a file aside that keeps Hudi from opening the table at all; its readers take the backup from then on.
 
     Nobody can have the table open anew meanwhile, and who has it open does not read the file again. Raises
-    `TaskFailed`, with nothing written, where the backup cannot take its place.
+    `TaskFailed`, with nothing written, where the backup cannot take its place, or beside a heartbeat: what has begun is
+    looked at once the table can be read.
     """
     if not _is_unreadable(context, operation):
         return
+    require_no_heartbeat(context)
     _require_backup(context)
     require_not_owned_elsewhere(open_table_files(context.spark, context.task.table.base_path), context.task)
     keep_copy(context, _FILE, checksum_of(context, _FILE))
@@ -77,6 +81,7 @@ def would_set_aside(context: TaskContext, operation: TableOperation) -> str | No
     """Return what would be done to a table that cannot be opened; None where it can, or another step is asked for."""
     if not _is_unreadable(context, operation):
         return None
+    require_no_heartbeat(context)
     _require_backup(context)
     return _WOULD
 

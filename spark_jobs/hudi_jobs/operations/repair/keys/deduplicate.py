@@ -85,7 +85,7 @@ class _Seen:
 
 
 def _look(work: Work) -> Found:
-    require_no_heartbeat(work)
+    require_no_heartbeat(work.context)
     require_at_rest(work, load_timeline(work.context), "such a commit")
     require_plans_inside(work.context)
     for sentence in obstacles(work.table.properties):
