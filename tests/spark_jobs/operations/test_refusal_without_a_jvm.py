@@ -1,0 +1,97 @@
+"""Which writes beside its target keep a restore from beginning, told by values alone."""
+
+from dataclasses import dataclass
+from typing import cast
+
+import pytest
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.operations.refusal import UNCHANGED, require_contiguous
+from hudi_jobs.operations.restore.history import History, Write
+
+BEFORE, TIME, LATER, LAST = (f"2026031013{minute}00000" for minute in ("00", "10", "20", "30"))
+TARGET = Write(TIME, "commit", TIME)
+NEXT = Write(LATER, "commit", LATER)
+
+
+@dataclass(frozen=True)
+class Past:
+    """A timeline of these writes beside the target, and of these commits in the archive."""
+
+    others: tuple[Write, ...]
+    archived: frozenset[str]
+
+    @property
+    def writes(self) -> list[Write]:
+        return sorted((TARGET, *self.others), key=lambda write: write.instant)
+
+    def archived_from(self, instant: str) -> set[str]:
+        return {time for time in self.archived if time >= instant}
+
+
+def check(*, goes: tuple[Write, ...] = (), stays: tuple[Write, ...] = (), archived: tuple[str, ...] = ()) -> None:
+    past = cast("History", Past((*goes, *stays), frozenset(archived)))
+    require_contiguous(past, TARGET, sorted(goes, key=lambda write: write.instant, reverse=True))
+
+
+def named_as_overlapping(write: Write) -> str:
+    again = f"name another commit, for example {write.instant}"
+    return f"The write {write.instant} overlapped with commit {TIME}, so the rows .* not certain; {again}. {UNCHANGED}"
+
+
+@pytest.mark.parametrize("action", ["commit", "deltacommit", "replacecommit"])
+def test_a_write_that_began_before_the_target_and_ended_after_it_would_go_and_is_named(action: str) -> None:
+    overlapped = Write(BEFORE, action, LATER)
+    with pytest.raises(TaskFailed, match=named_as_overlapping(overlapped)) as refused:
+        check(goes=(overlapped, NEXT))
+    assert refused.value.reason is FailureReason.OPERATION_REFUSED
+
+
+@pytest.mark.parametrize(
+    "stays",
+    [
+        Write(LATER, "commit", TIME),
+        Write(LATER, "deltacommit", None),
+        Write(LATER, "compaction", TIME, is_service=True),
+    ],
+    ids=["completed before it", "pending", "a service"],
+)
+def test_a_write_that_began_after_the_target_and_would_stay_is_named(stays: Write) -> None:
+    with pytest.raises(TaskFailed, match=named_as_overlapping(stays)):
+        check(stays=(stays,), goes=(Write(LAST, "commit", LAST),))
+
+
+@pytest.mark.parametrize(
+    ("archived", "named"),
+    [
+        ((BEFORE, TIME, LATER), rf"\({LATER}\)"),
+        (tuple(f"{TIME[:-1]}{number}" for number in range(1, 8)), rf"\(({TIME[:-1]}[1-5](, )?){{5}} and 2 more\)"),
+    ],
+    ids=["one", "seven"],
+)
+def test_later_commits_that_only_the_archive_has_would_stay_so_it_is_refused(
+    archived: tuple[str, ...], named: str
+) -> None:
+    with pytest.raises(TaskFailed, match=rf"Commits after {TIME} are in the archive {named}, and a restore cannot"):
+        check(archived=archived)
+
+
+def test_what_hudi_does_not_undo_is_to_be_finished_first() -> None:
+    with pytest.raises(TaskFailed, match=f"A restore cannot undo the logcompaction {LAST}; finish it first"):
+        check(goes=(NEXT, Write(LAST, "logcompaction", None, is_service=True)))
+
+
+@pytest.mark.parametrize(
+    "goes",
+    [
+        (),
+        (NEXT, Write(LAST, "replacecommit", None)),
+        (NEXT, *(Write(BEFORE, action, LAST, is_service=True) for action in ("compaction", "clustering"))),
+    ],
+    ids=["nothing", "what came after it", "services that were planned before it, which change no row"],
+)
+def test_a_target_with_all_others_before_or_after_it_is_accepted(goes: tuple[Write, ...]) -> None:
+    plan = Write(f"{BEFORE[:-1]}1", "compaction", None, is_service=True)
+    earlier = Write(f"{BEFORE[:-1]}2", "commit", BEFORE)
+    check(goes=goes, stays=(earlier, plan), archived=(BEFORE, earlier.instant, TIME, *(one.instant for one in goes)))
