@@ -43,16 +43,19 @@ def savepoint(lake: Any, instant: str, user: str = "somebody") -> None:
         client.savepoint(instant, user=user, comment="mine")
 
 
-def test_what_is_no_completed_commit_of_the_timeline_is_refused_by_what_it_is(lake: Any) -> None:
+def test_what_is_no_completed_commit_is_refused_by_what_it_is_and_the_oldest_that_a_clean_keeps_is_not(
+    lake: Any,
+) -> None:
     assert "There is no table" in refusal(operate(lake, "20260101000000000"))
     lake.spec = {"cleaning": {"retainCommits": 1}}
     fill(lake, 3)
-    first, second, third = commits(lake)
+    expected, (first, second, third) = rows(lake), commits(lake)
     cleaned = succeeded(lake.serve(Service.CLEANING)).instant
     fill(lake, 1, first=3)
     assert f"{cleaned} is a clean" in refusal(operate(lake, str(cleaned)))
     assert "has no instant 20200101000000000" in refusal(operate(lake, "20200101000000000"))
-    assert f"The clean {cleaned}, which" in refusal(operate(lake, first))
+    for gone in (first, second):
+        assert f"The clean {cleaned}, which keeps files from {third} on" in refusal(operate(lake, gone))
     latest = commits(lake)[-1]
     assert f"{third} is not the latest" in refusal(operate(lake, third, ROLLBACK))
     begun = timeline(lake) / "20990101000000000.deltacommit.requested"
@@ -62,7 +65,9 @@ def test_what_is_no_completed_commit_of_the_timeline_is_refused_by_what_it_is(la
     assert commits(lake)[-1] == latest
     at_it = operate(lake, latest)
     assert (at_it.outcome, report_of(at_it).removed_count) == (Outcome.NOTHING_TO_DO, 0)
-    assert second
+    assert rows(lake) != expected
+    assert done(operate(lake, third, uid="to-the-oldest-kept")).target == third
+    assert rows(lake) == expected, "what the clean keeps is enough"
 
 
 def test_a_commit_of_which_a_file_is_missing_is_no_target(lake: Any) -> None:
