@@ -129,6 +129,12 @@ def refusal(result: TaskResult) -> str:
     return result.message
 
 
+def ingest_again(lake: Any, count: int, **changes: Any) -> None:
+    """Ingest so many files that a restore has taken back, and no more: one after another, so that the last one wins."""
+    read = [lake.ingest(max_files=1, **changes).files_read for _ in range(count + 1)]
+    assert read == [*[1] * count, None]
+
+
 def commits(lake: Any) -> list[str]:
     """The completed commits in the order of their requests."""
     table = HudiTable.open(lake.spark, lake.base_path)

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from tests.spark_jobs.operations.asked import commits, done, operate, overwrite, pending, refusal, rows
-from tests.spark_jobs.services.test_services import succeeded
+from tests.spark_jobs.operations.asked import commits, done, ingest_again, operate, overwrite, pending, refusal, rows
+from tests.spark_jobs.services.test_services import fill, succeeded
 from tests.spark_jobs.trials import ALL, crossed
 
 from hudi_jobs.contract import RunMode, Service
@@ -14,17 +14,22 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("version", [9, *([6] if ALL else [])])
-def test_a_commit_in_the_archive_is_refused_as_that(lake: Any, version: int) -> None:
+def test_a_commit_in_the_archive_is_refused_as_that_and_one_beside_the_archive_is_not(lake: Any, version: int) -> None:
     lake.spec = {"cleaning": {"retainCommits": 1}, "archival": {"minCommits": 2, "maxCommits": 3}}
-    overwrite(lake, 0, version=version)
-    first = commits(lake)[0]
-    for value in range(1, 8):
-        overwrite(lake, value, version=version)
+    lake.spec |= {"tableVersion": version}
+    lake.metadata_table = False  # one would keep instants from the archive until its own compaction
+    fill(lake, 8)
+    first, expected, target = commits(lake)[0], rows(lake), commits(lake)[-1]
     succeeded(lake.serve(Service.CLEANING))
     succeeded(lake.serve(Service.ARCHIVAL))
     assert first not in commits(lake)
     assert "is in the archive" in refusal(operate(lake, first))
-    assert {row[1] for row in rows(lake)} == {7}
+    fill(lake, 1, first=8)
+    newest = rows(lake)
+    done(operate(lake, target))
+    assert rows(lake) == expected != newest
+    ingest_again(lake, 1)
+    assert rows(lake) == newest
 
 
 @crossed(("version", [6, 9]), ("executed", [False, True]))

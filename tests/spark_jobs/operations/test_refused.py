@@ -10,6 +10,7 @@ from tests.spark_jobs.operations.asked import (
     commits,
     done,
     files,
+    ingest_again,
     operate,
     refusal,
     report_of,
@@ -43,7 +44,7 @@ def savepoint(lake: Any, instant: str, user: str = "somebody") -> None:
         client.savepoint(instant, user=user, comment="mine")
 
 
-def test_what_is_no_completed_commit_is_refused_by_what_it_is_and_the_oldest_that_a_clean_keeps_is_not(
+def test_what_is_no_commit_is_refused_by_what_it_is_and_the_oldest_that_a_clean_keeps_is_not(
     lake: Any,
 ) -> None:
     assert "There is no table" in refusal(operate(lake, "20260101000000000"))
@@ -119,12 +120,14 @@ def test_newer_savepoints_refuse_a_restore_or_go_before_it_as_it_was_asked(lake:
     savepoint(lake, target)
     fill(lake, 2, first=2)
     savepoint(lake, commits(lake)[-1])
-    newest = commits(lake)[-1]
+    newest, latest = commits(lake)[-1], rows(lake)
     assert newest in refusal(operate(lake, target))
     assert "Savepoints keep" in refusal(operate(lake, newest, ROLLBACK))
     report = done(operate(lake, target, savepoints=NewerSavepoints.REMOVE))
     assert report.savepoints == (newest,)
     assert rows(lake) == expected
+    ingest_again(lake, 2)
+    assert rows(lake) == latest
 
 
 def test_a_savepoint_from_before_a_clean_lets_the_table_go_back_to_it(lake: Any) -> None:
@@ -133,9 +136,12 @@ def test_a_savepoint_from_before_a_clean_lets_the_table_go_back_to_it(lake: Any)
     expected, target = rows(lake), commits(lake)[-1]
     savepoint(lake, target)
     fill(lake, 3, first=2)
+    latest = rows(lake)
     succeeded(lake.serve(Service.CLEANING))
     done(operate(lake, target))
     assert rows(lake) == expected
+    ingest_again(lake, 3)
+    assert rows(lake) == latest
 
 
 def test_beside_another_tool_nothing_is_undone(lake: Any) -> None:

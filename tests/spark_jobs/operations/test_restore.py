@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.spark_jobs.operations.asked import commits, done, operate, pending, rows
+from tests.spark_jobs.operations.asked import commits, done, ingest_again, operate, pending, rows
 from tests.spark_jobs.services.test_services import SMALL, add, fill, succeeded
 from tests.spark_jobs.trials import ALL
 
@@ -41,8 +41,11 @@ def test_it_goes_back_over_a_completed_compaction(lake: Any) -> None:
     target = commits(lake)[-2]
     succeeded(lake.serve(Service.COMPACTION))
     fill(lake, 1, first=3)
+    newest = rows(lake)
     done(operate(lake, target))
     assert rows(lake) == rows(lake, metadata=True) == [(number, "1") for number in sorted(map(str, range(100)))]
+    ingest_again(lake, 2)
+    assert rows(lake) == rows(lake, metadata=True) == newest
     fill(lake, 1, first=4)
     succeeded(lake.serve(Service.COMPACTION))
 
@@ -54,8 +57,11 @@ def test_it_goes_back_over_a_completed_clustering(lake: Any, kind: str) -> None:
     expected, target = rows(lake), commits(lake)[-1]
     succeeded(lake.serve(Service.CLUSTERING))
     add(lake, 1, first=3)
+    newest = rows(lake)
     done(operate(lake, target))
     assert rows(lake) == rows(lake, metadata=True) == expected
     assert pending(lake) == []
+    ingest_again(lake, 1, operation="Insert")
+    assert rows(lake) == rows(lake, metadata=True) == newest
     fill(lake, 1, first=5, rows=300)
     succeeded(lake.serve(Service.CLUSTERING))
