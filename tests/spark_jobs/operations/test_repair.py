@@ -220,7 +220,7 @@ def test_the_metadata_table_and_its_index_are_made_again(lake: Any, kind: str, s
 @pytest.mark.slow
 @IN_FULL
 def test_a_metadata_table_is_made_beside_nothing_that_is_pending(lake: Any) -> None:
-    lake.table = {"type": "MergeOnRead"}
+    lake.table, lake.metadata_table = {"type": "MergeOnRead"}, False
     fill(lake, 3)
     assert "no metadata table" in refusal(mend(lake, TABLE))
     assert "no index of record keys" in refusal(mend(lake, INDEX))
