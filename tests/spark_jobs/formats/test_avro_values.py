@@ -109,6 +109,48 @@ def test_a_type_that_changed_is_refused_with_the_column_and_both_types(topic: To
     assert caught.value.reason is FailureReason.SCHEMA_INCOMPATIBLE
 
 
+def test_a_newest_schema_that_contradicts_the_messages_of_a_batch_leaves_them_their_types(
+    topic: Topic, registry: FakeRegistry
+) -> None:
+    """So messages from before an incompatible schema are still read; with one message of it they are refused."""
+
+    def version(kind: str, *more: dict[str, Any]) -> dict[str, Any]:
+        inner = {"type": "record", "name": "Inner", "fields": [{"name": "x", "type": kind, "default": 0}]}
+        return {**V1, "fields": [V1["fields"][0], {"name": "inner", "type": inner}, *more]}
+
+    note = {"name": "note", "type": ["null", "string"], "default": None}
+    flag = {"name": "flag", "type": "string", "default": "-"}
+    first, second = version("int"), version("int", {"name": "flag", "type": "int"})
+    newest = version("int", flag, note)
+    registry.schema(1, first)
+    registry.schema(2, second)
+    registry.schema(3, newest)
+    topic.put(avro_value(1, first, {"id": 1, "inner": {"x": 2}}))
+    topic.put(avro_value(2, second, {"id": 2, "inner": {"x": 3}, "flag": 4}))
+    result = decoded(topic, registry)
+    assert dict(result.frame.dtypes)["flag"] == "int"
+    assert table(rows_of(result), "id", "flag", "note", CORRUPT_RECORD) == [(1, None, None, None), (2, 4, None, None)]
+    nested = version("string", note)
+    nested["fields"][1]["type"]["fields"][0]["default"] = ""
+    registry.schema(4, nested)
+    result = decoded(topic, registry)
+    assert [(row["inner"]["x"], row["note"]) for row in rows_of(result)] == [(2, None), (3, None)]
+    topic.put(avro_value(4, nested, {"id": 5, "inner": {"x": "y"}, "note": None}))
+    with pytest.raises(TaskFailed, match=r"The column inner\.x "):
+        decoded(topic, registry)
+
+
+def test_newest_schemas_that_no_one_table_can_have_are_refused_before_there_is_a_message(
+    topic: Topic, registry: FakeRegistry
+) -> None:
+    registry.schema(1, V1)
+    registry.schema(2, {**V1, "fields": [{"name": "id", "type": "string"}]}, subject="more-value")
+    with pytest.raises(TaskFailed, match=r"The column id is .* give each topic a table of its own"):
+        decoded(topic, registry, topics=("events", "more"))
+    topic.put(avro_value(1, V1, {"id": 1, "name": "a"}))
+    assert table(rows_of(decoded(topic, registry, topics=("events", "more"))), "id") == [(1,)]
+
+
 def test_a_nested_type_that_changed_is_named_by_its_path(topic: Topic, registry: FakeRegistry) -> None:
     def nested(kind: str) -> dict[str, Any]:
         inner = {"type": "record", "name": "Inner", "fields": [{"name": "x", "type": kind}]}

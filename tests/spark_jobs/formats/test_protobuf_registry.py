@@ -309,6 +309,19 @@ def test_a_type_that_changed_is_refused_with_the_column_and_both_types(topic: To
     assert "The column id is " in failed.message
 
 
+def test_a_newest_schema_that_contradicts_the_messages_of_a_batch_leaves_them_their_types(
+    topic: Topic, registry: FakeRegistry
+) -> None:
+    newest = V2.replace("int32 count = 1;", "string count = 1; string unit = 2;")
+    put(registry, 2, V2)
+    put(registry, 3, newest)
+    topic.put(order(2, V2, id=1, line={"count": 7}))
+    result = decoded(topic, registry)
+    assert table(rows_of(result), "id", "line", CORRUPT_RECORD) == [(1, (7, None), None)]
+    topic.put(order(3, newest, id=2, line={"count": "x"}))
+    assert "The column line.count is " in refused(topic, registry).message
+
+
 def test_a_field_that_marks_deletes_is_refused(topic: Topic, registry: FakeRegistry) -> None:
     put(registry, 1, PROTO3 + "message Order { bool _hoodie_is_deleted = 1; }")
     assert "_hoodie_is_deleted" in refused(topic, registry).message

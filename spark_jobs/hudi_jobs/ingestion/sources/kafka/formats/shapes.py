@@ -1,6 +1,7 @@
 """One type for rows that were written with several schemas, and rows in it: columns by name, nothing left out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import reduce
 
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
@@ -10,39 +11,85 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.types import fits
 
+_Settle = Callable[[DataType, DataType, str], DataType]
+"""What becomes of two types of a column, neither of which holds the other."""
+
 
 def merged(one: StructType, other: StructType) -> StructType:
     """Return the type that holds the rows of both, or raise `TaskFailed` that names the column and its two types."""
-    return _fields(one, other, "")
+    return _fields(one, other, "", _refuse)
 
 
-def _fields(one: StructType, other: StructType, at: str) -> StructType:
+def extended(newest: StructType, batch: StructType) -> StructType:
+    """Return the type of a batch with the further columns of the newest schema, in the order of that one.
+
+    Where the two contradict each other, the batch's own type stays: no message of it needs the other one yet.
+    """
+    return _fields(newest, batch, "", lambda _, own, __: own)
+
+
+def newest_of(types: Iterable[StructType], *, has_messages: bool) -> StructType:
+    """Return the columns of the newest schemas of several topics.
+
+    Without messages a table is made of them, so that they must not contradict each other.
+    """
+    settle: _Settle = (lambda one, _, __: one) if has_messages else _refuse_newest
+    return reduce(lambda one, other: _fields(one, other, "", settle), types, StructType())
+
+
+def _fields(one: StructType, other: StructType, at: str, settle: _Settle) -> StructType:
     known = {field.name: field.dataType for field in one.fields}
     brought = {field.name: field.dataType for field in other.fields}
     names = [*known, *(name for name in brought if name not in known)]
-    return StructType([StructField(name, _merged(known.get(name), brought.get(name), at + name)) for name in names])
+    kinds = [_merged(known.get(name), brought.get(name), at + name, settle) for name in names]
+    return StructType([StructField(name, kind) for name, kind in zip(names, kinds, strict=True)])
 
 
-def _merged(one: DataType | None, other: DataType | None, at: str) -> DataType:
+def _merged(one: DataType | None, other: DataType | None, at: str, settle: _Settle) -> DataType:
     if one is None or other is None:
         found = other if one is None else one
         assert found is not None, "a name comes from one of the two"
         return found
     if isinstance(one, StructType) and isinstance(other, StructType):
-        return _fields(one, other, f"{at}.")
+        return _fields(one, other, f"{at}.", settle)
     if isinstance(one, ArrayType) and isinstance(other, ArrayType):
-        return ArrayType(_merged(one.elementType, other.elementType, f"{at}.element"))
+        return ArrayType(_merged(one.elementType, other.elementType, f"{at}.element", settle))
     if isinstance(one, MapType) and isinstance(other, MapType):
-        key = _merged(one.keyType, other.keyType, f"{at}.key")
-        return MapType(key, _merged(one.valueType, other.valueType, f"{at}.value"))
+        key = _merged(one.keyType, other.keyType, f"{at}.key", settle)
+        return MapType(key, _merged(one.valueType, other.valueType, f"{at}.value", settle))
     if fits(one, other) or fits(other, one):
         return one if fits(one, other) else other
+    return settle(one, other, at)
+
+
+def _refuse(one: DataType, other: DataType, at: str) -> DataType:
     raise TaskFailed(
         FailureReason.SCHEMA_INCOMPATIBLE,
         f"The column {at} is {one.simpleString()} in one schema of the values and {other.simpleString()} in another; "
         "no message of this batch was written. Read fewer messages per run (maxRecordsPerRun) so that a run sees "
-        "one schema only. If the table then refuses the type, start a new table at later offsets.",
+        "one schema only. If the table then refuses the type, cast the column in the transform, or start a new table "
+        "at later offsets.",
     )
+
+
+def _refuse_newest(one: DataType, other: DataType, at: str) -> DataType:
+    raise TaskFailed(
+        FailureReason.SCHEMA_INCOMPATIBLE,
+        f"The column {at} is {one.simpleString()} in the newest schema of one topic and {other.simpleString()} in that "
+        "of another; give each topic a table of its own.",
+    )
+
+
+def agree(types: Iterable[StructType]) -> bool:
+    """Tell whether `merged` makes one type of them all."""
+    found: list[str] = []
+
+    def note(one: DataType, _: DataType, at: str) -> DataType:
+        found.append(at)
+        return one
+
+    reduce(lambda one, other: _fields(one, other, "", note), types, StructType())
+    return not found
 
 
 def holds(wide: StructType, narrow: StructType) -> bool:

@@ -25,7 +25,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.avro_values.schemas import (
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import Decoded, field
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.client import Registry
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.schemas import AVRO, Schema
-from hudi_jobs.ingestion.sources.kafka.formats.shapes import holds, merged
+from hudi_jobs.ingestion.sources.kafka.formats.shapes import agree, extended, holds, merged, newest_of
 from hudi_jobs.ingestion.sources.kafka.formats.writers import Writer, rows_of
 from hudi_jobs.jvm import JavaObject, classes
 
@@ -47,11 +47,19 @@ def require(source: KafkaSource) -> None:
 
 @dataclass(frozen=True)
 class _Known:
-    """A schema that values of the batch were written with, as Spark is given it, and the type of their rows."""
+    """A schema that values of the batch were written with, as Spark is given it, and the type of their rows.
+
+    `own` is the type that the schema itself has, whatever the values are read as.
+    """
 
     writer: str
     reader: str
     type: StructType
+    own: StructType
+
+    def as_written(self) -> "_Known":
+        """Return how the values are read without another schema."""
+        return _Known(self.writer, self.writer, self.own, self.own)
 
 
 def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> Decoded:
@@ -59,8 +67,17 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
     assert source.registry is not None, "see require"
     schemas = _Schemas(context, source, messages)
     named = wire.schemas_named(messages)
-    writers = [_writer(number, each) for number, each in schemas.known(named).items()]
-    return rows_of(messages, writers, reduce(merged, [each.type for each in writers], schemas.newest_type(named)))
+    known = _in_agreement(schemas.known(named))
+    batch = reduce(merged, [each.type for each in known.values()], StructType())
+    writers = [_writer(number, each) for number, each in known.items()]
+    return rows_of(messages, writers, extended(schemas.newest_type(named), batch))
+
+
+def _in_agreement(known: dict[int, _Known]) -> dict[int, _Known]:
+    """Return how values are read: as the newest schema, unless it brings a column that other values contradict."""
+    if agree(each.type for each in known.values()):
+        return known
+    return {number: each.as_written() for number, each in known.items()}
 
 
 def _writer(number: int, known: _Known) -> Writer:
@@ -109,7 +126,7 @@ class _Schemas:
         Topics without a message in this batch count as well: the table has their columns, or is made with them.
         """
         texts = [text for topic in wire.topics_that_count(named, self._source.topics) if (text := self._newest(topic))]
-        return reduce(merged, map(self._type, texts), StructType())
+        return newest_of(map(self._type, texts), has_messages=bool(named))
 
     def _reading(self, writer: str, topics: tuple[str, ...]) -> _Known:
         """Read as the newest schema, which fills in its defaults, where it has all that this one has and means it."""
@@ -118,8 +135,8 @@ class _Schemas:
         if newest is not None and self._can_read(newest, writer) and means_the_same(writer, newest):
             kind = self._type(newest)
             if holds(kind, own):
-                return _Known(writer, newest, kind)
-        return _Known(writer, writer, own)
+                return _Known(writer, newest, kind, own)
+        return _Known(writer, writer, own, own)
 
     def _newest(self, topic: str) -> str | None:
         subject = self._subject or f"{topic}-value"

@@ -18,7 +18,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.protobuf_values.messages import M
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import Decoded
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.client import Registry
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.schemas import PROTOBUF, Schema
-from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged
+from hudi_jobs.ingestion.sources.kafka.formats.shapes import extended, merged, newest_of
 from hudi_jobs.ingestion.sources.kafka.formats.writers import Writer, rows_of
 
 
@@ -34,8 +34,9 @@ def decode(source: KafkaSource, messages: DataFrame) -> Decoded:
             f"The values of one batch name more than {wire.MOST_SCHEMAS} messages of their schemas; "
             "declare protobuf.messageType."
         )
-    types = [*newest.values(), *(each.type for each in writers)]
-    return rows_of(messages, writers, reduce(merged, types, StructType()))
+    batch = reduce(merged, [each.type for each in writers], StructType())
+    columns = newest_of(newest.values(), has_messages=bool(named))
+    return rows_of(messages, writers, extended(columns, batch))
 
 
 class _Schemas:
@@ -65,7 +66,7 @@ class _Schemas:
             if schema is not None and schema.language == PROTOBUF:
                 label = f"newest schema of the subject {subject[:200]!a}"
                 name, kind = self._newest(schema, label)
-                found[name] = merged(found.get(name, StructType()), kind)
+                found[name] = newest_of((found.get(name, StructType()), kind), has_messages=bool(named))
             elif self._declared is None and (subject in needed or subject == self._subject):
                 raise _incompatible(
                     f"The schema registry has no Protobuf schema of the subject {subject[:200]!a}, whose first "
