@@ -6,14 +6,14 @@ from typing import cast
 from unittest.mock import MagicMock
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hudi_jobs.contract import CHECKPOINT_LIMIT, Checkpoint, FailureReason, Isolation, KafkaSource, StartingOffsets
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import decode_checkpoint, encode_checkpoint
 from hudi_jobs.ingestion.sources.kafka.broker import Brokers
-from hudi_jobs.ingestion.sources.kafka.losses import passed_over, refusal
+from hudi_jobs.ingestion.sources.kafka.losses import LOGGED_LOSSES, log_losses, passed_over, refusal
 from hudi_jobs.ingestion.sources.kafka.offsets import (
     Cause,
     Loss,
@@ -82,6 +82,7 @@ def histories(draw: st.DrawFn) -> tuple[TopicProgress | None, TopicOffsets, dict
 
 
 @given(histories(), st.none() | st.integers(0, 500))
+@example((None, TopicOffsets("one", (PartitionOffsets(0, 1, 1),)), {TopicPartition("orders", 0): 0}), 0)
 def test_no_offset_is_passed_over_without_being_read_before_read_now_or_reported(
     history: tuple[TopicProgress | None, TopicOffsets, dict[TopicPartition, int]], most: int | None
 ) -> None:
@@ -316,3 +317,14 @@ def test_the_sentences_say_which_topics_vanished_and_what_to_do() -> None:
     assert "a.orders: any" in passed_over(vanished)
     assert "onDataLoss" not in passed_over(vanished)
     assert not passed_over([])
+
+
+def test_every_range_that_is_gone_is_in_the_log_within_a_bound() -> None:
+    losses = [Loss(TopicPartition("orders", number), Cause.EXPIRED, 3, 7) for number in range(LOGGED_LOSSES + 2)]
+    for gone, more in ((losses[:7], []), (losses, [2])):
+        context = MagicMock()
+        log_losses(context, gone)
+        fields = [call.kwargs for call in context.log.call_args_list]
+        named = [each["lost"] for each in fields if "lost" in each]
+        assert named == [f"orders-{number}: 3..7" for number in range(min(len(gone), LOGGED_LOSSES))]
+        assert [each["ranges"] for each in fields if "ranges" in each] == more

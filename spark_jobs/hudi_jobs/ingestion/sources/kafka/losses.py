@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 
+from hudi_jobs.context import TaskContext
 from hudi_jobs.ingestion.sources.kafka.offsets import Cause, Loss
 
 NAMED_LOSSES = 5
+LOGGED_LOSSES = 1_000
+"""Losses that one look at the topics writes to the log; results and status name a few of them."""
 
 _EXPLAINED = {
     Cause.EXPIRED: "They were deleted by the retention of the topic or by request.",
@@ -14,6 +17,14 @@ _EXPLAINED = {
     Cause.VANISHED: "A topic of the pattern that has been read is deleted, or hidden from the job: how many of its "
     "messages were not read is not known.",
 }
+
+
+def log_losses(context: TaskContext, losses: Sequence[Loss]) -> None:
+    """Log every loss, whether the run passes over it or is refused: nothing else names them all."""
+    for loss in losses[:LOGGED_LOSSES]:
+        context.log("messages are gone before they could be read", lost=str(loss), cause=loss.cause.value)
+    if len(losses) > LOGGED_LOSSES:
+        context.log("more messages are gone than the log names", ranges=len(losses) - LOGGED_LOSSES)
 
 
 def named(losses: Sequence[Loss]) -> str:

@@ -195,7 +195,7 @@ def ranges(
 def shares(left: Mapping[TopicPartition, int], most: int | None) -> dict[TopicPartition, int]:
     """Divide `most` among partitions in proportion to what they have left; where it suffices, each has one at least."""
     total = sum(left.values())
-    if most is None or total <= most:
+    if most is None or total <= max(most, 1):
         return dict(left)
     most = max(most, 1)
     if most < len(left):

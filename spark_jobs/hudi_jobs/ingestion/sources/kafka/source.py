@@ -20,7 +20,7 @@ from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit, of_millisecond
 from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.sources.kafka.broker import Brokers
 from hudi_jobs.ingestion.sources.kafka.errors import asking
-from hudi_jobs.ingestion.sources.kafka.losses import NAMED_LOSSES, passed_over, refusal
+from hudi_jobs.ingestion.sources.kafka.losses import NAMED_LOSSES, log_losses, passed_over, refusal
 from hudi_jobs.ingestion.sources.kafka.offset_order import require_growing_offsets
 from hudi_jobs.ingestion.sources.kafka.offsets import (
     Loss,
@@ -63,6 +63,7 @@ class Kafka:
             starts = starting_points(brokers, self._source, topics, before)
             cluster = brokers.cluster()
         found = self._standing(before, topics, starts)
+        log_losses(self._context, found.losses)
         self._require_whole(found)
         require_growing_offsets(self._context.task, before.topics, topics, found.losses)
         read, rows = self._read(found, topics, limit, before.events)
