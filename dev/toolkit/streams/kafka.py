@@ -53,7 +53,8 @@ class KafkaBroker(Topics, Server):
     """One broker in one JVM. It always listens in plain text at loopback, and for what else is asked.
 
     With `reachable_at`, such as the local cluster's NODE_ADDRESS, it listens there as well, at ports of its own: that
-    is where pods find it. `settings` are further ones of the broker.
+    is where pods find it. Its certificate is for the addresses of `certified`, else for all that it listens at.
+    `settings` are further ones of the broker.
     """
 
     name = "kafka"
@@ -64,6 +65,7 @@ class KafkaBroker(Topics, Server):
         *,
         listeners: Iterable[Listener] = (),
         reachable_at: str | None = None,
+        certified: Sequence[str] | None = None,
         users: Sequence[User] = _USERS,
         settings: Mapping[str, str] = _NOTHING,
     ) -> None:
@@ -74,7 +76,7 @@ class KafkaBroker(Topics, Server):
         *ports, self._controller = free_ports(len(places) + 1)
         self._doors = [Door(*place, port) for place, port in zip(places, ports, strict=True)]
         self._settings = dict(settings)
-        self._hosts = hosts
+        self._certified = hosts if certified is None else certified
         self._users = tuple(users)
         self._credentials: Credentials | None = None
 
@@ -95,7 +97,7 @@ class KafkaBroker(Topics, Server):
 
     def prepare(self) -> None:
         """Make its certificates, and write its settings and its users into an empty log."""
-        self._credentials, server = make_credentials(self.folder / "security", self._users, self._hosts)
+        self._credentials, server = make_credentials(self.folder / "security", self._users, self._certified)
         settings = {
             **_ALWAYS,
             **self._addresses(),

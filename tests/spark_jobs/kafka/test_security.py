@@ -17,8 +17,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.streams]
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    """A broker that listens in every way, and knows the awkward user by SCRAM."""
-    with KafkaBroker(tmp_path_factory.mktemp("guarded"), listeners=Listener) as running:
+    """A broker that listens in every way, knows the awkward user by SCRAM, and has an address without a certificate."""
+    folder = tmp_path_factory.mktemp("guarded")
+    with KafkaBroker(folder, listeners=Listener, reachable_at="127.0.0.2", certified=["127.0.0.1"]) as running:
         info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
         wanted = UserScramCredentialUpsertion(AWKWARD.name, info, AWKWARD.password.encode(), os.urandom(8))
         for future in running._admin.alter_user_scram_credentials([wanted]).values():
@@ -72,10 +73,7 @@ def ways(guarded: KafkaBroker, folder: Path) -> dict[str, dict[str, Any]]:
         "no trust": by(Listener.SSL),
         "a stranger's certificate": by(Listener.MTLS, certificateFolder=certificates["stranger"], **ca),
         "no certificate": by(Listener.MTLS, **ca),
-        "another name": {
-            **by(Listener.SSL, **ca),
-            "bootstrapServers": guarded.address(Listener.SSL).replace("127.0.0.1", "127.0.0.2"),
-        },
+        "another name": {**by(Listener.SSL, **ca), "bootstrapServers": guarded.address(Listener.SSL, pods=True)},
         "a missing file": by(Listener.SASL_PLAINTEXT, mechanism="PLAIN", credentialsFolder=str(folder)),
     }
 
@@ -97,6 +95,7 @@ def test_every_way_that_is_allowed_leads_to_the_messages(
         "no trust",
         "a stranger's certificate",
         "no certificate",
+        "another name",
         "a missing file",
     ],
 )
