@@ -69,6 +69,7 @@ def found(lake: Any) -> dict[str, str | None]:
         (PartitionStyle(), HOSTILE, [*ODD, None, ""]),
         (PartitionStyle(named=False), [*HOSTILE, *ALONE], [*[v for v in ODD if v not in ALONE], None, ""]),
         (PartitionStyle(encoded=True), ["a\u0000b", "x" * 241], [*ODD, *HOSTILE[:24], None, ""]),
+        (PartitionStyle(named=False, slashed=True), ["2026/01/02", "2026-1-2", "p1", ""], ["2026-01-02", None]),
         (PartitionStyle(named=False, encoded=True), ["a\u0000b", *ALONE], ["a/b", "../x", None]),
     ],
 )
