@@ -50,7 +50,16 @@ FULL_STATUS: dict[str, Any] = {
         "instants": [INSTANT],
         "completedCommits": 17,
     },
-    "services": {"ingestion": {"due": False, "reason": "NotDue", "lastRun": RUN, "nextRunAt": MOMENT, "failures": 0}},
+    "services": {
+        "ingestion": {
+            "due": False,
+            "reason": "NotDue",
+            "lastRun": RUN,
+            "nextRunAt": MOMENT,
+            "failures": 0,
+            "freshness": {"backlogRecords": 7},
+        }
+    },
     "activeJobs": [JOB],
     "history": [RUN],
 }
@@ -137,6 +146,7 @@ def test_kubectl_prints_the_columns_of_a_table(tables: Any) -> None:
         "Suspended": None,
         "Last run": "Succeeded",
         "Complete up to": None,
+        "Backlog": 7,
         "Compacted": None,
         "Clustered": None,
         "Cleaned": None,

@@ -134,6 +134,13 @@ TABLE = ResourceKind(
             description="How far the table is behind its source: all that was there before then is in the table",
             wide=True,
         ),
+        PrinterColumn(
+            name="Backlog",
+            json_path=".status.services.ingestion.freshness.backlogRecords",
+            type="integer",
+            description="Records of the source that the newest run left to be read",
+            wide=True,
+        ),
         *(
             PrinterColumn(
                 name=kind.value,
