@@ -263,6 +263,18 @@ def test_the_alert_on_tables_that_are_behind_holds_each_against_its_own_target(d
     assert "{{ $labels.table_namespace }}/{{ $labels.table }}" in alert["annotations"]["summary"]
 
 
+def test_a_table_of_which_nothing_was_ever_reported_is_no_silent_one(documents: Any) -> None:
+    (rule,) = [document for document in documents(EVERYTHING) if document["kind"] == "PrometheusRule"]
+    (alert,) = [one for one in rule["spec"]["groups"][0]["rules"] if one["alert"] == "HudiTableFreshnessUnknown"]
+    here = '{job="hudi-hudi-operator-metrics", namespace="hudi-system"}'
+    assert " ".join(alert["expr"].split()) == (
+        f"hudi_operator_table_freshness_target_seconds{here} unless on (table_namespace, table) "
+        f"hudi_operator_table_complete_up_to_timestamp_seconds{here}"
+    )
+    assert alert["for"] == "1h"
+    assert "{{ $labels.table_namespace }}/{{ $labels.table }}" in alert["annotations"]["summary"]
+
+
 def test_the_tag_defaults_to_the_version_of_the_chart(documents: Any, chart: Any) -> None:
     version = yaml.safe_load((chart / "Chart.yaml").read_text())["appVersion"]
     (container,) = _deployment(documents({}))["spec"]["template"]["spec"]["containers"]
