@@ -159,12 +159,12 @@ def snapshot_of(world: World) -> TimelineSnapshot:
     """One snapshot of the table, as `control/snapshots/reader.py` makes it."""
     lake = world.lake
     if not lake.entries and not lake.archived:
-        return TimelineSnapshot(owner=_owner(lake), progress=_progress(lake, takes=world.scenario.takes))
+        return TimelineSnapshot(owner=_owner(lake), progress=_progress(world))
     clusterings = frozenset(one.time for one in lake.entries.values() if one.action == "clustering")
     names = frozenset(name for one in lake.entries.values() for name in one.files)
     zone = TimelineZone.UTC if world.scenario.existing_ahead is None else TimelineZone.LOCAL
     timeline = _timeline(names, clusterings, lake.cleaned, zone)
-    return replace(_snapshot(timeline, lake), progress=_progress(lake, takes=world.scenario.takes))
+    return replace(_snapshot(timeline, lake), progress=_progress(world))
 
 
 @lru_cache(maxsize=4096)
@@ -192,7 +192,8 @@ def _snapshot(timeline: Timeline, lake: Lake) -> TimelineSnapshot:
     )
 
 
-def _progress(lake: Lake, *, takes: bool) -> Progress | None:
+def _progress(world: World) -> Progress | None:
+    lake, lag = world.lake, world.scenario.lag
     if lake.progress is None:
         return None
     run, polls, batches, instant, state = lake.progress
@@ -206,7 +207,8 @@ def _progress(lake: Lake, *, takes: bool) -> Progress | None:
         polls=polls,
         batches=batches,
         instant=instant or None,
-        takes=takes,
+        takes=world.scenario.takes,
+        complete_up_to=None if lag is None else at(moment(world.now - lag)),
         made=(lake.made,) if lake.made else (),
     )
 

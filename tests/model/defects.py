@@ -6,7 +6,7 @@ of today's: kept here as short as it can be, and true to what it did wrong.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -26,7 +26,10 @@ from hudi_operator.jobs import names
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.decision import Decision, Reason
 from hudi_operator.planning.model.times import instant_time
+from hudi_operator.planning.services.case import Case
 from hudi_operator.planning.services.starting import slots
+from hudi_operator.planning.services.starting.inside import services_apart
+from hudi_operator.planning.services.starting.turns import Turn
 from hudi_operator.planning.writers import foreign
 from hudi_operator.planning.writers.authorship import Authorship
 from hudi_operator.planning.writers.foreign import Acceptance
@@ -96,6 +99,16 @@ def _never(*_: object, **__: object) -> bool:
 
 def _for_nothing(*_: object, **__: object) -> tuple[()]:
     return ()
+
+
+def _none(*_: object, **__: object) -> None:
+    return None
+
+
+def _any_that_waits(case: Case, decisions: Mapping[Service, Decision], *, quota_reached: bool) -> Turn:
+    """Whether ingestion would start again before it is not asked."""
+    waiting = services_apart(case, decisions, quota_reached=quota_reached)
+    return Turn(waiting=waiting, following=next(iter(waiting), None))
 
 
 def _any_beside_the_host(*arguments: Any, host: str | None = None, **others: Any) -> Any:
@@ -349,6 +362,16 @@ DEFECTS = (
         scenario=scenarios.CONTINUOUS,
         says="stays due",
         old=((f"{_PLANNING}.services.starting.stopping._turns", _for_nothing),),
+        deviations=0,
+    ),
+    Defect(
+        name="a driver ends for a service that ingestion then goes before",
+        scenario=scenarios.CONTINUOUS_BEHIND,
+        says="and the next one starts before that",
+        old=(
+            (f"{_PLANNING}.decide.turn_of", _any_that_waits),
+            (f"{_PLANNING}.services.starting.slots.given_turn", _none),
+        ),
         deviations=0,
     ),
 )

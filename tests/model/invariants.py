@@ -26,7 +26,7 @@ MOST_OBEYED = 3
 def check_plan(world: World, index: int, seen: Observation, plan: Plan) -> None:
     """What must hold for every decision."""
     found = (_of_jobs(seen, plan), _of_strangers(world, index, seen, plan), _of_takeover(world, index, plan))
-    for what in (*(one for some in found for one in some), *_of_order(plan)):
+    for what in (*(one for some in found for one in some), *_of_order(plan), *_of_turns(plan)):
         world.wrong(what)
 
 
@@ -87,6 +87,18 @@ def _of_order(plan: Plan) -> Iterator[str]:
         has_failed = status.failures or status.infrastructure_failures or status.conflicts
         if status.due and not has_failed and (status.counted or 0) >= STARVING * (status.threshold or 1):
             yield f"{service} starves at {status.counted} of {status.threshold}"
+
+
+def _of_turns(plan: Plan) -> Iterator[str]:
+    """A continuous driver ends for a service only if that starts before the next driver."""
+    last = plan.services.ingestion.last_run
+    given = last.ended_for if last is not None else None
+    if last is None or given is None or all(one.service is not Service.INGESTION for one in _launches(plan)):
+        return
+    status = plan.services.of(given)
+    followed = status.last_run is not None and (status.last_run.started_at or "") >= (last.finished_at or "")
+    if status.due and not followed:
+        yield f"a driver has ended for {given}, and the next one starts before that"
 
 
 def check_creation(world: World, index: int, action: LaunchJob | CreateJob) -> None:

@@ -187,6 +187,22 @@ CONTINUOUS_INSIDE = Scenario(
         {"driver dies", "driver freezes", "pod force-deleted", "job deleted", "fault", "spec edited", "status lost"}
     ),
 )
+CONTINUOUS_BEHIND = Scenario(
+    name="a continuous driver behind its source",
+    spec={
+        **_CONTINUOUS,
+        "ingestion": {
+            "mode": "Continuous",
+            "freshness": "1m",
+            "continuous": {"progressDeadline": "10m", "serviceInterval": "3m", "services": "InTurns"},
+        },
+        "cleaning": {"retainCommits": 2, "trigger": {"commits": 3}},
+    },
+    updates=False,
+    arrivals=tuple(range(0, 3000, 200)),
+    lag=600,
+    happenings=frozenset({"driver dies", "fault", "spec edited", "request", "status lost"}),
+)
 CONTINUOUS_STRANGERS = Scenario(
     name="strangers beside a continuous driver",
     spec=_CONTINUOUS,
@@ -267,6 +283,7 @@ EVERY = (
     PROCESSES, CLOCKS, INSERTING_CLOCKS, LOCAL, PODS, PEOPLE, STRANGERS, OPERATORS, SHARED, INLINE, SHARED_INLINE,
     REQUESTS, BEHIND, REFUSED, UNREADABLE, ACCEPTING, REQUESTED, LEFT_PLAN, FILES,
     STRANGERS_FROM_THE_START, ADOPTION,
-    CONTINUOUS, CONTINUOUS_INSIDE, CONTINUOUS_PEOPLE, CONTINUOUS_UPSERTS, CONTINUOUS_STRANGERS, CONTINUOUS_SHARED,
+    CONTINUOUS, CONTINUOUS_INSIDE, CONTINUOUS_PEOPLE, CONTINUOUS_UPSERTS, CONTINUOUS_BEHIND, CONTINUOUS_STRANGERS,
+    CONTINUOUS_SHARED,
     OPERATIONS, OPERATIONS_BESIDE_A_DRIVER, APPROVALS, ERASURES, WHAT_MAY_BE_LEFT,
 )  # fmt: skip

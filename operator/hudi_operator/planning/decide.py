@@ -46,10 +46,10 @@ from hudi_operator.planning.services.starting.blocking import (
     waits_for_stranger,
 )
 from hudi_operator.planning.services.starting.freshness import freshness_changes_at
-from hudi_operator.planning.services.starting.inside import services_apart
 from hudi_operator.planning.services.starting.protection import reported_by_runs, with_removal
 from hudi_operator.planning.services.starting.slots import Started, explained, limit_reached, start
 from hudi_operator.planning.services.starting.stopping import stop_continuous
+from hudi_operator.planning.services.starting.turns import Turn, passed_over, turn_of
 from hudi_operator.planning.writers.acts import mark_undone
 from hudi_operator.planning.writers.foreign import Writers, check_writers
 from hudi_operator.planning.writers.leftover import left_behind
@@ -96,11 +96,11 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
         observation,
         image=image,
         blocker=blocker,
-        due=services_apart(case, decisions, quota_reached=full),
+        turn=turn_of(case, decisions, quota_reached=full),
         now=now,
         already=tracked.actions,
     )
-    case = replace(case, active=stopped.active)
+    case = replace(case, active=stopped.active, services=passed_over(case.services, stopped.skipped))
     started = start(case, decisions, blocker)
     answered = answered_by(observation.table, started.launches, active=stopped.active)
     if answered is not None:
@@ -244,7 +244,7 @@ def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus
     message = blocked_message(observation)
     blocker = (Waiting.BLOCKED.value, message)
     stopped = stop_continuous(
-        tracked.active, observation, image=image, blocker=blocker, due=(), now=now, already=tracked.actions
+        tracked.active, observation, image=image, blocker=blocker, turn=Turn(), now=now, already=tracked.actions
     )
     blocked = {
         service: concealed(services.of(service), reason=Waiting.BLOCKED, message=message) for service in SERVICES

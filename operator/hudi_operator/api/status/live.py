@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from hudi_jobs.contract import Service
 from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
 
@@ -48,6 +49,12 @@ class LiveStatus(Model):
 
     running_since: Timestamp | None = None
     """When its driver was first seen to run."""
+
+    turn_since: Timestamp | None = None
+    """Since when it has its present turn, where services that were due at the end of an earlier one let it go on."""
+
+    ends_for: Service | None = None
+    """The service for which it was asked to end, and which starts before the next driver."""
 
     moved_at: Timestamp | None = None
     """When the operator last saw that it makes progress; renewed at least every fifth of `progressDeadline`."""

@@ -103,6 +103,9 @@ class RunStatus(Model):
     affected: Annotated[tuple[AffectedStatus, ...], Field(max_length=MOST_AFFECTED)] | None = None
     """Instants that this run did not begin, and that it finished, rolled back or replanned; at most 10."""
 
+    ended_for: Service | None = None
+    """The service for which the operator ended a continuous ingestion: it starts before the next one."""
+
     undone_by: InstantTime | None = None
     """The restore or rollback of somebody else that undid the run's instant."""
 
@@ -161,8 +164,8 @@ class ServiceStatus(RenamedModel):
     """Since when a run has been due."""
 
     passed_over: int = 0
-    """How often other services were started while this one was due and could have run; after enough times it goes
-    first."""
+    """How often others were started, or a continuous driver had another turn, while this one was due; after enough
+    times it goes first."""
 
     reason: Reason = "NotEvaluated"
     """Why it is due or not, as a word."""

@@ -24,9 +24,11 @@ def conclude_continuous(
     batches = (result.batches if result is not None else None) or (job.live.batches if job.live is not None else 0)
     outcome, reason, message = _judged(job, result, failure, has_committed=instant is not None)
     batches = max(batches, int(instant is not None))
-    return ended_run(
+    run = ended_run(
         job, result, outcome=outcome, reason=reason, message=message, now=now, instant=instant, batches=batches
     )
+    ended_for = job.live.ends_for if job.live is not None and job.state == DRAINING else None
+    return run.model_copy(update={"ended_for": ended_for})
 
 
 def _judged(

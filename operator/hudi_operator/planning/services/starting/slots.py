@@ -10,6 +10,7 @@ from hudi_operator.planning.model import LaunchJob, Observation, TimelineTrouble
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.reasons import Retry, TableReason, Waiting
 from hudi_operator.planning.model.registry import words
+from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.runs.failures import reset_failures
 from hudi_operator.planning.services.case import Case
 from hudi_operator.planning.services.evaluation import surroundings
@@ -105,17 +106,34 @@ class Started:
 
 
 def start(case: Case, decisions: Mapping[Service, Decision], blocker: ServiceBlocker | None) -> Started:
-    """Return what may start now, the most urgent first, beside the Jobs that are active."""
-    active, launches = case.active, list[LaunchJob]()
+    """Return what may start now, the most urgent first, beside the Jobs that are active.
+
+    A service for which a continuous driver has ended starts before the next one.
+    """
+    active, launches, given = case.active, list[LaunchJob](), given_turn(case.services, decisions)
     order = in_order(decisions, case.services, apart=kept_apart(case.table.spec, case.services))
     for service in order:
         if _blocked(service, blocker) is not None:
+            continue
+        if service is Service.INGESTION and given is not None and all(job.service is not given for job in active):
             continue
         decision = decisions[service]
         if _waits_for(case, service, decision, active) is None:
             launches.append(launch(case, service, decision, inside=host_for(case, service, decision, active)))
             active = (*active, launches[-1].job)
     return Started(launches=tuple(launches), active=active)
+
+
+def given_turn(services: ServicesStatus, decisions: Mapping[Service, Decision]) -> Service | None:
+    """Return the due service for which the last continuous driver has ended, as long as no run of it has followed."""
+    last = services.ingestion.last_run
+    given = last.ended_for if last is not None else None
+    if last is None or given is None or given is Service.INGESTION or given not in decisions:
+        return None
+    followed, ended = services.of(given).last_run, parse_time(last.finished_at)
+    started = parse_time(followed.started_at) if followed is not None else None
+    has_followed = ended is None or (started is not None and started >= ended)
+    return None if has_followed or not decisions[given].due else given
 
 
 def explained(

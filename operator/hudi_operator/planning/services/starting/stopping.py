@@ -4,7 +4,7 @@ Its Job is deleted: the driver is asked to end, finishes the batch that is under
 is declared then.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
@@ -16,9 +16,10 @@ from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import Action, JobObservation, JobPhase, Observation, StopJob
 from hudi_operator.planning.model.circumstances import class_version_of
 from hudi_operator.planning.model.reasons import RunTrouble, Waiting
-from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.runs.continuous import DRAINING, settings_of
 from hudi_operator.planning.services.rescan import unasked
+from hudi_operator.planning.services.starting.turns import Turn
 
 _MAY_STILL_END = frozenset({JobPhase.STARTING, JobPhase.SUSPENDED, JobPhase.RUNNING})
 _ANYWAY = frozenset({Waiting.SUSPENDED.value, Waiting.OBSERVED.value, Waiting.BLOCKED.value})
@@ -30,10 +31,12 @@ _MESSAGE_LIMIT = 500
 
 @dataclass(frozen=True, kw_only=True)
 class Stopped:
-    """All active Jobs, and how those among them are stopped that shall not go on."""
+    """All active Jobs, how those among them are stopped that shall not go on, and what a driver goes on before."""
 
     active: tuple[ActiveJob, ...]
     actions: tuple[Action, ...] = ()
+    skipped: tuple[Service, ...] = ()
+    """Services that were due at the end of a driver's turn, and that it has not ended for."""
 
 
 def stop_continuous(
@@ -42,51 +45,74 @@ def stop_continuous(
     *,
     image: str,
     blocker: tuple[str, str] | None,
-    due: Sequence[Service],
+    turn: Turn,
     now: datetime,
     already: Collection[Action] = (),
 ) -> Stopped:
     """Stop the continuous Jobs that stand still, or that shall end at the boundary of a batch.
 
-    `already` are actions that are decided on: what is stopped for another reason is not stopped twice. `due` are
-    services that no driver is beside (`services_apart`).
+    `already` are actions that are decided on: what is stopped for another reason is not stopped twice. What follows
+    where the `turn` of one is over is decided already: a service for which it ends, or a turn more.
     """
     given_up = {action.job.name for action in already if isinstance(action, StopJob)}
     actions: list[Action] = []
     after: list[ActiveJob] = []
+    skipped: tuple[Service, ...] = ()
     for job in active:
         found = next((one for one in observation.jobs if one.name == job.name and one.uid == job.uid), None)
-        why = None
-        if job.live is not None and found is not None and found.phase in _MAY_STILL_END and job.name not in given_up:
-            whys = chain(
-                _stands_still(job.live, found, observation, now=now),
-                _reasons(job, job.live, found, observation, image=image, blocker=blocker),
-                _turns(job.live, found, observation, due, active=active, now=now),
-            )
-            why = next(whys, None)
-        if why is None or found is None:
+        if job.live is None or found is None or found.phase not in _MAY_STILL_END or job.name in given_up:
             after.append(job)
             continue
-        state, message = why
-        after.append(job.model_copy(update={"state": state, "message": message[:_MESSAGE_LIMIT]}))
-        actions.append(StopJob(job=after[-1], uid=found.uid))
-    return Stopped(active=tuple(after), actions=tuple(actions))
+        why = next(
+            chain(
+                _stands_still(job.live, found, observation, now=now),
+                _reasons(job, job.live, found, observation, image=image, blocker=blocker),
+                _turns(job.live, found, observation, turn, active=active, now=now),
+            ),
+            None,
+        )
+        after.append(_changed(job, job.live, why, now=now))
+        if isinstance(why, _Another):
+            skipped = turn.waiting
+        elif why is not None:
+            actions.append(StopJob(job=after[-1], uid=found.uid))
+    return Stopped(active=tuple(after), actions=tuple(actions), skipped=skipped)
 
 
-_Why = tuple[str, str]
+@dataclass(frozen=True, kw_only=True)
+class _Ends:
+    """With which state and sentence a driver ends, and for which service."""
+
+    state: str
+    message: str
+    service: Service | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Another:
+    """A driver begins another turn."""
+
+
+def _changed(job: ActiveJob, live: LiveStatus, why: _Ends | _Another | None, *, now: datetime) -> ActiveJob:
+    if why is None:
+        return job
+    if isinstance(why, _Another):
+        return job.model_copy(update={"live": live.model_copy(update={"turn_since": format_time(now)})})
+    told = {"state": why.state, "message": why.message[:_MESSAGE_LIMIT]}
+    return job.model_copy(update={**told, "live": live.model_copy(update={"ends_for": why.service})})
 
 
 def _stands_still(
     live: LiveStatus, found: JobObservation, observation: Observation, *, now: datetime
-) -> Iterator[_Why]:
+) -> Iterator[_Ends]:
     deadline = settings_of(observation.table).progress_deadline
     moved_at = parse_time(live.moved_at)
     if found.phase is not JobPhase.RUNNING or observation.snapshot.trouble is not None or moved_at is None:
         return
     if now - moved_at >= parse_duration(deadline):
-        yield (
-            RunTrouble.NO_PROGRESS.value,
-            f"The driver has made no progress since {live.moved_at}, for as long as "
+        yield _Ends(
+            state=RunTrouble.NO_PROGRESS.value,
+            message=f"The driver has made no progress since {live.moved_at}, for as long as "
             f"ingestion.continuous.progressDeadline ({deadline}) allows, and was stopped. See the log of the driver.",
         )
 
@@ -99,52 +125,59 @@ def _reasons(
     *,
     image: str,
     blocker: tuple[str, str] | None,
-) -> Iterator[_Why]:
+) -> Iterator[_Ends]:
     """Yield why a driver ends that works by what was declared before, or on a table on which nothing may start."""
     table, known = observation.table, observation.table_class
     if job.generation not in {None, table.metadata.generation}:
-        yield DRAINING, "The spec has changed."
+        yield _draining("The spec has changed.")
     if (
         blocker is not None
         and blocker[0] not in _SOON_OVER
         and (observation.snapshot.trouble is None or blocker[0] in _ANYWAY)
     ):
-        yield DRAINING, blocker[1]
+        yield _draining(blocker[1])
     if known is not None and live.class_version not in {None, class_version_of(known)}:
-        yield DRAINING, f"The class {known.metadata.name} has changed."
+        yield _draining(f"The class {known.metadata.name} has changed.")
     if known is not None and found.image != image:
-        yield DRAINING, f"The Spark image has changed to {image}."
+        yield _draining(f"The Spark image has changed to {image}.")
     if unasked(table) is not None:
-        yield DRAINING, "A rescan was requested, which the next driver serves."
+        yield _draining("A rescan was requested, which the next driver serves.")
+
+
+def _draining(message: str, service: Service | None = None) -> _Ends:
+    return _Ends(state=DRAINING, message=message, service=service)
 
 
 def _turns(
     live: LiveStatus,
     found: JobObservation,
     observation: Observation,
-    due: Sequence[Service],
+    turn: Turn,
     *,
     active: Collection[ActiveJob],
     now: datetime,
-) -> Iterator[_Why]:
-    """Yield the table service for which the driver ends, once it has had its own turn.
+) -> Iterator[_Ends | _Another]:
+    """Yield what follows where a driver has had its turn and services wait for it.
 
     A turn is at least one batch, or one look at a source without news: else a service that is due again and again, as
     one that fails is, would have a batch that takes longer cancelled each time. A service that it does beside its
-    batches comes to its end first; none follows it.
+    batches comes to its end first; none follows it. Where ingestion would start again before all that waits, the
+    driver goes on: so a service is passed over once in each turn, as it is by the start of another driver.
     """
-    since = parse_time(live.running_since)
+    since = parse_time(live.turn_since) or parse_time(live.running_since)
     interval = parse_duration(settings_of(observation.table).service_interval)
-    if found.phase is not JobPhase.RUNNING or since is None or now - since < interval:
+    if not turn.waiting or found.phase is not JobPhase.RUNNING or since is None or now - since < interval:
         return
     if live.instant is None and not live.batches and live.polled_at is None:
         return
     if any(job.inside == found.name for job in active):
         return  # what it is at would be cancelled, and begun again from nothing
-    if due:
-        why = "gave way to writers again and again"
-        if observation.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED:
-            why = "runs alone on a Serialized table"
-        elif due[0] is Service.COMPACTION:
-            why = "could leave keys only in log files, where the index does not look"
-        yield DRAINING, f"{due[0]} is due, and {why}; ingestion continues after it."
+    if turn.following is None:
+        yield _Another()
+        return
+    why = "gave way to writers again and again"
+    if observation.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED:
+        why = "runs alone on a Serialized table"
+    elif turn.following is Service.COMPACTION:
+        why = "could leave keys only in log files, where the index does not look"
+    yield _draining(f"{turn.following} is due, and {why}; ingestion continues after it.", turn.following)
