@@ -53,10 +53,10 @@ def require_growing_offsets(
 
 def _replaced(before: Mapping[str, TopicProgress], losses: Sequence[Loss]) -> str:
     for loss in losses:
-        if loss.place.topic not in before:
+        if loss.topic not in before:
             continue
         if loss.cause is Cause.RECREATED:
-            return f"the topic {loss.place.topic} was deleted and created again, or is in another cluster now"
+            return f"the topic {loss.topic} was deleted and created again, or is in another cluster now"
         if loss.cause is Cause.TRUNCATED:
             return f"the partition {loss.place} ends before the offset {loss.first:,}, up to which it was read"
     return ""

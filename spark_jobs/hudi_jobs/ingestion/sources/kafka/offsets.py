@@ -78,6 +78,11 @@ class Loss:
     last: int | None = None
 
     @property
+    def topic(self) -> str:
+        """The topic that they are of."""
+        return self.place if isinstance(self.place, str) else self.place.topic
+
+    @property
     def count(self) -> int:
         """How many offsets are known to be lost."""
         return 0 if self.last is None else self.last - self.first + 1
