@@ -103,6 +103,9 @@ def erased(result: TaskResult) -> tuple[OperationReport, EraseReport]:
     assert (report.phase, report.verified) == (OperationPhase.DONE, True)
     assert report.erased is not None
     assert report.erased.left_in == ()
+    assert report.erased.keys_in_bytes is not None
+    assert ("too short" in result.message) is (report.erased.keys_in_bytes < (report.erased.keys or 0))
+    assert ("holds a key" in result.message) is ("too short" not in result.message)
     return report, report.erased
 
 

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.spark_jobs.operations.asked import LOCK, commits, files, pending, refusal, rows
 from tests.spark_jobs.operations.erasing import (
@@ -73,6 +75,7 @@ def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_lef
     bad = quarantined(tmp_path / "quarantine", *gone, customer(8))
     others = quarantined(tmp_path / "quarantine", gone[0], table="orders")
     table, before = lake.folder / "table", rows(lake)
+    assert strays([File(path, size) for path, (size, _) in files(lake).items()], ".", short()) == set()
     archive = table / ".hoodie/timeline/history"
     assert list(archive.glob("*.parquet"))
     holders = holding(table, gone[0])
@@ -163,7 +166,26 @@ def test_short_keys_are_compared_as_values_and_a_row_that_was_deleted_before_goe
     assert list((lake.folder / "table").glob(".*.log.*")) == []
 
 
-def test_a_file_that_still_holds_a_key_is_named_and_the_key_is_not(lake: Any) -> None:
+def require_refused_beside_strays(lake: Any) -> None:
+    """Files that tell a short key to nobody who searches for it stop the erasure before it begins, and its dry run."""
+    table, before = lake.folder / "table", rows(lake)
+    csv, parquet = table / "export.csv", table / "exports/part-00000-c000.snappy.parquet"
+    parquet.parent.mkdir()
+    csv.write_text("id,v\n4711,0\n")
+    pq.write_table(pa.table({"id": ["4711"], "v": ["0"]}), parquet)
+    for stray, dry_run in ((csv, True), (parquet, False)):
+        was = {path: seen for path, seen in files(lake).items() if ".hudi-operator" not in path}
+        sentence = refusal(erase(lake, ids=("4711",), uid="uid-of-strays", dry_run=dry_run))
+        assert str(stray) in sentence
+        assert "4711" not in sentence
+        assert {path: seen for path, seen in files(lake).items() if ".hudi-operator" not in path} == was
+        stray.unlink()
+    assert rows(lake) == before
+
+
+def test_a_file_that_still_holds_a_key_is_named_and_the_key_is_not(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(lake, 0, customers(0, 30))
     stray = lake.folder / "table/export.txt"
     stray.write_text(f"id: {customer(7)}.")
@@ -185,11 +207,16 @@ def test_a_file_that_still_holds_a_key_is_named_and_the_key_is_not(lake: Any) ->
     assert (again.reason, "with another HudiOperation" in again.message) == (FailureReason.NOT_ERASED, True)
     erased(erase(lake, ids=(customer(7),), uid="uid-of-again"))
     assert len(rows(lake)) == 29
+    require_refused_beside_strays(lake)
     stray = lake.folder / "table/.f1_20260310120000000.log.1_0-1-0"
     stray.write_text("a log file of nobody: short keys are not seen in it")
+    late = lake.folder / "table/late.csv"
+    monkeypatch.setattr(run, "erase_from", lambda *_: late.write_text("id,v\n7,0\n"))
     result = erase(lake, ids=("7",), uid="uid-of-short")
     assert result.reason is FailureReason.NOT_ERASED
+    assert "2 files" in result.message
     assert stray.name in result.message
+    assert late.name in result.message, "it came too late for the check"
 
 
 def test_beside_a_write_that_stays_pending_nothing_more_is_erased_until_it_is_dead(

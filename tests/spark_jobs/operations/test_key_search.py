@@ -23,6 +23,7 @@ from hudi_jobs.contract import Service
 from hudi_jobs.operations.erase.keys import Keys, where_found, with_key
 from hudi_jobs.operations.erase.quarantine import count_in, erase_from, holding_in
 from hudi_jobs.operations.erase.scan import File, files_below, search, unsearched_logs
+from hudi_jobs.operations.erase.strays import strays, strays_refused
 from hudi_jobs.operations.erase.texts import WholeTexts, before_the_name
 
 pytestmark = [pytest.mark.spark]
@@ -207,6 +208,66 @@ def test_log_files_that_are_left_cannot_tell_whether_they_hold_a_short_key() -> 
     files = [File(f"/table/{path}", 1) for path in (log, f".hoodie/metadata/{log}", "app.log.1", "f1.parquet")]
     assert unsearched_logs(files, keys("7", KEY)) == {f"/table/{log}"}
     assert unsearched_logs(files, keys(KEY)) == set()
+
+
+BASE_FILE = "3f0e1c9a-8f4d-4f5e-9d58-0b8e0f6f2c11-0_0-21-35_20260310120000000.parquet"
+
+
+def test_where_a_key_is_short_every_file_that_is_not_the_tables_own_is_one_that_nothing_searches() -> None:
+    own = (
+        BASE_FILE,
+        f"day=1/{BASE_FILE.replace('000000000.', '00000000.')}",
+        "00000003-8f4d-4f5e-9d58-0b8e0f6f2c11-0_0-21-35_00000000000001.parquet",
+        "f1_1_20160501010101.parquet",
+        "day=1/.f1-0_20260310120000000.log.1_0-1-0",
+        ".f1-0_20260310120000.log.12",
+        ".hoodie_partition_metadata",
+        "day=1/.hoodie_partition_metadata.parquet",
+        "day=1/.hoodie_partition_metadata_3f0e1c9a-8f4d-4f5e-9d58-0b8e0f6f2c11.parquet",
+        ".hoodie/hoodie.properties.backup",
+        ".hoodie/20260310120000000.savepoint",
+        ".hoodie/timeline/history/manifest_1",
+        ".hoodie/.temp/20260310120000000/MARKERS0",
+        ".hoodie/metadata/column_stats/col-stats-0000-0_0-1-2_20260310120000000001.hfile",
+        ".hudi-operator/keys-of-uid.sealed",
+    )
+    others = (
+        "export.csv",
+        "app.log.1",
+        ".app.log.csv",
+        "day=1/part-00000-3f0e1c9a-8f4d-4f5e-9d58-0b8e0f6f2c11-c000.snappy.parquet",
+        f"{BASE_FILE}.bak",
+        "backup/.hoodie/hoodie.properties",
+        ".hoodie-old/hoodie.properties",
+        "_delta_log/00000000000000000000.json",
+    )
+    files = [File(f"s3a://lake/table/{path}", 1) for path in (*own, *others)] + [File("s3a://lake/table/_SUCCESS", 0)]
+    for base in ("s3a://lake/table", "s3a://lake/table/"):
+        assert strays(files, base, keys("7", KEY)) == {f"s3a://lake/table/{path}" for path in others}
+    assert strays(files, "s3a://lake/table", keys(KEY)) == set()
+
+
+def test_a_refusal_beside_strange_files_names_a_few_and_no_key() -> None:
+    asked = keys("4711", KEY)
+    sentence = strays_refused([f"/lake/{name}.csv" for name in "edcba"], "/lake", asked)
+    assert "1 key of" in sentence
+    assert "/lake/a.csv, /lake/b.csv, /lake/c.csv and 2 more. Move" in sentence
+    for path in ("/lake/4711.csv", "/lake/id=4711/export.csv", f"/lake/{KEY}.csv"):
+        sentence = strays_refused({path, "/lake/b.csv"}, "/lake", asked)
+        assert "/lake/..., /lake/b.csv (... is a name with a key in it)" in sentence
+        assert "4711" not in sentence
+        assert KEY not in sentence
+
+
+def test_a_file_is_no_base_file_by_its_name_alone(lake: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "named"
+    folder.mkdir()
+    pq.write_table(pa.table({"_hoodie_record_key": ["8"]}), folder / BASE_FILE)
+    pq.write_table(pa.table({"id": ["7"]}), folder / "sales_2026_20260310.parquet")
+    pq.write_table(pa.table({"_hoodie_record_key": ["8", None]}), folder / "half_2026_20260310.parquet")
+    pq.write_table(pa.table({"id": ["7"]}), folder / "others.parquet")
+    assert seen(lake, folder, "7", KEY) == (set(), {"sales_2026_20260310.parquet", "half_2026_20260310.parquet"})
+    assert seen(lake, folder, KEY) == (set(), set())
 
 
 @pytest.mark.parametrize(

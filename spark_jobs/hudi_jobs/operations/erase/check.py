@@ -33,6 +33,7 @@ from hudi_jobs.operations.erase.quarantine import count_in
 from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.erase.scan import File, files_below, is_data, is_log, located_path, search, unsearched_logs
 from hudi_jobs.operations.erase.sealed import unsealed
+from hudi_jobs.operations.erase.strays import strays, strays_refused
 from hudi_jobs.operations.erase.texts import WholeTexts, before_the_name
 from hudi_jobs.operations.refusal import UNCHANGED, refused, require_nobody_at_work
 from hudi_jobs.operations.rows import count_rows, current_rows, summed
@@ -73,6 +74,7 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
         _require_told_apart(work, rows, keys)
         require_deletable(work, rows, keys)
         files = files_below(context, table.base_path)
+        _require_no_strays(work, files, keys)
         data = [file for file in files if is_data(file.path)]
         holding = _holding(work, data, keys)
         kept = _holding_savepoints(work, timeline.savepoints(), holding | unsearched_logs(data, keys))
@@ -98,6 +100,13 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
         upstream_digest=digest_of(keys.values, erase.cascaded_from) if erase.cascaded_from is not None else None,
     )
     return record, keys
+
+
+def _require_no_strays(work: Work, files: list[File], keys: Keys) -> None:
+    base = located_path(work.context, work.table.base_path)
+    found = strays(files, base, keys)
+    if found:
+        raise refused(strays_refused(found, base, keys))
 
 
 def _holding(work: Work, data: list[File], keys: Keys) -> set[str]:

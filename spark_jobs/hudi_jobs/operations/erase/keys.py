@@ -65,7 +65,12 @@ class Keys:
 
         Each as it is, and as JSON, a JSON inside of another one, CSV, and the path of a folder or URL spell it.
         """
-        return sorted({spelt.encode() for text in self._long for spelt in spellings(text)})
+        return _spelt(self._long)
+
+    @property
+    def spelt(self) -> list[bytes]:
+        """The same of all keys, also of those that are too short to be looked for."""
+        return _spelt(self._texts)
 
     @cached_property
     def plain_values(self) -> frozenset[Key]:
@@ -78,8 +83,13 @@ class Keys:
         return min(len(self._long), len(self))
 
     @property
+    def count_short(self) -> int:
+        """How many of them are too short for that."""
+        return min(len(self._texts) - len(self._long), len(self))
+
+    @property
     def are_all_in_bytes(self) -> bool:
-        """Whether none of them is too short for that."""
+        """Whether none of them is."""
         return len(self._long) == len(self._texts)
 
     @property
@@ -91,6 +101,10 @@ class Keys:
         """The texts of the keys; a value is found behind the name of its only field as well."""
         named = {f"{self.fields[0]}:{key[0]}" for key in self.values} if len(self.fields) == 1 else set()
         return set(self.records - named)
+
+
+def _spelt(texts: Iterable[str]) -> list[bytes]:
+    return sorted({spelt.encode() for text in texts for spelt in spellings(text)})
 
 
 def spellings(text: str) -> set[str]:

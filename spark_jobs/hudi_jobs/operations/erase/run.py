@@ -24,6 +24,7 @@ from hudi_jobs.operations.erase.scan import (
 )
 from hudi_jobs.operations.erase.sealed import discard, seal
 from hudi_jobs.operations.erase.steps import delete_rows, prepare, remove_versions
+from hudi_jobs.operations.erase.strays import strays, strays_shown
 from hudi_jobs.operations.erase.texts import WholeTexts, before_the_name
 from hudi_jobs.operations.restore.steps import (
     has_metadata_table,
@@ -105,9 +106,8 @@ class _Run:
         if record.phase is OperationPhase.RUNNING:
             record = self._change(record)
         record = self._verify(record)
-        seen = f"none of {counted(record.erased.files_searched or 0, 'file')} holds a key"
         lost = lost_metadata_table(self._context, record.metadata_options)
-        return succeeded(self._context, f"Erased {_rows(record)}; {seen}. {lost}".rstrip())
+        return succeeded(self._context, f"Erased {_rows(record)}; {_seen(record, self._keys)}. {lost}".rstrip())
 
     def _change(self, record: EraseRecord) -> EraseRecord:
         """Delete the rows, then everything that held them: log files, older versions, and the metadata table."""
@@ -159,11 +159,12 @@ class _Run:
 
     def _searched(self, record: EraseRecord) -> EraseRecord:
         files, keys = files_below(self._context, self._work.table.base_path), self._keys
+        unknown = strays(files, self._base(), keys)
         seen = search(self._context, files, keys)
         seen.found |= in_record_index(self._context, self._work.table.base_path, keys)
-        seen.unread |= unsearched_logs(files, keys)
+        seen.unread |= unsearched_logs(files, keys) | unknown
         kept = holding_in(self._context, self._asked.quarantines, keys)
-        left = sorted(kept | self._shown(seen.found | seen.unread, files))
+        left = sorted(kept | self._shown(seen.found | seen.unread, files, unknown))
         record = record.told(
             files_searched=seen.files,
             bytes_searched=seen.size,
@@ -175,11 +176,16 @@ class _Run:
             self._refuse(record, left)
         return record
 
-    def _shown(self, holding: set[str], files: list[File]) -> set[str]:
+    def _base(self) -> str:
+        return located_path(self._context, self._work.table.base_path)
+
+    def _shown(self, holding: set[str], files: list[File], unknown: set[str]) -> set[str]:
         """Return files that hold a key, or have one in their names, without what such names tell."""
-        base, texts = located_path(self._context, self._work.table.base_path), WholeTexts(self._keys)
-        named = {file.path: before_the_name(file.path, base, texts) for file in files}
-        return {named.get(path) or path for path in holding} | {shown for shown in named.values() if shown is not None}
+        base, texts = self._base(), WholeTexts(self._keys)
+        tried = {file.path: before_the_name(file.path, base, texts) for file in files}
+        named = {path: shown for path, shown in tried.items() if shown is not None}
+        shown = named | strays_shown(unknown, base, self._keys)
+        return {shown.get(path, path) for path in holding | named.keys()}
 
     def _refuse(self, record: EraseRecord, left: list[str]) -> None:
         self._fail(record, FailureReason.NOT_ERASED)
@@ -196,6 +202,19 @@ class _Run:
 def _nothing(work: Work) -> TaskResult:
     message = "The predicate selects no row."
     return TaskResult(id=work.context.task.id, outcome=Outcome.NOTHING_TO_DO, message=message)
+
+
+def _seen(record: EraseRecord, keys: Keys) -> str:
+    """Say what the search has shown: of keys that are too short for bytes no more than what they were compared with."""
+    files = counted(record.erased.files_searched or 0, "file")
+    if keys.are_all_in_bytes:
+        return f"none of {files} holds a key"
+    count = keys.count_short
+    are, were = ("is", "was") if count == 1 else ("are", "were")
+    return (
+        f"{files} searched, and no key found; {counted(count, 'key')} {are} too short to be looked for in bytes and "
+        f"{were} compared with record keys"
+    )
 
 
 def _rows(record: EraseRecord) -> str:

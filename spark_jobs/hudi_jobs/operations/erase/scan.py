@@ -3,6 +3,7 @@
 Short keys are compared as values alone: their bytes are everywhere by chance.
 """
 
+import re
 from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -22,10 +23,12 @@ from hudi_jobs.operations.erase.keys import RECORD_KEY, Keys, with_key
 from hudi_jobs.table import HudiTable
 
 _SCANNER = "KeyScanner"
-_METADATA_TABLE = ".hoodie/metadata"
+META_FOLDER = ".hoodie"
+_METADATA_TABLE = f"{META_FOLDER}/metadata"
 _RECORD_INDEX = 5
 _THREADS = 2  # each may hold a row group of a file
-_META = "/.hoodie/"
+_META = f"/{META_FOLDER}/"
+_BASE = re.compile(r"[0-9A-Za-z-]+_[0-9A-Za-z-]+_[0-9]+\.parquet")
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,11 @@ def is_log(path: str) -> bool:
     return is_data(path) and name.startswith(".") and ".log." in name
 
 
+def is_base(name: str) -> bool:
+    """Tell whether a file has the name of a Parquet base file (`FSUtils.BASE_FILE_PATTERN`)."""
+    return _BASE.fullmatch(name) is not None
+
+
 def unsearched_logs(files: Iterable[File], keys: Keys) -> set[str]:
     """Return the log files of the table where keys are too short for a search in bytes: only that would find them."""
     if keys.are_all_in_bytes:
@@ -98,16 +106,28 @@ def search(context: TaskContext, files: Iterable[File], keys: Keys) -> Search:
                 result.unread |= {file.path} if unread else set()
         whole = [file for file in files if file.path not in result.unread]
         result.found |= _with_record_keys(context.spark, whole, keys)
+        result.unread |= _without_record_keys(context.spark, whole, keys)
     return result
 
 
 def _with_record_keys(spark: SparkSession, files: Collection[File], keys: Keys) -> set[str]:
     """Return the Parquet files that have a row with one of the keys. Those of other schemas have no such column."""
     wanted = {file.path for file in files if file.name.endswith(".parquet") and file.size}
-    if not wanted:
+    return among(wanted, with_key(_record_keys(spark, wanted), keys)) if wanted else set()
+
+
+def _without_record_keys(spark: SparkSession, files: Collection[File], keys: Keys) -> set[str]:
+    """Return what is named as base files are and has rows without a record key, where short keys need one."""
+    named = {file.path for file in files if is_data(file.path) and is_base(file.name) and file.size}
+    if keys.are_all_in_bytes or not named:
         return set()
-    rows = spark.newSession().read.schema(f"{RECORD_KEY} STRING").parquet(*map(exact, sorted(wanted)))
-    return among(wanted, with_key(rows.withColumn("file", sf.col("_metadata.file_name")), keys))
+    return among(named, _record_keys(spark, named).where(sf.col(RECORD_KEY).isNull()))
+
+
+def _record_keys(spark: SparkSession, paths: Collection[str]) -> DataFrame:
+    """Return the record keys of Parquet files, null where there are none, with the name of each one's `file`."""
+    rows = spark.newSession().read.schema(f"{RECORD_KEY} STRING").parquet(*map(exact, sorted(paths)))
+    return rows.withColumn("file", sf.col("_metadata.file_name"))
 
 
 def in_record_index(context: TaskContext, base_path: str, keys: Keys) -> set[str]:

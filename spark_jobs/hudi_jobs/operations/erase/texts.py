@@ -13,8 +13,8 @@ _LONGEST_ESCAPE = 6
 class WholeTexts:
     """Finds a key in a text where it stands as a whole, as `KeyScanner` does: of very many keys as fast as of one."""
 
-    def __init__(self, keys: Keys) -> None:
-        texts = [text.decode() for text in keys.in_bytes]
+    def __init__(self, keys: Keys, *, also_short: bool = False) -> None:
+        texts = [text.decode() for text in (keys.spelt if also_short else keys.in_bytes)]
         self._length = min(map(len, texts), default=0)
         self._by_beginning: dict[str, list[str]] = {}
         for text in texts:

@@ -1,0 +1,55 @@
+"""Files below a table that nobody knows of, where keys are too short for a search in bytes: nothing else looks there.
+
+Of its own files a table has, in its partitions, base files, whose record keys are compared, log files, of which none is
+left, and what marks a partition. What is in Hudi's folder names files, times and counts, and the metadata table is made
+again. A file that lies anywhere else, or has another name, could hold such a key unseen.
+"""
+
+import re
+from collections.abc import Collection, Iterable
+
+from hudi_jobs.contract import OPERATOR_FOLDER
+from hudi_jobs.contract.wording import counted
+from hudi_jobs.operations.erase.keys import SHORTEST_IN_BYTES, Keys
+from hudi_jobs.operations.erase.scan import META_FOLDER, File, is_base
+from hudi_jobs.operations.erase.texts import WholeTexts, before_the_name
+
+_NAMED = 3
+_OWN_FOLDERS = (f"{META_FOLDER}/", f"{OPERATOR_FOLDER}/")
+_OF_HUDI = (
+    re.compile(r"\.[^._/]+_[^./]*\.log\.[0-9]+(_[0-9]+-[0-9]+-[0-9]+(\.cdc)?)?"),
+    re.compile(r"\.hoodie_partition_metadata(_[0-9A-Za-z-]+)?(\.parquet|\.orc)?"),
+)
+"""Names of log files (`FSUtils.LOG_FILE_PATTERN`), and of `HoodiePartitionMetadata`, also of one half written."""
+
+
+def strays(files: Iterable[File], base: str, keys: Keys) -> set[str]:
+    """Return the files below a table that are not its own, where some keys are too short for a search in bytes."""
+    if keys.are_all_in_bytes:
+        return set()
+    root = f"{base.rstrip('/')}/"
+    return {file.path for file in files if file.size and not _is_own(file.path.removeprefix(root))}
+
+
+def strays_shown(paths: Collection[str], base: str, keys: Keys) -> dict[str, str]:
+    """Return what a message may say of each of these paths: of names that hold a key, also a short one, nothing."""
+    texts = WholeTexts(keys, also_short=True)
+    return {path: before_the_name(path, base, texts) or path for path in paths}
+
+
+def strays_refused(paths: Collection[str], base: str, keys: Keys) -> str:
+    """Return why nothing is erased beside such files, and what to do."""
+    shown = strays_shown(paths, base, keys)
+    named = sorted(set(shown.values()))[:_NAMED]
+    more = f" and {len(paths) - len(named):,} more" if len(paths) > len(named) else ""
+    hidden = "" if all(path == said for path, said in shown.items()) else " (... is a name with a key in it)"
+    return (
+        f"{counted(keys.count_short, 'key')} of fewer than {SHORTEST_IN_BYTES} bytes cannot be looked for in files "
+        f"that are not the table's own, and such files are below it: {', '.join(named)}{more}{hidden}. Move them out "
+        "of the table's folder, or remove them, and erase again."
+    )
+
+
+def _is_own(below: str) -> bool:
+    name = below.rpartition("/")[2]
+    return below.startswith(_OWN_FOLDERS) or is_base(name) or any(each.fullmatch(name) for each in _OF_HUDI)
