@@ -32,6 +32,9 @@ from hudi_jobs.contract import (
     Service,
 )
 from hudi_jobs.operations.erase import run
+from hudi_jobs.operations.erase.keys import Keys
+from hudi_jobs.operations.erase.scan import File
+from hudi_jobs.operations.erase.strays import strays
 from hudi_jobs.services.client import write_client
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -57,6 +60,13 @@ def without(before: list[tuple[Any, ...]], *keys: str) -> list[tuple[Any, ...]]:
     return [row for row in before if row[0] not in keys]
 
 
+def unknown(lake: Any) -> set[str]:
+    """Files of the table beside which no short key could be erased."""
+    short = Keys(fields=("id",), values=frozenset({("7",)}), records=frozenset({"7"}), digest="")
+    found = [File(path, size) for path, (size, _) in files(lake).items() if not path.endswith(".crc")]
+    return strays(found, str(lake.folder / "table"), short)
+
+
 @pytest.mark.timeout(900)
 def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_left(lake: Any, tmp_path: Path) -> None:
     lake.table = {"type": "MergeOnRead"}
@@ -75,7 +85,7 @@ def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_lef
     bad = quarantined(tmp_path / "quarantine", *gone, customer(8))
     others = quarantined(tmp_path / "quarantine", gone[0], table="orders")
     table, before = lake.folder / "table", rows(lake)
-    assert strays([File(path, size) for path, (size, _) in files(lake).items()], ".", short()) == set()
+    assert unknown(lake) == set()
     archive = table / ".hoodie/timeline/history"
     assert list(archive.glob("*.parquet"))
     holders = holding(table, gone[0])
@@ -154,10 +164,12 @@ def test_a_predicate_erases_what_it_selects_also_where_a_run_ended_after_the_cle
 
 @IN_FULL
 def test_short_keys_are_compared_as_values_and_a_row_that_was_deleted_before_goes_from_its_file(lake: Any) -> None:
-    lake.table, lake.metadata_table, lake.options = {"type": "MergeOnRead"}, True, INDEXES
+    lake.table, lake.metadata_table = {"type": "MergeOnRead"}, True
+    lake.options = INDEXES | {"hoodie.partition.metafile.use.base.format": "true"}
     put(lake, 0, "id,v\n" + "".join(f"{number},0\n" for number in range(30)))
     put(lake, 1, "id,v\n7,0\n", operation="Delete")
     before = rows(lake)
+    assert (lake.folder / "table/.hoodie_partition_metadata.parquet").exists()
     _, proof = erased(erase(lake, ids=(7, 8)))
     assert rows(lake) == without(before, "8")
     assert (proof.keys, proof.rows, proof.keys_in_bytes) == (2, 1, 0)
@@ -183,9 +195,7 @@ def require_refused_beside_strays(lake: Any) -> None:
     assert rows(lake) == before
 
 
-def test_a_file_that_still_holds_a_key_is_named_and_the_key_is_not(
-    lake: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_still_holds_a_key_is_named_and_the_key_is_not(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     put(lake, 0, customers(0, 30))
     stray = lake.folder / "table/export.txt"
     stray.write_text(f"id: {customer(7)}.")

@@ -74,7 +74,7 @@ class EraseReportStatus(Model):
     """Bytes of what is compressed in them, uncompressed."""
 
     keys_in_bytes: int | None = None
-    """Keys long enough to be looked for in bytes; all were compared with the record keys of each file."""
+    """Keys long enough to be looked for in bytes; all were compared with the record keys of Parquet files."""
 
     left_in: Annotated[tuple[Annotated[str, Field(max_length=2048)], ...], Field(max_length=MOST_LEFT)] = ()
     """Files that still hold keys, or cannot be read as a whole; at most five."""

@@ -73,7 +73,7 @@ class EraseReport(Document):
 
     Then the proof: `files_searched`, `bytes_searched` and `bytes_decoded` are what was searched, the latter of
     compressed parts. `keys_in_bytes` of the keys are long enough to be looked for in bytes; all of them were compared
-    with the record keys of every file. `left_in` are files that still hold some, by their paths. `read_by` are
+    with the record keys of Parquet files. `left_in` are files that still hold some, by their paths. `read_by` are
     tables that read this one and may hold keys as well.
     """
 

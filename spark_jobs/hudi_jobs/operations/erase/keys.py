@@ -68,9 +68,9 @@ class Keys:
         return _spelt(self._long)
 
     @property
-    def spelt(self) -> list[bytes]:
-        """The same of all keys, also of those that are too short to be looked for."""
-        return _spelt(self._texts)
+    def short(self) -> list[bytes]:
+        """The same of those that are too short to be looked for, which no message may show either."""
+        return _spelt(self._texts - self._long)
 
     @cached_property
     def plain_values(self) -> frozenset[Key]:

@@ -33,15 +33,17 @@ def strays(files: Iterable[File], base: str, keys: Keys) -> set[str]:
 
 def strays_shown(paths: Collection[str], base: str, keys: Keys) -> dict[str, str]:
     """Return what a message may say of each of these paths: of names that hold a key, also a short one, nothing."""
+    if not paths:
+        return {}
     texts = WholeTexts(keys, also_short=True)
     return {path: before_the_name(path, base, texts) or path for path in paths}
 
 
 def strays_refused(paths: Collection[str], base: str, keys: Keys) -> str:
     """Return why nothing is erased beside such files, and what to do."""
-    shown = strays_shown(paths, base, keys)
-    named = sorted(set(shown.values()))[:_NAMED]
-    more = f" and {len(paths) - len(named):,} more" if len(paths) > len(named) else ""
+    shown = strays_shown(sorted(paths)[:_NAMED], base, keys)
+    named = sorted(set(shown.values()))
+    more = f" and {len(paths) - len(shown):,} more" if len(paths) > len(shown) else ""
     hidden = "" if all(path == said for path, said in shown.items()) else " (... is a name with a key in it)"
     return (
         f"{counted(keys.count_short, 'key')} of fewer than {SHORTEST_IN_BYTES} bytes cannot be looked for in files "

@@ -1,7 +1,8 @@
 """Keys in texts: in a record of the quarantine, and in the names of files and folders."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import groupby
 
 from hudi_jobs.operations.erase.keys import Keys
 
@@ -14,22 +15,28 @@ class WholeTexts:
     """Finds a key in a text where it stands as a whole, as `KeyScanner` does: of very many keys as fast as of one."""
 
     def __init__(self, keys: Keys, *, also_short: bool = False) -> None:
-        texts = [text.decode() for text in (keys.spelt if also_short else keys.in_bytes)]
-        self._length = min(map(len, texts), default=0)
-        self._by_beginning: dict[str, list[str]] = {}
-        for text in texts:
-            self._by_beginning.setdefault(text[: self._length], []).append(text)
+        texts = [text.decode() for text in keys.in_bytes]
+        short = sorted((text.decode() for text in keys.short), key=len) if also_short else []
+        alike = (texts, *(list(group) for _, group in groupby(short, key=len)))
+        self._indexes = [_by_beginning(group) for group in alike if group]
 
     def are_in(self, line: str) -> bool:
         """Tell whether one of them is in a line."""
-        if not self._by_beginning:
-            return False
-        length, known = self._length, self._by_beginning
         return any(
             line.startswith(text, start) and _stands_alone(line, start, start + len(text))
+            for length, known in self._indexes
             for start in range(len(line) - length + 1)
             for text in known.get(line[start : start + length], ())
         )
+
+
+def _by_beginning(texts: Collection[str]) -> tuple[int, dict[str, list[str]]]:
+    """Return the length of the shortest text, and the texts by as much of them."""
+    length = min(map(len, texts))
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        found.setdefault(text[:length], []).append(text)
+    return length, found
 
 
 def _stands_alone(line: str, start: int, end: int) -> bool:
