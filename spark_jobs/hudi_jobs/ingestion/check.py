@@ -10,6 +10,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, TableDefinition, WriteOperation
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
+from hudi_jobs.ingestion.composite import ambiguous_keys
 from hudi_jobs.ingestion.order import (
     last_of_each,
     leaves_one_of_each,
@@ -70,8 +71,7 @@ class RowChecks:
         shuffled = rows.ordered and SEQUENCE in frame.columns and self.task.operation is WriteOperation.UPSERT
         one_of_each = shuffled and leaves_one_of_each(self.table, frame.schema, self.definition)
         if rows.ordered:
-            unwritable = faults.misplaced | faults.unordered
-            frame = last_of_each(frame, self.definition, self.task, unwritable, one_of_each=one_of_each)
+            frame = last_of_each(frame, self.definition, self.task, faults.any, one_of_each=one_of_each)
         with rows.reading():
             kept, counts = keep(rows, frame, faults, shuffled=shuffled)
         if counts.bad:
@@ -111,7 +111,8 @@ class RowChecks:
         # What an operation deletes is known by its key alone.
         is_ordered = self.task.operation is not WriteOperation.DELETE
         unordered = without_order(self.definition.ordering_fields if is_ordered else ())
-        return Faults(keyless, self._misplaced(schema, deletes=deletes), unordered)
+        ambiguous = ambiguous_keys(schema, self.definition.record_key)
+        return Faults(keyless, self._misplaced(schema, deletes=deletes), unordered, ambiguous)
 
     def _misplaced(self, schema: StructType, *, deletes: bool) -> Column:
         """Return the condition of rows outside of any partition; the gate lets no column of keys change its type."""

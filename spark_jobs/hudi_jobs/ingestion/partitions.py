@@ -2,7 +2,8 @@
 
 A value is put into the path as it is, unless the table encodes its partitions. Then `..` leads out of the table, empty
 names vanish, readers pass over what lies in a folder of Hudi's own and decode escapes, and a colon in the first name is
-taken for a scheme: rows would lie elsewhere, be lost, or come back changed (seen with Hudi 1.2.0 and Spark 3.5).
+taken for a scheme: rows would lie elsewhere, be lost, or come back changed. Of several columns, `a/p2=b` and `c` make
+the folder of `a` and `b/p2=c`, and no query of the table reads any row any more (seen with Hudi 1.2.0 and Spark 3.5).
 """
 
 from collections.abc import Sequence
@@ -32,6 +33,9 @@ _CONTROL = r"[\x00-\x1f\x7f-\x9f]"
 _SCHEME = "^[^/]*:"
 _ALONE = "^[.]{1,2}$|^[.](hoodie|hudi-operator)"
 """What no value may be, or begin with, that makes a name by itself."""
+
+_BEGINS_ANOTHER = "/[^/]*="
+"""What Spark takes for the beginning of another column, where folders have the names of several columns."""
 
 _NUL = r"\x00"
 _DAY = r"^\d{4}-\d\d-\d\d$"
@@ -86,7 +90,7 @@ def misplaced(schema: StructType, partition_by: Sequence[str], style: PartitionS
     """
     plain = [name for name in partition_by if not style.is_time(name)]
     texts = [name for name in plain if isinstance(schema[name].dataType, StringType | BinaryType)]
-    conditions = [_is_misplaced(name, style, is_first=name == partition_by[0]) for name in texts]
+    conditions = [_is_misplaced(name, style, partition_by) for name in texts]
     if style.slashed and not style.named and len(partition_by) == 1:
         conditions += [sf.coalesce(~column_named(name).cast("string").rlike(_DAY), never()) for name in plain]
     if style.times is not None:
@@ -94,11 +98,13 @@ def misplaced(schema: StructType, partition_by: Sequence[str], style: PartitionS
     return reduce(or_, conditions) if conditions else never()
 
 
-def _is_misplaced(name: str, style: PartitionStyle, *, is_first: bool) -> Column:
+def _is_misplaced(name: str, style: PartitionStyle, partition_by: Sequence[str]) -> Column:
     value = column_named(name).cast("string")
     patterns = [_NUL] if style.encoded else [_EMPTY_NAME, _OWN_NAME, _LEADS_AWAY, _ESCAPE, _CONTROL]
-    if is_first and not style.encoded:
+    if name == partition_by[0] and not style.encoded:
         patterns.append(_SCHEME)
+    if len(partition_by) > 1 and not style.encoded:
+        patterns.append(_BEGINS_ANOTHER if style.named else "/")
     if not style.named:
         patterns.append(_ALONE)
     wrong = value.rlike("|".join(patterns)) | (sf.octet_length(value) > _LONGEST_BYTES) | (value == _NO_VALUE)

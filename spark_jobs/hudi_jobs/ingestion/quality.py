@@ -1,4 +1,4 @@
-"""Rows that must not be written: unparsable ones, ones without a key or an ordering value, ones outside any partition.
+"""Rows that must not be written: unparsable ones, ones without a key of their own, an ordering value or a partition.
 
 Hudi 1.2.0 writes a row without an ordering value and cannot compare it (`BufferedRecordMergerFactory`, HUDI issue
 19636): from then on every write to its file group fails, and of a MergeOnRead table every read as well.
@@ -8,10 +8,10 @@ run that has bad rows reads the source again, to say where they are or to copy t
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
-from operator import or_
+from operator import and_, or_
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Row
@@ -45,6 +45,8 @@ class Counts:
     misplaced: int = 0
     passed_over: int = 0
     unordered: int = 0
+    ambiguous: Mapping[str, int] = field(default_factory=dict)
+    """By the column of the record key."""
 
     @property
     def bad(self) -> int:
@@ -54,41 +56,59 @@ class Counts:
     @property
     def unwritable(self) -> int:
         """Rows that could be read and cannot be written."""
-        return self.keyless + self.misplaced + self.unordered
+        return self.keyless + sum(self.ambiguous.values()) + self.misplaced + self.unordered
 
 
 @dataclass(frozen=True)
 class Faults:
-    """Conditions by which rows are not written: no whole key, no partition inside of the table, no ordering value."""
+    """Conditions by which rows are not written: no whole key, no partition inside of the table, no ordering value.
+
+    `ambiguous` has for columns of the key the condition that another row may have the same key.
+    """
 
     keyless: Column
     misplaced: Column
     unordered: Column
+    ambiguous: Mapping[str, Column] = field(default_factory=dict)
+
+    @property
+    def ambiguous_in(self) -> dict[str, Column]:
+        """Whether a row has a whole record key that may be that of another row, by the first such column."""
+        found, before = {}, self.keyless
+        for name, condition in self.ambiguous.items():
+            found[name] = ~before & condition
+            before |= condition
+        return found
+
+    @property
+    def unidentified(self) -> Column:
+        """Whether a row has no record key of its own."""
+        return reduce(or_, self.ambiguous.values(), self.keyless)
 
     @property
     def only_misplaced(self) -> Column:
-        """Whether a row has a whole record key and no partition: each bad row counts once."""
-        return ~self.keyless & self.misplaced
+        """Whether a row has a record key of its own and no partition: each bad row counts once."""
+        return ~self.unidentified & self.misplaced
 
     @property
     def only_unordered(self) -> Column:
         """Whether a row has a key and a partition, and no ordering value."""
-        return ~self.keyless & ~self.misplaced & self.unordered
+        return ~self.unidentified & ~self.misplaced & self.unordered
 
     @property
     def any(self) -> Column:
         """Whether a row is not written."""
-        return self.keyless | self.misplaced | self.unordered
+        return self.unidentified | self.misplaced | self.unordered
 
 
 def without_key(schema: StructType, keys: Sequence[str]) -> Column:
     """Return the condition that a row's record key is not whole.
 
-    A part that is null is never whole; Hudi also refuses an empty text where the key is a single column.
+    A part that is null is never whole; Hudi also refuses a key of nothing but empty texts.
     """
     parts = [column_named(name).isNull() for name in keys]
-    if len(keys) == 1 and isinstance(schema[keys[0]].dataType, StringType):
-        parts.append(column_named(keys[0]) == "")
+    if all(isinstance(schema[name].dataType, StringType) for name in keys):
+        parts.append(reduce(and_, (column_named(name) == "" for name in keys)))
     return reduce(or_, parts)
 
 
@@ -109,6 +129,7 @@ def observed_faults(frame: DataFrame, faults: Faults) -> DataFrame:
         sf.count(sf.when(faults.keyless, 1)).alias("keyless"),
         sf.count(sf.when(faults.only_misplaced, 1)).alias("misplaced"),
         sf.count(sf.when(faults.only_unordered, 1)).alias("unordered"),
+        *(sf.count(sf.when(one, 1)).alias(f"ambiguous_{n}") for n, one in enumerate(faults.ambiguous_in.values())),
     )
 
 
@@ -126,7 +147,7 @@ def keep(rows: SourceRows, frame: DataFrame, faults: Faults, *, shuffled: bool) 
         kept = (observed_faults(kept, faults) if shuffled else kept).persist(StorageLevel.MEMORY_AND_DISK)
         found |= fill_cache(kept)
     read, corrupt, passed_over = found[_SOURCE] if is_whole and _SOURCE in found else _count_source(rows)
-    keyless, misplaced, unordered = found[_KEPT]
+    keyless, misplaced, unordered, *ambiguous = found[_KEPT]
     return kept, Counts(
         read=read,
         corrupt=corrupt,
@@ -134,6 +155,7 @@ def keep(rows: SourceRows, frame: DataFrame, faults: Faults, *, shuffled: bool) 
         misplaced=misplaced,
         passed_over=passed_over,
         unordered=unordered,
+        ambiguous=dict(zip(faults.ambiguous, ambiguous, strict=True)),
     )
 
 
@@ -167,6 +189,8 @@ def refuse(counts: Counts, rows: SourceRows) -> None:
             f"{counts.keyless:,} of {counts.read:,} rows have no value in a record key column; correct the source, "
             "fill the key in the transform, or set the policy for bad records to Quarantine.",
         )
+    for name, number in counts.ambiguous.items():
+        _refuse_ambiguous(name, number, counts.read)
     if counts.unordered:
         raise TaskFailed(
             FailureReason.BAD_RECORDS,
@@ -180,6 +204,18 @@ def refuse(counts: Counts, rows: SourceRows) -> None:
         "folder of its own inside the table (see the documentation of partitionBy); correct the source, replace the "
         "value in the transform, or set the policy for bad records to Quarantine.",
     )
+
+
+def _refuse_ambiguous(name: str, number: int, read: int) -> None:
+    if number:
+        raise TaskFailed(
+            FailureReason.BAD_RECORDS,
+            f"{number:,} of {read:,} rows have in the record key column {name} a text with which another row could "
+            "have the same key and silently replace it: Hudi writes a key of several columns as name:value,name:value, "
+            "and __empty__ for an empty text. Such a text is __empty__, __null__, or holds a comma, the name of the "
+            "next key column and a colon. Correct the source, replace the value in the transform, or set the policy "
+            "for bad records to Quarantine.",
+        )
 
 
 def quarantine(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults] | None, folder: str) -> None:
@@ -198,6 +234,9 @@ def quarantine(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Fa
         frame, faults = unwritable
         if counts.keyless:
             _save(_records(frame.where(faults.keyless), "no record key"), f"{folder}/no-record-key")
+        if any(counts.ambiguous.values()):
+            bad = _records(frame.where(~faults.keyless & faults.unidentified), "a record key that others may have")
+            _save(bad, f"{folder}/ambiguous-record-key")
         if counts.misplaced:
             bad = _records(frame.where(faults.only_misplaced), "no partition inside the table")
             _save(bad, f"{folder}/no-partition")

@@ -159,6 +159,35 @@ def test_a_row_without_its_whole_record_key_fails_the_run(lake: Any, keys: list[
     refused(lake, FailureReason.RECORD_KEY_NULL, "1 of 2 rows", transformSql=sql)
 
 
+def test_texts_by_which_rows_would_replace_each_other_are_refused_or_quarantined(lake: Any) -> None:
+    """Hudi joins the columns of keys and folders without an escape: the bad row and a good one would be the same."""
+    lake.table = {"recordKey": ["k1", "k2"], "partitionBy": ["p1", "p2"]}
+    good = [("a", "b,k2:c", "p", "p"), ("a", "", "p", "p"), ("", "a", "p", "p"), ("a", "a", "x/y", "y=z/a")]
+    merging, reserved = ("a,k2:b", "c", "p", "p"), [("a", "__empty__", "p", "p"), ("__null__", "a", "p", "p")]
+    nothing, misplaced = ("", "", "p", "p"), ("a", "a", "x/p2=y", "z")
+    for nth, row in enumerate([*good, merging, *reserved, nothing, misplaced]):
+        lake.put(f"{nth}.json", json.dumps(dict(zip(("k1", "k2", "p1", "p2"), row, strict=True))))
+    whole = "SELECT * FROM source WHERE k1 || k2 <> ''"
+    refused(lake, FailureReason.RECORD_KEY_NULL, "1 of 9 rows", **JSON)
+    refused(lake, FailureReason.BAD_RECORDS, "2 of 9 rows", "record key column k1", transformSql=whole, **JSON)
+    policy = {"badRecords": "Quarantine", "quarantinePath": f"{lake.root}/quarantine"}
+    result = lake.ingest(**JSON, **policy, run="run-a")
+    assert (result.outcome, result.rows_read, result.rows_quarantined) == (Outcome.SUCCEEDED, 9, 5), result
+    assert sorted(lake.rows("k1", "k2", "p1", "p2")) == sorted(good)
+    folders = lake.folder / "quarantine/run-a/flights"
+    kept = {
+        folder.name: sorted(
+            tuple(json.loads(row["record"]).values()) for row in lake.spark.read.json(str(folder)).collect()
+        )
+        for folder in folders.iterdir()
+    }
+    assert kept == {
+        "no-record-key": [nothing],
+        "ambiguous-record-key": sorted([merging, *reserved]),
+        "no-partition": [misplaced],
+    }
+
+
 @pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
 def test_a_row_without_an_ordering_value_is_refused_or_quarantined(lake: Any, table_type: str) -> None:
     """Hudi would write it, and could then change nothing beside it, nor read a MergeOnRead table."""

@@ -41,7 +41,7 @@ ODD = [
         ".hoodie",
     ),
     *("a{b}", "[a]", "a*", "a?b", "#h", "a'b", '"q"', "a\\b", "a%zz", "100%", "_hidden", ".dot", "a/.dot/b", "null"),
-    *("x" * 200, "a/b:c", "$(id)", "`id`", "NULL", "default"),
+    *("x" * 200, "a/b:c", "a/b=c", "a/part=c", "$(id)", "`id`", "NULL", "default"),
 ]
 ALONE = [".", "..", ".hoodie", ".hoodie_partition_metadata", ".hudi-operator"]
 
@@ -85,6 +85,21 @@ def test_a_colon_is_taken_for_a_scheme_only_in_the_first_partition(spark: Any) -
     frame = spark.createDataFrame([("a", "12:00"), ("12:00", "a")], "part STRING, time STRING")
     wrong = frame.where(misplaced(frame.schema, ["part", "time"], PartitionStyle())).collect()
     assert [tuple(row) for row in wrong] == [("12:00", "a")]
+
+
+@pytest.mark.parametrize(
+    ("style", "wrong"),
+    [
+        (PartitionStyle(), [2, 3]),
+        (PartitionStyle(named=False), [1, 2, 3]),
+        (PartitionStyle(encoded=True), []),
+        (PartitionStyle(named=False, encoded=True), []),
+    ],
+)
+def test_of_several_partitions_none_may_look_like_two(spark: Any, style: PartitionStyle, wrong: list[int]) -> None:
+    rows = [(0, "a=b", "c", 1), (1, "a/b", "c", 1), (2, "a/c=b", "c", 1), (3, "a", "b=c/d/e=1", 1), (4, None, "", None)]
+    frame = spark.createDataFrame(rows, "nth INT, p STRING, c STRING, e INT")
+    assert [row["nth"] for row in frame.where(misplaced(frame.schema, ["p", "c", "e"], style)).collect()] == wrong
 
 
 def test_numbers_and_dates_are_never_misplaced(spark: Any) -> None:

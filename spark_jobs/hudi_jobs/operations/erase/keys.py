@@ -19,6 +19,7 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.operations.erase import LONGEST_VALUE, MOST_ERASED, EraseTask
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import exact, located
+from hudi_jobs.ingestion.composite import NOTHING
 from hudi_jobs.ingestion.types import column_named
 from hudi_jobs.operations.erase.predicate import matching, unquoted
 from hudi_jobs.operations.refusal import refused
@@ -38,9 +39,6 @@ _ESCAPED_IN_FOLDERS = frozenset("\"#%'*/:=?\\{[]^\x7f") | frozenset(map(chr, ran
 
 _RECORD_KEY_FIELDS = "hoodie.table.recordkey.fields"
 _PARTITION_FIELDS = "hoodie.table.partition.fields"
-_NOTHING = ("__null__", "__empty__")
-"""What Complex key generators write for a field without a value (`KeyGenUtils`)."""
-
 _PLAIN = (StringType, ByteType, ShortType, IntegerType, LongType)
 
 Key = tuple[str, ...]
@@ -75,7 +73,7 @@ class Keys:
     @cached_property
     def plain_values(self) -> frozenset[Key]:
         """The values with an empty text for each field that has none, which a key generator spells in its own way."""
-        return frozenset(tuple("" if value in _NOTHING else value for value in key) for key in self.values)
+        return frozenset(tuple("" if value in NOTHING else value for value in key) for key in self.values)
 
     @property
     def count_in_bytes(self) -> int:
@@ -191,7 +189,7 @@ def where_found(rows: DataFrame, keys: Keys) -> tuple[frozenset[str], bool]:
 
 
 def _comparable(text: Column) -> Column:
-    return sf.when(text.isNull() | text.isin(*_NOTHING), "").otherwise(text)
+    return sf.when(text.isNull() | text.isin(*NOTHING), "").otherwise(text)
 
 
 def require_comparable(rows: DataFrame, fields: Collection[str]) -> None:

@@ -1,0 +1,29 @@
+"""Texts in a record key of several columns that would give two different rows one key.
+
+Hudi 1.2.0 joins the columns without an escape: `k1:a,k2:b,k2:c` is the key of ('a,k2:b', 'c') and of ('a', 'b,k2:c').
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from pyspark.sql import Column
+from pyspark.sql.types import StringType, StructType
+
+from hudi_jobs.ingestion.types import column_named
+
+NOTHING = ("__null__", "__empty__")
+"""What Hudi writes into a key of several columns for one without a value (`KeyGenUtils`)."""
+
+
+def ambiguous_keys(schema: StructType, keys: Sequence[str]) -> dict[str, Column]:
+    """Return for columns of a record key the condition that a row's key may be that of another one.
+
+    The condition is null where the value is. Only a column with a later one of text can be mistaken for more than
+    itself: behind the last text, columns are told from the right, because no number, date or time holds a comma.
+    """
+    texts = [name for name in keys if isinstance(schema[name].dataType, StringType)] if len(keys) > 1 else []
+    conditions = {name: column_named(name).isin(*NOTHING) for name in texts}
+    following = dict(pairwise(keys))
+    for name in texts[:-1]:
+        conditions[name] |= column_named(name).contains(f",{following[name]}:")
+    return conditions
