@@ -10,11 +10,11 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, TableDefinition, WriteOperation
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.ingestion.composite import ambiguous_keys
 from hudi_jobs.ingestion.order import (
     last_of_each,
     leaves_one_of_each,
     lost_deletes,
+    require_deletes,
     require_marks,
     with_mark_of_deletes,
 )
@@ -28,12 +28,12 @@ from hudi_jobs.ingestion.quality import (
     observed_faults,
     quarantine,
     refuse,
-    without_key,
     without_order,
 )
-from hudi_jobs.ingestion.rows import SEQUENCE, SourceRows
+from hudi_jobs.ingestion.record_keys import ambiguous_keys, without_key
+from hudi_jobs.ingestion.rows import IS_DELETED, SEQUENCE, SourceRows
 from hudi_jobs.ingestion.schema_gate import Rules, conform, conform_keys, require_columns
-from hudi_jobs.ingestion.transform import apply_transform
+from hudi_jobs.ingestion.transform import apply_transform, computed
 from hudi_jobs.ingestion.types import cast, nullable
 from hudi_jobs.table import HudiTable
 
@@ -62,9 +62,12 @@ class RowChecks:
 
     def of(self, rows: SourceRows) -> CheckedRows:
         """Return the rows to write, read once and kept, and what was counted on the way."""
-        frame = nullable(apply_transform(self.context.spark, observed(rows), self.task.transform_sql))
+        view = observed(rows)
+        made = apply_transform(self.context.spark, view, self.task.transform_sql)
+        own = computed(view, made, (*self.definition.record_key, IS_DELETED)) if rows.deletes else frozenset()
+        frame = nullable(made)
         self._require_columns(frame.schema)
-        require_marks(rows, frame.schema, self.definition, self.task)
+        require_marks(rows, frame.schema, self.definition, self.task, own)
         frame = self._gate(frame, rows)
         faults = self._faults(frame.schema, deletes=rows.deletes)
         frame = observed_faults(frame, faults)
@@ -74,6 +77,8 @@ class RowChecks:
             frame = last_of_each(frame, self.definition, self.task, faults.any, one_of_each=one_of_each)
         with rows.reading():
             kept, counts = keep(rows, frame, faults, shuffled=shuffled)
+        if rows.deletes:
+            require_deletes(counts, own)
         if counts.bad:
             self._set_aside(counts, rows, (kept, faults))
         return CheckedRows(kept.where(~faults.any) if counts.unwritable else kept, counts, one_of_each)

@@ -1,5 +1,6 @@
 """What a source knows of the order of its rows and of deletes, which Hudi does not learn by itself."""
 
+from collections.abc import Collection
 from functools import reduce
 from operator import or_
 
@@ -21,7 +22,8 @@ from hudi_jobs.contract import FailureReason, IngestionTask, TableDefinition, Wr
 from hudi_jobs.contract.table.rewriting import obstacles
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.partitions import PartitionStyle, never
-from hudi_jobs.ingestion.quality import without_key
+from hudi_jobs.ingestion.quality import Counts
+from hudi_jobs.ingestion.record_keys import without_key
 from hudi_jobs.ingestion.rows import IS_DELETED, SEQUENCE, SourceRows
 from hudi_jobs.ingestion.types import column_named
 from hudi_jobs.table import HudiTable
@@ -33,8 +35,18 @@ _PARTITIONS = (*_KEYS, DateType)
 _ORDERINGS = (*_WHOLE_NUMBERS, DateType, TimestampType)
 
 
-def require_marks(rows: SourceRows, schema: StructType, definition: TableDefinition, task: IngestionTask) -> None:
-    """Raise `TaskFailed` where a transform has left out what tells the newer row, or the deleted one."""
+def require_marks(
+    rows: SourceRows,
+    schema: StructType,
+    definition: TableDefinition,
+    task: IngestionTask,
+    computed: Collection[str] = (),
+) -> None:
+    """Raise `TaskFailed` where a transform has left out what tells the newer row, or the deleted one.
+
+    `computed` are columns that the transform makes itself. It may give the two halves of an update, of which one
+    deletes, the same key: they have one place in the log.
+    """
     present = set(schema.fieldNames())
     upserts = task.operation is WriteOperation.UPSERT
     if rows.ordered and upserts and not definition.ordering_fields and SEQUENCE not in present:
@@ -42,6 +54,14 @@ def require_marks(rows: SourceRows, schema: StructType, definition: TableDefinit
             FailureReason.TRANSFORM_INVALID,
             f"The result of the transform has no column {SEQUENCE}, which tells which of two rows with the same key "
             "is newer. Select it in the transform, or declare orderingFields.",
+        )
+    made = next((name for name in definition.record_key if name in computed), None)
+    if rows.ordered and rows.deletes and upserts and made is not None and SEQUENCE not in present:
+        raise TaskFailed(
+            FailureReason.TRANSFORM_INVALID,
+            f"The transform computes the record key column {made}, so a delete may have the key of a row that came "
+            f"with it, and the result has no column {SEQUENCE}, which tells which of them counts. Select it in the "
+            "transform.",
         )
     if rows.deletes and IS_DELETED not in present:
         raise TaskFailed(
@@ -51,6 +71,20 @@ def require_marks(rows: SourceRows, schema: StructType, definition: TableDefinit
         )
     if rows.deletes and not isinstance(schema[IS_DELETED].dataType, BooleanType):
         raise TaskFailed(FailureReason.TRANSFORM_INVALID, f"The column {IS_DELETED} is no longer a boolean.")
+
+
+def require_deletes(counts: Counts, computed: Collection[str]) -> None:
+    """Raise `TaskFailed` where a condition of a transform has left out deletes, whose rows would stay for good.
+
+    A transform that makes the mark itself, as one that keeps deleted rows or groups all, knows what it does.
+    """
+    if counts.left_out and IS_DELETED not in computed:
+        raise TaskFailed(
+            FailureReason.TRANSFORM_INVALID,
+            f"The transform leaves out {counts.left_out:,} of {counts.deletes:,} deletes, so the rows that they delete "
+            "would stay in the table. A delete may have no value but its key, so that a condition on another column "
+            f"is not true of it. Let deletes pass, as in WHERE amount > 0 OR {IS_DELETED}.",
+        )
 
 
 def leaves_one_of_each(table: HudiTable | None, schema: StructType, definition: TableDefinition) -> bool:
@@ -87,7 +121,8 @@ def last_of_each(
 
     Hudi 1.2.0 keeps any one of the rows of a write that have one key and equal ordering values, or no ordering fields.
     Only an upsert does; the other operations write every row. What is not written in any case, by the condition or
-    because it has no key, stays for whoever counts it, and takes the place of no row before it.
+    because it has no key, stays for whoever counts it, and takes the place of no row before it. Of a delete and a row
+    of one place, as an update has both whose key a transform makes the former one again, the row stays.
 
     `one_of_each` chooses by the ordering values, too, so that one row is left of each key.
     """
@@ -100,7 +135,8 @@ def last_of_each(
     if not _is_global(definition):
         same += [_folder_of(frame.schema, name) for name in definition.partition_by]
     latest = [one.desc() for one in ordering] if one_of_each else []
-    window = Window.partitionBy(*same).orderBy(_ASIDE, *latest, sf.col(SEQUENCE).desc())
+    alive = [sf.col(IS_DELETED).asc()] if IS_DELETED in frame.columns else []
+    window = Window.partitionBy(*same).orderBy(_ASIDE, *latest, sf.col(SEQUENCE).desc(), *alive)
     aside = without_key(frame.schema, definition.record_key) | unwritable
     ranked = frame.withColumn(_ASIDE, aside).withColumn(_RANK, sf.row_number().over(window))
     return ranked.where((sf.col(_RANK) == 1) | sf.col(_ASIDE)).drop(_RANK, _ASIDE, SEQUENCE)

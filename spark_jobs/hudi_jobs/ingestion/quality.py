@@ -11,18 +11,18 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from operator import and_, or_
+from operator import or_
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as sf
-from pyspark.sql.types import StringType, StructType
+from pyspark.sql.types import BooleanType
 
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.partitions import never
-from hudi_jobs.ingestion.rows import SourceRows
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, SourceRows
 from hudi_jobs.ingestion.types import column_named
 from hudi_jobs.jvm import fill_cache, in_shuffle_files, query_execution
 
@@ -36,7 +36,8 @@ _LIMIT = re.compile("(Global|Local)Limit")
 class Counts:
     """Rows of one run: all that the source holds, the unparsable ones, and those that `Faults` tells apart.
 
-    `passed_over` are those that are no rows, such as messages without a value.
+    `passed_over` are those that are no rows, such as messages without a value. `deletes` are rows of the source that
+    delete their record, and `deleting` those of them that came out of the transform.
     """
 
     read: int
@@ -47,6 +48,8 @@ class Counts:
     unordered: int = 0
     ambiguous: Mapping[str, int] = field(default_factory=dict)
     """By the column of the record key."""
+    deletes: int = 0
+    deleting: int = 0
 
     @property
     def bad(self) -> int:
@@ -57,6 +60,11 @@ class Counts:
     def unwritable(self) -> int:
         """Rows that could be read and cannot be written."""
         return self.keyless + sum(self.ambiguous.values()) + self.misplaced + self.unordered
+
+    @property
+    def left_out(self) -> int:
+        """Deletes that the transform left out."""
+        return max(self.deletes - self.deleting, 0)
 
 
 @dataclass(frozen=True)
@@ -101,17 +109,6 @@ class Faults:
         return self.unidentified | self.misplaced | self.unordered
 
 
-def without_key(schema: StructType, keys: Sequence[str]) -> Column:
-    """Return the condition that a row's record key is not whole.
-
-    A part that is null is never whole; Hudi also refuses a key of nothing but empty texts.
-    """
-    parts = [column_named(name).isNull() for name in keys]
-    if all(isinstance(schema[name].dataType, StringType) for name in keys):
-        parts.append(reduce(and_, (column_named(name) == "" for name in keys)))
-    return reduce(or_, parts)
-
-
 def without_order(names: Sequence[str]) -> Column:
     """Return the condition that a row has no value in one of the ordering columns."""
     return reduce(or_, (column_named(name).isNull() for name in names), never())
@@ -123,12 +120,15 @@ def observed(rows: SourceRows) -> DataFrame:
 
 
 def observed_faults(frame: DataFrame, faults: Faults) -> DataFrame:
-    """Return the rows to write so that whoever reads them also counts those that must not be."""
+    """Return the rows to write so that whoever reads them also counts those that must not be, and deletes."""
+    has_deletes = isinstance(frame.schema[IS_DELETED].dataType, BooleanType) if IS_DELETED in frame.columns else False
+    deleting = sf.when(sf.col(IS_DELETED), 1) if has_deletes else sf.lit(None)
     return frame.observe(
         _KEPT,
         sf.count(sf.when(faults.keyless, 1)).alias("keyless"),
         sf.count(sf.when(faults.only_misplaced, 1)).alias("misplaced"),
         sf.count(sf.when(faults.only_unordered, 1)).alias("unordered"),
+        sf.count(deleting).alias("deleting"),
         *(sf.count(sf.when(one, 1)).alias(f"ambiguous_{n}") for n, one in enumerate(faults.ambiguous_in.values())),
     )
 
@@ -146,8 +146,8 @@ def keep(rows: SourceRows, frame: DataFrame, faults: Faults, *, shuffled: bool) 
     if _KEPT not in found:
         kept = (observed_faults(kept, faults) if shuffled else kept).persist(StorageLevel.MEMORY_AND_DISK)
         found |= fill_cache(kept)
-    read, corrupt, passed_over = found[_SOURCE] if is_whole and _SOURCE in found else _count_source(rows)
-    keyless, misplaced, unordered, *ambiguous = found[_KEPT]
+    read, corrupt, passed_over, deletes = found[_SOURCE] if is_whole and _SOURCE in found else _count_source(rows)
+    keyless, misplaced, unordered, deleting, *ambiguous = found[_KEPT]
     return kept, Counts(
         read=read,
         corrupt=corrupt,
@@ -156,12 +156,14 @@ def keep(rows: SourceRows, frame: DataFrame, faults: Faults, *, shuffled: bool) 
         passed_over=passed_over,
         unordered=unordered,
         ambiguous=dict(zip(faults.ambiguous, ambiguous, strict=True)),
+        deletes=deletes,
+        deleting=deleting,
     )
 
 
 def count_unparsable(rows: SourceRows) -> Counts:
     """Count rows that have no column at all, and so no record key."""
-    read, corrupt, passed_over = _count_source(rows)
+    read, corrupt, passed_over, _ = _count_source(rows)
     return Counts(read=read, corrupt=corrupt, keyless=read - corrupt - passed_over, passed_over=passed_over)
 
 
@@ -169,10 +171,17 @@ def _count_source(rows: SourceRows) -> Row:
     return rows.frame.agg(*_source_counts(rows)).collect()[0]
 
 
-def _source_counts(rows: SourceRows) -> tuple[Column, Column, Column]:
+def _source_counts(rows: SourceRows) -> tuple[Column, Column, Column, Column]:
     corrupt = sf.count(rows.is_corrupt) if rows.may_be_corrupt else sf.count(sf.lit(None))
     passed_over = sf.lit(None) if rows.passed_over is None else sf.when(column_named(rows.passed_over), 1)
-    return sf.count(sf.lit(1)).alias("read"), corrupt.alias("corrupt"), sf.count(passed_over).alias("passed_over")
+    is_good = sf.col(CORRUPT_RECORD).isNull() if rows.may_be_corrupt else ~never()
+    deletes = sf.when(sf.col(IS_DELETED) & is_good, 1) if rows.deletes else sf.lit(None)
+    return (
+        sf.count(sf.lit(1)).alias("read"),
+        corrupt.alias("corrupt"),
+        sf.count(passed_over).alias("passed_over"),
+        sf.count(deletes).alias("deletes"),
+    )
 
 
 def refuse(counts: Counts, rows: SourceRows) -> None:

@@ -250,6 +250,8 @@ class _Run:
         summary = f"Read {counted(counts.read, 'row')} of {batch.contents}, {counts.bad:,} quarantined. "
         if counts.passed_over:
             summary += f"{counted(counts.passed_over, 'tombstone')} skipped. "
+        if counts.left_out:
+            summary += f"{counted(counts.left_out, 'delete')} left out by the transform. "
         summary += batch.remark
         return TaskResult(
             id=self._context.task.id,

@@ -4,6 +4,8 @@ Its plan is allowed twice before anything runs: as it was parsed, when nothing h
 resolved, in a session that knows the view and nothing else.
 """
 
+from collections.abc import Sequence
+
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_jobs.contract import FailureReason
@@ -33,6 +35,16 @@ def apply_transform(spark: SparkSession, rows: DataFrame, sql: str | None) -> Da
                 raise too_large() from error
             raise
     return frame
+
+
+def computed(before: DataFrame, after: DataFrame, names: Sequence[str]) -> frozenset[str]:
+    """Return which of these columns the query makes itself, in place of handing the view's own through."""
+    return frozenset(name for name in names if name in after.columns and _id(after, name) != _id(before, name))
+
+
+def _id(frame: DataFrame, name: str) -> int | None:
+    """Return by what Spark knows a column again, whatever rows are left out."""
+    return int(frame._jdf.apply(name).expr().exprId().id()) if name in frame.columns else None  # noqa: SLF001
 
 
 def _resolved(spark: SparkSession, rows: DataFrame, sql: str) -> JavaObject:

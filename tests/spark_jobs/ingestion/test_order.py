@@ -75,6 +75,24 @@ def test_a_row_that_is_not_written_takes_the_place_of_none(spark: Any) -> None:
     assert [row["at"] for row in found.collect()] == [11, 12, 13, 14]
 
 
+@pytest.mark.parametrize("one_of_each", [False, True])
+def test_a_row_stays_when_its_own_delete_has_the_same_place(spark: Any, one_of_each: bool) -> None:
+    """An update that only changes the case of a key is a delete and a row, of which a transform makes one key."""
+    rows = [(1, 7, 10, True), (1, 7, 10, False), (2, 7, 11, False), (2, 7, 12, True), (3, 7, 13, True)]
+    found = last_of_each(
+        spark.createDataFrame(rows, "id INT, at INT, _sequence INT, _hoodie_is_deleted BOOLEAN"),
+        table(orderingFields=["at"]),
+        task(),
+        never(),
+        one_of_each=one_of_each,
+    )
+    assert sorted((row["id"], row["_hoodie_is_deleted"]) for row in found.collect()) == [
+        (1, False),
+        (2, True),
+        (3, True),
+    ]
+
+
 @pytest.mark.parametrize("operation", ["Insert", "BulkInsert", "Delete"])
 def test_other_operations_get_every_row(spark: Any, operation: str) -> None:
     assert last_of_each(frame(spark), table(), task(operation), never()).count() == len(ROWS)
@@ -89,6 +107,15 @@ def test_marks_that_a_transform_has_left_out_are_missed(spark: Any) -> None:
     require_marks(ordered, plain.schema, table(orderingFields=["at"]), task())
     with pytest.raises(TaskFailed, match="_hoodie_is_deleted"):
         require_marks(SourceRows(plain, deletes=True), plain.schema, table(), task())
+
+
+def test_deletes_whose_keys_a_transform_makes_need_the_order_of_the_source(spark: Any) -> None:
+    marked = frame(spark).drop("_sequence").withColumn("_hoodie_is_deleted", never())
+    events, definition = SourceRows(marked, ordered=True, deletes=True), table(orderingFields=["at"])
+    require_marks(events, marked.schema, definition, task())
+    with pytest.raises(TaskFailed, match=r"key column id, .* no column _sequence"):
+        require_marks(events, marked.schema, definition, task(), {"id"})
+    require_marks(events, marked.withColumn("_sequence", sf.lit(1)).schema, definition, task(), {"id"})
 
 
 def test_deletes_without_a_partition_are_not_passed_over(spark: Any) -> None:

@@ -101,6 +101,28 @@ def test_tombstones_delete_records_for_every_reader(stream: Any, table_type: str
     assert stream.rows("id", "v") == [(2, "again"), (4, "d"), (5, "e")]
 
 
+def test_deletes_that_a_condition_leaves_out_stop_the_run(stream: Any) -> None:
+    stream.source = {**DELETE, "value": {"schemaDdl": "id BIGINT, v STRING, amount BIGINT"}}
+    stream.create(partitions=2)
+    stream.raw([message(1, "a", amount=5), message(2, "b", amount=5), message(3, "c", amount=0)])
+    sql = "SELECT *, upper(v) AS w FROM source WHERE amount > 0"
+    succeeded(stream.ingest(transformSql=sql))
+    before = stream.lake.instants()
+    stream.raw([message(1, None), message(2, None), message(2, "again", amount=5, partition=1)])
+    refused = stream.ingest(transformSql=sql)
+    assert refused.reason is FailureReason.TRANSFORM_INVALID, refused
+    assert "leaves out 2 of 2 deletes" in refused.message
+    assert "OR _hoodie_is_deleted" in refused.message
+    assert stream.lake.instants() == before
+    succeeded(stream.ingest(transformSql=f"{sql} OR _hoodie_is_deleted"))
+    assert stream.rows("id", "v") == [(2, "again")]
+    # Who makes the mark itself keeps deleted rows on purpose.
+    stream.raw([message(2, None), message(4, "d", amount=1)])
+    kept = "SELECT id, v, amount, v AS w, false AS _hoodie_is_deleted, _sequence FROM source WHERE amount > 0"
+    assert "1 delete left out by the transform" in succeeded(stream.ingest(transformSql=kept)).message
+    assert stream.rows("id", "v") == [(2, "again"), (4, "d")]
+
+
 def test_keys_of_tombstones_are_objects_texts_or_json_strings(stream: Any) -> None:
     stream.lake.table = {"recordKey": ["shop", "id"], "partitionBy": ["shop"]}
     stream.source["value"] = {"schemaDdl": "id STRING, v STRING, shop STRING"}
@@ -146,6 +168,24 @@ def test_deletes_that_could_not_be_right_are_refused(
     assert result.reason in {FailureReason.INVALID_REQUEST, FailureReason.TRANSFORM_INVALID}, result
     assert word in result.message
     assert not stream.lake.instants()
+
+
+def test_an_update_that_gives_a_key_another_case_keeps_its_row(stream: Any) -> None:
+    """The event is a delete of the former key and a row; the transform makes one key of both."""
+    stream.lake.table = {"recordKey": ["email"], "orderingFields": ["_event_lsn"]}
+    stream.source["value"] = {"schemaDdl": "id BIGINT, email STRING", "envelope": "Debezium"}
+    stream.create()
+    first = {"id": 1, "email": "Ann@x"}
+    stream.send([postgres("c", first, lsn=1)])
+    marks = "_event_lsn, _hoodie_is_deleted"
+    sql = f"SELECT id, lower(email) AS email, {marks}"
+    succeeded(stream.ingest(transformSql=f"{sql}, _sequence FROM source"))
+    stream.send([{**postgres("u", {"id": 1, "email": "ann@x"}, lsn=2), "before": first}])
+    without = stream.ingest(transformSql=f"{sql} FROM source")
+    assert without.reason is FailureReason.TRANSFORM_INVALID, without
+    assert "_sequence" in without.message
+    succeeded(stream.ingest(transformSql=f"{sql}, _sequence FROM source"))
+    assert stream.rows("id", "email") == [(1, "ann@x")]
 
 
 def test_change_events_that_come_late_or_move_rows_leave_what_the_database_has(stream: Any) -> None:

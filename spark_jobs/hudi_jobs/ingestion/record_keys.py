@@ -1,10 +1,12 @@
-"""Texts in a record key of several columns that would give two different rows one key.
+"""Record keys that are not whole, and texts in keys of several columns that would give two different rows one key.
 
 Hudi 1.2.0 joins the columns without an escape: `k1:a,k2:b,k2:c` is the key of ('a,k2:b', 'c') and of ('a', 'b,k2:c').
 """
 
 from collections.abc import Sequence
+from functools import reduce
 from itertools import pairwise
+from operator import and_, or_
 
 from pyspark.sql import Column
 from pyspark.sql.types import StringType, StructType
@@ -13,6 +15,17 @@ from hudi_jobs.ingestion.types import column_named
 
 NOTHING = ("__null__", "__empty__")
 """What Hudi writes into a key of several columns for one without a value (`KeyGenUtils`)."""
+
+
+def without_key(schema: StructType, keys: Sequence[str]) -> Column:
+    """Return the condition that a row's record key is not whole.
+
+    A part that is null is never whole; Hudi also refuses a key of nothing but empty texts.
+    """
+    parts = [column_named(name).isNull() for name in keys]
+    if all(isinstance(schema[name].dataType, StringType) for name in keys):
+        parts.append(reduce(and_, (column_named(name) == "" for name in keys)))
+    return reduce(or_, parts)
 
 
 def ambiguous_keys(schema: StructType, keys: Sequence[str]) -> dict[str, Column]:
