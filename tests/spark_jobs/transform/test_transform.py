@@ -8,6 +8,7 @@ from tests.spark_jobs.continuous.watched import CANARY, TABLE, Watch, watching
 from tests.spark_jobs.transform.harmless_queries import HARMLESS
 from tests.spark_jobs.transform.hostile_queries import PROPERTY
 
+from hudi_jobs.ingestion.transform import apply_transform, computed
 from hudi_jobs.jvm import classes
 
 pytestmark = pytest.mark.spark
@@ -199,3 +200,25 @@ def test_nothing_of_a_transform_is_left_in_the_session(watch: Watch) -> None:
     assert not [table.name for table in watch.spark.catalog.listTables() if table.isTemporary]
     assert watch.spark.conf.get("spark.sql.defaultCatalog") == before
     assert classes(watch.spark).java.lang.System.getProperty(PROPERTY) is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "made"),
+    [
+        ("SELECT * FROM source WHERE id > 1 ORDER BY id LIMIT 5", set()),
+        (
+            "WITH a AS (SELECT b.*, 1 AS one FROM source b) SELECT one, a.id, mark FROM a JOIN range(3) r ON r.id = a.id",
+            set(),
+        ),
+        ("SELECT id, mark FROM source WHERE mark UNION ALL SELECT id, mark FROM source WHERE id > 1", set()),
+        ("SELECT id + 1 AS id, mark FROM source", {"id"}),
+        ("SELECT id, false AS mark FROM source", {"mark"}),
+        ("SELECT id, max(mark) AS mark FROM source GROUP BY id", {"mark"}),
+        ("SELECT id, mark AS other FROM source", set()),
+    ],
+)
+def test_columns_that_a_query_makes_itself_are_told_from_those_that_it_hands_through(
+    spark: Any, sql: str, made: set[str]
+) -> None:
+    view = spark.createDataFrame([(1, True), (2, False)], "id INT, mark BOOLEAN")
+    assert computed(view, apply_transform(spark, view, sql), ("id", "mark", "none")) == made
