@@ -207,7 +207,7 @@ def test_nothing_of_a_transform_is_left_in_the_session(watch: Watch) -> None:
     [
         ("SELECT * FROM source WHERE id > 1 ORDER BY id LIMIT 5", set()),
         (
-            "WITH a AS (SELECT b.*, 1 AS one FROM source b) SELECT one, a.id, mark FROM a JOIN range(3) r ON r.id = a.id",
+            "WITH a AS (SELECT b.*, 1 AS one FROM source b) SELECT one, id, mark FROM a JOIN range(3) USING (id)",
             set(),
         ),
         ("SELECT id, mark FROM source WHERE mark UNION ALL SELECT id, mark FROM source WHERE id > 1", set()),
