@@ -12,12 +12,16 @@ from hudi_jobs.contract import (
     DataLossPolicy,
     Envelope,
     FileFormat,
+    JobRequest,
+    KafkaSource,
     MessageFormat,
     SecurityProtocol,
+    Service,
     TableType,
     Tombstones,
     WriteOperation,
 )
+from hudi_jobs.ingestion.sources.kafka.request import require_request
 from hudi_operator.api.resources import (
     HudiOperation,
     HudiSavepoint,
@@ -39,6 +43,7 @@ from hudi_operator.api.spec.services import (
     ServiceMode,
 )
 from hudi_operator.api.spec.table import DeletionPolicy, ExecutionMode
+from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.planning.policy.class_policy import policy_blockers
 
 ROOT = Path(__file__).parents[2]
@@ -102,6 +107,26 @@ def test_the_examples_show_what_a_kafka_source_is_about() -> None:
     assert {one.security.protocol for one in sources} >= {SecurityProtocol.PLAINTEXT, SecurityProtocol.SASL_SSL}
     assert any(one.topic_pattern for one in sources)
     assert any(ingestion.max_records_per_run for ingestion in ingestions)
+
+
+STREAMS = {name: one for name, one in TABLES.items() if "kafka" in one["spec"].get("ingestion", {}).get("source", {})}
+
+
+@pytest.mark.parametrize("document", STREAMS.values(), ids=STREAMS)
+def test_a_driver_accepts_what_an_example_of_a_stream_asks_for(document: Document) -> None:
+    request = build_request(
+        table=_table({**document, "metadata": {**document["metadata"], "uid": "a-uid"}}),
+        table_class=_standard_class().spec,
+        service=Service.INGESTION,
+        run="example",
+        spark_conf={},
+        operator="operator",
+    )
+    again = JobRequest.model_validate_json(request.model_dump_json(by_alias=True))
+    (task,) = again.tasks
+    assert task.ingestion is not None
+    assert isinstance(task.ingestion.source, KafkaSource)
+    require_request(task.ingestion, task.ingestion.source, task.table)
 
 
 def test_the_examples_show_savepoints_on_a_schedule_and_the_class_allows_one_more_than_are_kept() -> None:
