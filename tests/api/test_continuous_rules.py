@@ -37,6 +37,10 @@ REFUSED: dict[str, tuple[Document, str]] = {
         {**CONTINUOUS, "spec.ingestion.schedule": {"every": "5m"}},
         "schedule is not for mode Continuous, whose driver runs all the time",
     ),
+    "batches that replace each other": (
+        {**CONTINUOUS, "spec.ingestion.operation": "InsertOverwrite"},
+        "operation InsertOverwrite is not for mode Continuous",
+    ),
     "batches without a pause": (_with(minInterval="0s"), "minInterval must be at least 1s"),
     "batches hours apart": (_with(minInterval="2h"), "minInterval must not be longer than 1h"),
     "a driver that is recycled all the time": (_with(recycleAfter="1m"), "recycleAfter must be at least 10m"),

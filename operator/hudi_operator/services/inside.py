@@ -12,9 +12,8 @@ def services_inside(spec: HudiTableSpec) -> tuple[Service, ...]:
     """Return the table services that the driver of a Serialized table may do beside its batches.
 
     None where one runs inside the writer: there Hudi executes every plan that it finds, also one that is under way
-    beside it. None where batches overwrite partitions: such a batch replaces whatever files are there, also those
-    that a service is at work on. None where bulk inserts go into buckets: Hudi does not look there whether a bucket's
-    file group is being clustered.
+    beside it. None where bulk inserts go into buckets: Hudi does not look there whether a bucket's file group is being
+    clustered.
     """
     ingestion = spec.ingestion
     if spec.concurrency.mode is not ConcurrencyMode.SERIALIZED or ingestion is None or not ingestion.continues:
@@ -22,7 +21,7 @@ def services_inside(spec: HudiTableSpec) -> tuple[Service, ...]:
     if ingestion.continuous.services is not ServicePlacement.INSIDE:
         return ()
     modes = {one.service: mode_of(spec, one.service) for one in TABLE_SERVICES}
-    if ServiceMode.INLINE in modes.values() or ingestion.operation is WriteOperation.INSERT_OVERWRITE:
+    if ServiceMode.INLINE in modes.values():
         return ()
     if ingestion.operation is WriteOperation.BULK_INSERT and spec.index.type is IndexType.BUCKET:
         return ()

@@ -36,7 +36,7 @@ class Continuous(Model):
 
     services: ServicePlacement = ServicePlacement.INSIDE
     """On a Serialized table: whether table services run `Inside` the driver's process, beside its batches and with its
-    memory, or `InTurns` with it. None runs inside where one is `Inline`, or where ingestion is an `InsertOverwrite`."""
+    memory, or `InTurns` with it. None runs inside where one is `Inline`."""
 
     service_interval: Duration = "30m"
     """On a Serialized table: the driver works at least this long before it ends for table services that are due and do
@@ -72,6 +72,10 @@ CONTINUOUS_RULES = (
     (
         "!has(self.schedule) || !has(self.mode) || self.mode != 'Continuous'",
         "schedule is not for mode Continuous, whose driver runs all the time",
+    ),
+    (
+        "!has(self.mode) || self.mode != 'Continuous' || !has(self.operation) || self.operation != 'InsertOverwrite'",
+        "operation InsertOverwrite is not for mode Continuous: a batch would replace what the one before it wrote",
     ),
 )
 """Rules of the ingestion that has this section."""
