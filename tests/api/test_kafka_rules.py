@@ -294,6 +294,10 @@ REFUSED: dict[str, tuple[Document, str]] = {
         "envelope Debezium needs a global index if a column of partitionBy is not in recordKey",
     ),
     "Avro without a registry": (source(value={"format": "Avro"}), "format Avro needs a registry"),
+    "Protobuf for executors": (
+        {**source(value={"format": "Protobuf", "protobuf": PROTOBUF}), "spec.execution": {"mode": "Cluster"}},
+        "format Protobuf is not for execution.mode Cluster",
+    ),
     "Protobuf without anything": (source(value={"format": "Protobuf"}), EITHER),
     "Protobuf with neither a registry nor a descriptor": (
         source(value={"format": "Protobuf", "protobuf": {"messageType": "shop.v1.Order"}}),

@@ -133,6 +133,12 @@ TABLE_RULES = (
         "columns.timestamp and columns.offset alone: a message without a value has no other",
     ),
     (
+        f"!has(self.ingestion) || !has({_KAFKA}) || !has({_KAFKA}.value) || !has({_KAFKA}.value.format) || "
+        f"{_KAFKA}.value.format != 'Protobuf' || !has(self.execution) || !has(self.execution.mode) || "
+        "self.execution.mode != 'Cluster'",
+        "format Protobuf is not for execution.mode Cluster: executors do not have the descriptor",
+    ),
+    (
         f"!has(self.ingestion) || !has({_KAFKA}) || !has({_KAFKA}.columns) || !has({_KAFKA}.columns.offset) || "
         f"!has(self.orderingFields) || !({_KAFKA}.columns.offset in self.orderingFields) || "
         "(has(self.ingestion.operation) && self.ingestion.operation != 'Upsert') || "
