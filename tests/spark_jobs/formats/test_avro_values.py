@@ -258,8 +258,9 @@ OTHER_T = (
             '{"type":"record","name":"D","fields":[{"name":"x","type":'
             + '{"type":"array","items":' * 70
             + '"int"'
-            + "}" * 72,
-            "",
+            + "}" * 70
+            + "}]}",
+            "nested too deep",
         ),
     ],
 )
