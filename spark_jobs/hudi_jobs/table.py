@@ -208,3 +208,14 @@ def commit_metadata(timeline: JavaObject, instant: JavaObject) -> JavaObject:
     replaces = str(instant.getAction()) == REPLACE_ACTION
     read = timeline.readReplaceCommitMetadata if replaces else timeline.readCommitMetadata
     return read(instant)
+
+
+def saved_files(timeline: JavaObject, instant: str | None = None) -> set[str]:
+    """Return the files that the completed savepoints of a timeline keep, or that on an instant, as paths below it."""
+    found: set[str] = set()
+    for each in elements(timeline.getSavePointTimeline().filterCompletedInstants().getInstants()):
+        if instant in {None, str(each.requestedTime())}:
+            for part in timeline.readSavepointMetadata(each).getPartitionMetadata().values():
+                within = f"{part.getPartitionPath()}/".removeprefix("/")
+                found |= {within + str(name).rpartition("/")[2] for name in elements(part.getSavepointDataFile())}
+    return found

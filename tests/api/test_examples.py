@@ -74,7 +74,7 @@ def test_an_example_is_read(document: Document) -> None:
 
 @pytest.mark.parametrize("document", TABLES.values(), ids=TABLES)
 def test_the_class_of_the_examples_allows_every_table(document: Document) -> None:
-    assert policy_blockers(_table(document), _standard_class()) == ()
+    assert policy_blockers(table(document), standard_class()) == ()
 
 
 @pytest.mark.cluster
@@ -88,7 +88,7 @@ def test_the_api_server_accepts_an_example(document: Document, request: pytest.F
 
 
 def test_the_examples_show_every_choice_of_ingestion() -> None:
-    ingestions = [ingestion for document in TABLES.values() if (ingestion := _table(document).spec.ingestion)]
+    ingestions = [ingestion for document in TABLES.values() if (ingestion := table(document).spec.ingestion)]
     files = [ingestion.source.files for ingestion in ingestions if ingestion.source.files is not None]
     assert {one.format for one in files} == set(FileFormat)
     assert {ingestion.operation for ingestion in ingestions} == set(WriteOperation)
@@ -98,7 +98,7 @@ def test_the_examples_show_every_choice_of_ingestion() -> None:
 
 
 def test_the_examples_show_what_a_kafka_source_is_about() -> None:
-    ingestions = [ingestion for document in TABLES.values() if (ingestion := _table(document).spec.ingestion)]
+    ingestions = [ingestion for document in TABLES.values() if (ingestion := table(document).spec.ingestion)]
     sources = [ingestion.source.kafka for ingestion in ingestions if ingestion.source.kafka is not None]
     assert {one.value.format for one in sources} >= {MessageFormat.JSON, MessageFormat.AVRO}
     assert {one.value.envelope for one in sources} == set(Envelope)
@@ -115,8 +115,8 @@ STREAMS = {name: one for name, one in TABLES.items() if "kafka" in one["spec"].g
 @pytest.mark.parametrize("document", STREAMS.values(), ids=STREAMS)
 def test_a_driver_accepts_what_an_example_of_a_stream_asks_for(document: Document) -> None:
     request = build_request(
-        table=_table({**document, "metadata": {**document["metadata"], "uid": "a-uid"}}),
-        table_class=_standard_class().spec,
+        table=table({**document, "metadata": {**document["metadata"], "uid": "a-uid"}}),
+        table_class=standard_class().spec,
         service=Service.INGESTION,
         run="example",
         spark_conf={},
@@ -130,15 +130,15 @@ def test_a_driver_accepts_what_an_example_of_a_stream_asks_for(document: Documen
 
 
 def test_the_examples_show_savepoints_on_a_schedule_and_the_class_allows_one_more_than_are_kept() -> None:
-    schedules = [schedule for document in TABLES.values() if (schedule := _table(document).spec.savepoints)]
-    most = _standard_class().spec.savepoints.max_per_table
+    schedules = [schedule for document in TABLES.values() if (schedule := table(document).spec.savepoints)]
+    most = standard_class().spec.savepoints.max_per_table
     assert schedules
     for one in schedules:
         assert one.keep_last + one.keep_daily + one.keep_weekly + one.keep_monthly < most
 
 
 def test_the_examples_show_cluster_mode_and_inline_services() -> None:
-    specs = [_table(document).spec for document in TABLES.values()]
+    specs = [table(document).spec for document in TABLES.values()]
     assert any(spec.execution.mode is ExecutionMode.CLUSTER for spec in specs)
     for service in ("compaction", "clustering", "cleaning", "archival"):
         modes = {getattr(spec, service).mode for spec in specs}
@@ -146,7 +146,7 @@ def test_the_examples_show_cluster_mode_and_inline_services() -> None:
 
 
 def test_the_examples_show_every_choice_of_a_table_service() -> None:
-    specs = [_table(document).spec for document in TABLES.values()]
+    specs = [table(document).spec for document in TABLES.values()]
     compactions = [spec.compaction for spec in specs if spec.type is TableType.MERGE_ON_READ]
     clusterings = [spec.clustering for spec in specs if spec.clustering.mode is ServiceMode.ASYNC]
     assert {one.trigger.strategy for one in compactions} == set(CompactionTriggerStrategy)
@@ -175,13 +175,13 @@ def test_no_two_examples_share_a_name_or_a_folder() -> None:
     assert len(set(folders)) == len(folders)
 
 
-def _table(document: Document) -> HudiTable:
+def table(document: Document) -> HudiTable:
     parsed = parse_table(document)
     assert isinstance(parsed, HudiTable), parsed
     return parsed
 
 
-def _standard_class() -> HudiTableClass:
+def standard_class() -> HudiTableClass:
     parsed = parse_table_class(yaml.safe_load((FOLDER / "class-standard.yaml").read_text()))
     assert isinstance(parsed, HudiTableClass), parsed
     return parsed

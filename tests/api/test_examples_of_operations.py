@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
-import yaml
+from tests.api.test_examples import DOCUMENTS, Document, standard_class, table
 from tests.planning.world import ago, done, observe, story
 
 from hudi_jobs.contract import ConcurrencyMode, OperationKind, RepairStep, RunnableService
@@ -15,8 +12,6 @@ from hudi_operator.api.resources import (
     HudiTable,
     HudiTableClass,
     parse_operation,
-    parse_table,
-    parse_table_class,
 )
 from hudi_operator.api.spec.operation import OperationApproval
 from hudi_operator.api.status.operation import OperationState
@@ -28,19 +23,11 @@ from hudi_operator.planning.operations.admission import admitted
 from hudi_operator.planning.operations.answer import Answer
 from hudi_operator.timeline import TableType
 
-Document = dict[str, Any]
-FOLDER = Path(__file__).parents[2] / "examples"
-DOCUMENTS = [
-    document
-    for path in sorted(FOLDER.glob("*.yaml"))
-    for document in yaml.safe_load_all(path.read_text())
-    if document is not None
-]
-
 
 def named(kind: str) -> dict[str, Document]:
     """The documents of a kind, by their names."""
-    return {document["metadata"]["name"]: document for document in DOCUMENTS if document["kind"] == kind}
+    shown = (document for name, document in DOCUMENTS.items() if "/" not in name)
+    return {document["metadata"]["name"]: document for document in shown if document["kind"] == kind}
 
 
 def operation(document: Document) -> HudiOperation:
@@ -57,16 +44,12 @@ OLDER = 6
 
 @pytest.fixture(scope="module")
 def table_class() -> HudiTableClass:
-    (document,) = named("HudiTableClass").values()
-    parsed = parse_table_class(document)
-    assert isinstance(parsed, HudiTableClass), parsed
-    return parsed
+    return standard_class()
 
 
 def table_of(shown: HudiOperation) -> HudiTable:
     """The example of the table that an operation names, without a pin that an upgrade asks to be taken out."""
-    parsed = parse_table(named("HudiTable")[shown.spec.table_ref.name])
-    assert isinstance(parsed, HudiTable), parsed
+    parsed = table(named("HudiTable")[shown.spec.table_ref.name])
     if shown.spec.kind is OperationKind.UPGRADE:
         return parsed.model_copy(update={"spec": parsed.spec.model_copy(update={"table_version": None})})
     return parsed
@@ -74,18 +57,18 @@ def table_of(shown: HudiOperation) -> HudiTable:
 
 def before(shown: HudiOperation, table_class: HudiTableClass) -> Observation:
     """The table of an operation, with the instant or the savepoint that the operation names."""
-    table, kind, instant = table_of(shown), shown.spec.kind, shown.spec.instant
+    found, kind, instant = table_of(shown), shown.spec.kind, shown.spec.instant
     pending = (f"{instant}.commit.requested", f"{instant}.inflight") if kind is OperationKind.REPAIR and instant else ()
     commit = instant if instant is not None and not pending else ago(1)
     files = (done("commit", 240), f"{commit}_{commit}.commit", *pending)
     savepoint = shown.spec.restore.savepoint if shown.spec.restore is not None else None
     if savepoint is not None:
         kept = TableSavepoint(instant=commit, resource=savepoint, state=SavepointState.KEPT)
-        table = table.model_copy(update={"status": HudiTableStatus(savepoints=(kept,))})
+        found = found.model_copy(update={"status": HudiTableStatus(savepoints=(kept,))})
     version = OLDER if kind is OperationKind.UPGRADE else 9
-    timeline = story(*files, kind=TableType[table.spec.type.name], version=version)
+    timeline = story(*files, kind=TableType[found.spec.type.name], version=version)
     snapshot = TimelineSnapshot(timeline=timeline)
-    return observe(table, table_class=table_class, snapshot=snapshot, derived=Derived())
+    return observe(found, table_class=table_class, snapshot=snapshot, derived=Derived())
 
 
 def test_the_examples_show_every_kind_of_operation_every_repair_and_every_service() -> None:

@@ -242,19 +242,23 @@ def test_who_approves_is_aggregated_to_no_role(documents: Any) -> None:
     assert not any("aggregate" in label for label in roles[approving[0]]["metadata"]["labels"])
 
 
+def alerts(documents: Any) -> list[Any]:
+    """The alerts of the chart with all that it can install."""
+    (rule,) = [document for document in documents(EVERYTHING) if document["kind"] == "PrometheusRule"]
+    return list(rule["spec"]["groups"][0]["rules"])
+
+
 def test_alerts_ask_for_metrics_that_exist(documents: Any) -> None:
     from hudi_operator.telemetry.metrics import metrics  # noqa: PLC0415 - the other tests need no operator
 
-    (rule,) = [document for document in documents(EVERYTHING) if document["kind"] == "PrometheusRule"]
     known = {description.name for description in metrics.descriptions}
-    for alert in rule["spec"]["groups"][0]["rules"]:
+    for alert in alerts(documents):
         assert set(re.findall(r"hudi_operator_\w+", alert["expr"])) <= known, alert["alert"]
         assert 'job="hudi-hudi-operator-metrics", namespace="hudi-system"' in alert["expr"]
 
 
 def test_the_alert_on_tables_that_are_behind_holds_each_against_its_own_target(documents: Any) -> None:
-    (rule,) = [document for document in documents(EVERYTHING) if document["kind"] == "PrometheusRule"]
-    (alert,) = [one for one in rule["spec"]["groups"][0]["rules"] if one["alert"] == "HudiTableBehind"]
+    (alert,) = [one for one in alerts(documents) if one["alert"] == "HudiTableBehind"]
     here = '{job="hudi-hudi-operator-metrics", namespace="hudi-system"}'
     assert " ".join(alert["expr"].split()) == (
         f"time() - hudi_operator_table_complete_up_to_timestamp_seconds{here} > on (table_namespace, table) "
@@ -264,8 +268,7 @@ def test_the_alert_on_tables_that_are_behind_holds_each_against_its_own_target(d
 
 
 def test_a_table_of_which_nothing_was_ever_reported_is_no_silent_one(documents: Any) -> None:
-    (rule,) = [document for document in documents(EVERYTHING) if document["kind"] == "PrometheusRule"]
-    (alert,) = [one for one in rule["spec"]["groups"][0]["rules"] if one["alert"] == "HudiTableFreshnessUnknown"]
+    (alert,) = [one for one in alerts(documents) if one["alert"] == "HudiTableFreshnessUnknown"]
     here = '{job="hudi-hudi-operator-metrics", namespace="hudi-system"}'
     assert " ".join(alert["expr"].split()) == (
         f"hudi_operator_table_freshness_target_seconds{here} unless on (table_namespace, table) "

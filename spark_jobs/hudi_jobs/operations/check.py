@@ -18,7 +18,6 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress
-from hudi_jobs.jvm import classes
 from hudi_jobs.operations.journal import Journal
 from hudi_jobs.operations.refusal import (
     refused,
@@ -112,10 +111,9 @@ def _require_files(context: TaskContext, target: Write) -> None:
 
 def _missing(context: TaskContext, paths: set[str]) -> set[str]:
     """Return those of some paths below the table at which there is no file."""
-    filesystem, base = located(context.spark, context.task.table.base_path)
-    found: set[str] = set()
+    base, found = context.task.table.base_path.rstrip("/"), set[str]()
     for within in {path.rpartition("/")[0] for path in paths}:
-        folder = classes(context.spark).org.apache.hadoop.fs.Path(f"{base.toString()}/{within}".rstrip("/"))
+        filesystem, folder = located(context.spark, f"{base}/{within}".rstrip("/"))
         if filesystem.exists(folder):
             names = (str(each.getPath().getName()) for each in filesystem.listStatus(folder))
             found |= {f"{within}/{name}".removeprefix("/") for name in names}

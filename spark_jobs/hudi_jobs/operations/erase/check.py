@@ -9,7 +9,6 @@ from hudi_jobs.contract.operations.erase import EraseReport, EraseTask
 from hudi_jobs.contract.table.support import COMPLEX, key_generator_of
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.jvm import elements
 from hudi_jobs.operations.check import (
     busy,
     in_zone_of_table,
@@ -40,7 +39,7 @@ from hudi_jobs.operations.rows import count_rows, current_rows, summed
 from hudi_jobs.operations.work import Work
 from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.timeline import Savepoint, Timeline
-from hudi_jobs.table import HudiTable
+from hudi_jobs.table import HudiTable, saved_files
 
 _NAMED = 5
 _COMPLEX_KEYS_ARE_CERTAIN_FROM = 9
@@ -221,17 +220,9 @@ def _names_in(path: str) -> set[str]:
 
 def _holding_savepoints(work: Work, savepoints: list[Savepoint], paths: set[str]) -> list[Savepoint]:
     """Return the savepoints that keep one of some files."""
-    holding = {path.rpartition("/")[2] for path in paths}
-    return [each for each in savepoints if holding & _kept_by(work.table, each.instant)]
-
-
-def _kept_by(table: HudiTable, instant: str) -> set[str]:
-    timeline = table.meta.getActiveTimeline()
-    for each in elements(timeline.getSavePointTimeline().filterCompletedInstants().getInstants()):
-        if str(each.requestedTime()) == instant:
-            parts = timeline.readSavepointMetadata(each).getPartitionMetadata().values()
-            return {str(name) for part in parts for name in elements(part.getSavepointDataFile())}
-    return set()
+    holding, timeline = {path.rpartition("/")[2] for path in paths}, work.table.meta.getActiveTimeline()
+    kept = ((each, saved_files(timeline, each.instant)) for each in savepoints)
+    return [each for each, found in kept if holding & {path.rpartition("/")[2] for path in found}]
 
 
 def _savepoints(kept: list[Savepoint]) -> str:

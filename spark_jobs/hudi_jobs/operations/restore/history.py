@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.jvm import JavaObject, classes, elements, iterated
 from hudi_jobs.services.timeline import Timeline
+from hudi_jobs.table import commit_metadata, saved_files
 
 _WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
 _CLUSTERING, _COMPACTION = "clustering", "compaction"
@@ -91,16 +92,11 @@ class History:
 
         What older commits wrote is not certain without a savepoint: their files may have been replaced by then.
         """
-        found: set[str] = set()
+        found = saved_files(self._active, target.instant)
         for write, each in self._found:
             if write == target:
-                said = self._hudi.common.table.timeline.TimelineUtils.getCommitMetadata(each, self._active)
-                found |= {str(path) for stat in elements(said.getWriteStats()) if (path := stat.getPath())}
-        for each in elements(self._active.getSavePointTimeline().filterCompletedInstants().getInstants()):
-            if str(each.requestedTime()) == target.instant:
-                for part in self._active.readSavepointMetadata(each).getPartitionMetadata().values():
-                    within = f"{part.getPartitionPath()}/".removeprefix("/")
-                    found |= {within + str(name).rpartition("/")[2] for name in elements(part.getSavepointDataFile())}
+                stats = elements(commit_metadata(self._active, each).getWriteStats())
+                found |= {str(path) for stat in stats if (path := stat.getPath())}
         return found
 
     def restores(self) -> list[Restore]:

@@ -17,7 +17,7 @@ from hudi_jobs.jvm import JavaObject, classes, elements
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.repair.files.orphans import INSTANTS_IN_LOGS_FROM, Known, oldest_version
 from hudi_jobs.operations.work import Work
-from hudi_jobs.table import HudiTable, commit_metadata
+from hudi_jobs.table import HudiTable, commit_metadata, saved_files
 
 MOST_ARCHIVED = 500_000
 """Archived instants whose times are held in memory."""
@@ -32,7 +32,7 @@ def known_of(work: Work, table: HudiTable) -> Known:
         active = table.meta.getActiveTimeline()
         instants = {str(each.requestedTime()) for each in elements(active.getInstants())}
         commits, listed = _commits(active)
-        kept = _kept(active)
+        kept = {path.rpartition("/")[2] for path in saved_files(active)}
         saved = {str(each.requestedTime()) for each in elements(active.getSavePointTimeline().getInstants())}
     return Known(
         version=oldest_version(table.properties, table.version),
@@ -63,15 +63,6 @@ def paths_of(commit: Mapping[str, Any]) -> Iterator[str]:
             names = [stat.get("baseFile"), *(stat.get("logFiles") or ())]
             yield from (str(path) for path in named if path and stays_below(str(path)))
             yield from (f"{within}{name}" for name in names if name)
-
-
-def _kept(active: JavaObject) -> set[str]:
-    """Return the names of the files that savepoints keep."""
-    found = set[str]()
-    for each in elements(active.getSavePointTimeline().filterCompletedInstants().getInstants()):
-        for part in active.readSavepointMetadata(each).getPartitionMetadata().values():
-            found |= {str(name).rpartition("/")[2] for name in elements(part.getSavepointDataFile())}
-    return found
 
 
 def _archived(work: Work, table: HudiTable) -> set[str]:

@@ -57,15 +57,24 @@ def schemas_named(messages: DataFrame) -> dict[int, tuple[str, ...]]:
     return {int(row["id"]): tuple(row["topics"]) for row in found}
 
 
-def topics_that_count(named: Mapping[int, tuple[str, ...]], declared: Iterable[str]) -> list[str]:
-    """Return the topics whose newest schemas make columns: those of the values, then the others of the source.
+def subjects_that_count(
+    named: Mapping[int, tuple[str, ...]], declared: Iterable[str], subject: str | None
+) -> tuple[list[str], list[str]]:
+    """Return the subjects whose newest schemas make columns: those of the values, and of the source's other topics.
 
-    A table has the columns of topics that are quiet in this batch, too. Each topic costs a request to the registry, so
-    of the others only some count where a source has hundreds.
+    A table has the columns of topics that are quiet in this batch, too. Each subject costs a request to the registry,
+    so of the others only some count where a source has hundreds. A declared `subject` is that of all topics.
     """
+    if subject:
+        return [subject], []
     heard = sorted({topic for group in named.values() for topic in group})
-    quiet = sorted(set(declared).difference(heard))
-    return [*heard, *quiet[: max(MOST_SCHEMAS - len(heard), 0)]]
+    quiet = sorted(set(declared).difference(heard))[: max(MOST_SCHEMAS - len(heard), 0)]
+    return [subject_of(topic) for topic in heard], [subject_of(topic) for topic in quiet]
+
+
+def subject_of(topic: str) -> str:
+    """Return the subject of a topic's values, as serializers name it by default (`TopicNameStrategy`)."""
+    return f"{topic}-value"
 
 
 def _schema_id(value: Column) -> Column:

@@ -125,21 +125,22 @@ class _Schemas:
 
         Topics without a message in this batch count as well: the table has their columns, or is made with them.
         """
-        texts = [text for topic in wire.topics_that_count(named, self._source.topics) if (text := self._newest(topic))]
+        heard, quiet = wire.subjects_that_count(named, self._source.topics, self._subject)
+        texts = [text for subject in (*heard, *quiet) if (text := self._newest(subject))]
         return newest_of(map(self._type, texts), has_messages=bool(named))
 
     def _reading(self, writer: str, topics: tuple[str, ...]) -> _Known:
         """Read as the newest schema, which fills in its defaults, where it has all that this one has and means it."""
         own = self._type(writer)
-        newest = self._newest(topics[0]) if len(topics) == 1 or self._subject else None
+        subject = self._subject or (wire.subject_of(topics[0]) if len(topics) == 1 else None)
+        newest = self._newest(subject) if subject else None
         if newest is not None and self._can_read(newest, writer) and means_the_same(writer, newest):
             kind = self._type(newest)
             if holds(kind, own):
                 return _Known(writer, newest, kind, own)
         return _Known(writer, writer, own, own)
 
-    def _newest(self, topic: str) -> str | None:
-        subject = self._subject or f"{topic}-value"
+    def _newest(self, subject: str) -> str | None:
         schema = self._registry.latest(subject)
         return None if schema is None or schema.language != AVRO else self._text(schema, 0)
 

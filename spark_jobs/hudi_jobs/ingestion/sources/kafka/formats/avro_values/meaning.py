@@ -3,7 +3,7 @@
 import json
 from typing import Any, TypeAlias
 
-from hudi_jobs.ingestion.sources.kafka.formats.avro_values.schemas import AvroJson
+from hudi_jobs.ingestion.sources.kafka.formats.avro_values.schemas import AvroJson, Place
 
 _Tree: TypeAlias = dict[str, Any]
 """A schema in which every name stands for what it names: `type`, and what belongs to that."""
@@ -16,32 +16,27 @@ def means_the_same(writer: str, reader: str) -> bool:
     types nor their digits, so that milliseconds are read as microseconds, and reads a symbol that the reader's enum
     lacks as its default. False where it is not certain. Both have an end, see `require_readable`.
     """
-    return _alike(_whole(json.loads(writer), "", {}), _whole(json.loads(reader), "", {}))
+    return _alike(_whole(json.loads(writer), Place(), {}), _whole(json.loads(reader), Place(), {}))
 
 
-def _whole(schema: AvroJson, space: str, known: dict[str, _Tree]) -> _Tree:
+def _whole(schema: AvroJson, place: Place, known: dict[str, _Tree]) -> _Tree:
     if isinstance(schema, str):
-        return known.get(_full_name(schema, space), known.get(schema, {"type": schema}))
+        return known.get(place.full_name(schema), known.get(schema, {"type": schema}))
     if isinstance(schema, list):
-        return {"type": "union", "branches": [_whole(each, space, known) for each in schema]}
+        return {"type": "union", "branches": [_whole(each, place, known) for each in schema]}
     kind = schema.get("type")
     if isinstance(kind, dict | list):
-        return _whole(kind, space, known)
+        return _whole(kind, place, known)
     if "name" not in schema:
-        inner = {key: _whole(schema[key], space, known) for key in ("items", "values") if key in schema}
+        inner = {key: _whole(schema[key], place, known) for key in ("items", "values") if key in schema}
         return {**schema, **inner}
-    name = _full_name(str(schema["name"]), str(schema.get("namespace", space)))
+    within = place.within(schema)
+    tree: _Tree = schema
     if "fields" in schema:
-        within = name.rpartition(".")[0]
         fields = {each["name"]: _whole(each["type"], within, known) for each in schema["fields"]}
-        known[name] = {"type": "record", "fields": fields}
-    else:
-        known[name] = schema
-    return known[name]
-
-
-def _full_name(name: str, space: str) -> str:
-    return name if "." in name or not space else f"{space}.{name}"
+        tree = {"type": "record", "fields": fields}
+    known[within.records[-1]] = tree
+    return tree
 
 
 def _alike(writer: _Tree, reader: _Tree) -> bool:

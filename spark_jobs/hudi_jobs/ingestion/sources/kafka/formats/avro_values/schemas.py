@@ -43,29 +43,31 @@ def require_readable(text: str, number: int) -> None:
         members = [each for each in schema if each != "null"] if isinstance(schema, list) else [schema]
         if len(members) != 1 or not isinstance(members[0], dict) or members[0].get("type") != "record":
             raise _refused(number, "is not a record, so its values have no columns")
-        _walk(schema, _Place(), number, {})
+        _walk(schema, Place(), number, {})
     except (ValueError, RecursionError) as error:
         raise _refused(number, "is nested too deep") from error
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where in a schema something stands: the namespace, and the records around it."""
+class Place:
+    """Where in a schema something stands: the namespace, and the named types around it."""
 
     space: str = ""
     records: tuple[str, ...] = ()
     depth: int = 0
 
     def full_name(self, name: str) -> str:
+        """Return what a name that is used here stands for."""
         return name if "." in name or not self.space else f"{self.space}.{name}"
 
-    def within(self, record: Mapping[str, Any]) -> "_Place":
+    def within(self, record: Mapping[str, Any]) -> "Place":
+        """Return the place inside of a named type, whose full name is the last of its `records`."""
         named, space = str(record.get("name")), record.get("namespace")
         name = f"{space}.{named}" if space and "." not in named else named if space == "" else self.full_name(named)
-        return _Place(name.rpartition(".")[0], (*self.records, name), self.depth)
+        return Place(name.rpartition(".")[0], (*self.records, name), self.depth)
 
 
-def _walk(schema: AvroJson, place: _Place, number: int, known: dict[str, int]) -> int:
+def _walk(schema: AvroJson, place: Place, number: int, known: dict[str, int]) -> int:
     """Follow every part of a schema, and return how many there are once each name stands for all that it names.
 
     Spark makes a column of each: records that use others twice, which use others twice, would never end.

@@ -57,17 +57,16 @@ class _Schemas:
         These are the declared one, or those that come first. Topics without a value in this batch count as well, where
         the registry has a schema of them: the table has their columns, or is made with them.
         """
-        topics = wire.topics_that_count(named, self._topics)
-        subjects = {self._subject} if self._subject else {f"{topic}-value" for topic in topics}
-        needed = {f"{topic}-value" for group in named.values() for topic in group} or subjects
+        heard, quiet = wire.subjects_that_count(named, self._topics, self._subject)
+        needed = heard or quiet
         found = {} if self._declared is None else {self._declared: StructType()}
-        for subject in sorted(subjects):
+        for subject in sorted((*heard, *quiet)):
             schema = self._registry.latest(subject)
             if schema is not None and schema.language == PROTOBUF:
                 label = f"newest schema of the subject {subject[:200]!a}"
                 name, kind = self._newest(schema, label)
                 found[name] = newest_of((found.get(name, StructType()), kind), has_messages=bool(named))
-            elif self._declared is None and (subject in needed or subject == self._subject):
+            elif self._declared is None and subject in needed:
                 raise _incompatible(
                     f"The schema registry has no Protobuf schema of the subject {subject[:200]!a}, whose first "
                     "message would define the rows; declare registry.subject or protobuf.messageType."
