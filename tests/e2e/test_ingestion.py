@@ -119,20 +119,9 @@ def test_the_printer_columns_tell_the_state_at_a_glance(flights: Flights) -> Non
     found = ["NAME", "READY", "TYPE", "VERSION", "COMMITS", "PENDING", "LAST", "COMMIT", "STATUS", "AGE"]
     assert narrow[0].split() == found
     assert narrow[1].split()[:6] == ["flights", "True", "MergeOnRead", "9", "1", "0"]
+    runs = ["SUSPENDED", "LAST", "RUN", "COMPLETE", "UP", "TO", "BACKLOG"]
     services = ["COMPACTED", "CLUSTERED", "CLEANED"]
-    assert wide[0].split()[10:] == [
-        "CLASS",
-        "BASE",
-        "PATH",
-        "SUSPENDED",
-        "LAST",
-        "RUN",
-        "COMPLETE",
-        "UP",
-        "TO",
-        *services,
-        "JOBS",
-    ]
+    assert wide[0].split()[10:] == ["CLASS", "BASE", "PATH", *runs, *services, "JOBS"]
     assert f"s3a://{flights.merge_on_read.folder}" in wide[1]
 
 
