@@ -1,7 +1,8 @@
 """Named moments of a run at which tests stop the driver in order to kill it there.
 
 With `HUDI_JOB_PAUSE_AT=<phase>` in its environment the driver stops itself (SIGSTOP) when it gets to that phase, with
-`HUDI_JOB_PAUSE_AT=<phase>:<n>` when it gets there for the nth time, as in the nth batch of a continuous ingestion.
+`HUDI_JOB_PAUSE_AT=<phase>:<n>` when it gets there for the nth time, as in the nth batch of a continuous ingestion, and
+with `HUDI_JOB_PAUSE_AT=*` at every phase, which it names on standard error first.
 Without it a phase costs one read of the environment. The time during which Hudi itself writes has no phase: a test
 watches the timeline from outside and kills when it sees the inflight instant. In a container the driver must not be
 process 1 for this: the kernel ignores a SIGSTOP that process 1 sends to itself.
@@ -9,10 +10,13 @@ process 1 for this: the kernel ignores a SIGSTOP that process 1 sends to itself.
 
 import os
 import signal
+import sys
 from collections import Counter
 from enum import StrEnum
 
 PAUSE_VARIABLE = "HUDI_JOB_PAUSE_AT"
+EVERY_PHASE = "*"
+PAUSED_AT = "paused at "
 
 
 class Phase(StrEnum):
@@ -43,5 +47,7 @@ def reach(phase: Phase) -> None:
     """Stop here when the environment asks for it."""
     _REACHED[phase] += 1
     name, _, time = os.environ.get(PAUSE_VARIABLE, "").partition(":")
-    if name == phase and _REACHED[phase] == int(time or 1):
+    if name == EVERY_PHASE:
+        print(f"{PAUSED_AT}{phase}:{_REACHED[phase]}", file=sys.stderr, flush=True)  # noqa: T201 - a test reads it
+    if name == EVERY_PHASE or (name == phase and _REACHED[phase] == int(time or 1)):
         os.kill(os.getpid(), signal.SIGSTOP)

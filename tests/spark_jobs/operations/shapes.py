@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,11 @@ class Shape:
         lake.spec = {"tableVersion": self.version, "concurrency": {"mode": self.concurrency}}
         lake.options = dict(LOCK) if self.concurrency is OPTIMISTIC else {}
 
+    @property
+    def values(self) -> tuple[tuple[str, Any], ...]:
+        """What a shape is made of."""
+        return tuple(vars(self).items())
+
     def timeline(self, lake: Any) -> Path:
         """The folder of the active timeline."""
         return Path(lake.folder, "table/.hoodie" if self.version == 6 else "table/.hoodie/timeline")
@@ -50,3 +55,16 @@ SHAPES = tuple(
         ("CopyOnWrite", "MergeOnRead"), (True, False), (ConcurrencyMode.SERIALIZED, OPTIMISTIC), (9, 6)
     )
 )
+
+
+def spread(shapes: list[Shape], first: int) -> list[Shape]:
+    """Order shapes so that the first few differ most: the next one has the most pairs, then triples, not seen yet."""
+    found, left = [shapes[first]], [*shapes[:first], *shapes[first + 1 :]]
+    while left:
+        seen = [{group for shape in found for group in combinations(shape.values, size)} for size in (2, 3)]
+        new = [
+            tuple(len(set(combinations(shape.values, size)) - known) for size, known in zip((2, 3), seen, strict=True))
+            for shape in left
+        ]
+        found.append(left.pop(new.index(max(new))))
+    return found
