@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from shutil import copyfile
 from typing import Any
 
-from tests.spark_jobs.operations import erasing
 from tests.spark_jobs.operations.asked import (
     DOWNGRADE,
     RESTORE,
@@ -25,41 +23,29 @@ from tests.spark_jobs.operations.asked import (
     rows,
     service_request,
 )
+from tests.spark_jobs.operations.erasures import ERASURES
 from tests.spark_jobs.operations.shapes import Shape
+from tests.spark_jobs.operations.trial import UID, Asked, Rows, Trial
 from tests.spark_jobs.services.test_services import SMALL, add, fill, succeeded
 
-from hudi_jobs.contract import JobRequest, NewerSavepoints, OperationKind, RepairStep, RunMode, RunnableService, Service
+from hudi_jobs.contract import (
+    CHECKPOINT_KEY,
+    NewerSavepoints,
+    OperationKind,
+    RepairStep,
+    RunMode,
+    RunnableService,
+    Service,
+)
 from hudi_jobs.services.client import write_client
+from hudi_jobs.table import HudiTable
 
-UID = "uid-of-trial"
+__all__ = ["LONG_AGO", "TRIALS", "Asked", "Trial"]
+
 LONG_AGO = 1_700_000_000
 _RECORD_INDEX = {"hoodie.metadata.global.record.level.index.enable": "true"}
 _CLEAN = {"hoodie.clean.trigger.max.commits": "0", "hoodie.clean.commits.retained": "1"}
 _ARCHIVE = {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", "hoodie.clean.commits.retained": "1"}
-
-Rows = list[tuple[Any, ...]]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What the run is asked for, and the rows that the table then has; `proof` raises where it is not done."""
-
-    request: JobRequest
-    expected: Rows
-    proof: Callable[[], None] = lambda: None
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One kind of operation; `detail` is the step of a repair, the service, or how it is asked for."""
-
-    kind: OperationKind
-    prepare: Callable[[Any, Shape], Asked]
-    detail: str = ""
-    fits: Callable[[Shape], bool] = lambda _: True
-
-    def __str__(self) -> str:
-        return f"{self.kind}{f'-{self.detail}' if self.detail else ''}"
 
 
 def _filled(lake: Any, count: int, *, first: int = 0) -> Rows:
@@ -87,13 +73,32 @@ def _restore(lake: Any, _: Shape) -> Asked:
 def _restore_onwards(lake: Any, _: Shape) -> Asked:
     expected, target = _filled(lake, 1), commits(lake)[-1]
     _filled(lake, 1, first=1)
-    return Asked(request(lake, target, RESTORE, uid=UID, reingest=False), expected)
+    asked, read = request(lake, target, RESTORE, uid=UID, reingest=False), _checkpoint(lake)
+    return Asked(asked, expected, lambda: _require_checkpoint(lake, read))
 
 
 def _rollback(lake: Any, _: Shape) -> Asked:
     expected = _filled(lake, 1)
     _filled(lake, 1, first=1)
     return Asked(request(lake, commits(lake)[-1], ROLLBACK, uid=UID), expected)
+
+
+def _rollback_onwards(lake: Any, _: Shape) -> Asked:
+    expected = _filled(lake, 1)
+    _filled(lake, 1, first=1)
+    asked, read = request(lake, commits(lake)[-1], ROLLBACK, uid=UID, reingest=False), _checkpoint(lake)
+    return Asked(asked, expected, lambda: _require_checkpoint(lake, read))
+
+
+def _checkpoint(lake: Any) -> str:
+    """Return how far the table has read, as its newest commit says."""
+    table = HudiTable.existing(lake.spark, lake.base_path)
+    newest = max(table.commits(), key=lambda commit: commit.instant)
+    return newest.notes[CHECKPOINT_KEY]
+
+
+def _require_checkpoint(lake: Any, expected: str) -> None:
+    assert _checkpoint(lake) == expected, "what was removed is read again"
 
 
 def _change(kind: OperationKind, version: int) -> Callable[[Any, Shape], Asked]:
@@ -198,24 +203,6 @@ def _doubled_rows(lake: Any, _: Shape) -> Asked:
     return Asked(repair_request(lake, RepairStep.DEDUPLICATE, uid=UID), expected)
 
 
-def _erase(**how: Any) -> Callable[[Any, Shape], Asked]:
-    def prepare(lake: Any, shape: Shape) -> Asked:
-        if shape.metadata:
-            lake.options |= erasing.INDEXES
-        for number in range(2):
-            erasing.upsert(lake, number)
-        lake.spec.pop("tableVersion", None)
-        key, table = erasing.customer(7), lake.folder / "table"
-        expected = [row for row in rows(lake) if row[0] != key]
-
-        def proof() -> None:
-            assert erasing.holding(table, key) == []
-
-        return Asked(erasing.request(lake, uid=UID, **how), expected, proof)
-
-    return prepare
-
-
 def _has_metadata(shape: Shape) -> bool:
     return shape.metadata
 
@@ -245,10 +232,10 @@ TRIALS: tuple[Trial, ...] = (
     Trial(RESTORE, _restore),
     Trial(RESTORE, _restore_onwards, "onwards"),
     Trial(ROLLBACK, _rollback),
+    Trial(ROLLBACK, _rollback_onwards, "onwards"),
     Trial(UPGRADE, _change(UPGRADE, 9), fits=lambda shape: shape.version == 6),
     Trial(DOWNGRADE, _change(DOWNGRADE, 6), fits=lambda shape: shape.version == 9),
     *_services(),
     *_REPAIRS.values(),
-    Trial(OperationKind.ERASE, _erase(ids=(erasing.customer(7),)), "keys"),
-    Trial(OperationKind.ERASE, _erase(where=f"id = '{erasing.customer(7)}'"), "where"),
+    *ERASURES,
 )
