@@ -115,6 +115,26 @@ class SmallTable:
         """Complete a restore."""
         self.complete_action(instant, "restore", undone)
 
+    def begin_savepoint(self, instant: str) -> None:
+        """Begin a savepoint on a commit, as a run leaves it that is killed."""
+        file = self._timeline / f"{instant}.savepoint.inflight"
+        file.touch()
+        self._set_time(file)
+
+    def save(self, instant: str) -> None:
+        """Make a savepoint on a commit."""
+        self.begin_savepoint(instant)
+        self.complete_action(instant, "savepoint", b"")
+
+    def release(self, instant: str) -> None:
+        """Remove the savepoint on a commit, what it says first, as Hudi does."""
+        for file in sorted(self._timeline.glob(f"{instant}*.savepoint*"), key=_age):
+            file.unlink(missing_ok=True)
+
+    def savepoints(self) -> list[str]:
+        """Return the commits that have a savepoint, oldest first."""
+        return sorted(self._completed("savepoint"))
+
     def remove(self, instant: str) -> None:
         """Remove a commit, or another instant, the newest of its files first, as a restore does."""
         for file in sorted(self._timeline.glob(f"{instant}*"), key=_age):

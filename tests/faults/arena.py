@@ -62,6 +62,11 @@ class Arena:
         return f"{API}/namespaces/{self.namespace}/hudioperations"
 
     @property
+    def savepoints(self) -> str:
+        """Path of the namespace's savepoints."""
+        return f"{API}/namespaces/{self.namespace}/hudisavepoints"
+
+    @property
     def tables(self) -> str:
         """Path of the namespace's tables."""
         return f"{API}/namespaces/{self.namespace}/huditables"
@@ -145,8 +150,8 @@ class Arena:
         ]
         log = [line[:600] for line in self.operator.log.read_text(errors="replace").splitlines()[-25:]]
         writes = [f"{write.call}{f': {write.fault}' if write.fault else ''}" for write in self.proxy.writes[-25:]]
-        operations = await self.items(self.operations)
-        return "\n".join([*map(str, (*tables, *operations)), "--- writes", *writes, "--- operator", *log])
+        asked = [*await self.items(self.operations), *await self.items(self.savepoints)]
+        return "\n".join([*map(str, (*tables, *asked)), "--- writes", *writes, "--- operator", *log])
 
     def unexpected(self) -> list[str]:
         """Return what the operator has logged as an error: none of the faults is the operator's own."""
@@ -218,7 +223,7 @@ async def _make_place(transport: Transport, namespace: str, folder: Path) -> Non
 async def _remove_place(transport: Transport, namespace: str) -> None:
     """Remove the namespace and the class, whatever state a failed scenario has left them in."""
     await transport.request("DELETE", f"/api/v1/namespaces/{namespace}")
-    for plural in ("hudioperations", "huditables"):
+    for plural in ("hudioperations", "hudisavepoints", "huditables"):
         path = f"{API}/namespaces/{namespace}/{plural}"
         async for one in transport.list_items(path):
             with contextlib.suppress(NotFound):

@@ -20,6 +20,7 @@ _VARYING = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "TIME"),
     (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "UID"),
     (re.compile(r"\b\d{17}\b"), "INSTANT"),
+    (re.compile(r"-\d{14}\b"), "-MOMENT"),
     (re.compile(r"-[0-9a-f]{10}\b"), "-HASH"),
     (re.compile(r"faults-[0-9a-f]{8}"), "NAMESPACE"),
     (re.compile(r"file:///\S+/lake/"), "FOLDER/"),
@@ -78,10 +79,11 @@ async def delete_while_running(arena: Arena) -> EndState:
     return await ended(arena, ())
 
 
-async def ended(arena: Arena, statuses: Sequence[str]) -> EndState:
+async def ended(arena: Arena, statuses: Sequence[str], *, tables: Sequence[str] = (NAME,)) -> EndState:
+    """Delete the tables, and return what there is to compare then."""
     jobs = await arena.jobs()
-    await _delete(arena)
-    runs = arena.lake(NAME).runs()
+    await _delete(arena, tables)
+    runs = [run for name in tables for run in arena.lake(name).runs()]
     return EndState(
         statuses=tuple(statuses),
         jobs=len(jobs),
@@ -93,9 +95,10 @@ async def ended(arena: Arena, statuses: Sequence[str]) -> EndState:
     )
 
 
-async def created(arena: Arena) -> str:
-    await arena.declare(NAME)
-    return await settled(arena, lambda table: _succeeded(table) >= 1, what="the first run")
+async def created(arena: Arena, name: str = NAME, **spec: Any) -> str:
+    """Create a table, and return its status once the first run has succeeded."""
+    await arena.declare(name, **spec)
+    return await settled(arena, lambda table: _succeeded(table) >= 1, what=f"the first run of {name}", name=name)
 
 
 async def ingested(arena: Arena) -> str:
@@ -112,14 +115,15 @@ async def _changed(arena: Arena, changes: Document) -> str:
     return await settled(arena, lambda _: True, what=f"the change {changes}")
 
 
-async def _delete(arena: Arena) -> None:
-    """Delete the table and wait until it is gone, with all that belonged to it."""
-    await arena.transport.request("DELETE", f"{arena.tables}/{NAME}")
+async def _delete(arena: Arena, tables: Sequence[str]) -> None:
+    """Delete the tables and wait until they are gone, with all that belonged to them."""
+    for name in tables:
+        await arena.transport.request("DELETE", f"{arena.tables}/{name}")
 
     async def gone() -> bool:
-        return await arena.get(NAME) is None and not await _left_behind(arena)
+        return not await arena.items(arena.tables) and not await _left_behind(arena)
 
-    await arena.eventually(gone, what="the table and all that belongs to it is gone")
+    await arena.eventually(gone, what="the tables and all that belongs to them are gone")
 
 
 async def _left_behind(arena: Arena) -> list[str]:
@@ -128,11 +132,11 @@ async def _left_behind(arena: Arena) -> list[str]:
     return [f"{kind} {one['metadata']['name']}" for kind, ones in found.items() for one in ones]
 
 
-async def settled(arena: Arena, until: Callable[[Document], bool], *, what: str) -> str:
+async def settled(arena: Arena, until: Callable[[Document], bool], *, what: str, name: str = NAME) -> str:
     """Wait until the status speaks of the present spec and nothing is under way, and return it in comparable form."""
 
     async def look() -> Document | None:
-        table = await arena.get(NAME)
+        table = await arena.get(name)
         status = (table or {}).get("status") or {}
         if table is None or status.get("observedGeneration") != table["metadata"]["generation"]:
             return None

@@ -59,7 +59,7 @@ class Operating:
         statuses = await self.begin(arena, killed_once(until=deleted), approved=True)
 
         async def begun() -> bool:
-            return bool((await _operation(arena) or {}).get("status", {}).get("begun"))
+            return bool((await operation_of(arena) or {}).get("status", {}).get("begun"))
 
         await arena.eventually(begun, what="the operation has begun")
         await arena.transport.request("DELETE", f"{arena.operations}/{BACK}")
@@ -72,7 +72,7 @@ class Operating:
         statuses = await self.begin(arena, die_midway, approved=True)
 
         async def retrying() -> bool:
-            return bool((await _operation(arena) or {}).get("status", {}).get("reason") == "Retrying")
+            return bool((await operation_of(arena) or {}).get("status", {}).get("reason") == "Retrying")
 
         await arena.eventually(retrying, what="the operation is to be tried again")
         await arena.transport.request("DELETE", f"{arena.operations}/{BACK}")
@@ -150,7 +150,8 @@ async def approve(arena: Arena, name: str = BACK) -> None:
     await arena.transport.request("PATCH", f"{arena.operations}/{name}", body=changes, content_type=MERGE_PATCH)
 
 
-async def _operation(arena: Arena, name: str = BACK) -> Document | None:
+async def operation_of(arena: Arena, name: str = BACK) -> Document | None:
+    """Return an operation, or None where it is gone."""
     try:
         return await arena.transport.request("GET", f"{arena.operations}/{name}")
     except NotFound:
@@ -161,7 +162,7 @@ async def reached(arena: Arena, phase: str, name: str = BACK) -> Document:
     """Wait until an operation has come so far, and return its status."""
 
     async def look() -> Document | None:
-        found = await _operation(arena, name) or {}
+        found = await operation_of(arena, name) or {}
         status: Document = found.get("status") or {}
         is_told = status.get("observedGeneration") == found["metadata"]["generation"] and status.get("phase") == phase
         return status if is_told else None
@@ -174,7 +175,7 @@ async def _finished(arena: Arena, statuses: list[str], *, is_done: bool = True) 
     """Wait until the operation is gone and its table at rest, and compare what it did with what it was to do."""
 
     async def gone() -> bool:
-        return await _operation(arena) is None
+        return await operation_of(arena) is None
 
     await arena.eventually(gone, what="the operation is gone")
     # The table forgets what is over once its resource is gone.

@@ -1,6 +1,7 @@
-"""Whatever happens to the operator and its calls, an operation is carried out once, and goes as its resource asks.
+"""Whatever happens to the operator and its calls, what a resource asks for is done once, and goes as it says.
 
-What happens before there is an operation is left to the sweeps of a whole life.
+Such are operations of each kind, erasures that go on to other tables, and savepoints. What happens before there is such
+a resource is left to the sweeps of a whole life.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from typing import TypeAlias
 
 import pytest
 from tests.faults.arena import arena
+from tests.faults.cascading import CASCADES
 from tests.faults.changes import CHANGES
 from tests.faults.lifecycle import EndState
 from tests.faults.operation import OPERATIONS, lives
 from tests.faults.rules import Call, Fault, WatchFaults, fits, sometimes
+from tests.faults.savepoint import LONG, SAVEPOINTS
 from tests.faults.skew import skews
 from tests.faults.sweep import Point, differences, sweep, sweep_each, undisturbed
 from tests.faults.test_api_faults import ANSWERS, WATCHES
@@ -29,11 +32,15 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(7200)]
 Reference: TypeAlias = tuple[EndState, list[Call]]
 Lived: TypeAlias = Callable[[str], Reference]
 
-LIVES = lives()
+LIVES = {**lives(), **CASCADES, **SAVEPOINTS}
 EVERY = pytest.mark.parametrize("life", LIVES)
 FAULTS = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.LOST_REPLY, Fault.CONFLICT, Fault.SERVER_ERROR)
 WRITES = range(14, 36)
-"""Between which writes of a life faults are drawn where not all are swept: about those of an operation."""
+WRITES_OF_MANY = range(38, 96)
+"""Between which writes of a life faults are drawn where not all are swept: about those of one operation, and of three.
+"""
+
+ASKED_FOR = ("hudioperations", "hudisavepoints")
 
 
 def test_each_kind_has_a_life() -> None:
@@ -54,16 +61,16 @@ def lived(cluster: None, tmp_path_factory: pytest.TempPathFactory) -> Lived:  # 
 
 
 @pytest.mark.usefixtures("cluster")
-def test_an_operation_of_each_kind_is_carried_out_once_whatever_write_fails(
-    tmp_path: Path, seed: int, *, full: bool
-) -> None:
+def test_what_each_kind_asks_for_is_done_once_whatever_write_fails(tmp_path: Path, seed: int, *, full: bool) -> None:
     if full:
         pytest.skip("all writes of all kinds are swept")
     draw, apart = random.Random(seed), skews(full=full, start=seed)
-    kinds = {life.partition(":")[0]: life for life in draw.sample(sorted(LIVES), len(LIVES))}
+    short = sorted(LIVES.keys() - LONG)
+    kinds = {life.partition(":")[0]: life for life in draw.sample(short, len(short))}
     points = [
-        (LIVES[life], Point(write=draw.choice(WRITES), fault=draw.choice(FAULTS), skew=next(apart)))
+        (LIVES[life], Point(write=draw.choice(writes), fault=draw.choice(FAULTS), skew=next(apart)))
         for life in kinds.values()
+        for writes in [WRITES_OF_MANY if life in CASCADES else WRITES]
     ]
     told = [f"{life} {point}" for life, (_, point) in zip(kinds.values(), points, strict=True)]
     print("; ".join(told))  # noqa: T201 - shown with a failure
@@ -80,7 +87,7 @@ def test_a_write_that_fails_or_at_which_the_operator_is_killed_changes_nothing_i
     if not full:
         pytest.skip("one write of each kind is enough when not everything is swept")
     reference, writes = lived(life)
-    first = next(number for number, call in enumerate(writes, 1) if call.target.startswith("hudioperations"))
+    first = next(number for number, call in enumerate(writes, 1) if call.target.startswith(ASKED_FOR))
     numbers = range(first, len(writes) + 1)
     places = [(number, fault) for number in numbers for fault in FAULTS if fits(fault, writes[number - 1])]
     apart = skews(full=full, start=seed)
