@@ -36,7 +36,7 @@ LIVES = {**lives(), **CASCADES, **SAVEPOINTS}
 EVERY = pytest.mark.parametrize("life", LIVES)
 FAULTS = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.LOST_REPLY, Fault.CONFLICT, Fault.SERVER_ERROR)
 WRITES = range(14, 36)
-WRITES_OF_MANY = range(38, 96)
+WRITES_OF_MANY = range(25, 75)
 """Between which writes of a life faults are drawn where not all are swept: about those of one operation, and of three.
 """
 
