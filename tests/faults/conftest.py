@@ -12,6 +12,9 @@ import pytest
 from tests.faults.lifecycle import EndState, Scenario, delete_while_running, live
 from tests.faults.rules import Call
 from tests.faults.sweep import undisturbed
+from tests.spark_jobs.conftest import installed_spark, spark, spark_conf
+
+__all__ = ["installed_spark", "spark", "spark_conf"]
 
 Reference: TypeAlias = tuple[EndState, list[Call]]
 LIVES = (live, delete_while_running)
