@@ -70,7 +70,13 @@ class Others:
         return now - beat < heartbeat_seconds(options) + _MARGIN_SECONDS
 
     def store_time(self) -> float:
-        """Return when the store has dated the lease that this run holds: the time by the clock of the store."""
+        """Return when the store has dated the lease that this run holds: the time by the clock of the store.
+
+        A dry run holds none, and what it finds is that of the last run, which may have been days ago.
+        """
+        operation = self._context.task.operation
+        if operation is not None and operation.dry_run:
+            return time.time()
         return self._written_at(f"{OPERATOR_FOLDER}/{SERVICES_LEASE}") or time.time()
 
     def roll_back(self, timeline: Timeline) -> list[str]:

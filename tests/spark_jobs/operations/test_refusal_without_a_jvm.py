@@ -1,14 +1,17 @@
-"""Which writes beside its target keep a restore from beginning, told by values alone."""
+"""Which writes keep an operation from beginning, told by values alone: those beside its target, and those alive."""
 
 from dataclasses import dataclass
-from typing import cast
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract import OPERATOR_FOLDER, ConcurrencyMode, FailureReason
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.lease.exclusive import SERVICES_LEASE
 from hudi_jobs.operations.refusal import UNCHANGED, require_contiguous
 from hudi_jobs.operations.restore.history import History, Write
+from hudi_jobs.services.others import HEARTBEATS, Others
 
 BEFORE, TIME, LATER, LAST = (f"2026031013{minute}00000" for minute in ("00", "10", "20", "30"))
 TARGET = Write(TIME, "commit", TIME)
@@ -95,3 +98,14 @@ def test_a_target_with_all_others_before_or_after_it_is_accepted(goes: tuple[Wri
     plan = Write(f"{BEFORE[:-1]}1", "compaction", None, is_service=True)
     earlier = Write(f"{BEFORE[:-1]}2", "commit", BEFORE)
     check(goes=goes, stays=(earlier, plan), archived=(BEFORE, earlier.instant, TIME, *(one.instant for one in goes)))
+
+
+@pytest.mark.parametrize(("is_dry", "is_alive"), [(True, False), (False, True)])
+def test_a_dry_run_does_not_take_the_lease_of_the_last_run_for_the_present(
+    is_dry: bool, is_alive: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = {f"{HEARTBEATS}/{TIME}": 90.0, f"{OPERATOR_FOLDER}/{SERVICES_LEASE}": 100.0}
+    monkeypatch.setattr(Others, "_written_at", lambda _, path: times[path])
+    asked = SimpleNamespace(dry_run=is_dry)
+    task = SimpleNamespace(concurrency=ConcurrencyMode.SERIALIZED, operation=asked, hudi_options={}, dead=())
+    assert Others(cast("Any", SimpleNamespace(task=task))).is_alive(TIME) is is_alive
