@@ -1,4 +1,4 @@
-"""The steps of "Delete customer 4711 everywhere and prove it", taken from the page and followed with an operator."""
+"""The steps of "Delete customer 4711 everywhere and prove it", from the page, with an operator, drivers and rows."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 import yaml
+from pyspark.sql import SparkSession
 from tests.docs.pages import blocks, resources, section
 from tests.faults.arena import API, Arena, arena
 from tests.faults.driver import folder_of
 from tests.faults.following import ask_first
-from tests.faults.lifecycle import NAME, created, ingested
-from tests.faults.operating import operate
-from tests.faults.operation import working
+from tests.faults.rows import RowTable, driving
 
 from hudi_operator.api.status.operation import EraseReportStatus, OperationReportStatus
 
@@ -24,6 +23,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 PAGE = "operations.md"
 TEXT = section(PAGE, "erase")
 KEY = "4711"
+OTHERS = {"471": "Bo", "47110": "Cy", "4712": "Di"}
 _AS_A_WORD = re.compile(rf"(?<![\w-]){KEY}(?![\w-])")
 """Times and uids may hold the same digits by chance."""
 
@@ -53,35 +53,61 @@ def names(model: Any) -> set[str]:
 
 
 @pytest.mark.usefixtures("cluster")
-async def test_a_person_who_follows_the_page_has_a_proof_and_no_key_left_in_the_cluster(tmp_path: Path) -> None:
+async def test_a_person_who_follows_the_page_has_a_proof_and_the_customer_is_nowhere(
+    tmp_path: Path, spark: SparkSession
+) -> None:
     (asked,) = blocks(PAGE, "yaml", text=TEXT)
     (question,) = resources(asked)
+    spec, dry = question["spec"], question["metadata"]["name"]
+    assert (spec["dryRun"], spec["erase"]) == (True, {"keys": [{"id": KEY}], "cascade": True})
     async with arena(tmp_path / "forget") as place:
-        place.node.work = working(operate)
-        await created(place)
-        await ingested(place)
+        place.node.work = driving(spark)
         audit = f"file://{place.folder}/audit"
-        await place.allow(operations={"allowed": ["Erase"], "reportPath": audit})
+        sources = [f"file://{place.folder}/{folder}" for folder in ("landing", "lake")]
+        await place.allow(allowedSourcePaths=sources, operations={"allowed": ["Erase"], "reportPath": audit})
+        tables = await customers_and_their_copy(place, spark, spec["tableRef"]["name"])
 
-        assert (question["spec"]["dryRun"], question["spec"]["erase"]["keys"]) == (True, [{"id": KEY}])
-        would, done = await ask_first(place, question["spec"], name="request-17")
-        assert {"rows", "holdingFiles"} <= would["erased"].keys(), "what would go"
+        would, done = await ask_first(place, spec, name="request-17", dry=dry)
+        assert (would["report"]["erased"]["rows"], would["report"]["erased"]["holdingFiles"]) == (1, 2)
+        (further,) = done["cascade"]
+        assert (further["table"], further["phase"]) == (tables[1].name, "Succeeded")
         shown = report_of_the_page()
-        assert shown.keys() <= done.keys()
-        assert shown["erased"].keys() - {"filesRemoved", "bytesSearched", "bytesDecoded"} <= done["erased"].keys()
-        assert done["verified"] is True
-
-        operation = await place.transport.request("GET", f"{place.operations}/request-17")
-        file, uid = done["erased"]["reportFile"], operation["metadata"]["uid"]
-        assert file == f"{audit}/{place.namespace}/{NAME}/request-17-{uid}.json"
-        assert file.rpartition("/")[2] == shown["erased"]["reportFile"].rpartition("/")[2].replace("UID", uid)
-        assert json.loads(folder_of(file).read_text())["operation"] == f"{place.namespace}/request-17"
-        assert holds(operation)
-        assert not holds(operation["status"])
-        assert not holds(folder_of(file).read_text())
+        for table, name in zip(tables, ("request-17", further["operation"]), strict=True):
+            assert await table.rows() == sorted(OTHERS.items())
+            assert table.files_with(KEY) == []
+            operation = await place.transport.request("GET", f"{place.operations}/{name}")
+            report, uid = operation["status"]["report"], operation["metadata"]["uid"]
+            assert shown.keys() <= report.keys()
+            assert shown["erased"].keys() <= report["erased"].keys()
+            assert (report["verified"], report["erased"]["rows"]) == (True, 1)
+            assert (report["rowsBefore"], report["rowsAfter"]) == (len(OTHERS) + 1, len(OTHERS))
+            file = report["erased"]["reportFile"]
+            assert file == f"{audit}/{place.namespace}/{table.name}/{name}-{uid}.json"
+            proof = folder_of(file).read_text()
+            assert json.loads(proof)["operation"] == f"{place.namespace}/{name}"
+            assert [holds(one) for one in (operation, operation["status"], proof)] == [True, False, False]
 
         await forget(place)
         assert place.unexpected() == []
+
+
+async def customers_and_their_copy(place: Arena, spark: SparkSession, name: str) -> tuple[RowTable, RowTable]:
+    """The table of the page with the customer in two versions of its file, and a table that reads it.
+
+    Nothing delivers the customer again, as the page's first step asks for.
+    """
+    customers, copy = RowTable(place, spark, name), RowTable(place, spark, f"{name}-copy")
+    first = customers.deliver("all.csv", {KEY: "Ada", **OTHERS})
+    await customers.declare()
+    customers.deliver("renamed.csv", {KEY: "Ada L."})
+    await customers.ingest()
+    await copy.declare(source={"hudi": {"path": f"file://{customers.folder}"}})
+    for table in (customers, copy):
+        assert await table.rows() == sorted({KEY: "Ada L.", **OTHERS}.items())
+    for file in (first, first.with_name("renamed.csv")):
+        file.unlink()
+    assert (len(customers.files_with(KEY)), len(copy.files_with(KEY))) == (2, 1)
+    return customers, copy
 
 
 async def forget(place: Arena) -> None:

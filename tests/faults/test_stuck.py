@@ -1,26 +1,33 @@
-"""The steps of "The table is stuck", taken from the page and followed with an operator and a table."""
+"""The steps of "The table is stuck", taken from the page and followed with an operator, drivers and rows."""
 
 from __future__ import annotations
 
+import asyncio
+import os
 import re
+import shutil
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 from tests.docs.pages import blocks, part_of, section, table_rows
-from tests.faults.arena import Arena, arena
-from tests.faults.following import ask_first, condition
-from tests.faults.lifecycle import NAME, created, ingested, settled
-from tests.faults.operating import operate
-from tests.faults.operation import working
+from tests.faults.arena import arena
+from tests.faults.following import ask_first
+from tests.faults.rows import RowTable, driving
 
+from hudi_jobs.contract import Service
+from hudi_jobs.services.client import write_client
+from hudi_operator.api.resources import HudiTable, parse_table
 from hudi_operator.api.spec.operation_kinds.repair import REPAIR_FIELDS
+from hudi_operator.jobs.settings.hudi_options import owned_hudi_options
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
 PAGE = "operations.md"
 ROWS = table_rows(section(PAGE, "stuck"))
-CLUSTER = b'{"operationType": "CLUSTER"}'
+AN_HOUR = 3_600
 
 Document = dict[str, Any]
 
@@ -36,81 +43,114 @@ def row(seen: str) -> list[str]:
     return found
 
 
-def repair(answer: str, instant: str) -> Document:
+def repair(table: RowTable, answer: str, instant: str) -> Document:
     """What a row says to create, by the block of the page that shows how a step is written."""
     (field,) = re.findall(r"`repair\.(\w+)` with the instant", answer)
     shown = [part for block in blocks(PAGE, "yaml") if (part := part_of(block)) is not None]
     (spec,) = (part for kind, part in shown if kind == "HudiOperation" and "repair" in part)
-    return {**spec, "repair": {field: {"instant": instant}}}
+    return {**spec, "tableRef": {"name": table.name}, "repair": {field: {"instant": instant}}}
 
 
 @pytest.mark.usefixtures("cluster")
-async def test_a_person_who_follows_the_page_gets_a_stuck_table_to_work_again(tmp_path: Path) -> None:
+async def test_a_person_who_follows_the_page_gets_a_stuck_table_to_ingest_again(
+    tmp_path: Path, spark: SparkSession
+) -> None:
     async with arena(tmp_path / "stuck") as place:
-        place.node.work = working(operate)
-        await created(place)
-        await dead_tool(place)
-        await plan_that_cannot_be_read(place)
-        await plan_that_nothing_executes(place)
-        await ingested(place)
+        place.node.work = driving(spark)
+        table = RowTable(place, spark, "stuck")
+        table.deliver("first.csv", {"c1": "first", "c2": "first"})
+        await table.declare(fileSizing={"smallFileLimit": "0"})  # a clustering takes two files at least
+        await dead_tool(table)
+        await plan_that_cannot_be_read(table)
+        await plan_that_nothing_executes(table)
+        expected = {"c1": "first", "c2": "behind the dead tool", "c3": "behind the plan", "c4": "at the end"}
+        table.deliver("last.csv", {"c4": "at the end"})
+        await table.ingest()
+        assert await table.rows() == sorted(expected.items())
         assert place.unexpected() == []
 
 
-async def dead_tool(place: Arena) -> None:
-    """A tool has begun a write and died: what is due waits, and says for what."""
+async def dead_tool(table: RowTable) -> None:
+    """A tool has begun a write and died, with a file: what is due waits, and says for what."""
     _, _, answer = row("`WaitingForOther`")
-    left = place.lake(NAME).begin()
-    await place.patch(NAME, {"metadata": {"annotations": {"hudi-operator.io/requested-at": "stuck"}}})
+    left = table.timeline.begin()
+    file = half_written(table, left)
+    made_old(table.folder)
+    table.deliver("second.csv", {"c2": "behind the dead tool"})
+    request = await table.ask_for_run()
 
-    async def waits() -> bool:
-        status = ((await place.get(NAME)) or {})["status"]
+    def waits(status: Document) -> bool:
         waiting = {one.get("reason") for one in status["services"].values() if isinstance(one, dict)}
         return "WaitingForOther" in waiting and left in {one["time"] for one in status["timeline"]["pending"]}
 
-    await place.eventually(waits, what="the table says that it waits, and for which instant")
-    would, done = await ask_first(place, repair(answer, left), name="dead-tool")
-    assert (would["instant"], done["instant"], done["verified"]) == (left, left, True)
-    await at_rest(place)
-    assert len(place.lake(NAME).commits()) == 2, "what was due has run"
+    await table.shows(waits, what="it says that it waits, and for which instant")
+    would, done = await ask_first(table.arena, repair(table, answer, left), name="dead-tool")
+    assert (would["report"]["instant"], done["report"]["instant"]) == (left, left)
+    assert done["report"]["verified"] is True
+    assert not file.exists(), "what the dead tool had written is gone"
+    await table.answered(request)
+    assert await table.rows() == [("c1", "first"), ("c2", "behind the dead tool")]
 
 
-async def plan_that_cannot_be_read(place: Arena) -> None:
+async def plan_that_cannot_be_read(table: RowTable) -> None:
     """A plan was written halfway; the drivers of the table's services do not get by it."""
     _, _, answer = row("a service fails at each attempt")
-    left = place.lake(NAME).begin_action("compaction.requested", content=b"half a pl")
-
-    async def shown() -> bool:
-        status = ((await place.get(NAME)) or {})["status"]
-        return left in {one["time"] for one in status["timeline"]["pending"]}
-
-    await place.eventually(shown, what="the status names the plan")
-    would, done = await ask_first(place, repair(answer, left), name="half-a-plan")
-    assert (would["instant"], done["instant"]) == (left, left)
-    await at_rest(place)
+    left = table.timeline.begin_action("compaction.requested", content=b"half a pl")
+    made_old(table.folder)
+    await table.shows(lambda status: left in pending(status), what="it names the plan")
+    table.deliver("third.csv", {"c3": "behind the plan"})
+    would, done = await ask_first(table.arena, repair(table, answer, left), name="half-a-plan")
+    assert (would["report"]["instant"], done["report"]["instant"]) == (left, left)
+    await table.ingest()
+    assert ("c3", "behind the plan") in await table.rows()
 
 
-async def plan_that_nothing_executes(place: Arena) -> None:
+async def plan_that_nothing_executes(table: RowTable) -> None:
     """A plan of a service that the table has as Disabled is run once."""
     _, cause, answer = row("a plan is pending and nothing executes it")
     assert ("`Disabled`" in cause, "`runService`" in answer) == (True, True)
-    left = place.lake(NAME).begin_action("replacecommit.requested", content=CLUSTER)
+    before = await table.rows()
+    await plan_a_clustering(table)
+    status = await table.shows(lambda status: bool(pending(status)), what="it names the plan")
+    (left,) = pending(status)
+    spec = {"tableRef": {"name": table.name}, "runService": {"service": "Clustering"}}
+    would, done = await ask_first(table.arena, spec, name="finish-the-plan")
+    assert (would["report"]["instant"], done["report"]["count"]) == (left, 2)
+    await table.works(lambda status: not pending(status), what="nothing is pending any more")
+    assert await table.rows() == before
 
-    async def shown() -> bool:
-        status = ((await place.get(NAME)) or {})["status"]
-        return left in {one["time"] for one in status["timeline"]["pending"]}
 
-    await place.eventually(shown, what="the status names the plan")
-    would, done = await ask_first(place, {"runService": {"service": "Clustering"}}, name="finish-the-plan")
-    assert (would["instant"], done["instant"]) == (left, left)
-    await at_rest(place)
+def pending(status: Document) -> list[str]:
+    """The pending instants that a status shows."""
+    return [one["time"] for one in status["timeline"].get("pending") or ()]
 
 
-async def at_rest(place: Arena) -> None:
-    """Nothing is pending, and the table is ready."""
+def half_written(table: RowTable, instant: str) -> Path:
+    """Put a base file where a dead writer leaves one, with the marker by which Hudi knows it; return the file."""
+    name = f"{'0' * 8}-0000-0000-0000-{'0' * 12}-0_0-0-0_{instant}.parquet"
+    (source,) = table.folder.glob("*.parquet")
+    shutil.copy(source, table.folder / name)
+    marker = table.folder / ".hoodie/.temp" / instant / f"{name}.marker.CREATE"
+    marker.parent.mkdir(parents=True)
+    marker.touch()
+    return table.folder / name
 
-    def works(table: Document) -> bool:
-        status = table["status"]
-        return not status["timeline"]["pending"] and status.get("lastHandledReconcileAt") == "stuck"
 
-    await settled(place, works, what="the table works again")
-    assert (await condition(place))["status"] == "True"
+def made_old(folder: Path) -> None:
+    """Date all files of a table an hour back: what has just been written may be somebody's work."""
+    then = time.time() - AN_HOUR
+    for path in folder.rglob("*"):
+        os.utime(path, (then, then))
+
+
+async def plan_a_clustering(table: RowTable) -> None:
+    """Leave a plan as a tool does that makes one and executes none: it names no run of the operator."""
+    resource = parse_table(await table.arena.get(table.name) or {})
+    assert isinstance(resource, HudiTable)
+    options = owned_hudi_options(resource, Service.CLUSTERING)
+
+    def plan() -> str | None:
+        with write_client(table.spark, f"file://{table.folder}", options) as client:
+            return client.schedule_clustering({})
+
+    assert await asyncio.to_thread(plan)

@@ -91,7 +91,8 @@ def would_run_service(work: Work) -> TaskResult:
     if found is not None:
         work.say(OperationReport(phase=OperationPhase.CHECKING, instant=found))
         name = run.service.lower()
-        return succeeded(work.context, f"Would finish the pending {name} {found}, and plan no other.")
+        anew = ", or roll it back and plan it anew" if run.service is RunnableService.CLUSTERING else ""
+        return succeeded(work.context, f"Would finish the pending {name} {found}{anew}, and plan no other.")
     context = _as_service(work, run)
     with (
         stage(f"The effect of the {run.service.lower()} cannot be determined", otherwise=FailureReason.HUDI_ERROR),
