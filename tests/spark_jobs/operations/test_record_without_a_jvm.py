@@ -6,6 +6,7 @@ import pytest
 
 from hudi_jobs.contract import GOES_BACK, MOST_LISTED, FailureReason, OperationKind, OperationPhase
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.lease.stores import LocalFiles
 from hudi_jobs.operations.erase import run
 from hudi_jobs.operations.erase.keys import keys_of
@@ -162,6 +163,15 @@ def test_rows_that_differ_are_told_by_partition() -> None:
     assert "c none to 4" in str(difference(rows(), rows(("c", 4, 1))))
 
 
+def staged(said: str) -> TaskFailed:
+    """What a step makes of an exception of Hudi's."""
+    try:
+        with stage("It failed", otherwise=FailureReason.HUDI_ERROR):
+            raise RuntimeError(said)
+    except TaskFailed as error:
+        return error
+
+
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
@@ -176,3 +186,24 @@ def test_what_a_failed_step_of_an_erasure_says_quotes_no_key(error: Exception, r
     assert (raised.value.reason, raised.value.__suppress_context__) == (reason, True)
     with pytest.raises(RuntimeError, match="customer-00002"), run._unquoted(keys):
         raise RuntimeError("customer-00002 is another key")
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [
+        (staged("recordKey=4711 of 47110 is lost"), "It failed: recordKey=*** of 47110 is lost"),
+        (
+            RuntimeError("Duplicate recordKey 4711 in 4711.parquet"),
+            "RuntimeError: Duplicate recordKey *** in 4711.parquet",
+        ),
+        (staged("A commit is missing"), "It failed: A commit is missing"),
+        (TaskFailed(FailureReason.NOT_ERASED, "See lake/id=4711/f"), "See lake/id=4711/f"),
+    ],
+)
+def test_a_short_key_is_left_out_of_what_hudi_says_and_all_else_is_shown(error: Exception, shown: str) -> None:
+    keys = keys_of(("id",), frozenset({("4711",), ("a",)}), "uid")
+    with pytest.raises(TaskFailed) as raised, run._unquoted(keys):
+        raise error
+    assert raised.value.message == shown
+    with pytest.raises(ConnectionError, match="4711"), run._unquoted(keys):
+        raise ConnectionError("what a lost JVM says is told by the driver: 4711")

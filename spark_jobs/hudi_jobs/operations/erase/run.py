@@ -4,10 +4,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from py4j.protocol import Py4JError, Py4JNetworkError
+
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, TaskResult
 from hudi_jobs.contract.operations.erase import MOST_LEFT
 from hudi_jobs.contract.wording import counted
-from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures import DriverStopping, TaskFailed
+from hudi_jobs.failures.causes import causes_of
+from hudi_jobs.failures.classification import classify
 from hudi_jobs.operations.erase.check import asked, checked, keys_again
 from hudi_jobs.operations.erase.keys import Keys
 from hudi_jobs.operations.erase.quarantine import erase_from, holding_in
@@ -76,14 +80,33 @@ def erase(work: Work) -> TaskResult:
 
 @contextmanager
 def _unquoted(keys: Keys) -> Iterator[None]:
-    """Turn a failure that quotes a key, as Hudi's own do of records that it cannot write, into one that does not."""
+    """Turn a failure that quotes a key, as Hudi's own do of records that it cannot write, into one that does not.
+
+    Short keys are words and numbers that stand in many errors by chance, so they alone are left out of what Hudi says.
+    What the steps say themselves shows no key, and names the files that a person has to deal with.
+    """
     try:
         yield
     except Exception as error:
-        if not WholeTexts(keys).are_in(str(error)):
+        if WholeTexts(keys).are_in(str(error)):
+            reason = error.reason if isinstance(error, TaskFailed) else FailureReason.HUDI_ERROR
+            message = "A step of the erasure failed; its error quotes a key, so it is not shown."
+            raise TaskFailed(reason, message) from None
+        said = _said(error)
+        shown = WholeTexts(keys, also_short=True).masked(said.message) if said is not None else None
+        if said is None or shown is None or shown == said.message:
             raise
-        reason = error.reason if isinstance(error, TaskFailed) else FailureReason.HUDI_ERROR
-        raise TaskFailed(reason, "A step of the erasure failed; its error quotes a key, so it is not shown.") from None
+        raise TaskFailed(said.reason, shown) from None
+
+
+def _said(error: Exception) -> TaskFailed | None:
+    """Return a failure in the words of Hudi or Spark; None for one in the words of a step, and for a lost JVM."""
+    if isinstance(error, TaskFailed):
+        return error if error.__cause__ is not None else None
+    if isinstance(error, DriverStopping | ConnectionError | EOFError) or type(error) in {Py4JError, Py4JNetworkError}:
+        return None
+    reason, cause = classify(causes_of(error), otherwise=FailureReason.INTERNAL_ERROR)
+    return TaskFailed(reason, f"{cause.kind.rpartition('.')[2]}: {cause.first_line}")
 
 
 def _keep_keys(work: Work, keys: Keys) -> None:

@@ -10,6 +10,8 @@ _ESCAPE = re.compile(r"(\\[bfnrt]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2})$")
 _LONGEST_ESCAPE = 6
 """How JSON and URLs spell other characters: no letter of these is one of the text."""
 
+_MASK = "***"
+
 
 class WholeTexts:
     """Finds a key in a text where it stands as a whole, as `KeyScanner` does: of very many keys as fast as of one."""
@@ -22,12 +24,25 @@ class WholeTexts:
 
     def are_in(self, line: str) -> bool:
         """Tell whether one of them is in a line."""
-        return any(
-            line.startswith(text, start) and _stands_alone(line, start, start + len(text))
-            for length, known in self._indexes
-            for start in range(len(line) - length + 1)
-            for text in known.get(line[start : start + length], ())
-        )
+        return any(True for _ in self._places(line))
+
+    def masked(self, line: str) -> str:
+        """Return a line with each of them left out, and all else as it is."""
+        shown, done = "", 0
+        for start, end in sorted(place for place in self._places(line) if place[0] < place[1]):
+            if start >= done:
+                shown += line[done:start] + _MASK
+            done = max(done, end)
+        return shown + line[done:]
+
+    def _places(self, line: str) -> Iterator[tuple[int, int]]:
+        """Yield where in a line they begin and end."""
+        for length, known in self._indexes:
+            for start in range(len(line) - length + 1):
+                for text in known.get(line[start : start + length], ()):
+                    end = start + len(text)
+                    if line.startswith(text, start) and _stands_alone(line, start, end):
+                        yield start, end
 
 
 def _by_beginning(texts: Collection[str]) -> tuple[int, dict[str, list[str]]]:
