@@ -25,7 +25,8 @@ from tests.spark_jobs.operations.test_boundaries import partitions
 from tests.spark_jobs.services.test_services import csv, fill, succeeded
 from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
 
-from hudi_jobs.contract import OperationPhase, Outcome, RepairStep, RunMode, Service
+from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, RepairStep, RunMode, Service
+from hudi_jobs.failures import TaskFailed
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -69,6 +70,23 @@ def told_beside_a_heartbeat(lake: Any, step: RepairStep) -> str:
     message = told(lake, step, dead=(STUCK,))
     beat.unlink()
     return message
+
+
+def break_off(*_: Any) -> None:
+    raise TaskFailed(FailureReason.STORAGE_UNAVAILABLE, "Broken off.")
+
+
+def waiting_beside_a_heartbeat(lake: Any, step: RepairStep) -> None:
+    """A run that follows one which was broken off waits for a writer that has begun since, and changes nothing."""
+    beat = lake.folder / "table/.hoodie/.heartbeat" / STUCK
+    beat.touch()
+    before = files(lake)
+    result = mend(lake, step)
+    assert (result.reason, report_of(result).phase) == (FailureReason.CONFLICT, OperationPhase.RUNNING), result
+    assert "shows a heartbeat" in result.message
+    assert "another run continues it" in result.message
+    assert {Path(path).name for path, _ in before.items() ^ files(lake).items()} <= LEASES
+    beat.unlink()
 
 
 def stuck_write(lake: Any) -> str:
@@ -199,7 +217,9 @@ def test_a_plan_that_was_begun_and_what_is_no_plan_stay(lake: Any) -> None:
 
 
 @pytest.mark.parametrize(("kind", "step"), [pytest.param("CopyOnWrite", TABLE, marks=IN_FULL), ("MergeOnRead", INDEX)])
-def test_the_metadata_table_and_its_index_are_made_again(lake: Any, kind: str, step: RepairStep) -> None:
+def test_the_metadata_table_and_its_index_are_made_again(
+    lake: Any, kind: str, step: RepairStep, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lake.metadata_table, lake.options = True, RECORD_INDEX
     lake.table = {"type": kind}
     for value in (1, 2):
@@ -210,6 +230,10 @@ def test_the_metadata_table_and_its_index_are_made_again(lake: Any, kind: str, s
     if step is TABLE:
         rmtree(lake.folder / "table/.hoodie/metadata")
         assert ".hoodie/metadata does not exist" in lake.serve(Service.CLEANING).message, "every run fails"
+    with monkeypatch.context() as patch:
+        patch.setattr("hudi_jobs.operations.repair.metadata.remake_metadata_table", break_off)
+        assert "Broken off." in mend(lake, step).message
+    waiting_beside_a_heartbeat(lake, step)
     done(mend(lake, step))
     assert partitions(lake) == before
     assert rows(lake) == rows(lake, metadata=True) == expected

@@ -1,12 +1,15 @@
 """Whether nobody is at work on a table that is to be mended; the instant that a repair is about is dead by its word."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located, statuses_below
 from hudi_jobs.operations.check import busy
-from hudi_jobs.operations.refusal import refused, require_nobody_at_work
+from hudi_jobs.operations.refusal import UNCHANGED, refused, require_nobody_at_work
 from hudi_jobs.operations.work import Work
 from hudi_jobs.services.others import HEARTBEATS, Others
 from hudi_jobs.services.timeline import Begun, Timeline
@@ -89,3 +92,15 @@ def require_at_rest(work: Work, timeline: Timeline, what: str) -> None:
             f"The {begun[0].action} {begun[0].instant} is pending, and {what} cannot be made beside it; finish it "
             "first, for example with runService."
         )
+
+
+@contextmanager
+def once_begun() -> Iterator[None]:
+    """Turn a refusal into a failure that another run follows: what keeps a repair that has begun will not for good."""
+    try:
+        yield
+    except TaskFailed as error:
+        if error.reason is not FailureReason.OPERATION_REFUSED:
+            raise
+        message = f"{error.message.removesuffix(UNCHANGED)}The repair has begun; another run continues it."
+        raise TaskFailed(FailureReason.CONFLICT, message) from error

@@ -1,7 +1,8 @@
 """RebuildMetadataTable and RebuildRecordIndex: what readers and writers look files and keys up in is made again.
 
 Making it lists all files of the table, and reads all keys for their index. A run that is killed in between leaves a
-table without it, which is read by listing files.
+table without it, which is read by listing files. So the next run can wait for a writer that has begun since: what that
+one writes while the metadata table is made might be missing in it.
 """
 
 from typing import Any
@@ -13,7 +14,7 @@ from hudi_jobs.failures.classification import stage
 from hudi_jobs.jvm import classes, engine_context
 from hudi_jobs.operations.check import metadata_options_of, require_known_indexes
 from hudi_jobs.operations.refusal import refused
-from hudi_jobs.operations.repair.alone import require_at_rest, require_no_heartbeat
+from hudi_jobs.operations.repair.alone import once_begun, require_at_rest, require_no_heartbeat
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found, Step
 from hudi_jobs.operations.restore.steps import remake_metadata_table, remove_metadata_table
@@ -22,6 +23,7 @@ from hudi_jobs.operations.work import Work
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.plans import require_properties_inside
 from hudi_jobs.services.preparation import load_timeline
+from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
 
 _RECORD_INDEX = "record_index"
@@ -44,10 +46,7 @@ def _found(work: Work) -> dict[str, Any]:
     if not present:
         raise refused("The table has no metadata table; declare metadataTable.enabled, and the next write creates it.")
     require_known_indexes(work.table)
-    require_no_heartbeat(work.context)
-    timeline = load_timeline(work.context)
-    require_properties_inside(timeline.meta, work.table.base_path)
-    require_at_rest(work, timeline, "a metadata table")
+    _alone(work)
     if _RECORD_INDEX in present and are_doubled(current_rows(work.context), indexed_by(work.table)):
         raise refused(
             "Some rows share a key, so Hudi cannot build an index of record keys; remove the older rows first "
@@ -56,7 +55,18 @@ def _found(work: Work) -> dict[str, Any]:
     return {"metadata_options": metadata_options_of(work.table), "indexes": tuple(sorted(present))}
 
 
+def _alone(work: Work) -> Timeline:
+    """Return the timeline of a table at rest; refuse beside a heartbeat and anything that is pending."""
+    require_no_heartbeat(work.context)
+    timeline = load_timeline(work.context)
+    require_properties_inside(timeline.meta, work.table.base_path)
+    require_at_rest(work, timeline, "a metadata table")
+    return timeline
+
+
 def _remake_table(work: Work, record: RepairRecord) -> None:
+    with once_begun():
+        _alone(work)
     remove_metadata_table(work.context)
     reach(Phase.PREPARED)
     remake_metadata_table(work.context, record.metadata_options)
@@ -64,7 +74,8 @@ def _remake_table(work: Work, record: RepairRecord) -> None:
 
 def _remake_index(work: Work, record: RepairRecord) -> None:
     context = work.context
-    meta = load_timeline(context).meta
+    with once_begun():
+        meta = _alone(work).meta
     with stage("The index of record keys cannot be removed", otherwise=FailureReason.HUDI_ERROR):
         if _RECORD_INDEX in _present(work):
             utilities = classes(context.spark).org.apache.hudi.metadata.HoodieTableMetadataUtil

@@ -18,8 +18,8 @@ from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located
 from hudi_jobs.folder import Folder
 from hudi_jobs.lease.stores import open_table_files
-from hudi_jobs.operations.refusal import UNCHANGED, refused
-from hudi_jobs.operations.repair.alone import require_at_rest, require_no_heartbeat
+from hudi_jobs.operations.refusal import refused
+from hudi_jobs.operations.repair.alone import once_begun, require_at_rest, require_no_heartbeat
 from hudi_jobs.operations.repair.files.known import known_of
 from hudi_jobs.operations.repair.files.listing import files_of_table
 from hudi_jobs.operations.repair.files.orphans import File, Kind, Known, kinds_of
@@ -76,15 +76,10 @@ def _mend(work: Work, record: RepairRecord) -> None:
 
 
 def _look_again(work: Work, record: RepairRecord) -> "_Orphans":
-    """Look again before anything goes. What keeps it now keeps another run from it, and not the operation for good."""
-    try:
+    """Look again before anything goes."""
+    with once_begun():
         _require_alone(work)
         return _Orphans(work, _until(record))
-    except TaskFailed as error:
-        if error.reason is not FailureReason.OPERATION_REFUSED:
-            raise
-        message = f"{error.message.removesuffix(UNCHANGED)}The repair has begun; another run continues it."
-        raise TaskFailed(FailureReason.CONFLICT, message) from error
 
 
 def _require_mended(work: Work, record: RepairRecord) -> None:
