@@ -185,6 +185,34 @@ async def test_progress_that_cannot_be_understood_says_nothing_and_nothing_else_
     assert (found.trouble, found.progress, found.owner_problem) == (None, None, "")
 
 
+TOLD = {"uid": "a-uid", "run": "flights-operation-1", "phase": "Verifying"}
+
+
+@pytest.mark.parametrize(
+    ("content", "phase"),
+    [
+        (json.dumps(TOLD).encode(), "Verifying"),
+        (json.dumps(TOLD | {"version": 2}).encode(), None),
+        (json.dumps(TOLD | {"uid": "a uid"}).encode(), None),
+        (json.dumps(TOLD | {"phase": "Weird"}).encode(), None),
+        (json.dumps(TOLD).encode() + b" " * 100_000, None),
+        (b"[" * 8000, None),
+        (None, None),
+    ],
+)
+async def test_what_the_driver_of_an_operation_tells_is_read_where_it_is_asked_for(
+    tmp_path: Path, content: bytes | None, phase: str | None
+) -> None:
+    (tmp_path / ".hudi-operator").mkdir()
+    if content is not None:
+        (tmp_path / ".hudi-operator/operation.json").write_bytes(content)
+    snapshots = SnapshotReader()
+    found = await snapshots.read(str(tmp_path), None, questions=Questions(operation=True))
+    assert (found.trouble, found.told and found.told.phase) == (None, phase)
+    assert (await snapshots.read(str(tmp_path), None)).told is None
+    snapshots.close()
+
+
 def name_a_run(folder: Path, run: str) -> str:
     """Write a run into the pending plan of a clustering, as a driver's plan has it; return the plan's time."""
     (path,) = [one for one in folder.rglob("*.requested") if "clustering" in one.name or "replacecommit" in one.name]

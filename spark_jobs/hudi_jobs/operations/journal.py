@@ -88,6 +88,11 @@ class Journal:
             )
         self._files.write(RECORD_FILE, content, expected=version)
 
+    def put_beside(self, name: str, content: bytes) -> None:
+        """Replace another file of the folder, whatever it held: the lease is this run's."""
+        found = self._files.read(name)
+        self._files.write(name, content, expected=None if found is None else found[1])
+
     def _read(self) -> tuple[Sequence[AnyRecord], str | None]:
         found = self._files.read(RECORD_FILE)
         if found is None:

@@ -6,15 +6,18 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.planning.operations.operations import after_run, begun, decided, entry, launches, of, operation, world
+from tests.planning.operations.operations import UID, after_run, begun, decided, entry, launches, of, operation, world
 from tests.planning.world import NOW, again, ago, at, done, memory, minutes, plan_for, run, status_of
 
 from hudi_jobs.contract import Outcome
+from hudi_jobs.contract.operations.told import OperationTold
+from hudi_operator.api.resources import OPERATIONS
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType, find_condition
 from hudi_operator.api.status.operation import OperationState
 from hudi_operator.api.status.takeover import Protection, TakeoverPhase, TakeoverStatus
 from hudi_operator.planning.life import step_of
-from hudi_operator.planning.model import Undoing
+from hudi_operator.planning.model import Observation, Undoing
+from hudi_operator.planning.status.operation_status import decide_operation
 from hudi_operator.planning.status.transitions import transitions
 from hudi_operator.timeline import Action, Instant, State
 
@@ -41,6 +44,39 @@ def test_success_ends_it_and_its_report_is_shown() -> None:
     assert (after.report.removed_count, after.report.rows_after, after.report.verified) == (1, 20, True)
     assert find_condition(status_of(seen).conditions, ConditionType.MAINTENANCE) is None
     assert launches(again(replace(seen, jobs=()), status_of(seen))) == [], "it is finished once"
+
+
+PARTITION: dict[str, Any] = {"rows": 20, "rowsAfter": 20, "checksum": "-7", "checksumAfter": "-7", "equal": True}
+
+
+def with_comparison(seen: Observation, uid: str = UID) -> Observation:
+    comparison = {"checksumAfter": "-7", "different": 0, "listed": [{"path": "day=1", **PARTITION}], "leftOut": 3}
+    document = {"uid": uid, "run": "some-run", "phase": "Verifying", "comparison": comparison}
+    return replace(seen, snapshot=replace(seen.snapshot, told=OperationTold.model_validate(document)))
+
+
+def test_the_rows_of_each_partition_are_shown_until_the_resource_says_them_itself() -> None:
+    seen = with_comparison(after_run(Outcome.SUCCEEDED, report=DONE, **RESTORED))
+    told = of(seen).report
+    assert told is not None
+    assert told.verification is not None
+    assert (told.verification.different, told.verification.left_out) == (0, 3)
+    assert [one.model_dump(by_alias=True) for one in told.verification.partitions] == [{"path": "day=1", **PARTITION}]
+
+    asked = decide_operation(operation(), again(seen, status_of(seen)).table, now=NOW).status
+    assert asked is not None
+    assert asked.report == told
+    later = again(replace(seen, jobs=(), related={OPERATIONS: (operation(status=asked),)}), status_of(seen))
+    kept = of(later).report
+    assert kept is not None
+    assert kept.verification is not None
+    assert (kept.verification.different, kept.verification.partitions) == (0, ())
+
+
+def test_what_another_operation_has_compared_is_not_this_ones() -> None:
+    told = of(with_comparison(after_run(Outcome.SUCCEEDED, report=DONE, **RESTORED), "uid-of-another")).report
+    assert told is not None
+    assert told.verification is None
 
 
 def test_the_table_tells_of_its_end_and_it_is_counted_once() -> None:

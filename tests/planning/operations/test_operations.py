@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from tests.planning.continuous_world import running
 from tests.planning.operations.operations import (
+    JOB,
+    UID,
     allowing,
     at_work,
     begun,
@@ -23,6 +25,7 @@ from tests.planning.savepoints.savepoints import entry as savepoint_entry
 from tests.planning.world import NOW, active, again, ago, done, job, minutes, plan_for, status_of, table_class
 
 from hudi_jobs.contract import OperationKind, Outcome, Service
+from hudi_jobs.contract.operations.told import OperationTold
 from hudi_operator.api.resources import InvalidObject, ObjectMetadata, parse_operation
 from hudi_operator.api.spec.operation import OPERATION_FIELDS
 from hudi_operator.api.status.conditions import ConditionType, find_condition
@@ -278,6 +281,30 @@ def test_a_restore_that_has_completed_is_being_verified() -> None:
         jobs=(replace(over(None), phase=job().phase),),
     )
     assert of(seen).state is OperationState.VERIFYING
+
+
+@pytest.mark.parametrize(
+    ("said", "state"),
+    [
+        ({"phase": "Verifying"}, OperationState.VERIFYING),
+        ({"phase": "Running"}, RUNNING),
+        ({"phase": "Verifying", "uid": "uid-of-another"}, RUNNING),
+        ({"phase": "Verifying", "run": "flights-operation-earlier"}, RUNNING),
+    ],
+    ids=["it compares", "it works", "another operation compared", "an earlier run compared"],
+)
+def test_an_operation_of_any_kind_is_verifying_once_its_driver_says_so(
+    said: dict[str, Any], state: OperationState
+) -> None:
+    seen = world(
+        operation(repair={"rebuildMetadataTable": {}}),
+        remembered=(entry(kind="Repair", state="Running"),),
+        told={"active_jobs": (at_work(kind="Repair", instant=None),)},
+        jobs=(replace(over(None), phase=job().phase),),
+    )
+    document = OperationTold.model_validate({"uid": UID, "run": JOB, **said})
+    seen = replace(seen, snapshot=replace(seen.snapshot, told=document))
+    assert of(seen).state is state
 
 
 def test_of_two_the_older_goes_first() -> None:

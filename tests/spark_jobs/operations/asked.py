@@ -20,6 +20,7 @@ from hudi_jobs.contract import (
     TableOperation,
     TaskResult,
 )
+from hudi_jobs.contract.operations.told import TOLD_FILE, OperationTold, decode_told
 from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
 
@@ -120,6 +121,13 @@ def done(result: TaskResult) -> OperationReport:
     report = report_of(result)
     assert (report.phase, report.verified, report.rows_after) == (OperationPhase.DONE, True, report.rows_expected)
     return report
+
+
+def told(lake: Any) -> OperationTold:
+    """What the newest operation has told beside the table, as the operator reads it."""
+    found = decode_told(Path(lake.folder, "table/.hudi-operator", TOLD_FILE).read_bytes())
+    assert found is not None
+    return found
 
 
 def refusal(result: TaskResult) -> str:

@@ -125,6 +125,7 @@ def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_lef
     assert pending(lake) == []
     told = json.loads((tmp_path / "reports/forget.json").read_text())
     assert told["report"]["erased"]["digest"] == proof.digest
+    assert [(one["rows"], one["rowsAfter"], one["equal"]) for one in told["partitions"]] == [(29, 29, True)]
     assert told["requestedBy"] == {"name": "anna", "verified": True}
     assert list(archive.glob("*.parquet")), "the archive stays"
     upsert(lake, COMMITS)

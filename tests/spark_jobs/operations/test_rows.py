@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 import pytest
-from tests.spark_jobs.operations.asked import LOCK, ROLLBACK, commits, done, operate, overwrite, pending, rows
+from tests.spark_jobs.operations.asked import LOCK, ROLLBACK, commits, done, operate, overwrite, pending, rows, told
 from tests.spark_jobs.trials import ALL, IN_FULL, crossed
 
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, OperationPhase, Outcome, Service
@@ -43,6 +43,15 @@ def test_maps_nested_values_and_partitions_that_were_overwritten_are_compared(la
     report = done(operate(lake, target))
     assert sorted(map(str, rows_of(lake))) == expected
     assert (report.rows_before, report.rows_expected, report.partitions) == (13 + 2, 30, 3)
+    document = told(lake)
+    assert (document.uid, document.phase) == ("uid-of-back", OperationPhase.VERIFYING)
+    compared = document.comparison
+    assert compared is not None
+    assert (compared.checksum_after, compared.different, compared.left_out) == (report.checksum, 0, 0)
+    assert [(each.path, each.rows, each.rows_after, each.equal) for each in compared.listed] == [
+        (f"part=p{number}" if "part=" in compared.listed[0].path else f"p{number}", 10, 10, True) for number in range(3)
+    ]
+    assert sum(int(each.checksum) for each in compared.listed) == int(report.checksum or 0)
 
 
 def rows_of(lake: Any) -> list[Any]:
@@ -77,6 +86,9 @@ def test_rows_that_are_not_those_that_were_counted_are_told_with_their_numbers(
         result = operate(lake, target)
     assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.NOT_VERIFIED), result
     assert "11 rows" in result.message
+    compared = told(lake).comparison
+    assert compared is not None
+    assert (compared.different, compared.listed, compared.left_out) == (None, (), 1)
     assert "found 10 with" in result.message
     report = result.operation
     assert report is not None

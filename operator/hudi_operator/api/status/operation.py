@@ -8,6 +8,7 @@ from pydantic import Field
 from hudi_jobs.contract import MOST_LISTED
 from hudi_jobs.contract.operations.erase import LONGEST_REQUESTER, MOST_CASCADED, MOST_LEFT, MOST_READERS
 from hudi_jobs.contract.operations.repair import LONGEST_FILE_NAMED, MOST_FILES_NAMED
+from hudi_jobs.contract.operations.told import LONGEST_PATH, MOST_COMPARED
 from hudi_operator.api.status.conditions import REASON_PATTERN, Condition
 from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
@@ -86,6 +87,44 @@ class EraseReportStatus(Model):
     """HudiTables of the namespace that read this table and may hold keys as well; at most 10."""
 
 
+class ComparedPartitionStatus(Model):
+    """The rows of one partition, before and afterwards."""
+
+    path: Annotated[str, Field(max_length=LONGEST_PATH)] = ""
+    """The partition by its path, empty for a table without partitions; at most 256 characters."""
+
+    rows: int = 0
+    """Rows that it was to hold."""
+
+    rows_after: int = 0
+    """Rows that it held afterwards."""
+
+    checksum: Annotated[str, Field(max_length=64)] = ""
+    """Checksum of the rows that it was to hold."""
+
+    checksum_after: Annotated[str, Field(max_length=64)] = ""
+    """Checksum of those that it held."""
+
+    equal: bool = False
+    """Whether number and checksum are equal."""
+
+
+class VerificationStatus(Model):
+    """What the comparison of all rows has shown, partition by partition."""
+
+    checksum_after: Annotated[str, Field(max_length=64)] | None = None
+    """Checksum of all rows afterwards."""
+
+    different: int | None = None
+    """Partitions that differ; absent if there were more than 1,000 and only the sums were compared."""
+
+    partitions: Annotated[tuple[ComparedPartitionStatus, ...], Field(max_length=MOST_COMPARED)] = ()
+    """Those that differ, then the others by their paths; at most 100."""
+
+    left_out: int | None = None
+    """Partitions that are not listed."""
+
+
 class OperationReportStatus(Model):
     """What an operation did, or would do."""
 
@@ -118,6 +157,9 @@ class OperationReportStatus(Model):
 
     verified: bool | None = None
     """Whether count and checksum of every partition were equal afterwards."""
+
+    verification: VerificationStatus | None = None
+    """The comparison of the rows in each partition."""
 
     restore: InstantTime | None = None
     """The instant of the restore itself."""

@@ -188,6 +188,7 @@ def _questions(spec: HudiTableSpec, status: HudiTableStatus) -> Questions:
         live=any(job.service in _REWRITE for job in status.active_jobs) or may_choose_again(status),
         checked_up_to=checked if is_serialized and spec.management_policy is not ManagementPolicy.OBSERVE else None,
         progress=spec.continues or any(job.live is not None for job in status.active_jobs),
+        operation=any(job.operation is not None and not job.operation.dry_run for job in status.active_jobs),
         small_file_limit=small_file_limit(spec),
         commits_to_keep=spec.archival.max_commits if archives else None,
     )

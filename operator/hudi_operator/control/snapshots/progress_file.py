@@ -1,6 +1,7 @@
-"""How far a continuous ingestion has come by its own word, read from the store."""
+"""How far a continuous ingestion or an operation has come by its own word, read from the store."""
 
 from hudi_jobs.contract import OPERATOR_FILE_LIMIT, OPERATOR_FOLDER, PROGRESS_FILE, Progress, decode_progress
+from hudi_jobs.contract.operations.told import TOLD_FILE, TOLD_LIMIT, OperationTold, decode_told
 from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
 from hudi_operator.storage.errors import storage_errors
 
@@ -10,10 +11,20 @@ def read_progress(filesystem: FileSystem, path: str) -> Progress | None:
 
     Raises `StorageError` where the store does not tell.
     """
-    place = f"{path}/{OPERATOR_FOLDER}/{PROGRESS_FILE}"
+    content = _read(filesystem, f"{path}/{OPERATOR_FOLDER}/{PROGRESS_FILE}", OPERATOR_FILE_LIMIT)
+    return None if content is None else decode_progress(content)
+
+
+def read_told(filesystem: FileSystem, path: str) -> OperationTold | None:
+    """Return what the newest operation of a table has told, as `read_progress` does."""
+    content = _read(filesystem, f"{path}/{OPERATOR_FOLDER}/{TOLD_FILE}", TOLD_LIMIT)
+    return None if content is None else decode_told(content)
+
+
+def _read(filesystem: FileSystem, place: str, limit: int) -> bytes | None:
     try:
         with storage_errors(place), filesystem.open_file(place) as file:
-            return decode_progress(file.read(OPERATOR_FILE_LIMIT + 1))
+            return bytes(file.read(limit + 1))
     except StorageError as error:
         if error.kind is StorageErrorKind.NOT_FOUND:
             return None

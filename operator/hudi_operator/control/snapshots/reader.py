@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.snapshots.owner_file import read_owner
-from hudi_operator.control.snapshots.progress_file import read_progress
+from hudi_operator.control.snapshots.progress_file import read_progress, read_told
 from hudi_operator.control.snapshots.reading import NO_QUESTIONS, Questions, read_snapshot
 from hudi_operator.control.snapshots.stores import StoreBusy, StoreThreads
 from hudi_operator.planning.model import TimelineSnapshot, TimelineTrouble
@@ -182,7 +182,8 @@ class SnapshotReader:
                     snapshot = TimelineSnapshot()  # the record of the owner is there before the table is
                 owner, problem = read_owner(counting, path)
                 progress = read_progress(counting, path) if questions.progress else None
-                return replace(snapshot, owner=owner, owner_problem=problem, progress=progress)
+                told = read_told(counting, path) if questions.operation else None
+                return replace(snapshot, owner=owner, owner_problem=problem, progress=progress, told=told)
         except TableUnreadable as error:
             return TimelineSnapshot(trouble=_TROUBLES[error.cause], message=str(error))
         except ReadBudgetSpent as error:

@@ -66,6 +66,8 @@ class Questions:
     live: bool = False
     progress: bool = False
     """Whether to read what the driver of a continuous ingestion says."""
+    operation: bool = False
+    """Whether to read what the driver of an operation tells."""
     checked_up_to: str | None = None
     """Where every commit that completed later is to be checked for other writers, not only the newest."""
     small_file_limit: int = SMALL_FILE_LIMIT

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from hudi_jobs.contract import JobOutcome, OwnerRecord, Progress, Service
+from hudi_jobs.contract.operations.told import OperationTold
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model.blockers import Blocker, is_hidden
@@ -86,7 +87,8 @@ class TimelineSnapshot:
     `keeps_operations` says that recent commits name a column for the operation of each row.
     `undoings` are the newest completed rollbacks and restores, and the oldest pending rollbacks.
     `owner` is the record of the table's owner, with or without a table; `owner_problem` says why it cannot be used.
-    `progress` is what the driver of a continuous ingestion, whichever that was, has last said of itself.
+    `progress` is what the driver of a continuous ingestion, whichever that was, has last said of itself,
+    and `told` what that of an operation has.
     """
 
     timeline: Timeline | None = None
@@ -111,6 +113,7 @@ class TimelineSnapshot:
     owner: OwnerRecord | None = None
     owner_problem: str = ""
     progress: Progress | None = None
+    told: OperationTold | None = None
 
     @classmethod
     def forbidden(cls, blockers: Iterable[Blocker]) -> "TimelineSnapshot":

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from hudi_jobs.contract import GOES_BACK
+from hudi_jobs.contract import GOES_BACK, OperationPhase
 from hudi_operator.api.status.operation import FINISHED, OperationState
 from hudi_operator.api.status.table import ActiveJob, RunStatus, ServicesStatus
 from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, NamedOperationJob, TableOperation
@@ -63,7 +63,7 @@ def assess(
 ) -> Operations:
     """Return what becomes of the operations of a table."""
     found = [
-        replace(one, entry=after_runs(one.entry, finished, observation, now=now))
+        replace(one, entry=_brief(one, after_runs(one.entry, finished, observation, now=now)))
         for one in declared_of(observation, active)
     ]
     limit = observation.table_class.spec.operations.max_per_table if observation.table_class is not None else 1
@@ -87,6 +87,17 @@ def assess(
     step = _step(current, job, observation, active=active, held=held, now=now)
     maintenance = step.maintenance or _unacknowledged(told)
     return replace(step, entries=_shown((*step.entries, *entries)), maintenance=maintenance)
+
+
+def _brief(one: Declared, entry: TableOperation) -> TableOperation:
+    """Return what is remembered without its partitions, once the resource says them itself, or is gone."""
+    told = entry.report.verification if entry.report is not None else None
+    if entry.report is None or told is None or entry.state not in FINISHED:
+        return entry
+    if one.resource is not None and one.resource.status.phase not in FINISHED:
+        return entry
+    brief = told.model_copy(update={"partitions": ()})
+    return entry.model_copy(update={"report": entry.report.model_copy(update={"verification": brief})})
 
 
 def _without_keys(one: Declared, *, now: datetime) -> Declared:
@@ -190,7 +201,7 @@ def _following(
 def _at_work(current: Declared, job: ActiveJob, observation: Observation) -> Operations:
     state, reason = (
         (OperationState.VERIFYING, OperationReason.VERIFYING)
-        if _shows_restore(current.entry, job, observation)
+        if _verifies(current.entry, job, observation)
         else (OperationState.RUNNING, OperationReason.AT_WORK)
     )
     message = f"Job {job.name}: {job.message or job.state}"
@@ -198,8 +209,11 @@ def _at_work(current: Declared, job: ActiveJob, observation: Observation) -> Ope
     return Operations(entries=(told,), maintenance=_alone(told, message))
 
 
-def _shows_restore(entry: TableOperation, job: ActiveJob, observation: Observation) -> bool:
-    """Whether the timeline shows that a restore has completed; of other kinds nothing shows until their run ends."""
+def _verifies(entry: TableOperation, job: ActiveJob, observation: Observation) -> bool:
+    """Whether the rows are being compared, as the driver tells; of a restore the timeline shows it as well."""
+    told = observation.snapshot.told
+    if told is not None and (told.uid, told.run) == (entry.uid, job.name):
+        return told.phase is OperationPhase.VERIFYING
     if entry.kind not in GOES_BACK or entry.dry_run:
         return False
     timeline = observation.snapshot.timeline

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from hudi_jobs.contract import FailureReason, OperationPhase, OperationReport, Outcome, TaskResult
 from hudi_operator.api.spec.table_class import RetrySettings
-from hudi_operator.api.status.operation import OperationReportStatus, OperationState
+from hudi_operator.api.status.operation import OperationReportStatus, OperationState, VerificationStatus
 from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.planning.model import START_TROUBLES, JobObservation, Observation
@@ -43,7 +43,7 @@ def _after(
     entry = entry.model_copy(
         update={
             "job": job.operation,
-            "report": shown(report) if report is not None else entry.report,
+            "report": with_verification(shown(report) if report is not None else entry.report, entry, observation),
             "begun": _has_begun(entry, run, found, result),
         }
     )
@@ -125,6 +125,21 @@ def _wrote_nothing(run: RunStatus, found: JobObservation | None, result: TaskRes
     if result is not None:
         return not (found is not None and found.outcome is not None and found.outcome.truncated)
     return run.reason in _NEVER_STARTED
+
+
+def with_verification(
+    report: OperationReportStatus | None, entry: TableOperation, observation: Observation
+) -> OperationReportStatus | None:
+    """Return a report with what was compared, partition by partition, as far as the driver has told."""
+    told = observation.snapshot.told
+    if report is None or entry.dry_run:
+        return report
+    known = entry.report.verification if entry.report is not None else None
+    if told is not None and told.uid == entry.uid and told.comparison is not None:
+        compared = told.comparison.model_dump(exclude={"listed"})
+        listed = [each.model_dump() for each in told.comparison.listed]
+        known = VerificationStatus.model_validate({**compared, "partitions": listed})
+    return report.model_copy(update={"verification": known})
 
 
 def shown(report: OperationReport) -> OperationReportStatus:

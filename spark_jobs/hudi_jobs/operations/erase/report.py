@@ -1,11 +1,13 @@
 """The report of an erasure as a file: who asked, when, what went, and how it was proven. It holds no key."""
 
 import json
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.operations.erase import EraseTask
+from hudi_jobs.contract.operations.told import ComparedPartition
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located
 from hudi_jobs.operations.erase.record import EraseRecord
@@ -13,7 +15,9 @@ from hudi_jobs.operations.erase.record import EraseRecord
 _REPLACING = True
 
 
-def write_report(context: TaskContext, asked: EraseTask, record: EraseRecord) -> str | None:
+def write_report(
+    context: TaskContext, asked: EraseTask, record: EraseRecord, partitions: Iterable[ComparedPartition]
+) -> str | None:
     """Write the report where it is asked for, over one of an earlier run of the same operation; return its path."""
     path = asked.report_file
     if path is None:
@@ -26,6 +30,7 @@ def write_report(context: TaskContext, asked: EraseTask, record: EraseRecord) ->
         "run": context.run,
         "finishedAt": datetime.now(UTC).isoformat(timespec="seconds"),
         "report": record.report().model_dump(mode="json", by_alias=True, exclude_none=True),
+        "partitions": [each.model_dump(mode="json", by_alias=True) for each in partitions],
     }
     with stage("The report cannot be written", otherwise=FailureReason.HUDI_ERROR):
         filesystem, place = located(context.spark, path)

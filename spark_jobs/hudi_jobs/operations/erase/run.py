@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from urllib.parse import unquote
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 
@@ -12,6 +13,7 @@ from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import DriverStopping, TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import classify
+from hudi_jobs.operations.compared import compare, partitions
 from hudi_jobs.operations.erase.check import asked, checked, keys_again
 from hudi_jobs.operations.erase.keys import Keys
 from hudi_jobs.operations.erase.quarantine import erase_from, holding_in
@@ -124,6 +126,7 @@ class _Run:
         self._context = work.context
         self._asked = asked(work)
         self._keys = keys
+        self._texts = WholeTexts(keys, also_short=True)
 
     def go(self, record: EraseRecord) -> TaskResult:
         if record.phase is OperationPhase.RUNNING:
@@ -156,7 +159,7 @@ class _Run:
         """Compare every other row with what was counted before, and search every file below the table."""
         found = rows_now(self._context)
         record = record.model_copy(update={"rows_after": found.rows})
-        wrong = difference(record.expected, found)
+        wrong = compare(self._work, record.expected, found, hides=self._holds_a_key)
         if wrong is None and has_metadata_table(self._context):
             wrong = difference(record.expected, rows_now(self._context, metadata_table=True))
         if wrong is not None:
@@ -168,12 +171,16 @@ class _Run:
             )
         record = self._searched(record)
         record = record.model_copy(update={"phase": OperationPhase.DONE, "failed": None})
-        file = write_report(self._context, self._asked, record)
+        every = partitions(record.expected, found, hides=self._holds_a_key)
+        file = write_report(self._context, self._asked, record, every)
         record = record.told(report_file=file)
         reach(Phase.VERIFIED)
         self._work.keep(record)
         discard(self._context, self._work.journal.unfinished())
         return record
+
+    def _holds_a_key(self, path: str) -> bool:
+        return any(self._texts.are_in(each) for each in (path, unquote(path)))
 
     def _fail(self, record: EraseRecord, reason: FailureReason) -> None:
         """Record that no run follows, so that what was kept for one goes: it is of the keys."""

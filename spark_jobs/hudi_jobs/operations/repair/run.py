@@ -3,11 +3,12 @@
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, RepairStep, TaskResult
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.check import require_no_restore
+from hudi_jobs.operations.compared import compare
 from hudi_jobs.operations.record import Rows
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found
 from hudi_jobs.operations.repair.steps import STEPS
-from hudi_jobs.operations.rows import difference, rows_now
+from hudi_jobs.operations.rows import rows_now
 from hudi_jobs.operations.work import Work, succeeded
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.affected import noting_affected
@@ -85,7 +86,7 @@ def _verified(work: Work, record: RepairRecord) -> RepairRecord:
     STEPS[record.step].require_mended(work, record)
     found = rows_now(work.context)
     record = record.model_copy(update={"rows_after": found.rows})
-    wrong = difference(record.expected, found) if record.expected is not None else None
+    wrong = compare(work, record.expected, found) if record.expected is not None else None
     if wrong is not None:
         raise work.not_verified(
             record,

@@ -4,6 +4,7 @@ from hudi_jobs.contract import OperationPhase, Outcome, TaskResult
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.check import checked, require_no_restore
+from hudi_jobs.operations.compared import compare
 from hudi_jobs.operations.restore.checkpoints import commit_checkpoint
 from hudi_jobs.operations.restore.history import History, Restore
 from hudi_jobs.operations.restore.record import RestoreRecord
@@ -17,7 +18,7 @@ from hudi_jobs.operations.restore.steps import (
     restore_of,
     roll_back_what_stayed,
 )
-from hudi_jobs.operations.rows import difference, rows_at, rows_now
+from hudi_jobs.operations.rows import rows_at, rows_now
 from hudi_jobs.operations.work import Work, succeeded
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.affected import noting_affected
@@ -119,7 +120,7 @@ class _Run:
         later = self._later(record)
         found = rows_at(context, record.target, later) if later else rows_now(context)
         record = record.model_copy(update={"rows_after": found.rows})
-        wrong = difference(record.expected, found)
+        wrong = compare(self._work, record.expected, found)
         if wrong is not None:
             raise self._work.not_verified(
                 record,

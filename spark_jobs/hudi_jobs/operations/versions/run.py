@@ -8,6 +8,7 @@ from hudi_jobs.failures.classification import stage
 from hudi_jobs.lease.owner import require_not_owned_elsewhere
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.check import metadata_options_of, require_no_restore
+from hudi_jobs.operations.compared import compare
 from hudi_jobs.operations.journal import Journal
 from hudi_jobs.operations.restore.steps import (
     drop_where_rows_are_missed,
@@ -15,7 +16,7 @@ from hudi_jobs.operations.restore.steps import (
     remake_metadata_table,
     remove_metadata_table,
 )
-from hudi_jobs.operations.rows import difference, rows_now
+from hudi_jobs.operations.rows import rows_now
 from hudi_jobs.operations.versions.change import change_version, mend_properties, prepare_change
 from hudi_jobs.operations.versions.check import require_changeable
 from hudi_jobs.operations.versions.record import VersionRecord
@@ -106,7 +107,7 @@ def _verified(work: Work, record: VersionRecord) -> VersionRecord:
     """Compare the rows with those that were counted before anything was changed."""
     context, found = work.context, rows_now(work.context)
     record = record.model_copy(update={"rows_after": found.rows})
-    wrong = difference(record.expected, found)
+    wrong = compare(work, record.expected, found)
     if wrong is not None:
         raise work.not_verified(
             record,
