@@ -20,9 +20,10 @@ from hudi_operator.planning.model.decision import Decision, Reason, concealed, s
 from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.operations.aftermath import has_changed_history, services_after, takeover_after
-from hudi_operator.planning.operations.assess import Held, Operations
+from hudi_operator.planning.operations.assess import Operations
 from hudi_operator.planning.operations.assess import assess as assess_operations
 from hudi_operator.planning.operations.assess import settled as settled_operations
+from hudi_operator.planning.operations.held import Held
 from hudi_operator.planning.policy.drift import drift_of
 from hudi_operator.planning.runs.memory import remember
 from hudi_operator.planning.runs.tracking import Tracked, track
@@ -141,7 +142,7 @@ def _find(
     drift = drift_of(observation)
     seen = Seen(observation=observation, writers=writers, drift=drift, owned_elsewhere=ownership.elsewhere)
     quiet, stranger = _not_quiet(takeover), waits_for_stranger(case)
-    held = operation_held(seen, quiet, stranger or waits_for_heartbeat(case))
+    held = operation_held(seen, quiet, stranger, waits_for_heartbeat(case))
     operations = assess_operations(observation, active=tracked.active, finished=tracked.finished, held=held, now=now)
     return _Found(
         case=_with_operations(case, operations),

@@ -1,7 +1,9 @@
 """Whether an operation can be done, seen before anything is written, and what the table holds at its target."""
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from hudi_jobs.as_found.metadata import metadata_options, metadata_partitions
 from hudi_jobs.clock.guard import instants_in_order
@@ -33,12 +35,13 @@ from hudi_jobs.operations.refusal import (
 from hudi_jobs.operations.restore.checkpoints import checkpoint_at, require_input
 from hudi_jobs.operations.restore.history import History, Restore, Write
 from hudi_jobs.operations.restore.record import RestoreRecord
+from hudi_jobs.operations.restore.removed import Removal, removal_of
 from hudi_jobs.operations.rows import count_rows, rows_at
 from hudi_jobs.operations.work import Work
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_commits_inside, require_plans_inside
 from hudi_jobs.services.preparation import load_timeline
-from hudi_jobs.services.timeline import Begun, Timeline
+from hudi_jobs.services.timeline import Begun, Savepoint, Timeline
 from hudi_jobs.table import HudiTable
 
 KEPT_INDEXES = frozenset({"files", "column_stats", "partition_stats", "bloom_filters", "record_index"})
@@ -51,10 +54,24 @@ class _Way:
 
     target: Write
     gone: list[Write]
+    saved: list[Savepoint]
+    removal: Removal | None = None
 
     @property
     def removed(self) -> tuple[str, ...]:
-        return tuple(write.instant for write in self.gone if write.completed is not None)
+        return _completed(self.gone)
+
+    @property
+    def savepoints(self) -> tuple[str, ...]:
+        return tuple(sorted((each.instant for each in self.saved), reverse=True))
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        return asdict(self.removal) if self.removal is not None else {}
+
+
+def _completed(gone: Iterable[Write]) -> tuple[str, ...]:
+    return tuple(write.instant for write in gone if write.completed is not None)
 
 
 def checked(work: Work) -> RestoreRecord:
@@ -67,21 +84,13 @@ def checked(work: Work) -> RestoreRecord:
         timeline = Timeline(context.spark, table)
         history = History(context.spark, timeline)
         require_plans_inside(context)
-        way = _way(history, operation)
-        saved = [each for each in timeline.savepoints() if each.instant in way.removed]
-        savepoints = tuple(sorted((each.instant for each in saved), reverse=True))
-        _report(context, way, savepoints)
-        require_nobody_at_work(busy(context, timeline))
-        require_format(table, way.target, work.journal.newest_change_of_version())
-        require_contiguous(history, way.target, way.gone)
-        require_savepoints(saved, operation.newer_savepoints)
-        require_commits_inside(table, way.removed)
-        require_known_indexes(table)
-        _require_files(context, way.target)
+        way = _looked_at(work, timeline, history)
         before = newest_progress(table)
         at_target = checkpoint_at(table, set(way.removed))
     if operation.reingest:
-        require_input(context, at_target)
+        with work.obstacles.each():
+            require_input(context, at_target)
+    work.obstacles.require_none()
     carried = before if before is not None and not operation.reingest and before != at_target else None
     return RestoreRecord(
         uid=operation.uid,
@@ -91,22 +100,54 @@ def checked(work: Work) -> RestoreRecord:
         target=way.target.instant,
         newest=timeline.newest_instant(),
         removed=way.removed,
-        savepoints=savepoints,
+        savepoints=way.savepoints,
         rows_before=count_rows(context),
         expected=rows_at(context, way.target.instant, {write.instant for write in way.gone}),
         checkpoint=None if carried is None else encode_checkpoint(carried),
         metadata_options=metadata_options_of(table),
+        **way.figures,
     )
 
 
-def _require_files(context: TaskContext, target: Write) -> None:
+def _looked_at(work: Work, timeline: Timeline, history: History) -> _Way:
+    """Return where the table goes back to, with every check that reads no rows."""
+    context, operation, table, each = work.context, work.operation, work.table, work.obstacles.each
+    way: _Way | None = None
+    with each():
+        way = _way(operation, timeline, history)
+    if way is not None:
+        _report(context, way)
+    with each():
+        require_nobody_at_work(busy(context, timeline))
+    if way is not None:
+        with each():
+            require_format(table, way.target, work.journal.newest_change_of_version())
+        with each():
+            require_contiguous(history, way.target, way.gone)
+        with each():
+            require_savepoints(way.saved, operation.newer_savepoints)
+        require_commits_inside(table, way.removed)
+        way = replace(way, removal=removal_of(context, table, history, way.gone))
+        _report(context, way)
+    with each():
+        require_known_indexes(table)
+    if way is None:
+        work.obstacles.require_none()
+        raise TaskFailed(FailureReason.INTERNAL_ERROR, "The operation has no target, and nothing says why.")
+    _require_files(work, way.target)
+    return way
+
+
+def _require_files(work: Work, target: Write) -> None:
     """Refuse a commit whose files may be gone. Layout 1 tells by the time of a file when a savepoint was complete."""
-    base_path = context.task.table.base_path
+    context, base_path = work.context, work.context.task.table.base_path
     with in_zone_of_table(context):
         timeline = Timeline(context.spark, HudiTable.existing(context.spark, base_path))
         history = History(context.spark, timeline)
-        require_whole(history, target, timeline.cleans())
-        require_present(target, _missing(context, history.files_at(target)))
+        with work.obstacles.each():
+            require_whole(history, target, timeline.cleans())
+        with work.obstacles.each():
+            require_present(target, _missing(context, history.files_at(target)))
 
 
 def _missing(context: TaskContext, paths: set[str]) -> set[str]:
@@ -128,21 +169,25 @@ def in_zone_of_table(context: TaskContext) -> AbstractContextManager[object]:
     return instants_in_order(context.spark, context.task.table.base_path, context.task.hudi_options)
 
 
-def _way(history: History, operation: TableOperation) -> _Way:
+def _way(operation: TableOperation, timeline: Timeline, history: History) -> _Way:
     if operation.instant is None:
         raise TaskFailed(FailureReason.INVALID_REQUEST, f"The request names no commit for the {operation.kind}.")
     restores = operation.kind is OperationKind.RESTORE
     target = (require_target if restores else require_latest)(history, operation.instant)
-    return _Way(target, history.after(target))
+    gone = history.after(target)
+    removed = _completed(gone)
+    saved = [each for each in timeline.savepoints() if each.instant in removed]
+    return _Way(target, gone, saved)
 
 
-def _report(context: TaskContext, way: _Way, savepoints: tuple[str, ...]) -> None:
+def _report(context: TaskContext, way: _Way) -> None:
     report = OperationReport(
         phase=OperationPhase.CHECKING,
         target=way.target.instant,
         removed_count=len(way.removed),
         removed=way.removed[:MOST_LISTED],
-        savepoints=savepoints[:MOST_LISTED],
+        savepoints=way.savepoints[:MOST_LISTED],
+        **way.figures,
     )
     context.operation.append(report)
 

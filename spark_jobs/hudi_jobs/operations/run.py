@@ -9,6 +9,7 @@ from hudi_jobs.lease.owner import require_not_owned_elsewhere
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.journal import RECORD_LIMIT, Journal
 from hudi_jobs.operations.kinds import KINDS, Kind
+from hudi_jobs.operations.obstacles import Obstacles
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.work import Work, succeeded
 from hudi_jobs.services.preparation import open_table
@@ -78,4 +79,13 @@ def _dry(context: TaskContext, operation: TableOperation, kind: Kind) -> TaskRes
     opened.open()
     table = opened.table()
     require_not_owned_elsewhere(open_table_files(context.spark, table.base_path), context.task)
-    return kind.would(Work(context, operation, table, _journal(context)))
+    obstacles = Obstacles(gathers=True)
+    try:
+        result = kind.would(Work(context, operation, table, _journal(context), obstacles=obstacles))
+        obstacles.require_none()
+    except TaskFailed as failure:
+        obstacles.ended_by(failure)
+        known = context.operation[-1] if context.operation else OperationReport(phase=OperationPhase.CHECKING)
+        context.operation.append(known.model_copy(update={"obstacles": obstacles.named()}))
+        raise obstacles.failure(failure) from failure
+    return result

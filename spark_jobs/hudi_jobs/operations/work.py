@@ -1,7 +1,7 @@
 """What a run of any kind of operation works with: the table that it has to itself, and the file of records."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
@@ -17,6 +17,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.operations.journal import AnyRecord, Journal
+from hudi_jobs.operations.obstacles import Obstacles
 from hudi_jobs.table import HudiTable
 
 _LOGGER = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ class Work:
     table: HudiTable
     journal: Journal
     lease: Lease | None = None
+    obstacles: Obstacles = field(default_factory=Obstacles)
 
     def keep(self, record: AnyRecord) -> None:
         """Record how far the operation came, and report it."""

@@ -17,7 +17,7 @@ from tests.planning.operations.operations import (
     over,
     world,
 )
-from tests.planning.world import NOW, ago, at, done, minutes, status_of, table_class
+from tests.planning.world import NOW, ago, at, done, minutes, status_of, story, table_class
 from tests.planning.world import job as running_job
 
 from hudi_jobs.contract import FailureReason, OperationKind, Outcome, RepairStep, Service, TableOperation
@@ -28,8 +28,9 @@ from hudi_operator.api.status.operation import OperationState
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.jobs.requests.service_run import service_run
-from hudi_operator.planning.model import Observation
+from hudi_operator.planning.model import Observation, Undoing
 from hudi_operator.planning.operations.kinds.registry import wording_of
+from hudi_operator.timeline import Action, Instant, State
 
 COMPACTION = {"service": "Compaction", "asked": '{"service":"Compaction"}'}
 OPTIMISTIC = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
@@ -243,6 +244,28 @@ def test_a_repair_begins_beside_what_a_stranger_has_left_and_nothing_else_does()
     assert [one.job.service for one in launches(seen(STUCK, "Repair", files=PENDING))] == [Service.OPERATION]
     restore = world(operation(), remembered=(entry(),), files=PENDING)
     assert (of(restore).reason, launches(restore)) == ("Blocked", [])
+
+
+def test_a_dry_run_looks_at_a_table_on_which_a_stranger_is_at_work_or_says_all_that_is_in_the_way() -> None:
+    begins = world(operation(dryRun=True), remembered=(entry(dry_run=True),), files=PENDING)
+    assert [one.job.operation and one.job.operation.dry_run for one in launches(begins)] == [True]
+    rollback = Undoing(instant=Instant(ago(2), Action.ROLLBACK, State.INFLIGHT), targets=(ago(20),))
+    hidden = replace(
+        begins.snapshot,
+        undoings=(rollback,),
+        timeline=story(
+            *(done("commit", number) for number in (30, 20, 10)),
+            *PENDING,
+            done("savepoint", 20),
+            f"{ago(2)}.rollback.inflight",
+        ),
+        read_up_to=ago(30),
+    )
+    blocked = of(replace(begins, snapshot=hidden))
+    assert (blocked.reason, launches(replace(begins, snapshot=hidden))) == ("Blocked", [])
+    assert blocked.report is not None
+    assert len(blocked.report.obstacles) >= 2, blocked.report
+    assert blocked.report.obstacles[0] == blocked.message
 
 
 @pytest.mark.parametrize("spec", [{}, OPTIMISTIC])

@@ -283,6 +283,17 @@ def test_a_restore_that_has_completed_is_being_verified() -> None:
     assert of(seen).state is OperationState.VERIFYING
 
 
+def test_a_dry_run_has_its_driver_look_where_a_clean_may_have_removed_files() -> None:
+    cleaned: dict[str, Any] = {
+        "files": (done("clean", 5),),
+        "clean": CleanSummary(earliest_retained=ago(10), last_completed_commit=ago(10)),
+    }
+    assert of(world(operation(), remembered=(entry(),), **cleaned)).reason == "InstantCleaned"
+    (launch,) = launches(world(operation(dryRun=True), remembered=(entry(dry_run=True),), **cleaned))
+    assert launch.job.operation is not None
+    assert (launch.job.operation.instant, launch.job.operation.dry_run) == (ago(20), True)
+
+
 @pytest.mark.parametrize(
     ("said", "state"),
     [

@@ -1,6 +1,7 @@
 """Operations that are refused: each for its own reason, with not one byte of the table changed."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -104,7 +105,7 @@ def test_a_dry_run_writes_not_one_byte_and_says_what_would_go_and_what_is_in_the
     report = report_of(result)
     assert (result.outcome, report.phase) == (Outcome.SUCCEEDED, OperationPhase.CHECKING), result
     assert (report.removed, report.rows_before, report.rows_expected) == ((third, second), 100, 100)
-    assert files(lake) == before
+    assert (report.obstacles, files(lake)) == ((), before)
 
     savepoint(lake, third)
     before = files(lake)
@@ -112,6 +113,32 @@ def test_a_dry_run_writes_not_one_byte_and_says_what_would_go_and_what_is_in_the
     assert f"{third} of 'somebody'" in refusal(blocked)
     assert report_of(blocked).savepoints == (third,)
     assert files(lake) == before
+
+    strange, data = str(int(third) + 1), sized(lake)
+    begun = timeline(lake) / f"{strange}.deltacommit.requested"
+    begun.touch()
+    written = next(path for path in data if f"_{target}.parquet" in path.name)
+    content = written.read_bytes()
+    written.unlink()
+    blocked = operate(lake, target, dry_run=True, abandoned=())
+    assert "The report names 2 more obstacles." in refusal(blocked)
+    for obstacle, word in zip(
+        report_of(blocked).obstacles, (f"deltacommit {strange}", f"{third} of", written.name), strict=True
+    ):
+        assert word in obstacle
+    begun.unlink()
+    written.write_bytes(content)
+    assert done(operate(lake, target, savepoints=NewerSavepoints.REMOVE)).target == target
+    gone = data.keys() - sized(lake).keys()
+    assert (report.count, report.bytes) == (len(gone), sum(data[path] for path in gone))
+    assert {path.name for path in gone} >= {name.rpartition("/")[2] for name in report.files} > set()
+
+
+def sized(lake: Any) -> dict[Path, int]:
+    """The data files of the table, with their sizes."""
+    found = {Path(name): size for name, (size, _) in files(lake).items()}
+    ours = {path: path.relative_to(lake.folder / "table").parts for path in found}
+    return {path: found[path] for path, parts in ours.items() if parts[-1][-4:] != ".crc" and parts[0][0:2] != ".h"}
 
 
 def test_newer_savepoints_refuse_a_restore_or_go_before_it_as_it_was_asked(lake: Any) -> None:

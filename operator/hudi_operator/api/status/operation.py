@@ -7,6 +7,7 @@ from pydantic import Field
 
 from hudi_jobs.contract import MOST_LISTED
 from hudi_jobs.contract.operations.erase import LONGEST_REQUESTER, MOST_CASCADED, MOST_LEFT, MOST_READERS
+from hudi_jobs.contract.operations.operation import MOST_OBSTACLES
 from hudi_jobs.contract.operations.repair import LONGEST_FILE_NAMED, MOST_FILES_NAMED
 from hudi_jobs.contract.operations.told import LONGEST_PATH, MOST_COMPARED
 from hudi_operator.api.status.conditions import REASON_PATTERN, Condition
@@ -173,15 +174,18 @@ class OperationReportStatus(Model):
     """The instant that a service has completed, or a repair deals with."""
 
     count: int | None = None
-    """Number of file groups, files, rows or instants that it deals with."""
+    """Number of file groups, files, rows or instants that it deals with; of a restore, the files that go."""
 
     files: Annotated[
         tuple[Annotated[str, Field(max_length=LONGEST_FILE_NAMED)], ...], Field(max_length=MOST_FILES_NAMED)
     ] = ()
-    """The first of the files that a repair removes, by their paths; at most five."""
+    """The first of the files that a repair or a restore removes, by their paths; at most five."""
 
     bytes: int | None = None
     """Bytes that all of them have."""
+
+    obstacles: Annotated[tuple[Annotated[str, Field(max_length=512)], ...], Field(max_length=MOST_OBSTACLES)] = ()
+    """Of a dry run, everything that would keep the operation from being done, as far as it was found; at most eight."""
 
     version_before: int | None = None
     """Table version before an upgrade or downgrade; `target` is then the commit with the savepoint from before."""

@@ -19,25 +19,13 @@ from hudi_operator.planning.operations.admission import admitted
 from hudi_operator.planning.operations.answer import Answer
 from hudi_operator.planning.operations.declared import Declared, declared_of, is_without_keys
 from hudi_operator.planning.operations.ended import after_runs
-from hudi_operator.planning.operations.kinds.registry import begins_beside_strangers
+from hudi_operator.planning.operations.held import Held
 from hudi_operator.timeline import Action
 
 SOON = timedelta(seconds=1)
 """When the table is looked at again after an operation was recorded: its run starts with the next reconcile."""
 
 _MESSAGE_LIMIT = 1024
-
-
-@dataclass(frozen=True, kw_only=True)
-class Held:
-    """Why no operation may start: before it has begun, and one that has.
-
-    `stranger` holds only what has not begun, and not what is there to mend what a stranger has left.
-    """
-
-    before: str | None = None
-    begun: str | None = None
-    stranger: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,9 +135,9 @@ def _step(
     begun = current.entry.begun
     if current.job is not None:
         return _at_work(current, current.job, observation)
-    stranger = None if begins_beside_strangers(current.entry.kind) else held.stranger
-    if (why := held.before or stranger) is not None and not begun:
-        waits = _with(current, state=OperationState.PENDING, reason=OperationReason.BLOCKED, message=why)
+    if (why := held.of(current.entry)) is not None and not begun:
+        changes = {"reason": OperationReason.BLOCKED, "report": held.report_of(current.entry)}
+        waits = _with(current, state=OperationState.PENDING, message=why, **changes)
         return Operations(entries=(waits.entry,))
     following = _following(current, job, active=active, held=held, now=now)
     state = OperationState.RUNNING if begun else OperationState.DRAINING

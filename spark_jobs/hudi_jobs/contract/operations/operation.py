@@ -13,6 +13,12 @@ from hudi_jobs.contract.operations.service_run import ServiceRun
 MOST_LISTED = 20
 """Instants and savepoints that a report lists by their times; it counts all."""
 
+MOST_OBSTACLES = 8
+"""Obstacles that a report names; the message of the outcome counts the others."""
+
+LONGEST_OBSTACLE = 240
+"""Bytes of the sentence about one: all of them have to fit into an outcome."""
+
 Instant = Annotated[str, Field(pattern=r"^[0-9]{14}([0-9]{3})?$", max_length=17)]
 
 
@@ -113,7 +119,8 @@ class OperationReport(Document):
 
     `instant` is the one that another kind has completed, or deals with, and `count` how many file groups, files, rows
     or instants that are. `files` are the first of the files that a repair removes, by their paths below the table, and
-    `bytes` what all of them have.
+    `bytes` what all of them have. Of a restore they are the files of the commits that go. `obstacles` are all reasons
+    that a dry run has found for which the operation would be refused, a sentence each.
     """
 
     phase: OperationPhase
@@ -136,3 +143,4 @@ class OperationReport(Document):
     count: int | None = None
     files: tuple[str, ...] = Field(default=(), max_length=MOST_FILES_NAMED)
     bytes: int | None = None
+    obstacles: tuple[str, ...] = Field(default=(), max_length=MOST_OBSTACLES)

@@ -55,25 +55,18 @@ def asked(work: Work) -> EraseTask:
 
 def checked(work: Work) -> tuple[EraseRecord, Keys]:
     """Return the record of an erasure that can be done, with its keys; raise `TaskFailed` for one that cannot."""
-    context, table, erase = work.context, work.table, asked(work)
-    with stage("The operation cannot be checked", otherwise=FailureReason.HUDI_ERROR):
-        _require_known(table)
-        timeline = Timeline(context.spark, table)
-        require_plans_inside(context)
-        require_no_restore(context, work.journal, ours=None)
-        require_nobody_at_work(busy(context, timeline))
-        latest = timeline.newest_commit()
-        if latest is None:
-            raise refused("Nothing has been committed to the table.")
-        with in_zone_of_table(context):
-            context.log("checking whether the keys can be erased")
+    context, table, erase, each = work.context, work.table, asked(work), work.obstacles.each
+    timeline, latest = _at_rest(work)
     keys = _keys(work, erase)
     with stage("The operation cannot be checked", otherwise=FailureReason.HUDI_ERROR):
         rows = current_rows(context)
-        _require_told_apart(work, rows, keys)
-        require_deletable(work, rows, keys)
+        with each():
+            _require_told_apart(work, rows, keys)
+        with each():
+            require_deletable(work, rows, keys)
         files = files_below(context, table.base_path)
-        _require_no_strays(work, files, keys)
+        with each():
+            _require_no_strays(work, files, keys)
         data = [file for file in files if is_data(file.path)]
         holding = _holding(work, data, keys)
         kept = _holding_savepoints(work, timeline.savepoints(), holding | unsearched_logs(data, keys))
@@ -81,7 +74,9 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
         savepoints = tuple(sorted((each.instant for each in kept), reverse=True))
         work.say(OperationReport(phase=OperationPhase.CHECKING, savepoints=savepoints[:MOST_LISTED], erased=report))
         if savepoints and not erase.release_savepoints:
-            raise refused(_savepoints(kept))
+            with each():
+                raise refused(_savepoints(kept))
+        work.obstacles.require_none()
         report = report.model_copy(update={"quarantined": count_in(context, erase.quarantines, keys)})
         before, expected = count_rows(context), summed(context, with_key(rows, keys, without=True))
     record = EraseRecord(
@@ -101,6 +96,29 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
     return record, keys
 
 
+def _at_rest(work: Work) -> tuple[Timeline, str]:
+    """Return the timeline of a table that can be searched, and at which nobody else is at work, with its newest commit.
+
+    A dry run keeps for later what keeps it from being so.
+    """
+    context, table, each = work.context, work.table, work.obstacles.each
+    with stage("The operation cannot be checked", otherwise=FailureReason.HUDI_ERROR):
+        with each():
+            _require_known(table)
+        timeline = Timeline(context.spark, table)
+        require_plans_inside(context)
+        with each():
+            require_no_restore(context, work.journal, ours=None)
+        with each():
+            require_nobody_at_work(busy(context, timeline))
+        latest = timeline.newest_commit()
+        if latest is None:
+            raise refused("Nothing has been committed to the table.")
+        with in_zone_of_table(context):
+            context.log("checking whether the keys can be erased")
+    return timeline, latest
+
+
 def _require_no_strays(work: Work, files: list[File], keys: Keys) -> None:
     base = located_path(work.context, work.table.base_path)
     found = strays(files, base, keys)
@@ -115,7 +133,8 @@ def _holding(work: Work, data: list[File], keys: Keys) -> set[str]:
         path = min(found.unread)
         shown = before_the_name(path, located_path(work.context, work.table.base_path), WholeTexts(keys)) or path
         advice = "compact the table (runService: Compaction), then clean it" if is_log(path) else "find out what it is"
-        raise refused(f"The file {shown} cannot be read as a whole; {advice}.")
+        with work.obstacles.each():
+            raise refused(f"The file {shown} cannot be read as a whole; {advice}.")
     return found.found
 
 

@@ -27,10 +27,12 @@ from hudi_jobs.services.preparation import load_timeline
 
 def would_go_back(work: Work) -> TaskResult:
     """Check a restore or rollback, and say what it would do."""
-    require_no_restore(work.context, work.journal, ours=None)
+    with work.obstacles.each():
+        require_no_restore(work.context, work.journal, ours=None)
     record = checked(work)
     work.say(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
-    return succeeded(work.context, f"Would undo {_undone(record)}; nothing was written.")
+    files = "" if record.count is None else f", and delete {counted(record.count, 'file')} of {record.bytes:,} bytes"
+    return succeeded(work.context, f"Would undo {_undone(record)}{files}; nothing was written.")
 
 
 def go_back(work: Work) -> TaskResult:

@@ -1,5 +1,6 @@
 """A table's timeline as a restore sees it: what goes and what stays, by Hudi's own comparison of instants."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -79,6 +80,14 @@ class History:
         archived = self._meta.getArchivedTimeline(instant).getInstants()
         times = {str(each.requestedTime()) for each in archived if str(each.getAction()) in _WRITES}
         return {time for time in times if time >= instant}
+
+    def documents_of(self, writes: Iterable[Write], *, most: int) -> Iterator[str | None]:
+        """Yield what completed writes say of themselves, as JSON; None for one that names more than `most` files."""
+        wanted = {write.instant for write in writes if write.completed is not None}
+        for write, each in self._found:
+            if write.instant in wanted and write.completed is not None:
+                metadata = commit_metadata(self._active, each)
+                yield str(metadata.toJsonString()) if int(metadata.getWriteStats().size()) <= most else None
 
     def completed_savepoint(self, instant: str) -> str | None:
         """Return when the savepoint of a commit was complete, None where it has none."""

@@ -13,7 +13,8 @@ class RestoreRecord(OperationRecord):
     """A restore or a rollback to the commit `target`.
 
     `removed` are completed instants, the newest first. `checkpoint` is the one from before, where it is to be carried
-    on, and `metadata_options` are those that make the metadata table again.
+    on, and `metadata_options` are those that make the metadata table again. `count`, `bytes` and
+    `files` are what the commits that go have written.
     """
 
     kind: Literal[OperationKind.RESTORE, OperationKind.ROLLBACK]
@@ -27,6 +28,9 @@ class RestoreRecord(OperationRecord):
     metadata_options: dict[str, str] = Field(default_factory=dict)
     restore: Instant | None = None
     checkpoint_commit: Instant | None = None
+    count: int | None = None
+    bytes: int | None = None
+    files: tuple[str, ...] = ()
 
     def report(self) -> OperationReport:
         """Return what the outcome of a run says."""
@@ -44,6 +48,9 @@ class RestoreRecord(OperationRecord):
             verified=True if self.phase is OperationPhase.DONE else None,
             restore=self.restore,
             checkpoint_commit=self.checkpoint_commit,
+            count=self.count,
+            bytes=self.bytes,
+            files=self.files,
         )
 
     def following(self, earlier: Self) -> Self:

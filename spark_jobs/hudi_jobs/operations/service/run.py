@@ -143,9 +143,12 @@ def _checked(work: Work, run: ServiceRun) -> Timeline:
     context = _as_service(work, run)
     timeline = load_timeline(context)
     require_plans_inside(context)
-    require_no_restore(context, work.journal, ours=None)
-    require_nobody_at_work(busy(context, timeline))
+    with work.obstacles.each():
+        require_no_restore(context, work.journal, ours=None)
+    with work.obstacles.each():
+        require_nobody_at_work(busy(context, timeline))
     _SERVICES[run.service].require(context, work.table)
+    work.obstacles.require_none()
     return timeline
 
 

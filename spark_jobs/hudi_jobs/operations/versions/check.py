@@ -28,18 +28,28 @@ _RECURSIVELY = True
 
 def require_changeable(work: Work, version: int) -> None:
     """Raise `TaskFailed` with a sentence where the table cannot be taken to a version."""
-    _require_direction(work, version)
+    each = work.obstacles.each
+    with each():
+        _require_direction(work, version)
     timeline = Timeline(work.context.spark, work.table)
     require_plans_inside(work.context)
     _require_nothing_pending(work, timeline)
     for sentence in obstacles(work.table.properties, work.table.version, version):
-        raise refused(sentence)
+        with each():
+            raise refused(sentence)
+    with each():
+        _require_whole(work, timeline, version)
+    if str(work.table.meta.getTableType().name()) == "MERGE_ON_READ":
+        with each():
+            _require_readable_slices(work, version)
+    work.obstacles.require_none()
+
+
+def _require_whole(work: Work, timeline: Timeline, version: int) -> None:
     if timeline.newest_commit() is None:
         raise refused("The table has no completed commit, so there is nothing to keep; write to it first.")
     if version < work.table.version and work.table.has_partitioned_record_index():
         raise refused("The metadata table has an index of record keys by partition, which older versions do not have.")
-    if str(work.table.meta.getTableType().name()) == "MERGE_ON_READ":
-        _require_readable_slices(work, version)
 
 
 def _require_direction(work: Work, version: int) -> None:
@@ -61,10 +71,11 @@ def _require_nothing_pending(work: Work, timeline: Timeline) -> None:
     others = {each.instant for each in busy(work.context, timeline)}
     for each in timeline.begun():
         if each.instant in others or each.action not in _ENDED_HERE:
-            raise refused(
-                f"The {each.action} {each.instant} has not completed; let it finish, or end it with the tool that "
-                "began it."
-            )
+            with work.obstacles.each():
+                raise refused(
+                    f"The {each.action} {each.instant} has not completed; let it finish, or end it with the tool that "
+                    "began it."
+                )
 
 
 def obstacles(properties: Mapping[str, str], found: int, version: int) -> Iterator[str]:

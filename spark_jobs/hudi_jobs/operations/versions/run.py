@@ -69,7 +69,8 @@ def _checked(work: Work) -> VersionRecord:
     if version is None:
         raise TaskFailed(FailureReason.INVALID_REQUEST, f"The request names no version for the {operation.kind}.")
     with stage("The operation cannot be checked", otherwise=FailureReason.HUDI_ERROR):
-        require_no_restore(context, work.journal, ours=None)
+        with work.obstacles.each():
+            require_no_restore(context, work.journal, ours=None)
         require_changeable(work, version)
         newest = Timeline(context.spark, work.table).newest_instant()
     return VersionRecord.model_validate(

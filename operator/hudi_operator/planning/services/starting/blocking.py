@@ -9,7 +9,7 @@ from hudi_operator.api.status.acts import PendingOwner
 from hudi_operator.planning.model import Observation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.reasons import TableReason, Waiting
-from hudi_operator.planning.operations.assess import Held
+from hudi_operator.planning.operations.held import Held
 from hudi_operator.planning.policy.drift import drift_reason, stops
 from hudi_operator.planning.services.case import Case, stranger_at_work
 from hudi_operator.planning.services.view import left_alone
@@ -42,19 +42,28 @@ def table_blocker(seen: Seen) -> ServiceBlocker | None:
     return next(_blockers(seen), None)
 
 
-def operation_held(seen: Seen, quiet: ServiceBlocker | None, stranger: ServiceBlocker | None) -> Held:
-    """Return why no operation may start; `quiet` and `stranger` hold only one that has not begun.
+def operation_held(
+    seen: Seen, quiet: ServiceBlocker | None, stranger: ServiceBlocker | None, heartbeat: ServiceBlocker | None
+) -> Held:
+    """Return why no operation may start; all but the first hold only one that has not begun.
 
     Who suspends a table stops what starts by itself, and an operation is asked for by name. One that has begun is
     finished whoever has written since: a table that is half restored is worse than any of that.
     """
-    before = next((found for found in (*_blockers(seen), quiet) if found is not None), None)
+    every = [found for found in (*_blockers(seen), quiet) if found is not None]
     alone = Seen(
         observation=seen.observation, writers=Writers(), drift=seen.drift, owned_elsewhere=seen.owned_elsewhere
     )
     begun = next((found for found in _blockers(alone) if found[0] not in _NOT_FOR_BEGUN), None)
-    first, finishing, beside = (found[1] if found is not None else None for found in (before, begun, stranger))
-    return Held(before=first, begun=finishing, stranger=beside)
+    finishing, beside, alive = (found[1] if found is not None else None for found in (begun, stranger, heartbeat))
+    obstacles = tuple(dict.fromkeys(message for _, message in every))
+    return Held(
+        before=obstacles[0] if obstacles else None,
+        begun=finishing,
+        stranger=beside,
+        heartbeat=alive,
+        obstacles=obstacles,
+    )
 
 
 def under_maintenance(message: str | None) -> ServiceBlocker | None:

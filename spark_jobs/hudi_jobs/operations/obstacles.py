@@ -1,0 +1,64 @@
+"""What stands in the way of an operation: a run ends with the first of it, and a dry run looks for all of it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract.operations.operation import LONGEST_OBSTACLE, MOST_OBSTACLES
+from hudi_jobs.contract.wording import counted
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.operations.refusal import UNCHANGED
+
+
+class Obstacles:
+    """The refusals of one run; `gathers` lets the checks that follow one be made as well."""
+
+    def __init__(self, *, gathers: bool = False) -> None:
+        self._gathers = gathers
+        self._found: list[TaskFailed] = []
+
+    @contextmanager
+    def each(self) -> Iterator[None]:
+        """Make one check. What it refuses ends the run, or is kept for the end of the dry run."""
+        try:
+            yield
+        except TaskFailed as failure:
+            if not self._gathers or failure.reason is not FailureReason.OPERATION_REFUSED:
+                raise
+            self._found.append(failure)
+
+    def require_none(self) -> None:
+        """Raise what was found first, where anything was: what follows needs a table without obstacles."""
+        if self._found:
+            raise self._found[0]
+
+    def ended_by(self, failure: TaskFailed) -> None:
+        """Note what has ended the run. A failure of another kind counts only beside an obstacle, which may be why."""
+        is_obstacle = bool(self._found) or failure.reason is FailureReason.OPERATION_REFUSED
+        if is_obstacle and failure not in self._found:
+            self._found.append(failure)
+
+    def named(self) -> tuple[str, ...]:
+        """Return a sentence for each, as far as an outcome has room for them."""
+        sentences = list(dict.fromkeys(_bare(each) for each in self._found))
+        return tuple(_cut(each) for each in sentences[:MOST_OBSTACLES])
+
+    def failure(self, failure: TaskFailed) -> TaskFailed:
+        """Return the failure of the run: the first obstacle, and how many more there are."""
+        more = len(dict.fromkeys(map(_bare, self._found))) - 1
+        if more < 1:
+            return failure
+        said = f"{_bare(self._found[0])} The report names {counted(more, 'more obstacle')}. {UNCHANGED}"
+        return TaskFailed(FailureReason.OPERATION_REFUSED, said)
+
+
+def _bare(failure: TaskFailed) -> str:
+    return failure.message.removesuffix(UNCHANGED).rstrip()
+
+
+def _cut(text: str) -> str:
+    """Return a text of so many bytes at most: an outcome has few."""
+    content = text.encode(errors="replace")
+    if len(content) <= LONGEST_OBSTACLE:
+        return content.decode()
+    return f"{content[: LONGEST_OBSTACLE - 3].decode(errors='ignore')}..."
