@@ -96,6 +96,19 @@ SITUATIONS: dict[str, tuple[list[Document], tuple[str, str | None]]] = {
     ),
     "its pod waits at a gate": ([the_job(), SCHEDULING_GATED], ("Starting", None)),
     "it has no pod yet": ([the_job(status={})], ("Starting", "PodForbidden")),
+    "its pod was deleted by force and the Job does not know yet": ([the_job()], ("Ending", None)),
+    "its pod was deleted by force and is being counted": (
+        [the_job(status={"active": 0, "uncountedTerminatedPods": {"failed": ["uid-of-the-pod"]}})],
+        ("Ending", None),
+    ),
+    "its pod was deleted by force and has been counted": (
+        [the_job(status={"failed": 1, "uncountedTerminatedPods": {}})],
+        ("Ending", None),
+    ),
+    "nothing that its status should hold is there": (
+        [the_job(status={"active": "?", "failed": None, "uncountedTerminatedPods": ["failed"]})],
+        ("Starting", "PodForbidden"),
+    ),
     "its driver has ended and the Job does not know yet": (
         [the_job(), terminated(0, "Completed")],
         ("Ending", None),
@@ -438,3 +451,14 @@ def test_a_driver_on_a_lost_node_is_waited_for_and_then_counts_against_the_infra
     after = plan_for(observe(table(status=remembered), jobs=view(the_job(status=FAILED), *pods)))
     assert [(run.outcome, run.reason) for run in after.finished] == [("Failed", "NodeLost")]
     assert (after.services.ingestion.failures, after.services.ingestion.infrastructure_failures) == (0, 1)
+
+
+def test_a_driver_whose_pod_was_deleted_by_force_died_and_is_none_that_never_started() -> None:
+    """As one that never started it would leave no write to roll back, and no operation half done."""
+    before = status(active_jobs=(active(uid=JOB_UID, started_at=stamp(CREATED)),))
+    gone = observe(table(status=before), jobs=view(the_job()))
+    assert plan_for(gone).actions == ()
+
+    remembered = status_of(gone)
+    after = plan_for(observe(table(status=remembered), jobs=view(the_job(status=FAILED))))
+    assert [(run.outcome, run.reason) for run in after.finished] == [("Failed", "DriverDied")]

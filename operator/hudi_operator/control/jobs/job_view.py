@@ -159,7 +159,18 @@ def _phase(job: Document, pods: list[Document], executors: list[Document], *, no
     kept = bool(pods) and not deleted and any(only_others_run(pod, now=now) for pod in pods)
     if kept or (deleted and not pods and _was_let_go(job, now=now)):
         return JobPhase.OVER
-    return JobPhase.ENDING if pods or deleted else JobPhase.STARTING
+    return JobPhase.ENDING if pods or deleted or _has_had_pod(job) else JobPhase.STARTING
+
+
+def _has_had_pod(job: Document) -> bool:
+    """Whether the Job controller knows of a pod, though it may be gone: until the Job ends, it is told nowhere else.
+
+    A pod that is deleted by force goes before its Job fails. Whatever it was that ran there, it did start.
+    """
+    status = part(job, "status")
+    counted = (whole_number(status, one) for one in ("active", "terminating", "succeeded", "failed"))
+    uncounted = part(status, "uncountedTerminatedPods")
+    return any(counted) or any(uncounted.get(one) for one in ("succeeded", "failed"))
 
 
 def _not_ended(pods: Iterable[Document]) -> list[Document]:
