@@ -83,6 +83,7 @@ def test_a_run_with_executors_sets_these_beside_what_every_run_sets() -> None:
         "spark.executor.memory": "3072m",
         "spark.executor.memoryOverhead": "1024m",
         "spark.executor.extraJavaOptions": JAVA_OPTIONS,
+        "spark.executor.failuresValidityInterval": "1h",
     }
     assert set(local) - set(cluster) == {"spark.sql.shuffle.partitions"}
 

@@ -155,5 +155,7 @@ def _cluster(
         "spark.executor.memory": f"{sizing.executor.heap_mib}m",
         "spark.executor.memoryOverhead": f"{sizing.executor.overhead_mib}m",
         "spark.executor.extraJavaOptions": JAVA_OPTIONS,
+        # Else Spark counts them for as long as the driver lives: a continuous one would end for the fourth of a day.
+        "spark.executor.failuresValidityInterval": "1h",
         **credentials,
     }
