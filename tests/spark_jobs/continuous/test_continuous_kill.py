@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.spark_jobs.continuous.test_continuous import QUICK, progress_file
 from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
-from tests.spark_jobs.writers.test_kill import ROWS, appeared, csv, unfinished
+from tests.spark_jobs.writers.test_kill import ROWS, appeared, csv, extent, unfinished
 
 from hudi_jobs.contract import Outcome
 
@@ -14,6 +14,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 PHASES = ("read", "recorded", "after-commit", "between-batches")
 MOMENTS = (*PHASES, "writing", "committing")
+NOT_THERE = "-1,AA\n"
 
 
 @pytest.mark.parametrize(
@@ -29,25 +30,58 @@ def test_every_row_is_in_the_table_once_after_a_kill_at_each_moment_of_a_later_b
 ) -> None:
     lake.table, lake.metadata_table, lake.lease = {"type": table_type}, True, LEASE
     for number, moment in enumerate(moments):
-        first, second = 2 * number, 2 * number + 1
-        lake.put(f"{first}.csv", csv(first * ROWS), at=first)
-        # What the run before has left is in the first batch, together with the new file.
-        pause = {"HUDI_JOB_PAUSE_AT": f"{moment}:2"} if moment in PHASES else {}
-        running = program(lake.request(operation=operation, continuous={**QUICK, "min_interval_seconds": 0.1}), **pause)
-        running.wait_until(committed_by(lake, f"run-{lake.runs}"))
-        lake.put(f"{second}.csv", csv(second * ROWS), at=second)
-        if moment in PHASES:
-            running.wait_until(running.has_stopped)
-        else:
-            running.wait_until(lambda moment=moment: appeared(moment, lake))
-        running.kill()
-        assert not running.outcome_file.exists()
-        if moment in {"writing", "committing"}:
-            assert unfinished(lake)
+        kill_in_the_second_batch(moment, lake, program, operation, first=2 * number)
 
     assert lake.ingest(operation=operation).outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO}
-    found = lake.spark.read.format("hudi").load(lake.base_path).selectExpr("count(*)", "count(DISTINCT id)").first()
-    assert tuple(found) == (2 * len(moments) * ROWS, 2 * len(moments) * ROWS)
+    rows = 2 * len(moments) * ROWS
+    assert extent(lake) == (rows, rows, 0, rows - 1)
+
+
+@pytest.mark.parametrize(
+    ("table_type", "moments"),
+    [
+        ("CopyOnWrite", MOMENTS if ALL else ("after-commit",)),
+        pytest.param("MergeOnRead", MOMENTS, marks=IN_FULL),
+    ],
+)
+def test_what_batches_delete_may_come_back_although_the_driver_is_killed_at_each_moment_of_a_later_one(
+    lake: Any, program: Callable[..., Any], table_type: str, moments: tuple[str, ...]
+) -> None:
+    """A delete that were done twice would delete a row that has come since; one of no row is no failure."""
+    lake.table, lake.metadata_table, lake.lease = {"type": table_type}, True, LEASE
+    files = 2 * len(moments)
+    lake.put("all.csv", csv(0, files * ROWS + 1))
+    assert lake.ingest(operation="BulkInsert").outcome is Outcome.SUCCEEDED
+    back: list[tuple[str]] = []
+    for number, moment in enumerate(moments):
+        kill_in_the_second_batch(moment, lake, program, "Delete", first=2 * number, more=NOT_THERE)
+        committed = (2 * number, 2 * number + 1) if moment in {"after-commit", "between-batches"} else (2 * number,)
+        back += [(str(one * ROWS),) for one in committed]
+        lake.put(f"../back/{number}.csv", "id,carrier\n" + "".join(f"{one * ROWS},AA\n" for one in committed))
+        assert lake.ingest(files={"path": f"{lake.root}/back"}).outcome is Outcome.SUCCEEDED
+
+    assert lake.ingest(operation="Delete").outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO}
+    assert lake.rows("id") == sorted([*back, (str(files * ROWS),)])
+
+
+def kill_in_the_second_batch(
+    moment: str, lake: Any, program: Callable[..., Any], operation: str, *, first: int, more: str = ""
+) -> None:
+    """Have a driver read one file and then another one, and kill it at its own phase or when Hudi's files show it."""
+    lake.put(f"{first}.csv", csv(first * ROWS) + more, at=first)
+    # What the run before has left is in the first batch, together with the new file.
+    pause = {"HUDI_JOB_PAUSE_AT": f"{moment}:2"} if moment in PHASES else {}
+    running = program(lake.request(operation=operation, continuous={**QUICK, "min_interval_seconds": 0.1}), **pause)
+    running.wait_until(committed_by(lake, f"run-{lake.runs}"))
+    lake.put(f"{first + 1}.csv", csv((first + 1) * ROWS) + more, at=first + 1)
+    if moment in PHASES:
+        running.wait_until(running.has_stopped)
+    else:
+        running.wait_until(lambda: appeared(moment, lake))
+    running.kill()
+    assert not running.outcome_file.exists()
+    if moment in {"writing", "committing"}:
+        assert unfinished(lake)
 
 
 def committed_by(lake: Any, run: str) -> Callable[[], bool]:

@@ -1,4 +1,4 @@
-"""A driver that dies at any moment: the next run leaves every input row in the table exactly once.
+"""A driver that dies at any moment: the next run leaves every input row in the table exactly once, by every operation.
 
 Without `HUDI_JOBS_TRIALS=all` only some moments are tried; the end-to-end tests try two more, one after the commit.
 """
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import IN_FULL, LEASE
+from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
 
 from hudi_jobs.contract import Outcome
 
@@ -19,8 +19,15 @@ PHASES = ("listed", "read", "recorded", "after-commit", "before-outcome")
 MOMENTS = (*PHASES, "writing", "committing")
 
 
-def csv(first: int) -> str:
-    return "id,carrier\n" + "".join(f"{number},AA\n" for number in range(first, first + ROWS))
+def csv(first: int, rows: int = ROWS) -> str:
+    return "id,carrier\n" + "".join(f"{number},AA\n" for number in range(first, first + rows))
+
+
+def extent(lake: Any) -> tuple[int, ...]:
+    """How many rows the table has, how many keys, and the least and the greatest of them."""
+    read = lake.spark.newSession().read.format("hudi").load(lake.base_path)
+    row = read.selectExpr("count(*)", "count(DISTINCT id)", "min(CAST(id AS INT))", "max(CAST(id AS INT))").first()
+    return tuple(row)
 
 
 def kill_at(moment: str, lake: Any, program: Callable[..., Any], operation: str) -> None:
@@ -43,7 +50,7 @@ def appeared(moment: str, lake: Any) -> bool:
     if inflight is None:
         return False
     if moment == "writing":
-        return any((lake.folder / "table").glob(f"*{inflight}*.parquet"))
+        return any((lake.folder / "table").glob(f"*{inflight}*"))
     metadata = lake.folder / "table/.hoodie/metadata/.hoodie/timeline"
     return any(metadata.glob(f"{inflight}.deltacommit.inflight"))
 
@@ -58,9 +65,9 @@ def unfinished(lake: Any) -> set[str]:
 @pytest.mark.parametrize(
     ("operation", "table_type", "moments"),
     [
-        ("Upsert", "MergeOnRead", ("writing",)),
+        ("Upsert", "MergeOnRead", MOMENTS if ALL else ("writing",)),
         pytest.param("Insert", "CopyOnWrite", MOMENTS, marks=IN_FULL),
-        pytest.param("BulkInsert", "MergeOnRead", ("committing", "after-commit"), marks=IN_FULL),
+        pytest.param("BulkInsert", "MergeOnRead", MOMENTS, marks=IN_FULL),
     ],
 )
 def test_every_row_is_in_the_table_once_after_a_kill_at_each_moment(
@@ -76,7 +83,32 @@ def test_every_row_is_in_the_table_once_after_a_kill_at_each_moment(
 
         recovered = lake.ingest(operation=operation)
         assert recovered.outcome is (Outcome.NOTHING_TO_DO if committed else Outcome.SUCCEEDED), recovered
-        found = lake.spark.read.format("hudi").load(lake.base_path).selectExpr("count(*)", "count(DISTINCT id)").first()
-        assert tuple(found) == ((number + 1) * ROWS, (number + 1) * ROWS), moment
+        rows = (number + 1) * ROWS
+        assert extent(lake) == (rows, rows, 0, rows - 1), moment
+        assert not unfinished(lake)
+    assert lake.ingest(operation=operation).outcome is Outcome.NOTHING_TO_DO
+
+
+@IN_FULL
+@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
+@pytest.mark.parametrize("operation", ["Delete", "InsertOverwrite"])
+def test_rows_are_deleted_or_replaced_although_the_driver_is_killed_at_each_moment(
+    lake: Any, program: Callable[..., Any], operation: str, table_type: str
+) -> None:
+    lake.table, lake.metadata_table, lake.lease = {"type": table_type}, True, LEASE
+    rows = (len(MOMENTS) + 1) * ROWS
+    lake.put("all.csv", csv(0, rows))
+    assert lake.ingest(operation="BulkInsert").outcome is Outcome.SUCCEEDED
+    for number, moment in enumerate(MOMENTS):
+        lake.put(f"{number}.csv", csv(number * ROWS), at=number)
+
+        kill_at(moment, lake, program, operation)
+        committed = moment in {"after-commit", "before-outcome"}
+        assert (moment in {"writing", "committing"}) == bool(unfinished(lake))
+
+        recovered = lake.ingest(operation=operation)
+        assert recovered.outcome is (Outcome.NOTHING_TO_DO if committed else Outcome.SUCCEEDED), recovered
+        left = range(number * ROWS, rows)[:ROWS] if operation == "InsertOverwrite" else range((number + 1) * ROWS, rows)
+        assert extent(lake) == (len(left), len(left), left.start, left.stop - 1), moment
         assert not unfinished(lake)
     assert lake.ingest(operation=operation).outcome is Outcome.NOTHING_TO_DO
