@@ -1,6 +1,6 @@
 """A Kafka source as a table owner declares it: which topics, from where on, and what their messages hold."""
 
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field
 
@@ -15,6 +15,7 @@ from hudi_jobs.contract import (
     SourceTables,
     Tombstones,
 )
+from hudi_operator.api.spec.source_kind import SourceKind
 from hudi_operator.api.values.base import Model, Name, rules
 from hudi_operator.api.values.columns import PlainColumn
 from hudi_operator.api.values.kafka import BootstrapServer, Moment, RegistryUrl, TopicName, TopicPattern
@@ -227,8 +228,16 @@ class KafkaSecuritySpec(Model):
     )
 
 
-class KafkaSourceSpec(Model):
+class KafkaSourceSpec(SourceKind):
     """Topics of one Kafka cluster."""
+
+    how_it_is_read: ClassVar[dict[str, Any]] = {
+        "on_data_loss": True,
+        "value": {"columns": True, "protobuf": {"descriptor"}, "source_tables": True},
+        "columns": True,
+        "registry": {"url", "credentials_secret_name", "ca_secret_name"},
+        "security": True,
+    }
 
     bootstrap_servers: Annotated[
         tuple[BootstrapServer, ...],
@@ -311,3 +320,9 @@ class KafkaSourceSpec(Model):
             ),
         )
     )
+
+    def _passed_over(self) -> dict[str, Any]:
+        """Count the user where a pattern names the topics: brokers show the topics that this user may describe."""
+        if self.topic_pattern is None:
+            return self.how_it_is_read
+        return {**self.how_it_is_read, "security": {"protocol", "mechanism", "ca_secret_name"}}

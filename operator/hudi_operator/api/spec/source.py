@@ -1,11 +1,12 @@
 """Where the input of a table comes from: exactly one kind of source."""
 
-from typing import Annotated, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
 from hudi_jobs.contract import FileFormat
 from hudi_operator.api.spec.kafka import KafkaSourceSpec
+from hudi_operator.api.spec.source_kind import SourceKind
 from hudi_operator.api.spec.upstream import HudiSourceSpec
 from hudi_operator.api.values.base import Model, rules
 from hudi_operator.api.values.paths import SourcePath, apart
@@ -13,8 +14,10 @@ from hudi_operator.api.values.paths import SourcePath, apart
 OptionValue = Annotated[str, Field(max_length=1024)]
 
 
-class FileSourceSpec(Model):
+class FileSourceSpec(SourceKind):
     """Files under a prefix, on S3 or a file system that the Spark pods can reach."""
+
+    how_it_is_read: ClassVar[dict[str, Any]] = {"options": True, "columns": True}
 
     path: SourcePath
     """Folder that is read recursively; names that start with `_` or `.` are ignored."""
@@ -59,6 +62,11 @@ class Source(Model):
         if sum(one is not None for one in (self.files, self.kafka, self.hudi)) != 1:
             raise ValueError("exactly one of files, kafka and hudi must be set, and this version knows no other source")
         return self
+
+    def what_is_read(self) -> dict[str, Any]:
+        """Return what decides which input there is: the kind of source, and what the kind says of itself."""
+        kinds: dict[str, SourceKind | None] = {"files": self.files, "kafka": self.kafka, "hudi": self.hudi}
+        return {name: kind.what_is_read() for name, kind in kinds.items() if kind is not None}
 
 
 _IS_UPSERT = "(!has(self.operation) || self.operation == 'Upsert')"

@@ -1,12 +1,16 @@
 """Another Hudi table as a source."""
 
+from typing import Any, ClassVar
+
 from hudi_jobs.contract import RemovedRows, StartingCommit
-from hudi_operator.api.values.base import Model
+from hudi_operator.api.spec.source_kind import SourceKind
 from hudi_operator.api.values.paths import UpstreamPath
 
 
-class HudiSourceSpec(Model):
+class HudiSourceSpec(SourceKind):
     """A Hudi table that Spark's pods can reach, of which each run reads the commits that have completed since."""
+
+    how_it_is_read: ClassVar[dict[str, Any]] = {"on_removed_rows": True}
 
     path: UpstreamPath
     """Base path of the upstream table; the class has to allow it as it does paths of files."""

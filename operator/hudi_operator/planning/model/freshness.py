@@ -1,6 +1,7 @@
 """How far a table is behind its source at a moment, and whether that is further than its spec asks."""
 
 import hashlib
+import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -78,8 +79,8 @@ def believed(text: str | None, *, now: datetime, skew: timedelta | None = None) 
 
 
 def source_of(spec: HudiTableSpec) -> str | None:
-    """Return a fingerprint of the source that a spec declares; None without an ingestion."""
+    """Return a fingerprint of what the source of a spec holds, however it is read; None without an ingestion."""
     if spec.ingestion is None:
         return None
-    document = spec.ingestion.source.model_dump_json(exclude_defaults=True)
-    return hashlib.sha256(document.encode(errors="replace")).hexdigest()[:16]
+    document = json.dumps(spec.ingestion.source.what_is_read(), sort_keys=True)
+    return hashlib.sha256(document.encode()).hexdigest()[:16]

@@ -1,0 +1,34 @@
+"""What every kind of source says of itself: which of its fields decide what is read."""
+
+from typing import Any, ClassVar
+
+from hudi_operator.api.values.base import Model
+
+
+class SourceKind(Model):
+    """A kind of source.
+
+    A field decides what is read unless the kind names it in `how_it_is_read`: what is known of a source must not be
+    said of another one, so that whoever adds a field has to say that it does not matter.
+    """
+
+    how_it_is_read: ClassVar[dict[str, Any]] = {}
+    """Fields, nested ones too, which an edit leaves the same input with: as pydantic excludes them."""
+
+    def what_is_read(self) -> dict[str, Any]:
+        """Return what decides which input this source has, without the order of what has none."""
+        chosen = _without_empty(self.model_dump(mode="json", exclude_defaults=True, exclude=self._passed_over()))
+        return {name: sorted(value) if self._is_set(name) else value for name, value in chosen.items()}
+
+    def _passed_over(self) -> dict[str, Any]:
+        return self.how_it_is_read
+
+    def _is_set(self, name: str) -> bool:
+        extra = type(self).model_fields[name].json_schema_extra
+        return isinstance(extra, dict) and extra.get("x-kubernetes-list-type") == "set"
+
+
+def _without_empty(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document without sections of which nothing is left."""
+    kept = {key: _without_empty(value) if isinstance(value, dict) else value for key, value in document.items()}
+    return {key: value for key, value in kept.items() if value != {}}
