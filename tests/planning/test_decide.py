@@ -252,6 +252,20 @@ def test_a_run_that_left_input_behind_is_followed_by_another_at_once() -> None:
     assert len(launched(finish(ended(outcome=succeeded(more_input=True))))) == 1
 
 
+def test_a_table_goes_on_run_after_run_while_messages_are_left_and_then_waits_for_its_schedule() -> None:
+    topics = {"bootstrapServers": ["a:9092"], "topics": ["orders"]}
+    nightly = {"source": {"kafka": topics}, "schedule": {"cron": "0 3 * * *"}}
+    remembered, went_on = None, list[bool]()
+    for said in (succeeded(more_input=True), None, succeeded(more_input=True), succeeded(more_input=False)):
+        plan = finish(ended(outcome=said), remembered=remembered, ingestion=nightly)
+        went_on.append(len(launched(plan)) == 1)
+        remembered = plan.services.ingestion
+    # The second run committed, and its driver died before it could say what it had left.
+    assert went_on == [True, True, True, False]
+    assert remembered is not None
+    assert remembered.reason == "WaitingForSchedule"
+
+
 def test_a_run_that_had_nothing_to_do_makes_no_history_and_no_second_run() -> None:
     plan = finish(ended(outcome=outcome(Outcome.NOTHING_TO_DO)), remembered=memory(more_input=True))
     assert plan.history == ()

@@ -143,8 +143,9 @@ class TableDefinition(Document):
 class ContinuousTask(Document):
     """How a driver goes on reading its source, batch after batch, until it is asked to end or its time is over.
 
-    `min_interval_seconds` lie between the starts of two batches. After `recycle_after_seconds` no further batch begins.
-    A batch that is under way when the pod is asked to end has `drain_seconds` to do so before it is cancelled.
+    `min_interval_seconds` lie between the starts of two batches, unless the first one left input unread. After
+    `recycle_after_seconds` no further batch begins. A batch that is under way when the pod is asked to end has
+    `drain_seconds` to do so before it is cancelled.
     """
 
     min_interval_seconds: float = Field(default=10.0, gt=0)

@@ -95,7 +95,8 @@ class _Loop:
             reach(Phase.BETWEEN_BATCHES)
             self._progress.polled(committed=result.instant is not None)
             self._tidy()
-            self._wait(began + self._settings.min_interval_seconds)
+            if not result.more_input:
+                self._wait(began + self._settings.min_interval_seconds)
         self._progress.write(ProgressState.ENDING, now=True)
         return self._ended(why)
 

@@ -67,13 +67,16 @@ class SourceRows:
         return [name for name in self.frame.columns if name not in marks | self._places]
 
     @property
+    def with_content(self) -> DataFrame:
+        """The rows that are not passed over."""
+        return self.frame if self.passed_over is None else self.frame.where(~column_named(self.passed_over))
+
+    @property
     def parsed(self) -> DataFrame:
         """The rows that could be parsed, with the source's columns, and the marks of order and of deletes."""
-        frame = self.frame
+        frame = self.with_content
         if self.may_be_corrupt:
             frame = frame.where(sf.col(CORRUPT_RECORD).isNull()).drop(CORRUPT_RECORD)
-        if self.passed_over is not None:
-            frame = frame.where(~column_named(self.passed_over))
         return frame.drop(*(name for name in self._places if name is not None))
 
     @property

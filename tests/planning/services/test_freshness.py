@@ -251,6 +251,7 @@ MISSED = (
             "A shorter schedule reads the source sooner. Scheduled every 5m; the next run is at 2026-03-10T12:04:00Z.",
         ),
         ({}, {"suspend": True}, "The table is suspended: nothing is ingested until spec.suspend is false."),
+        ({"more_input": True}, {}, "raise maxBytesPerRun or maxFilesPerRun, or give the driver more resources"),
         ({"more_input": True}, {}, "The last run reached its limits and left input unread."),
         ({"failures": 1, "last_run": run(Outcome.FAILED), "failures_generation": 1}, {}, "see the condition Ingested."),
     ],
@@ -263,6 +264,21 @@ def test_a_table_that_misses_it_says_since_when_by_how_much_and_what_helps(
     assert found is not None
     assert found.message.startswith(f"{MISSED} ")
     assert ending in found.message
+
+
+@pytest.mark.parametrize(
+    ("source", "limits"),
+    [
+        ({"kafka": {"bootstrapServers": ["a:9092"], "topics": ["orders"]}}, "maxBytesPerRun or maxRecordsPerRun"),
+        ({"hudi": {"path": "s3a://lake/orders"}}, "maxCommitsPerRun"),
+    ],
+)
+def test_a_table_whose_runs_reach_their_limits_is_told_which_these_are(source: dict[str, Any], limits: str) -> None:
+    asked = {"source": source, "freshness": "10m"}
+    freshness = known(45, source=source_of(spec(ingestion=asked)))
+    found = fresh(seen(ingested(freshness=freshness, more_input=True), ingestion=asked))
+    assert found is not None
+    assert f"leave input unread: raise {limits}, or give" in found.message
 
 
 def test_a_table_that_is_not_fresh_is_ready_all_the_same() -> None:

@@ -93,12 +93,14 @@ def test_transactions_are_read_once_they_are_committed_and_never_when_aborted(st
 
 
 @pytest.mark.parametrize("declared", [True, False])
-def test_a_range_of_markers_alone_moves_the_checkpoint(stream: Any, declared: bool) -> None:
+def test_a_range_of_markers_and_tombstones_alone_moves_the_checkpoint(stream: Any, declared: bool) -> None:
     if not declared:
         stream.source = {"value": {}}
     stream.create()
     for _ in range(3 if ALL else 2):
         stream.broker.begin(stream.topic, [(None, b'{"id": 100, "v": "aborted"}')]).abort()
+    if not declared:
+        stream.raw([(b"1", None)] * 13)  # more than what is read beyond the limit at first
     first = stream.ingest(operation="Insert", maxFiles=1)
     if declared:
         assert succeeded(first).rows_read == 0

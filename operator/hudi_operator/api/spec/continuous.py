@@ -24,7 +24,8 @@ class Continuous(Model):
     """How one driver keeps reading the source, batch after batch."""
 
     min_interval: Duration = "10s"
-    """Minimum time between the starts of two batches; without new input, between two polls of the source."""
+    """Minimum time between the starts of two batches; without new input, between two polls of the source. A batch that
+    reaches a limit and leaves input unread is followed by the next one at once."""
 
     recycle_after: Duration = "12h"
     """After this time the driver ends between two batches and another one starts, which releases what only grows, such

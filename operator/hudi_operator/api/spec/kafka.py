@@ -20,6 +20,9 @@ from hudi_operator.api.values.base import Model, Name, rules
 from hudi_operator.api.values.columns import PlainColumn
 from hudi_operator.api.values.kafka import BootstrapServer, Moment, RegistryUrl, TopicName, TopicPattern
 
+RECORDS_PER_RUN = 5_000_000
+"""Messages of a run without a limit of its own; the same as `hoodie.streamer.kafka.source.maxEvents` has."""
+
 _MESSAGE_TYPE = r"^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*$"
 _METADATA = ("key", "topic", "partition", "offset", "timestamp", "headers")
 _COLUMNS = " + ".join(f"(has(self.{one}) ? [self.{one}] : [])" for one in _METADATA)

@@ -162,7 +162,7 @@ def _ingestion(table: HudiTable, table_class: HudiTableClassSpec) -> IngestionTa
         operation=ingestion.operation,
         max_bytes=quantity_bytes(ingestion.max_bytes_per_run) if ingestion.max_bytes_per_run else None,
         max_files=ingestion.max_files_per_run,
-        max_records=ingestion.max_records_per_run,
+        max_records=ingestion.records_per_run,
         max_commits=ingestion.max_commits_per_run,
         bad_records=ingestion.bad_records.policy,
         quarantine_path=ingestion.bad_records.quarantine_path,

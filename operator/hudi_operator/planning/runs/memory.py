@@ -138,7 +138,8 @@ def _learn_progress(memory: ServiceStatus, observation: Observation, finished: t
         if run.service is Service.INGESTION and failure_kind(run) is None:
             job = next((job for job in observation.jobs if job.name == run.job), None)
             results = job.outcome.results if job and job.outcome else ()
-            changes["more_input"] = bool(results and results[0].more_input)
+            # Of a driver that committed and died before it could tell, what was known before it still is.
+            changes["more_input"] = bool(results[0].more_input) if results else memory.more_input
             if results and results[0].files_skipped is not None:
                 changes |= {"files_skipped": results[0].files_skipped, "skipped": shown(results[0].skipped)}
     return _learn_losses(memory.model_copy(update=changes), observation.table, finished)

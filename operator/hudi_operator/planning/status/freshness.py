@@ -34,7 +34,7 @@ def fresh_answers(spec: HudiTableSpec, plan: Plan, *, now: datetime) -> Iterator
         yield ConditionStatus.UNKNOWN, TableReason.FRESHNESS_UNKNOWN, _unknown(spec, ingestion)
     elif lag.is_missed(now):
         message = _missed(lag, spec.ingestion.freshness, ingestion.freshness, now=now)
-        help_ = _what_helps(ingestion, suspended=spec.suspend)
+        help_ = _what_helps(ingestion, spec)
         yield ConditionStatus.FALSE, TableReason.FRESHNESS_MISSED, f"{message} {help_}".strip()
     else:
         yield ConditionStatus.TRUE, TableReason.FRESH, f"{_complete(lag)}{_left(ingestion.freshness)}."
@@ -97,17 +97,26 @@ def _unknown(spec: HudiTableSpec, ingestion: ServiceStatus) -> str:
     )
 
 
-def _what_helps(ingestion: ServiceStatus, *, suspended: bool) -> str:
+def _what_helps(ingestion: ServiceStatus, spec: HudiTableSpec) -> str:
     """Return what the table waits for, and what a person can do about it."""
-    if suspended:
+    if spec.suspend:
         return "The table is suspended: nothing is ingested until spec.suspend is false."
     if attempts(ingestion):
         return f"The last run failed: see the condition Ingested. {ingestion.message}"
     if ingestion.more_input:
         return (
-            "Runs reach their limits and leave input unread: raise maxBytesPerRun or maxFilesPerRun, or give the "
-            f"driver more resources under spec.execution. {ingestion.message}"
+            f"Runs reach their limits and leave input unread: raise {_limits(spec)}, or give the driver more resources "
+            f"under spec.execution. {ingestion.message}"
         )
     if ingestion.reason == Reason.WAITING_FOR_SCHEDULE:
         return f"A shorter schedule reads the source sooner. {ingestion.message}"
     return ingestion.message
+
+
+def _limits(spec: HudiTableSpec) -> str:
+    """Return the fields that bound a run of the source."""
+    source = spec.ingestion.source if spec.ingestion is not None else None
+    if source is not None and source.hudi is not None:
+        return "maxCommitsPerRun"
+    counts = "maxRecordsPerRun" if source is not None and source.kafka is not None else "maxFilesPerRun"
+    return f"maxBytesPerRun or {counts}"

@@ -131,8 +131,8 @@ class Kafka:
     ) -> tuple[tuple[Range, ...], SourceRows | None]:
         """Return what is read, and its rows.
 
-        Ranges may hold markers of transactions and nothing else. Where rows then have no columns, more is read, because
-        a table that has none yet could not keep the checkpoint.
+        Ranges may hold nothing but markers of transactions and tombstones. Where rows then have no columns, more is
+        read, because a table that has none yet could not keep the checkpoint.
         """
         ends = {place: _of(topics, place).end for place in found.next}
         most = self._most(found, ends, limit)
@@ -147,7 +147,7 @@ class Kafka:
             if rows.columns or whole:
                 return read, rows
             with rows.reading():
-                if not rows.frame.isEmpty():
+                if not rows.with_content.isEmpty():
                     return read, rows
             most = size * 4
 
