@@ -1,5 +1,6 @@
 """The rows of a batch before they are written: read once, conformed to the table and counted; bad ones set aside."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -37,13 +38,32 @@ from hudi_jobs.ingestion.transform import apply_transform, computed
 from hudi_jobs.ingestion.types import cast, nullable
 from hudi_jobs.table import HudiTable
 
+_OF_SCHEMAS = frozenset({FailureReason.SCHEMA_INCOMPATIBLE, FailureReason.TRANSFORM_INVALID})
+"""How rows are refused that may have columns or types that only a registered schema brings."""
+
+_LEFT_OUT = (
+    "The newest registered schema does not fit the table or the transform. No message of this batch was written with "
+    "it, so the batch was read without it; the first message that was will stop the table: {}"
+)
+_MOST_SAID = 600
+
 
 class CheckedRows(NamedTuple):
-    """Rows to write, what was counted, and whether no two of the rows have one key."""
+    """Rows to write, what was counted, whether no two of the rows have one key, and a sentence for people."""
 
     frame: DataFrame
     counts: Counts
     one_of_each: bool = False
+    remark: str = ""
+
+
+class _Fitted(NamedTuple):
+    """Rows in the types of the table, and which columns of keys and deletes the transform computes."""
+
+    rows: SourceRows
+    frame: DataFrame
+    computed: frozenset[str]
+    remark: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,13 +82,7 @@ class RowChecks:
 
     def of(self, rows: SourceRows) -> CheckedRows:
         """Return the rows to write, read once and kept, and what was counted on the way."""
-        view = observed(rows)
-        made = apply_transform(self.context.spark, view, self.task.transform_sql)
-        own = computed(view, made, (*self.definition.record_key, IS_DELETED)) if rows.deletes else frozenset()
-        frame = nullable(made)
-        self._require_columns(frame.schema)
-        require_marks(rows, frame.schema, self.definition, self.task, own)
-        frame = self._gate(frame, rows)
+        rows, frame, own, remark = self._fit(rows)
         faults = self._faults(frame.schema, deletes=rows.deletes)
         frame = observed_faults(frame, faults)
         shuffled = rows.ordered and SEQUENCE in frame.columns and self.task.operation is WriteOperation.UPSERT
@@ -81,7 +95,40 @@ class RowChecks:
             require_deletes(counts, own)
         if counts.bad:
             self._set_aside(counts, rows, (kept, faults))
-        return CheckedRows(kept.where(~faults.any) if counts.unwritable else kept, counts, one_of_each)
+        return CheckedRows(kept.where(~faults.any) if counts.unwritable else kept, counts, one_of_each, remark)
+
+    def _fit(self, rows: SourceRows) -> _Fitted:
+        """Return the rows in the types of the table, without schemas that do not fit and that no row was written with.
+
+        Raises `TaskFailed` where rows themselves do not fit.
+        """
+        try:
+            return self._conformed(rows)
+        except TaskFailed as refused:
+            if rows.as_written is None or refused.reason not in _OF_SCHEMAS:
+                raise
+            return self._as_written(rows.as_written, refused)
+
+    def _as_written(self, again: Callable[[StructType], SourceRows], refused: TaskFailed) -> _Fitted:
+        for known in dict.fromkeys((self.table_schema or StructType(), StructType())):
+            try:
+                fitted = self._conformed(again(known))
+            except TaskFailed as error:
+                if error.reason is FailureReason.SCHEMA_INCOMPATIBLE:
+                    raise
+                continue
+            self.context.log("a registered schema was left out", refused=refused.message)
+            return fitted._replace(remark=_LEFT_OUT.format(refused.message[:_MOST_SAID]))
+        raise refused
+
+    def _conformed(self, rows: SourceRows) -> _Fitted:
+        view = observed(rows)
+        made = apply_transform(self.context.spark, view, self.task.transform_sql)
+        own = computed(view, made, (*self.definition.record_key, IS_DELETED)) if rows.deletes else frozenset()
+        frame = nullable(made)
+        self._require_columns(frame.schema)
+        require_marks(rows, frame.schema, self.definition, self.task, own)
+        return _Fitted(rows, self._gate(frame, rows), own)
 
     def unparsable(self, rows: SourceRows) -> CheckedRows | None:
         """No row gave a column, so there is nothing to write but the checkpoint.

@@ -8,6 +8,7 @@ from typing import Any
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
+from pyspark.sql.types import StructType
 
 from hudi_jobs.ingestion.types import column_named
 
@@ -45,7 +46,9 @@ class SourceRows:
 
     `ordered` says that the column `SEQUENCE` tells which rows came later. `deletes` says that `IS_DELETED` tells which
     rows delete their record. `passed_over` is a column that is true for what is counted and is no row. `events` and
-    `remark` are the source's own: what it keeps with its checkpoint, and a sentence for people.
+    `remark` are the source's own: what it keeps with its checkpoint, and a sentence for people. `as_written` gives the
+    same rows without columns and types that only schemas bring with which none of them was written; it is told the
+    columns of the table, whose types those columns have that both know.
     """
 
     frame: DataFrame
@@ -59,6 +62,7 @@ class SourceRows:
     passed_over: str | None = None
     events: Mapping[str, Any] = field(default_factory=dict)
     remark: str = ""
+    as_written: "Callable[[StructType], SourceRows] | None" = None
 
     @property
     def columns(self) -> list[str]:

@@ -151,7 +151,7 @@ class _Run:
             read = checks.of(rows) if rows.columns else checks.unparsable(rows)
             if read is None:
                 return self.nothing(f"There is no row in {self._batch.contents}.")
-            frame, counts, one_of_each = read
+            frame, counts, one_of_each, remark = read
             reach(Phase.READ)
             refused = self._overtaken()
             if refused is not None:
@@ -159,7 +159,7 @@ class _Run:
             instant = self._write(frame, self._task.operation, checkpoint, one_of_each=one_of_each)
         finally:
             self._context.spark.catalog.clearCache()
-        return self._result(instant, counts, checkpoint)
+        return self._result(instant, counts, checkpoint, remark)
 
     def settle(self, checkpoint: Checkpoint) -> TaskResult:
         """Commit a checkpoint that has moved without rows."""
@@ -245,14 +245,14 @@ class _Run:
             "the rows would be in the table twice. The next run continues from that commit.",
         )
 
-    def _result(self, instant: str, counts: Counts, checkpoint: Checkpoint) -> TaskResult:
+    def _result(self, instant: str, counts: Counts, checkpoint: Checkpoint, remark: str = "") -> TaskResult:
         batch = self._batch
         summary = f"Read {counted(counts.read, 'row')} of {batch.contents}, {counts.bad:,} quarantined. "
         if counts.passed_over:
             summary += f"{counted(counts.passed_over, 'tombstone')} skipped. "
         if counts.left_out:
             summary += f"{counted(counts.left_out, 'delete')} left out by the transform. "
-        summary += batch.remark
+        summary += f"{batch.remark} {remark}".strip()
         return TaskResult(
             id=self._context.task.id,
             outcome=Outcome.SUCCEEDED,

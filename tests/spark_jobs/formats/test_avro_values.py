@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import Row, SparkSession
+from pyspark.sql.types import StructType
 from tests.spark_jobs.formats.messages import Topic, avro_value, context_of, rows_of
 from tests.spark_jobs.formats.registry_server import FakeRegistry, fake_registry
 
@@ -130,6 +131,9 @@ def test_a_newest_schema_that_contradicts_the_messages_of_a_batch_leaves_them_th
     result = decoded(topic, registry)
     assert dict(result.frame.dtypes)["flag"] == "int"
     assert table(rows_of(result), "id", "flag", "note", CORRUPT_RECORD) == [(1, None, None, None), (2, 4, None, None)]
+    assert result.as_written is not None
+    assert result.as_written(StructType()).columns == ["id", "inner", "flag"]
+    assert dict(result.as_written(StructType().add("note", "integer")).frame.dtypes)["note"] == "int"
     nested = version("string", note)
     nested["fields"][1]["type"]["fields"][0]["default"] = ""
     registry.schema(4, nested)

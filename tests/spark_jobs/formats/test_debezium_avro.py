@@ -2,15 +2,17 @@
 
 import datetime as dt
 import decimal
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.types import IntegerType, StructField, StructType
 from tests.spark_jobs.formats.messages import Topic, avro_value, context_of, rows_of, table
 from tests.spark_jobs.formats.registry_server import FakeRegistry, fake_registry
 
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
 from hudi_jobs.ingestion.sources.kafka.formats.avro_values.decode import decode, require
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.unwrap import unwrap
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unwrap import unwrap, wrapped
 
 pytestmark = pytest.mark.spark
 
@@ -28,7 +30,7 @@ VALUE = {
         {"name": "price", "type": ["null", {**CONNECT_PRICE, "logicalType": "decimal"}], "default": None},
     ],
 }
-ENVELOPE = {
+ENVELOPE: dict[str, Any] = {
     "type": "record",
     "name": "Envelope",
     "namespace": "shop.public.orders",
@@ -43,6 +45,7 @@ ENVELOPE = {
         {"name": "ts_ms", "type": ["null", "long"], "default": None},
     ],
 }
+REST: list[dict[str, Any]] = ENVELOPE["fields"][1:]
 HEARTBEAT = {
     "type": "record",
     "name": "Heartbeat",
@@ -117,3 +120,27 @@ def test_transactions_without_an_event_are_no_bad_records_and_rows_without_an_en
         topic.put(avro_value(4, ROW, {"id": "1", "status": "PAID"}), topic="rows")
         rows = rows_of(unwrap(context, kafka, decode(context, kafka, topic.frame())))
         assert [row[CORRUPT_RECORD] is not None for row in rows] == [True]
+
+
+def test_columns_that_no_event_has_are_those_of_the_table_or_none(spark: SparkSession) -> None:
+    def envelope(**more: str) -> dict[str, Any]:
+        columns = [{"name": "id", "type": "int"}, *({"name": one, "type": more[one], "default": ""} for one in more)]
+        return {
+            **ENVELOPE,
+            "fields": [{**ENVELOPE["fields"][0], "type": ["null", {**VALUE, "fields": columns}]}, *REST],
+        }
+
+    topic = Topic(spark)
+    with fake_registry() as registry:
+        registry.schema(1, envelope())
+        registry.schema(2, envelope(more="string", other="string"))
+        topic.put(avro_value(1, envelope(), {"after": {"id": 1}, "source": {"lsn": 7}, "op": "c"}))
+        settings = {"value": {"format": "Avro", "envelope": "Debezium"}, "registry": {"url": registry.url}}
+        context, kafka = context_of(spark, settings, ordering_fields=("_event_lsn",))
+        decoded = decode(context, kafka, topic.frame())
+        assert decoded.as_written is not None
+        known = StructType([StructField("id", IntegerType()), StructField("more", IntegerType())])
+        frame = unwrap(context, kafka, decoded.as_written(wrapped(known))).frame
+    assert dict(frame.dtypes)["more"] == "int"
+    assert "other" not in frame.columns
+    assert [(row["id"], row["more"], row[CORRUPT_RECORD]) for row in frame.collect()] == [(1, None, None)]

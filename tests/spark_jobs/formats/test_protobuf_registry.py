@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 from tests.spark_jobs.formats.messages import Topic, context_of, protobuf_value, rows_of, table
 from tests.spark_jobs.formats.registry_server import FakeRegistry, Reply, fake_registry
 
@@ -318,6 +319,8 @@ def test_a_newest_schema_that_contradicts_the_messages_of_a_batch_leaves_them_th
     topic.put(order(2, V2, id=1, line={"count": 7}))
     result = decoded(topic, registry)
     assert table(rows_of(result), "id", "line", CORRUPT_RECORD) == [(1, (7, None), None)]
+    assert result.as_written is not None
+    assert table(rows_of(result.as_written(StructType())), "id", "line", CORRUPT_RECORD) == [(1, (7,), None)]
     topic.put(order(3, newest, id=2, line={"count": "x"}))
     assert "The column line.count is " in refused(topic, registry).message
 

@@ -4,6 +4,7 @@ import time
 from typing import Any
 
 import pytest
+from tests.spark_jobs.formats.messages import avro_value
 from tests.spark_jobs.formats.registry_server import fake_registry
 from tests.spark_jobs.kafka.conftest import encoded
 from tests.spark_jobs.trials import ALL
@@ -160,6 +161,49 @@ def test_an_end_that_no_table_can_keep_is_refused_and_not_passed_over(stream: An
         refused = stream.ingest()
     assert refused.reason is FailureReason.SCHEMA_INCOMPATIBLE, refused
     assert "Register the newest schemas" in refused.message
+
+
+def test_a_schema_that_is_merely_registered_stops_no_table_and_one_that_a_message_was_written_with_does(
+    stream: Any,
+) -> None:
+    def version(inner: str, *more: dict[str, Any]) -> dict[str, Any]:
+        part = {"type": "record", "name": "Inner", "fields": [{"name": "x", "type": inner, "default": 0}]}
+        fields = [{"name": "id", "type": "long"}, {"name": "inner", "type": ["null", part], "default": None}]
+        return {"type": "record", "name": "Order", "fields": [*fields, *more]}
+
+    first, second = version("int"), version("int", {"name": "flag", "type": "int", "default": 1})
+    texts, extra = {"name": "flag", "type": "string"}, {"name": "extra", "type": "string"}
+    third = version("long", *({**one, "default": "-"} for one in (texts, extra)))
+    with fake_registry() as registry:
+        stream.source = {"value": {"format": "Avro"}, "registry": {"url": registry.url}}
+        stream.create()
+
+        def send(number: int, schema: dict[str, Any], **record: Any) -> None:
+            stream.raw([(None, avro_value(number, schema, {"inner": {"x": record["id"]}, **record}))])
+
+        for number, schema in ((1, first), (2, second)):
+            registry.schema(number, schema, subject=f"{stream.topic}-value")
+        send(2, second, id=1, flag=4)
+        assert "registered schema" not in succeeded(stream.ingest()).message
+
+        registry.schema(3, third, subject=f"{stream.topic}-value")
+        send(1, first, id=2)
+        without = succeeded(stream.ingest()).message
+        assert "The newest registered schema does not fit the table" in without
+        assert "inner.x is int in the table and bigint in the input" in without
+        send(2, second, id=3, flag=6)
+        succeeded(stream.ingest(schemaEvolution="None"))
+        assert stream.rows("id", "inner.x", "flag") == [(1, 1, 4), (2, 2, None), (3, 3, 6)]
+        assert "extra" not in stream.lake.spark.read.format("hudi").load(stream.lake.base_path).columns
+
+        before = stream.lake.instants()
+        send(3, third, id=4, flag="x", extra="y")
+        refused = stream.ingest(source={"topics": [stream.topic]})
+    assert refused.reason is FailureReason.SCHEMA_INCOMPATIBLE, refused
+    assert "inner.x is int in the table and bigint in the input" in refused.message
+    assert "cast it to int in the transform" in refused.message
+    assert "registered schema" not in refused.message
+    assert stream.lake.instants() == before
 
 
 def test_partitions_start_at_a_time_or_at_an_offset_and_new_ones_at_their_earliest(stream: Any) -> None:

@@ -1,6 +1,6 @@
 """From offsets to the rows of a source: the bounded read, the columns of the value, and those of the message."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from operator import or_
@@ -41,28 +41,46 @@ def read_rows(
     """
     with asking("The topics cannot be read"):
         decoded = format_of(source).decode(context, source, messages(context.spark, source, read))
-        decoded = _with_times(source, decoded)
-        unwrapper = unwrapper_of(source)
-        decoded = replace(decoded, events=events)
-        if unwrapper is not None:
-            decoded = unwrapper.unwrap(context, source, decoded)
-        require_free_names(source, decoded)
-        frame, deletes = decoded.frame, decoded.deletes
-        if source.tombstones is Tombstones.DELETE:
-            frame, deletes = _with_deletes(context.task.table, decoded), True
-        return SourceRows(
-            frame=_with_message(source, frame),
-            may_be_corrupt=True,
-            name=f"the topics of {source.bootstrap_servers}",
-            format=f"{source.value.format} messages",
-            origin=Origin(MESSAGE, "message"),
-            reading=partial(asking, "The topics cannot be read"),
-            ordered=True,
-            deletes=deletes,
-            passed_over=_TOMBSTONE if source.tombstones is Tombstones.SKIP else None,
-            events=decoded.events,
-            remark=decoded.remark,
-        )
+        return _rows(context, source, decoded, events)
+
+
+def _rows(context: TaskContext, source: KafkaSource, decoded: Decoded, events: Mapping[str, Any]) -> SourceRows:
+    again = decoded.as_written
+    decoded = replace(_with_times(source, decoded), events=events)
+    unwrapper = unwrapper_of(source)
+    if unwrapper is not None:
+        decoded = unwrapper.unwrap(context, source, decoded)
+    require_free_names(source, decoded)
+    frame, deletes = decoded.frame, decoded.deletes
+    if source.tombstones is Tombstones.DELETE:
+        frame, deletes = _with_deletes(context.task.table, decoded), True
+    return SourceRows(
+        frame=_with_message(source, frame),
+        may_be_corrupt=True,
+        name=f"the topics of {source.bootstrap_servers}",
+        format=f"{source.value.format} messages",
+        origin=Origin(MESSAGE, "message"),
+        reading=partial(asking, "The topics cannot be read"),
+        ordered=True,
+        deletes=deletes,
+        passed_over=_TOMBSTONE if source.tombstones is Tombstones.SKIP else None,
+        events=decoded.events,
+        remark=decoded.remark,
+        as_written=None if again is None else partial(_rows_as_written, context, source, again, events),
+    )
+
+
+def _rows_as_written(
+    context: TaskContext,
+    source: KafkaSource,
+    again: Callable[[StructType], Decoded],
+    events: Mapping[str, Any],
+    known: StructType,
+) -> SourceRows:
+    """Return the rows by their own schemas alone; `known` are the columns of the table."""
+    unwrapper = unwrapper_of(source)
+    with asking("The topics cannot be read"):
+        return _rows(context, source, again(known if unwrapper is None else unwrapper.wrapped(known)), events)
 
 
 def require_free_names(source: KafkaSource, decoded: Decoded) -> None:

@@ -39,6 +39,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
+from pyspark.sql.types import StructType
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, KafkaSource
@@ -64,12 +65,15 @@ class Decoded:
 
     `deletes` says that the frame has the column `IS_DELETED`. `remark` is a sentence for people, or empty. `events` is
     what an envelope keeps with the checkpoint, as JSON: it is given what is there, and returns what is to be there.
+    `as_written` decodes the messages again, by their own schemas alone, where others are registered: it is given the
+    columns that are known besides, and is None where nothing would be different.
     """
 
     frame: DataFrame
     deletes: bool = False
     remark: str = ""
     events: Mapping[str, Any] = field_of(default_factory=dict)
+    as_written: "Callable[[StructType], Decoded] | None" = None
 
     @property
     def columns(self) -> list[str]:
@@ -96,6 +100,8 @@ class Unwrapper:
 
     require: Require
     unwrap: Unwrap
+    wrapped: Callable[[StructType], StructType]
+    """Where the columns of a table are in what the format has decoded."""
 
 
 def require_unreserved(names: Iterable[str]) -> None:

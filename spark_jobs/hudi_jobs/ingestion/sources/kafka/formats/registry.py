@@ -16,7 +16,7 @@ FORMATS: dict[MessageFormat, Format] = {
 }
 
 ENVELOPES: dict[Envelope, Unwrapper] = {
-    Envelope.DEBEZIUM: Unwrapper(unwrap.require, unwrap.unwrap),
+    Envelope.DEBEZIUM: Unwrapper(unwrap.require, unwrap.unwrap, unwrap.wrapped),
 }
 """Without `Envelope.NONE`, which wraps nothing."""
 

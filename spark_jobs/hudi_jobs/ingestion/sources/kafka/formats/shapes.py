@@ -28,6 +28,36 @@ def extended(newest: StructType, batch: StructType) -> StructType:
     return _fields(newest, batch, "", lambda _, own, __: own)
 
 
+def as_written(newest: StructType, batch: StructType, known: StructType) -> StructType:
+    """Return the type of a batch by the schemas of its messages alone, in the order of `extended`.
+
+    Of the further columns of the newest schema, those that a table has stay, as the table has them: no message of the
+    batch has a value of them.
+    """
+    own = {field.name: field.dataType for field in batch.fields}
+    declared = {field.name: field.dataType for field in newest.fields}
+    stored = {field.name: field.dataType for field in known.fields}
+    kinds: dict[str, DataType] = {}
+    for name in (*declared, *(name for name in own if name not in declared)):
+        if name in own:
+            kinds[name] = _as_written(declared.get(name), own[name], stored.get(name))
+        elif name in stored:
+            kinds[name] = stored[name]
+    return StructType([StructField(name, kind) for name, kind in kinds.items()])
+
+
+def _as_written(newest: DataType | None, own: DataType, known: DataType | None) -> DataType:
+    if isinstance(own, StructType) and isinstance(newest, StructType):
+        return as_written(newest, own, known if isinstance(known, StructType) else StructType())
+    if isinstance(own, ArrayType) and isinstance(newest, ArrayType):
+        stored = known.elementType if isinstance(known, ArrayType) else None
+        return ArrayType(_as_written(newest.elementType, own.elementType, stored))
+    if isinstance(own, MapType) and isinstance(newest, MapType):
+        stored = known.valueType if isinstance(known, MapType) else None
+        return MapType(own.keyType, _as_written(newest.valueType, own.valueType, stored))
+    return own
+
+
 def newest_of(types: Iterable[StructType], *, has_messages: bool) -> StructType:
     """Return the columns of the newest schemas of several topics.
 

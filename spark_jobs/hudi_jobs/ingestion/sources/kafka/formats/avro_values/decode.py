@@ -1,6 +1,7 @@
 """Avro values of one batch as columns, whatever mixture of schemas they were written with."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from py4j.protocol import Py4JJavaError
@@ -25,7 +26,14 @@ from hudi_jobs.ingestion.sources.kafka.formats.avro_values.schemas import (
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import Decoded, field
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.client import Registry
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.schemas import AVRO, Schema
-from hudi_jobs.ingestion.sources.kafka.formats.shapes import agree, extended, holds, merged, newest_of
+from hudi_jobs.ingestion.sources.kafka.formats.shapes import (
+    agree,
+    as_written,
+    extended,
+    holds,
+    merged,
+    newest_of,
+)
 from hudi_jobs.ingestion.sources.kafka.formats.writers import Writer, rows_of
 from hudi_jobs.jvm import JavaObject, classes
 
@@ -67,17 +75,38 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
     assert source.registry is not None, "see require"
     schemas = _Schemas(context, source, messages)
     named = wire.schemas_named(messages)
-    known = _in_agreement(schemas.known(named))
-    batch = reduce(merged, [each.type for each in known.values()], StructType())
-    writers = [_writer(number, each) for number, each in known.items()]
-    return rows_of(messages, writers, extended(schemas.newest_type(named), batch))
+    known = schemas.known(named)
+    newest = schemas.newest_type(named)
+
+    def by_own_schemas(besides: StructType) -> Decoded:
+        own = _as_written(known)
+        return rows_of(messages, _writers(own), as_written(newest, _type_of(own), besides))
+
+    read = _in_agreement(known)
+    batch = _type_of(read)
+    wanted = extended(newest, batch)
+    needs_newest = wanted != batch or any(each.reader != each.writer for each in read.values())
+    decoded = rows_of(messages, _writers(read), wanted)
+    return replace(decoded, as_written=by_own_schemas if needs_newest else None)
+
+
+def _type_of(known: Mapping[int, _Known]) -> StructType:
+    return reduce(merged, [each.type for each in known.values()], StructType())
+
+
+def _writers(known: Mapping[int, _Known]) -> list[Writer]:
+    return [_writer(number, each) for number, each in known.items()]
+
+
+def _as_written(known: Mapping[int, _Known]) -> dict[int, _Known]:
+    return {number: each.as_written() for number, each in known.items()}
 
 
 def _in_agreement(known: dict[int, _Known]) -> dict[int, _Known]:
     """Return how values are read: as the newest schema, unless it brings a column that other values contradict."""
     if agree(each.type for each in known.values()):
         return known
-    return {number: each.as_written() for number, each in known.items()}
+    return _as_written(known)
 
 
 def _writer(number: int, known: _Known) -> Writer:

@@ -7,7 +7,7 @@ from operator import and_, or_
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as sf
-from pyspark.sql.types import DataType, DateType, DecimalType, StringType, StructType, TimestampType
+from pyspark.sql.types import DataType, DateType, DecimalType, StringType, StructField, StructType, TimestampType
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, KafkaSource, SourceTables, Tombstones
@@ -94,6 +94,11 @@ def require(source: KafkaSource) -> None:
             FailureReason.INVALID_REQUEST,
             "Debezium reports a delete as an event; leave tombstones, which follow it, at Skip.",
         )
+
+
+def wrapped(columns: StructType) -> StructType:
+    """Return where the columns of a table are in an event."""
+    return StructType([StructField(name, columns) for name in (BEFORE, AFTER)])
 
 
 def unwrap(context: TaskContext, source: KafkaSource, decoded: Decoded) -> Decoded:

@@ -1,6 +1,7 @@
 """Values in Protobuf that name their schema in a registry, and the place of their message in it."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import reduce
 from itertools import islice
 
@@ -18,7 +19,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.protobuf_values.messages import M
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import Decoded
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.client import Registry
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.schemas import PROTOBUF, Schema
-from hudi_jobs.ingestion.sources.kafka.formats.shapes import extended, merged, newest_of
+from hudi_jobs.ingestion.sources.kafka.formats.shapes import as_written, extended, merged, newest_of
 from hudi_jobs.ingestion.sources.kafka.formats.writers import Writer, rows_of
 
 
@@ -36,7 +37,12 @@ def decode(source: KafkaSource, messages: DataFrame) -> Decoded:
         )
     batch = reduce(merged, [each.type for each in writers], StructType())
     columns = newest_of(newest.values(), has_messages=bool(named))
-    return rows_of(messages, writers, extended(columns, batch))
+
+    def by_own_schemas(besides: StructType) -> Decoded:
+        return rows_of(messages, writers, as_written(columns, batch, besides))
+
+    wanted = extended(columns, batch)
+    return replace(rows_of(messages, writers, wanted), as_written=by_own_schemas if wanted != batch else None)
 
 
 class _Schemas:
