@@ -20,6 +20,7 @@ STATUS_MODELS = {
         "Condition",
         "CountRange",
         "FilesStatus",
+        "HeldBackStatus",
         "HudiSavepointStatus",
         "HudiTableClassStatus",
         "HudiTableStatus",

@@ -24,7 +24,13 @@ if TYPE_CHECKING:
         TableOperation,
     )
     from hudi_jobs.contract.operations.repair import Repair, RepairStep
-    from hudi_jobs.contract.operations.savepoint import COMMENT_LIMIT, SAVEPOINT_USER, NamedSavepoint, SavepointWork
+    from hudi_jobs.contract.operations.savepoint import (
+        COMMENT_LIMIT,
+        SAVEPOINT_USER,
+        HeldBack,
+        NamedSavepoint,
+        SavepointWork,
+    )
     from hudi_jobs.contract.operations.service_run import RunnableService, ServiceRun
     from hudi_jobs.contract.order import (
         MOST_ABANDONED,
@@ -163,6 +169,7 @@ __all__ = [
     "FailureReason",
     "FileFormat",
     "FileSource",
+    "HeldBack",
     "HudiSource",
     "IngestionTask",
     "InvalidRescan",

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, ValidationError
 from hudi_jobs.contract.affected import AffectedInstants
 from hudi_jobs.contract.document import Document
 from hudi_jobs.contract.operations.operation import OperationReport
+from hudi_jobs.contract.operations.savepoint import MOST_HELD_BACK, HeldBack
 
 TERMINATION_MESSAGE_LIMIT = 4096
 """Bytes that the kubelet keeps of a termination message."""
@@ -168,7 +169,8 @@ class TaskResult(Document):
     `operation` says how far an operation came, and what it did; without one the run wrote nothing.
     `newest_instant` is the newest instant that the run's own JVM has made, empty where it has made none: what is
     pending beyond it is somebody else's. None in both says that it is not known. `made` are instants that it has made
-    since its last batch began, where that did not end well: one that is pending is the run's own.
+    since its last batch began, where that did not end well: one that is pending is the run's own. `held_back` is what
+    savepoints keep from being cleaned, as a clean has found it.
     """
 
     id: Text
@@ -201,6 +203,7 @@ class TaskResult(Document):
     operation: OperationReport | None = None
     newest_instant: str | None = None
     made: tuple[Text, ...] = ()
+    held_back: tuple[HeldBack, ...] = Field(default=(), max_length=MOST_HELD_BACK)
     started_at: str | None = None
     finished_at: str | None = None
 

@@ -6,6 +6,7 @@ from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.client import write_client
+from hudi_jobs.services.held_back import held_back
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.preparation import load_timeline, missing_table, nothing, open_table, while_ours
@@ -39,14 +40,17 @@ def _clean(context: TaskContext, rolled_back: list[str]) -> TaskResult:
     reach(Phase.AFTER_COMMIT)
     after = load_timeline(context).completed()
     cleans = [instant for instant, action in after if action == _ACTION and (instant, action) not in before]
+    held = held_back(context)
     if not cleans:
-        return nothing(context, f"No file can be removed, because retained commits need all of them.{note}")
+        found = nothing(context, f"No file can be removed, because retained commits need all of them.{note}")
+        return found.model_copy(update={"held_back": held})
     return TaskResult(
         id=context.task.id,
         outcome=Outcome.SUCCEEDED,
         message=f"The clean {cleans[-1]} deleted {counted(deleted or 0, 'file')}.{note}",
         instant=cleans[-1],
         files_deleted=deleted or 0,
+        held_back=held,
     )
 
 

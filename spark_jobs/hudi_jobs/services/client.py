@@ -180,6 +180,25 @@ class WriteClient:
         plan = plans.invoke(executor, java_objects(self._spark, self._client.getEngineContext()))
         return sum(len(files) for files in (plan.getFilePathsToBeDeletedPerPartition() or {}).values())
 
+    def would_clean_without_savepoints(self) -> set[str]:
+        """Return the files that a clean would delete if no savepoint kept any, as paths below the table."""
+        hudi, config, table = classes(self._spark).org.apache.hudi, self._client.getConfig(), self._table()
+        config.setValue(hudi.config.HoodieCleanConfig.CLEANER_INCREMENTAL_MODE_ENABLE.key(), "false")
+        active, left = table.getMetaClient().getActiveTimeline(), classes(self._spark).java.util.ArrayList()
+        for each in active.getInstants():
+            if str(each.getAction()) != "savepoint":
+                left.add(each)
+        active.setInstants(left)
+        executors = hudi.table.action.clean.CleanPlanActionExecutor
+        executor = executors(self._client.getEngineContext(), config, table, self._option.empty())
+        plans = _method(executor, "requestClean", count=1)
+        plan = plans.invoke(executor, java_objects(self._spark, self._client.getEngineContext()))
+        return {
+            f"{partition}/{str(each.getFilePath()).rpartition('/')[2]}".removeprefix("/")
+            for partition, files in (plan.getFilePathsToBeDeletedPerPartition() or {}).items()
+            for each in files
+        }
+
     def would_archive(self) -> int:
         """Return how many instants an archival would move; nothing is written."""
         archivers = classes(self._spark).org.apache.hudi.client.timeline.TimelineArchivers

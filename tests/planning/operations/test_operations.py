@@ -335,6 +335,26 @@ def test_one_that_waits_for_approval_keeps_no_later_one_waiting() -> None:
     assert launch.job.operation.resource == "later"
 
 
+def test_one_that_was_approved_says_so_while_it_waits_for_its_turn() -> None:
+    later = [operation(name, created=NOW - minutes(1), **spec) for name, spec in APPROVALS.items()]
+    remembered = (begun(), *(entry(name) for name in APPROVALS))
+    seen = world(operation(approved=True), *later, table_class=allowing(approval="Manual"), remembered=remembered)
+    assert {name: of(seen, name).state.value for name in APPROVALS} == {
+        "approved": "Approved",
+        "dry": "Pending",
+        "asks": "AwaitingApproval",
+    }
+    automatic = replace(seen, table_class=allowing())
+    assert {of(automatic, name).state for name in APPROVALS} == {PENDING}
+    blocked = world(
+        operation(approved=True), table_class=allowing(approval="Manual"), files=(f"{ago(1)}.commit.requested",)
+    )
+    assert (of(blocked).state.value, of(blocked).reason) == ("Approved", "Blocked")
+
+
+APPROVALS: dict[str, dict[str, Any]] = {"approved": {"approved": True}, "dry": {"dryRun": True}, "asks": {}}
+
+
 def test_the_class_bounds_how_many_wait() -> None:
     many = [operation(f"no-{number}", created=NOW - minutes(9 - number)) for number in range(3)]
     seen = world(*many, table_class=allowing(maxPerTable=2))

@@ -18,7 +18,21 @@ from tests.planning.savepoints.savepoints import (
     works,
     world,
 )
-from tests.planning.world import NOW, again, ago, at, done, memory, minutes, plan_for, run, status_of, table_class
+from tests.planning.world import (
+    NOW,
+    again,
+    ago,
+    at,
+    done,
+    memory,
+    minutes,
+    outcome,
+    plan_for,
+    run,
+    status_of,
+    table_class,
+)
+from tests.planning.world import ended as job_ended
 
 from hudi_jobs.contract import Outcome, SavepointWork, Service
 from hudi_operator.api.resources import InvalidObject, ObjectMetadata
@@ -27,6 +41,7 @@ from hudi_operator.api.status.table_savepoints import SavepointState
 from hudi_operator.api.status.takeover import Protection, TakeoverPhase, TakeoverStatus
 from hudi_operator.planning.model import LaunchJob, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.refusal import refused
+from hudi_operator.planning.status.savepoint_status import decide_savepoint
 from hudi_operator.timeline import CleanSummary
 
 KEPT, LOST, REFUSED, WAITING = SavepointState.KEPT, SavepointState.LOST, SavepointState.REFUSED, SavepointState.WAITING
@@ -242,6 +257,31 @@ def test_a_table_without_any_shows_nothing_of_savepoints() -> None:
     document = status_of(world()).to_document()
     assert "savepoint" not in document["services"]
     assert document.get("savepoints") == []
+
+
+def test_what_it_keeps_from_being_cleaned_is_remembered_until_another_clean_tells() -> None:
+    def cleaned(ended: int, size: int) -> Any:
+        found = [{"instant": ago(20), "files": 3, "bytes": size}, {"instant": ago(30), "files": 9, "bytes": 9}]
+        name = f"flights-cleaning-{ended}"
+        return job_ended(
+            name,
+            service=Service.CLEANING,
+            outcome=outcome(Outcome.SUCCEEDED, heldBack=found, finishedAt=at(NOW - minutes(ended))),
+        )
+
+    seen = world(savepoint(instant=ago(20)), files=(saved(20),), jobs=(cleaned(2, 200), cleaned(1, 100)))
+    held = of(seen).held_back
+    assert held is not None
+    assert (held.files, held.bytes, held.as_of) == (3, 100, at(NOW - minutes(1)))
+    later_on = again(replace(seen, jobs=()), status_of(seen))
+    assert of(later_on).held_back == held
+    told = decide_savepoint(savepoint(instant=ago(20)), later_on.table, now=NOW).status
+    assert told is not None
+    assert told.held_back == held
+    assert of(replace(later_on, jobs=(cleaned(-60, 5),))).held_back == held.model_copy(
+        update={"bytes": 5, "as_of": at(NOW)}
+    ), "a clock that is ahead does not outlast the next clean"
+    assert of(world(savepoint(instant=ago(20)), files=(saved(20),))).held_back is None
 
 
 def test_what_it_blocks_is_told() -> None:

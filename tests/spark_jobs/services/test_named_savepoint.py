@@ -13,6 +13,7 @@ from hudi_jobs.contract import (
     SAVEPOINT_USER,
     ConcurrencyMode,
     FailureReason,
+    HeldBack,
     JobRequest,
     NamedSavepoint,
     Outcome,
@@ -89,8 +90,10 @@ def test_restoring_to_it_gives_every_row_after_cleanings_that_keep_one_commit(la
     assert change(lake, MAKE, last).outcome is Outcome.SUCCEEDED
     for value in (4, 5, 6):
         write(lake, value, version=version)
-        clean(lake, **{"commits.retained": "1"})
+        cleaned = clean(lake, **{"commits.retained": "1"})
     assert values(lake) == [6] * 10
+    (kept,) = (lake.folder / "table").rglob(f"*_{last}.parquet")
+    assert cleaned.held_back == (HeldBack(instant=last, files=1, bytes=kept.stat().st_size),)
     with write_client(lake.spark, lake.base_path, lake.hudi_options(Service.CLEANING)) as client:
         client._client.restoreToSavepoint(last)
     assert values(lake) == [3] * 10

@@ -226,6 +226,13 @@ SAVEPOINT = ResourceKind(
             wide=True,
         ),
         PrinterColumn(
+            name="Held bytes",
+            json_path=".status.heldBack.bytes",
+            type="integer",
+            description="Bytes that cannot be cleaned because of it",
+            wide=True,
+        ),
+        PrinterColumn(
             name="Blocks", json_path=".status.blocks", description="What cleaning and archival cannot do", wide=True
         ),
         PrinterColumn(name="Status", json_path=".status.message", description="The state in one sentence", wide=True),

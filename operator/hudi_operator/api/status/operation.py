@@ -23,6 +23,9 @@ class OperationState(StrEnum):
     AWAITING_APPROVAL = "AwaitingApproval"
     """A person has to set spec.approved."""
 
+    APPROVED = "Approved"
+    """A person has set spec.approved, and it waits for its turn."""
+
     DRAINING = "Draining"
     """No other Job of the table starts, and running Jobs finish."""
 

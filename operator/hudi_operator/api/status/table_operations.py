@@ -82,7 +82,7 @@ class TableOperation(Model):
     """Whether it only reports what would be done."""
 
     state: OperationState = OperationState.PENDING
-    """Pending, AwaitingApproval, Draining, Running, Verifying, Succeeded or Failed."""
+    """Pending, AwaitingApproval, Approved, Draining, Running, Verifying, Succeeded or Failed."""
 
     reason: Annotated[str, Field(pattern=REASON_PATTERN, max_length=64)] = "Waiting"
     """Reason, as one word."""

@@ -37,6 +37,19 @@ class SavepointState(StrEnum):
     """It stays in the table although the resource is removed: nothing could remove it."""
 
 
+class HeldBackStatus(Model):
+    """The files that only savepoints keep from being cleaned, of those that one savepoint lists."""
+
+    files: int | None = None
+    """Number of files that the last clean could not remove because of it."""
+
+    bytes: int | None = None
+    """Bytes of these files."""
+
+    as_of: Timestamp | None = None
+    """When that clean ended."""
+
+
 class TableSavepoint(Model):
     """One savepoint; without a resource it is somebody else's, and a HudiSavepoint with its instant adopts it."""
 
@@ -75,6 +88,9 @@ class TableSavepoint(Model):
 
     blocks: Annotated[str, Field(max_length=256)] | None = None
     """What cleaning and archival cannot do because of it."""
+
+    held_back: HeldBackStatus | None = None
+    """The files that it keeps from being cleaned, as the last clean has found."""
 
 
 class NamedSavepointJob(Model):

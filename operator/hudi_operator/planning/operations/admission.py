@@ -42,8 +42,7 @@ def admitted(
             f"The operation was shown as a {wording_of(shown)}, but what it names is now on commit {job.instant}. "
             "Create another HudiOperation. Nothing was changed.",
         )
-    asks = settings.approval is OperationApproval.MANUAL or cascade_asks_for_approval(resource, observation)
-    if asks and not spec.approved and not spec.dry_run:
+    if _asks_for_approval(resource, observation) and not spec.approved:
         what = f"{wording_of(job)}{cascade_wording(resource, observation)}"
         return Answer(
             state=OperationState.AWAITING_APPROVAL,
@@ -52,6 +51,18 @@ def admitted(
             job=job,
         )
     return job
+
+
+def _asks_for_approval(resource: HudiOperation, observation: Observation) -> bool:
+    table_class = observation.table_class
+    is_manual = table_class is not None and table_class.spec.operations.approval is OperationApproval.MANUAL
+    return not resource.spec.dry_run and (is_manual or cascade_asks_for_approval(resource, observation))
+
+
+def waiting_state(resource: HudiOperation | None, observation: Observation) -> OperationState:
+    """Return what is shown of an operation that may begin and waits for its turn."""
+    is_approved = resource is not None and resource.spec.approved and _asks_for_approval(resource, observation)
+    return OperationState.APPROVED if is_approved else OperationState.PENDING
 
 
 def _comes_again(resource: HudiOperation) -> Answer | None:

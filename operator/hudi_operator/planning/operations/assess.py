@@ -4,7 +4,7 @@ From when one may begin until it is finished it has the table to itself. One tha
 becomes of its resource, its class or its table: only another run of it can bring the table out of what is in between.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -15,7 +15,7 @@ from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, NamedOpe
 from hudi_operator.planning.model import LaunchJob, Observation
 from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.model.times import format_time, parse_time
-from hudi_operator.planning.operations.admission import admitted
+from hudi_operator.planning.operations.admission import admitted, waiting_state
 from hudi_operator.planning.operations.answer import Answer
 from hudi_operator.planning.operations.declared import Declared, declared_of, is_without_keys
 from hudi_operator.planning.operations.ended import after_runs
@@ -71,7 +71,8 @@ def assess(
     entries = tuple(one.entry for one in told if one is not current)
     if current is None:
         return Operations(entries=_shown(entries), maintenance=_unacknowledged(told))
-    entries = tuple(_behind(entry, current, waiting) for entry in entries)
+    behind = {one.entry.uid: waiting_state(one.resource, observation) for one, _ in waiting}
+    entries = tuple(_behind(entry, current, behind) for entry in entries)
     step = _step(current, job, observation, active=active, held=held, now=now)
     maintenance = step.maintenance or _unacknowledged(told)
     return replace(step, entries=_shown((*step.entries, *entries)), maintenance=maintenance)
@@ -137,7 +138,7 @@ def _step(
         return _at_work(current, current.job, observation)
     if (why := held.of(current.entry)) is not None and not begun:
         changes = {"reason": OperationReason.BLOCKED, "report": held.report_of(current.entry)}
-        waits = _with(current, state=OperationState.PENDING, message=why, **changes)
+        waits = _with(current, state=waiting_state(current.resource, observation), message=why, **changes)
         return Operations(entries=(waits.entry,))
     following = _following(current, job, active=active, held=held, now=now)
     state = OperationState.RUNNING if begun else OperationState.DRAINING
@@ -209,13 +210,11 @@ def _verifies(entry: TableOperation, job: ActiveJob, observation: Observation) -
     return max(restores, default="") > (job.base_instant or "")
 
 
-def _behind(
-    entry: TableOperation, current: Declared, waiting: list[tuple[Declared, NamedOperationJob]]
-) -> TableOperation:
-    if entry.uid not in {one.entry.uid for one, _ in waiting}:
+def _behind(entry: TableOperation, current: Declared, behind: Mapping[str, OperationState]) -> TableOperation:
+    if entry.uid not in behind:
         return entry
     changes = {
-        "state": OperationState.PENDING,
+        "state": behind[entry.uid],
         "reason": OperationReason.WAITING,
         "message": f"Waiting for HudiOperation {current.entry.resource}.",
     }

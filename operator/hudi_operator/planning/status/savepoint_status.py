@@ -93,6 +93,7 @@ def _status(savepoint: HudiSavepoint, table: HudiTable | InvalidObject | None, *
         completed_at=(entry.since if entry is not None else None) or before.completed_at,
         adopted=entry.adopted if kept and entry is not None else before.adopted,
         blocks=entry.blocks if kept and entry is not None else None,
+        held_back=entry.held_back if kept and entry is not None else None,
         expires_at=format_time(expires) if expires is not None else None,
     )
 

@@ -23,6 +23,18 @@ class SavepointWork(StrEnum):
     """Remove it, unless it is gone."""
 
 
+MOST_HELD_BACK = 10
+"""Savepoints of which a clean tells what they hold back."""
+
+
+class HeldBack(Document):
+    """The files that only savepoints keep from being cleaned, of those that the savepoint on a commit lists."""
+
+    instant: str = Field(pattern=r"^[0-9]{14,17}$")
+    files: int = Field(ge=0, le=2**53)
+    bytes: int = Field(ge=0, le=2**53)
+
+
 class NamedSavepoint(Document):
     """The savepoint of one HudiSavepoint: `instant` is its commit, `resource` is namespace/name, `uid` the resource's.
 

@@ -13,6 +13,7 @@ from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.savepoints.assess import Savepoints
 from hudi_operator.planning.savepoints.declared import PATIENCE, expires_at
+from hudi_operator.planning.savepoints.held_back import held_back
 from hudi_operator.planning.savepoints.rules import newer_commits
 
 ATTEMPTS = 5
@@ -72,7 +73,7 @@ def settled(
             continue
         told = _waiting(entry, services, blocked)
         after.append(_given_up(told, gone_since.get(entry.uid or ""), blocked=blocked, now=now))
-    return tuple(_with_blocks(one, observation, services) for one in after)
+    return tuple(_with_blocks(one, observation, services, now=now) for one in after)
 
 
 def savepoints_change_at(observation: Observation, *, now: datetime) -> datetime | None:
@@ -109,7 +110,9 @@ def _given_up(
     return entry.model_copy(update={**changes, "message": message[:_MESSAGE_LIMIT]})
 
 
-def _with_blocks(entry: TableSavepoint, observation: Observation, services: ServicesStatus) -> TableSavepoint:
+def _with_blocks(
+    entry: TableSavepoint, observation: Observation, services: ServicesStatus, *, now: datetime
+) -> TableSavepoint:
     """Say what a savepoint that is there keeps cleaning and archival from."""
     timeline = observation.snapshot.timeline
     if entry.state not in {SavepointState.KEPT, SavepointState.REMOVING} or entry.instant is None or timeline is None:
@@ -118,7 +121,8 @@ def _with_blocks(entry: TableSavepoint, observation: Observation, services: Serv
     archival = services.archival.blocked_by or ""
     stops = f" Archival: {archival}" if entry.instant in archival else ""
     blocks = f"Cleaning keeps its files{_although(newer)}.{stops}"
-    return entry.model_copy(update={"blocks": blocks[:_BLOCKS_LIMIT]})
+    held = held_back(entry, observation, now=now)
+    return entry.model_copy(update={"blocks": blocks[:_BLOCKS_LIMIT], "held_back": held})
 
 
 def _although(newer: int) -> str:
