@@ -88,7 +88,12 @@ class Reconciler:
             related=related,
             namespaces=settings.watch_namespaces,
         )
-        actor = Actor(kube=kube, claims=self._claims, default_image=settings.spark_image)
+        actor = Actor(
+            kube=kube,
+            claims=self._claims,
+            default_image=settings.spark_image,
+            namespaces=settings.watch_namespaces,
+        )
         self._pipeline = Pipeline(status=self._status, actor=actor, running=self._running)
         self._ending = EndingObserver(
             kube=kube,

@@ -88,7 +88,14 @@ class EraseReportStatus(Model):
     """Where the report lies as a file."""
 
     read_by: Annotated[tuple[Annotated[str, Field(max_length=253)], ...], Field(max_length=MOST_READERS)] = ()
-    """HudiTables of the namespace that read this table and may hold keys as well; at most 10."""
+    """HudiTables of the namespace that read this table, directly or through others; the nearest, at most 10."""
+
+    read_by_count: int | None = None
+    """Number of all of them: they may hold the keys as well."""
+
+    read_elsewhere: int | None = None
+    """Number of HudiTables of other namespaces that read it, directly or through others, as far as the operator serves
+    these."""
 
 
 class ComparedPartitionStatus(Model):

@@ -1,7 +1,7 @@
 """Action: what a plan asks for, each step such that doing it again changes nothing."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 import structlog
@@ -67,10 +67,13 @@ class JobRefused(Exception):
 class Actor:
     """Carries out actions in the Kubernetes API."""
 
-    def __init__(self, *, kube: KubernetesApi, claims: Claims, default_image: str) -> None:
+    def __init__(
+        self, *, kube: KubernetesApi, claims: Claims, default_image: str, namespaces: Sequence[str] = ()
+    ) -> None:
         self._kube = kube
         self._claims = claims
         self._default_image = default_image
+        self._namespaces: Sequence[str | None] = namespaces or (None,)
 
     async def act(self, target: Target, action: Action, document: dict[str, Any]) -> None:
         """Carry out one action on a table as it is stored; raise `JobRefused` when a Job is not accepted."""
@@ -160,7 +163,7 @@ class Actor:
         if named is None or named.kind is not OperationKind.ERASE or table is None or table_class is None:
             return None
         try:
-            return await erasure_of(self._kube, named, table, table_class.spec)
+            return await erasure_of(self._kube, named, table, table_class.spec, self._namespaces)
         except KeysLost as error:
             raise JobRefused(job, str(error)) from None
 

@@ -1,5 +1,8 @@
 """What the run of an erasure is told when its Job is created: read from its resource, and kept nowhere else."""
 
+from collections.abc import Sequence
+
+import structlog
 from pydantic import ValidationError
 
 from hudi_jobs.contract.operations.erase import EraseTask
@@ -10,7 +13,9 @@ from hudi_operator.control.keys import operation_key
 from hudi_operator.control.observation.derived import Readings, root_of
 from hudi_operator.jobs.requests.erasure import build_erase_task
 from hudi_operator.kube.api import KubernetesApi
-from hudi_operator.planning.model import direct_readers
+from hudi_operator.planning.model import lineage_of
+
+_log = structlog.get_logger(__name__)
 
 
 class KeysLost(Exception):
@@ -18,17 +23,23 @@ class KeysLost(Exception):
 
 
 async def erasure_of(
-    kube: KubernetesApi, named: NamedOperationJob, table: HudiTable, table_class: HudiTableClassSpec
+    kube: KubernetesApi,
+    named: NamedOperationJob,
+    table: HudiTable,
+    table_class: HudiTableClassSpec,
+    namespaces: Sequence[str | None],
 ) -> EraseTask | None:
-    """Return what a Job is to erase, with the tables of the namespace that read this one."""
+    """Return what a Job is to erase, with the tables that read this one; those of other namespaces are logged only."""
     namespace = table.metadata.namespace
     found = await kube.get(operation_key(namespace, named.resource))
     resource = parse_operation(found) if found is not None else None
     if not isinstance(resource, HudiOperation) or resource.metadata.uid != named.uid:
         raise KeysLost(f"HudiOperation {named.resource} is gone or cannot be read, and it alone holds the keys")
-    seen = await Readings.look(kube, (namespace,), own=namespace)
-    readers = direct_readers(root_of(table), seen.all)
+    seen = await Readings.look(kube, namespaces, own=namespace)
+    lineage = lineage_of(root_of(table), seen.all)
+    if lineage.elsewhere and not resource.spec.cascades:
+        _log.warning("tables of other namespaces are not erased", operation=named.resource, tables=lineage.elsewhere)
     try:
-        return build_erase_task(resource, table, table_class, readers)
+        return build_erase_task(resource, table, table_class, lineage.told_in(namespace))
     except ValidationError:  # which quotes the keys
         raise KeysLost(f"HudiOperation {named.resource} has a spec that cannot be passed to a run") from None

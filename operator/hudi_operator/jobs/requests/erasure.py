@@ -1,17 +1,25 @@
 """What the request of an erasure says: the only document besides its resource that holds the keys."""
 
 import posixpath
-from collections.abc import Iterable
+from dataclasses import dataclass
 
 from hudi_jobs.contract.operations.erase import MOST_READERS, EraseTask, Requester
 from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 
 
+@dataclass(frozen=True, kw_only=True)
+class Readers:
+    """The tables of a namespace that read one of it, the nearest first, and how many of other namespaces do."""
+
+    names: tuple[str, ...] = ()
+    elsewhere: int = 0
+
+
 def build_erase_task(
-    resource: HudiOperation, table: HudiTable, table_class: HudiTableClassSpec, read_by: Iterable[str] = ()
+    resource: HudiOperation, table: HudiTable, table_class: HudiTableClassSpec, readers: Readers | None = None
 ) -> EraseTask | None:
-    """Return what the run of a HudiOperation erases; None for one that erases nothing. `read_by` are other tables."""
+    """Return what the run of a HudiOperation erases; None for one that erases nothing. `readers` are other tables."""
     erase = resource.spec.erase
     if erase is None:
         return None
@@ -25,7 +33,9 @@ def build_erase_task(
         quarantines=(quarantine,) if quarantine is not None else (),
         requested_by=requester_of(resource),
         cascaded_from=parent_of(resource),
-        read_by=tuple(sorted(read_by)[:MOST_READERS]),
+        read_by=readers.names[:MOST_READERS] if readers is not None else (),
+        read_by_count=len(readers.names) if readers is not None else None,
+        read_elsewhere=readers.elsewhere if readers is not None else None,
         report_file=_report_file(resource, table, table_class.operations.report_path),
     )
 

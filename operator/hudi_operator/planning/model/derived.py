@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from hudi_operator.api.resources import HudiTable, HudiTableClass
+from hudi_operator.jobs.requests.erasure import Readers
 from hudi_operator.planning.model.blockers import Blocker
 
 
@@ -29,6 +30,11 @@ class Lineage:
     tables: tuple[str, ...] = ()
     elsewhere: tuple[str, ...] = ()
     circle: tuple[str, str] | None = None
+
+    def told_in(self, namespace: str) -> Readers:
+        """Return what may be said of the tables in the namespace of the root: names of other namespaces are not."""
+        own = tuple(name.partition("/")[2] for name in self.elsewhere if name.startswith(f"{namespace}/"))
+        return Readers(names=(*self.tables, *own), elsewhere=len(self.elsewhere) - len(own))
 
 
 @dataclass(frozen=True, kw_only=True)

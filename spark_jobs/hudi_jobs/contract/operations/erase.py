@@ -47,9 +47,10 @@ class EraseTask(Document):
     A key has the value of each record key field by its name. `keys_from` is a file of JSON lines, each such a key, or
     a text where the table has one record key field. `where` is a predicate on the columns of the table.
     `quarantines` are folders of bad records, which are searched too. `report_file` is where the report is written.
-    `read_by` are tables that read this one, whose rows are not erased: the report names them. `requested_by` is who
-    asks, for the report. `cascaded_from` is the uid of the operation that erases the same keys from the table that
-    this one reads.
+    `read_by` are tables of the namespace that read this one, directly or through others, whose rows are not erased: the
+    report names them. There are `read_by_count` of them, and `read_elsewhere` in other namespaces, whose names nobody
+    is told. `requested_by` is who asks, for the report. `cascaded_from` is the uid of the operation that erases the
+    same keys from the table that this one reads.
     """
 
     keys: tuple[dict[str, KeyValue], ...] = Field(default=(), max_length=MOST_KEYS)
@@ -59,6 +60,8 @@ class EraseTask(Document):
     quarantines: tuple[str, ...] = Field(default=(), max_length=8)
     report_file: str | None = Field(default=None, max_length=2_048)
     read_by: tuple[str, ...] = Field(default=(), max_length=MOST_READERS)
+    read_by_count: int | None = None
+    read_elsewhere: int | None = None
     requested_by: Requester | None = None
     cascaded_from: str | None = Field(default=None, pattern=r"^[0-9a-zA-Z-]{1,64}$")
 
@@ -74,7 +77,8 @@ class EraseReport(Document):
     Then the proof: `files_searched`, `bytes_searched` and `bytes_decoded` are what was searched, the latter of
     compressed parts. `keys_in_bytes` of the keys are long enough to be looked for in bytes; all of them were compared
     with the record keys of Parquet files. `left_in` are files that still hold some, by their paths. `read_by` are
-    tables that read this one and may hold keys as well.
+    tables of the namespace that read this one, directly or through others, and may hold keys as well, nearest first;
+    `read_by_count` is their number, and `read_elsewhere` that of tables of other namespaces.
     """
 
     keys: int | None = None
@@ -91,3 +95,5 @@ class EraseReport(Document):
     left_in: tuple[str, ...] = Field(default=(), max_length=MOST_LEFT)
     report_file: str | None = None
     read_by: tuple[str, ...] = Field(default=(), max_length=MOST_READERS)
+    read_by_count: int | None = None
+    read_elsewhere: int | None = None

@@ -70,7 +70,14 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
         data = [file for file in files if is_data(file.path)]
         holding = _holding(work, data, keys)
         kept = _holding_savepoints(work, timeline.savepoints(), holding | unsearched_logs(data, keys))
-        report = EraseReport(keys=len(keys), digest=keys.digest, holding_files=len(holding), read_by=erase.read_by)
+        report = EraseReport(
+            keys=len(keys),
+            digest=keys.digest,
+            holding_files=len(holding),
+            read_by=erase.read_by,
+            read_by_count=erase.read_by_count,
+            read_elsewhere=erase.read_elsewhere,
+        )
         savepoints = tuple(sorted((each.instant for each in kept), reverse=True))
         work.say(OperationReport(phase=OperationPhase.CHECKING, savepoints=savepoints[:MOST_LISTED], erased=report))
         if savepoints and not erase.release_savepoints:
