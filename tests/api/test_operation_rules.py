@@ -92,6 +92,10 @@ REFUSED: dict[str, tuple[Document, str]] = {
         {"spec": {**TABLE, "erase": {"keysFrom": {"path": "ftp://lake/keys"}}}},
         "path must",
     ),
+    "a digest that is none": (
+        {"spec": {**TABLE, "erase": {"keysFrom": {"path": "s3a://lake/keys", "digest": "0F" * 32}}}},
+        "keysFrom.digest in body should match",
+    ),
     "an instant that leads elsewhere": (
         {"spec.restore": {"instant": "../../2026031011"}},
         "spec.restore.instant in body should match",

@@ -77,6 +77,10 @@ def test_its_request_has_the_keys_and_where_else_they_may_lie() -> None:
     assert task.quarantines == ("s3a://lake/bad",)
     assert task.report_file == "s3a://lake/team-a/reports/team-a/flights/back-uid-of-back.json"
     assert build_erase_task(operation(), table, reports) is None
+    file = {"path": "s3a://lake/forget/keys.jsonl", "digest": "0f" * 32}
+    task = build_erase_task(erasing(keysFrom=file), table, reports)
+    assert task is not None
+    assert (task.keys_from, task.keys_digest) == (file["path"], file["digest"])
 
 
 def test_its_proof_is_shown() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.spark_jobs.operations.asked import LOCK, commits, files, pending, refusal, rows
+from tests.spark_jobs.operations.asked import LOCK, commits, files, pending, refusal, report_of, rows
 from tests.spark_jobs.operations.erasing import (
     INDEXES,
     customer,
@@ -286,5 +286,12 @@ def test_what_cannot_be_erased_is_refused_before_anything_is_written(lake: Any) 
         path: seen for path, seen in before.items() if ".hudi-operator" not in path
     }
     (lake.folder / "keys.jsonl").write_text('"customer-00001"\n{"id": "customer-00002"}\n')
-    _, proof = erased(erase(lake, keys_from=str(lake.folder / "keys.jsonl")))
-    assert proof.rows == 2
+    given = {"keys_from": str(lake.folder / "keys.jsonl")}
+    would = report_of(erase(lake, **given, dry_run=True)).erased
+    assert would is not None
+    given["keys_digest"] = str(would.keys_digest)
+    (lake.folder / "keys.jsonl").write_text('"customer-00001"\n"customer-00003"\n')
+    assert "other keys than those of keysFrom.digest" in refusal(erase(lake, **given))
+    (lake.folder / "keys.jsonl").write_text('{"id": "customer-00002"}\n\n{"id": "customer-00001"}\n')
+    _, proof = erased(erase(lake, **given))
+    assert (proof.rows, proof.keys_digest) == (2, would.keys_digest), "in any order"

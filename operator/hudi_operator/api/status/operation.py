@@ -54,6 +54,9 @@ class EraseReportStatus(Model):
     digest: Annotated[str, Field(max_length=64)] | None = None
     """SHA-256 over the uid of the operation and the keys."""
 
+    keys_digest: Annotated[str, Field(max_length=64)] | None = None
+    """SHA-256 over the keys of a file (`keysFrom`) alone, by which a later operation can ask for the same ones."""
+
     rows: int | None = None
     """Rows that had them."""
 

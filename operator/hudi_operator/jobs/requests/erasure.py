@@ -28,6 +28,7 @@ def build_erase_task(
     return EraseTask(
         keys=erase.keys or (),
         keys_from=erase.keys_from.path if erase.keys_from is not None else None,
+        keys_digest=erase.keys_from.digest if erase.keys_from is not None else None,
         where=erase.where,
         release_savepoints=erase.release_savepoints,
         quarantines=(quarantine,) if quarantine is not None else (),

@@ -30,6 +30,9 @@ MOST_CASCADED = 20
 LONGEST_REQUESTER = 256
 """Characters of the name of a person or service account."""
 
+DIGEST = r"^[0-9a-f]{64}$"
+"""A SHA-256 in hexadecimal digits."""
+
 KeyValue = Annotated[str, Field(min_length=1, max_length=LONGEST_VALUE)]
 InstantTime = Annotated[str, Field(pattern=r"^[0-9]{14}([0-9]{3})?$", max_length=17)]
 
@@ -45,7 +48,8 @@ class EraseTask(Document):
     """What is erased: exactly one of `keys`, `keys_from` and `where`.
 
     A key has the value of each record key field by its name. `keys_from` is a file of JSON lines, each such a key, or
-    a text where the table has one record key field. `where` is a predicate on the columns of the table.
+    a text where the table has one record key field, and
+    `keys_digest` the digest of the keys that it has to hold. `where` is a predicate on the columns of the table.
     `quarantines` are folders of bad records, which are searched too. `report_file` is where the report is written.
     `read_by` are tables of the namespace that read this one, directly or through others, whose rows are not erased: the
     report names them. There are `read_by_count` of them, and `read_elsewhere` in other namespaces, whose names nobody
@@ -55,6 +59,7 @@ class EraseTask(Document):
 
     keys: tuple[dict[str, KeyValue], ...] = Field(default=(), max_length=MOST_KEYS)
     keys_from: str | None = Field(default=None, max_length=1_024)
+    keys_digest: str | None = Field(default=None, pattern=DIGEST)
     where: str | None = Field(default=None, max_length=LONGEST_PREDICATE)
     release_savepoints: bool = False
     quarantines: tuple[str, ...] = Field(default=(), max_length=8)
@@ -69,7 +74,8 @@ class EraseTask(Document):
 class EraseReport(Document):
     """What was erased, or would be, and how that was seen.
 
-    `keys` is their number, and `digest` one over them and the uid of the operation. `rows` are the rows that had them,
+    `keys` is their number, and `digest` one over them and the uid of the operation; `keys_digest` is one
+    over those of a file alone. `rows` are the rows that had them,
     `commit` the commit that deleted those, and `holding_files` the files that held keys before. `files_removed` are
     those that its cleans have deleted, also in runs that were ended, `quarantined` the records of the quarantine that
     had the keys and are removed.
@@ -83,6 +89,7 @@ class EraseReport(Document):
 
     keys: int | None = None
     digest: str | None = Field(default=None, max_length=64)
+    keys_digest: str | None = Field(default=None, max_length=64)
     rows: int | None = None
     commit: InstantTime | None = None
     holding_files: int | None = None

@@ -23,6 +23,7 @@ from hudi_jobs.operations.erase.keys import (
     key_fields,
     keys_named,
     keys_where,
+    named_digest,
     partition_fields,
     require_comparable,
     where_found,
@@ -73,6 +74,7 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
         report = EraseReport(
             keys=len(keys),
             digest=keys.digest,
+            keys_digest=named_digest(keys.fields, keys.values) if erase.keys_from is not None else None,
             holding_files=len(holding),
             read_by=erase.read_by,
             read_by_count=erase.read_by_count,

@@ -136,6 +136,11 @@ def keys_named(context: TaskContext, erase: EraseTask, table: HudiTable, uid: st
     values = frozenset(_key(each, fields) for each in given)
     if not values:
         raise refused("The file of keys holds none.")
+    if erase.keys_digest not in {None, named_digest(fields, values)}:
+        raise refused(
+            "The file holds other keys than those of keysFrom.digest. Restore the file, or find out with a dry run "
+            "what would be erased now, and create the operation again with the digest that it reports."
+        )
     return keys_of(fields, values, uid)
 
 
@@ -163,6 +168,12 @@ def keys_of(
 def digest_of(values: Collection[Key], uid: str) -> str:
     """Return what tells whether an operation was about these keys."""
     return hashlib.sha256(uid.encode() + b"\0" + json.dumps(sorted(values)).encode()).hexdigest()
+
+
+def named_digest(fields: Collection[str], values: Iterable[Key]) -> str:
+    """Return what tells whether two files hold the same keys, in any order: the same for each table and operation."""
+    named = (json.dumps(dict(zip(fields, key, strict=True)), sort_keys=True) for key in values)
+    return hashlib.sha256("\n".join(sorted(named)).encode()).hexdigest()
 
 
 def with_key(rows: DataFrame, keys: Keys, *, without: bool = False) -> DataFrame:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from hudi_jobs.contract.operations.erase import LONGEST_PREDICATE, MOST_KEYS
+from hudi_jobs.contract.operations.erase import DIGEST, LONGEST_PREDICATE, MOST_KEYS
 from hudi_operator.api.values.base import Model, rules
 from hudi_operator.api.values.paths import SourcePath
 
@@ -25,6 +25,9 @@ class KeysFrom(Model):
 
     path: SourcePath
     """A file of JSON lines below the source paths that the class allows; each line is a key as in `keys`."""
+
+    digest: Annotated[str, Field(pattern=DIGEST, max_length=64)] | None = None
+    """Digest of the keys in it, as a dry run has reported it (`keysDigest`): other keys are refused."""
 
 
 class EraseSpec(Model):
