@@ -1,7 +1,7 @@
 """Files and folders on any store, as Hadoop's file systems have them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pyspark.sql import SparkSession
 
@@ -33,6 +33,18 @@ def statuses_below(filesystem: JavaObject, folder: JavaObject) -> Iterator[JavaO
                 waiting.append(status.getPath())
             else:
                 yield status
+
+
+def sizes_of(spark: SparkSession, base_path: str, paths: Iterable[str]) -> dict[str, int]:
+    """Return the sizes of those of some paths below a folder at which there is a file: each folder is listed once."""
+    base, found, asked = base_path.rstrip("/"), dict[str, int](), set(paths)
+    for within in {path.rpartition("/")[0] for path in asked}:
+        filesystem, folder = located(spark, f"{base}/{within}".rstrip("/"))
+        for status in filesystem.listStatus(folder) if filesystem.exists(folder) else ():
+            path = f"{within}/{status.getPath().getName()}".removeprefix("/")
+            if path in asked:
+                found[path] = int(status.getLen())
+    return found
 
 
 def exact(path: str) -> str:

@@ -18,7 +18,7 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import located
+from hudi_jobs.filesystem import sizes_of
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress
 from hudi_jobs.operations.journal import Journal
 from hudi_jobs.operations.refusal import (
@@ -147,18 +147,8 @@ def _require_files(work: Work, target: Write) -> None:
         with work.obstacles.each():
             require_whole(history, target, timeline.cleans())
         with work.obstacles.each():
-            require_present(target, _missing(context, history.files_at(target)))
-
-
-def _missing(context: TaskContext, paths: set[str]) -> set[str]:
-    """Return those of some paths below the table at which there is no file."""
-    base, found = context.task.table.base_path.rstrip("/"), set[str]()
-    for within in {path.rpartition("/")[0] for path in paths}:
-        filesystem, folder = located(context.spark, f"{base}/{within}".rstrip("/"))
-        if filesystem.exists(folder):
-            names = (str(each.getPath().getName()) for each in filesystem.listStatus(folder))
-            found |= {f"{within}/{name}".removeprefix("/") for name in names}
-    return paths - found
+            kept = history.files_at(target)
+            require_present(target, kept - sizes_of(context.spark, context.task.table.base_path, kept).keys())
 
 
 def in_zone_of_table(context: TaskContext) -> AbstractContextManager[object]:

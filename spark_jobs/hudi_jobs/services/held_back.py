@@ -1,14 +1,15 @@
-"""What savepoints keep from being cleaned: the files that a clean would delete if there were no savepoints.
+"""What savepoints keep from being cleaned, and whether the files that they list are there.
 
-Hudi makes that plan in memory, over all partitions, because its incremental plan skips those that did not change. It is
-asked where there are savepoints and few files, after a clean: then nothing else is left to be deleted.
+What they keep is what a clean would delete if there were no savepoints. Hudi makes that plan in memory, over all
+partitions, because its incremental plan skips those that did not change. It is asked where there are savepoints and few
+files, after a clean: then nothing else is left to be deleted.
 """
 
 import logging
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import HeldBack
-from hudi_jobs.filesystem import located
+from hudi_jobs.filesystem import sizes_of
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.table import saved_files
@@ -16,6 +17,9 @@ from hudi_jobs.table import saved_files
 _MOST_SAVEPOINTS = 10
 _MOST_FILES = 20_000
 """That savepoints list; where there are more, nobody is told what they hold back."""
+
+_MOST_FOLDERS = 500
+"""That are listed, one after another; where savepoints have files in more, nobody is told which are missing."""
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -41,18 +45,14 @@ def _held_back(context: TaskContext) -> tuple[HeldBack, ...]:
         return ()
     with write_client(context.spark, context.task.table.base_path, context.task.hudi_options) as client:
         free = client.would_clean_without_savepoints()
-    sizes = _sizes(context, set().union(*saved.values()) & free)
-    found = {instant: [sizes[path] for path in paths if path in sizes] for instant, paths in saved.items()}
-    return tuple(HeldBack(instant=one, files=len(each), bytes=sum(each)) for one, each in found.items())
+    listed: set[str] = set().union(*saved.values())
+    has_few = len({path.rpartition("/")[0] for path in listed}) <= _MOST_FOLDERS
+    sizes = sizes_of(context.spark, context.task.table.base_path, listed if has_few else listed & free)
+    return tuple(_told(instant, paths, free, sizes, counts=has_few) for instant, paths in saved.items())
 
 
-def _sizes(context: TaskContext, paths: set[str]) -> dict[str, int]:
-    """Return the sizes of those of some paths below the table that are there."""
-    base, found = context.task.table.base_path.rstrip("/"), dict[str, int]()
-    for folder in {path.rpartition("/")[0] for path in paths}:
-        filesystem, place = located(context.spark, f"{base}/{folder}".rstrip("/"))
-        for status in filesystem.listStatus(place) if filesystem.exists(place) else ():
-            path = f"{folder}/{status.getPath().getName()}".removeprefix("/")
-            if path in paths:
-                found[path] = int(status.getLen())
-    return found
+def _told(instant: str, paths: set[str], free: set[str], sizes: dict[str, int], *, counts: bool) -> HeldBack:
+    held = [sizes[path] for path in paths & free if path in sizes]
+    return HeldBack(
+        instant=instant, files=len(held), bytes=sum(held), missing=len(paths - sizes.keys()) if counts else None
+    )

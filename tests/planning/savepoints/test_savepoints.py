@@ -261,7 +261,10 @@ def test_a_table_without_any_shows_nothing_of_savepoints() -> None:
 
 def test_what_it_keeps_from_being_cleaned_is_remembered_until_another_clean_tells() -> None:
     def cleaned(ended: int, size: int) -> Any:
-        found = [{"instant": ago(20), "files": 3, "bytes": size}, {"instant": ago(30), "files": 9, "bytes": 9}]
+        found = [
+            {"instant": ago(20), "files": 3, "bytes": size, "missing": size // 200},
+            {"instant": ago(30), "files": 9, "bytes": 9},
+        ]
         name = f"flights-cleaning-{ended}"
         return job_ended(
             name,
@@ -278,6 +281,12 @@ def test_what_it_keeps_from_being_cleaned_is_remembered_until_another_clean_tell
     told = decide_savepoint(savepoint(instant=ago(20)), later_on.table, now=NOW).status
     assert told is not None
     assert told.held_back == held
+    assert [(one.type, one.status) for one in told.conditions][:2] == [("Ready", "True"), ("DataComplete", "True")]
+    removed = again(seen, status_of(replace(seen, jobs=(cleaned(0, 400),))))
+    stalled = decide_savepoint(savepoint(instant=ago(20)), removed.table, now=NOW).status
+    assert stalled is not None
+    assert {one.reason for one in stalled.conditions if one.status == "False"} == {"FilesMissing"}
+    assert "did not find 2 files of the savepoint" in stalled.message
     assert of(replace(later_on, jobs=(cleaned(-60, 5),))).held_back == held.model_copy(
         update={"bytes": 5, "as_of": at(NOW)}
     ), "a clock that is ahead does not outlast the next clean"

@@ -93,7 +93,10 @@ def test_restoring_to_it_gives_every_row_after_cleanings_that_keep_one_commit(la
         cleaned = clean(lake, **{"commits.retained": "1"})
     assert values(lake) == [6] * 10
     (kept,) = (lake.folder / "table").rglob(f"*_{last}.parquet")
-    assert cleaned.held_back == (HeldBack(instant=last, files=1, bytes=kept.stat().st_size),)
+    assert cleaned.held_back == (HeldBack(instant=last, files=1, bytes=kept.stat().st_size, missing=0),)
+    kept.rename(lake.folder / kept.name)
+    assert clean(lake, **{"commits.retained": "1"}).held_back == (HeldBack(instant=last, files=0, bytes=0, missing=1),)
+    (lake.folder / kept.name).rename(kept)
     with write_client(lake.spark, lake.base_path, lake.hudi_options(Service.CLEANING)) as client:
         client._client.restoreToSavepoint(last)
     assert values(lake) == [3] * 10

@@ -46,6 +46,9 @@ class HeldBackStatus(Model):
     bytes: int | None = None
     """Bytes of these files."""
 
+    missing: int | None = None
+    """Number of files of the savepoint, held back or not, that are no longer there; absent where there are too many."""
+
     as_of: Timestamp | None = None
     """When that clean ended."""
 

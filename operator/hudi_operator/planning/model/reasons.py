@@ -197,6 +197,9 @@ class SavepointReason(StrEnum):
     INSTANT_CLEANED = "InstantCleaned"
     """A clean may have removed files of the commit."""
 
+    FILES_MISSING = "FilesMissing"
+    """The last clean found that files of the savepoint are no longer there."""
+
     CLEANS_UNKNOWN = "CleansUnknown"
     """The active timeline does not show whether a clean removed files of the commit before the savepoint was made."""
 

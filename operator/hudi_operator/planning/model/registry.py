@@ -294,6 +294,7 @@ _SAVEPOINTS: _Table = {
     SavepointReason.INSTANT_PENDING: (Retry.WHEN_CLEARED, "Wait until the commit completes."),
     SavepointReason.NOT_A_COMMIT: (Retry.INTERVENTION, _ANOTHER_COMMIT),
     SavepointReason.INSTANT_CLEANED: (Retry.INTERVENTION, _ANOTHER_COMMIT),
+    SavepointReason.FILES_MISSING: (Retry.INTERVENTION, _ANOTHER_COMMIT),
     SavepointReason.CLEANS_UNKNOWN: (Retry.NEVER, "Read the table as of the commit before you rely on the savepoint."),
     SavepointReason.ALREADY_SAVEPOINTED: (Retry.WHEN_CLEARED, "Delete one of the two, or wait for the next commit."),
     SavepointReason.TOO_MANY: (

@@ -13,7 +13,7 @@ def held_back(entry: TableSavepoint, observation: Observation, *, now: datetime)
     before = next((one for one in known if one is not None), None)
     results = [result for job in observation.jobs if job.outcome is not None for result in job.outcome.results]
     told = [
-        HeldBackStatus(files=each.files, bytes=each.bytes, as_of=format_time(min(ended, now)))
+        HeldBackStatus(**each.model_dump(exclude={"instant"}), as_of=format_time(min(ended, now)))
         for result in results
         if (ended := parse_time(result.finished_at)) is not None
         for each in result.held_back

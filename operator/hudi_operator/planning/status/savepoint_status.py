@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from hudi_jobs.contract.wording import counted
 from hudi_operator.api.resources import SAVEPOINT_FINALIZER, HudiSavepoint, HudiTable, InvalidObject
 from hudi_operator.api.spec.savepoint import SavepointDeletionPolicy
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
@@ -148,21 +149,28 @@ def _answered(savepoint: HudiSavepoint, entry: TableSavepoint, make: ConditionMa
 
 def _kept(entry: TableSavepoint, make: ConditionMaker) -> Iterator[Condition]:
     """Yield that a savepoint is there; one that the table cannot be restored to is not ready."""
-    complete = entry.data_complete
-    gone = f"{entry.message} A clean before it may have removed files of the commit."
+    complete, reason, message = _data(entry)
     if complete is ConditionStatus.FALSE:
-        yield from _stalled(make, SavepointReason.INSTANT_CLEANED, gone)
+        yield from _stalled(make, reason, message)
     else:
         yield make(ConditionType.READY, ConditionStatus.TRUE, SavepointReason.KEPT, entry.message)
-    reason, message = {
-        ConditionStatus.TRUE: (SavepointReason.KEPT, "No clean before the savepoint removed files of the commit."),
-        ConditionStatus.FALSE: (SavepointReason.INSTANT_CLEANED, gone),
-        ConditionStatus.UNKNOWN: (
-            SavepointReason.CLEANS_UNKNOWN,
-            "The active timeline does not show whether a clean before the savepoint removed files of the commit.",
-        ),
-    }[complete]
     yield make(ConditionType.DATA_COMPLETE, complete, reason, message)
+
+
+def _data(entry: TableSavepoint) -> tuple[ConditionStatus, SavepointReason, str]:
+    """Return whether all files of a savepoint are there: as it was made, and as the last clean has found them."""
+    held = entry.held_back
+    if held is not None and held.missing:
+        gone = f"The clean that ended at {held.as_of} did not find {counted(held.missing, 'file')} of the savepoint"
+        message = f"{entry.message} {gone}, so the table cannot be restored to it."
+        return ConditionStatus.FALSE, SavepointReason.FILES_MISSING, message
+    if entry.data_complete is ConditionStatus.FALSE:
+        message = f"{entry.message} A clean before it may have removed files of the commit."
+        return ConditionStatus.FALSE, SavepointReason.INSTANT_CLEANED, message
+    if entry.data_complete is ConditionStatus.TRUE:
+        return ConditionStatus.TRUE, SavepointReason.KEPT, "No clean before the savepoint removed files of the commit."
+    message = "The active timeline does not show whether a clean before the savepoint removed files of the commit."
+    return ConditionStatus.UNKNOWN, SavepointReason.CLEANS_UNKNOWN, message
 
 
 def _expired(entry: TableSavepoint, make: ConditionMaker) -> Iterator[Condition]:

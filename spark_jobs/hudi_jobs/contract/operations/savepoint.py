@@ -28,11 +28,15 @@ MOST_HELD_BACK = 10
 
 
 class HeldBack(Document):
-    """The files that only savepoints keep from being cleaned, of those that the savepoint on a commit lists."""
+    """The files that only savepoints keep from being cleaned, of those that the savepoint on a commit lists.
+
+    `missing` is how many of all that it lists are not there; None where nobody has looked.
+    """
 
     instant: str = Field(pattern=r"^[0-9]{14,17}$")
     files: int = Field(ge=0, le=2**53)
     bytes: int = Field(ge=0, le=2**53)
+    missing: int | None = Field(default=None, ge=0, le=2**53)
 
 
 class NamedSavepoint(Document):
