@@ -66,6 +66,26 @@ def test_an_avro_record_with_such_a_field_is_refused(spark: SparkSession) -> Non
             decoded(topic, value={"format": "Avro"}, registry={"url": registry.url})
 
 
+def test_such_a_field_of_a_schema_that_is_merely_registered_stops_nothing(spark: SparkSession) -> None:
+    first = {"type": "record", "name": "R", "fields": [{"name": "id", "type": "int"}]}
+    marks = {"name": "_hoodie_is_deleted", "type": "boolean", "default": False}
+    others = [{"name": name, "type": "int", "default": 0} for name in ("ID", "offset", "more")]
+    second = {**first, "fields": [*first["fields"], marks, *others]}
+    topic = Topic(spark)
+    topic.put(avro_value(1, first, {"id": 7}))
+    settings: dict[str, Any] = {"value": {"format": "Avro"}, "columns": {"offset": "offset"}}
+    with fake_registry() as registry:
+        settings["registry"] = {"url": registry.url}
+        registry.schema(1, first)
+        registry.schema(2, second)
+        found = decoded(topic, **settings)
+        assert found.columns == ["id", "more"]
+        assert "_hoodie_is_deleted, ID, offset" in found.remark
+        topic.put(avro_value(2, second, {"id": 8, "_hoodie_is_deleted": True, "ID": 1, "offset": 2, "more": 3}))
+        with pytest.raises(TaskFailed, match="the columns id and ID"):
+            decoded(topic, **settings)
+
+
 def test_a_table_of_the_database_with_such_a_column_is_refused(spark: SparkSession) -> None:
     with pytest.raises(TaskFailed, match=r"column _sequence.*column\.exclude\.list"):
         unwrapped(Topic(spark), ddl="id BIGINT, _sequence BIGINT")

@@ -21,7 +21,7 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion import check
 from hudi_jobs.ingestion.check import RowChecks
-from hudi_jobs.ingestion.sources.kafka.formats.shapes import as_written
+from hudi_jobs.ingestion.sources.kafka.formats.shapes import as_written, left_out, possible
 
 INT, LONG, TEXT = IntegerType(), LongType(), StringType()
 
@@ -81,6 +81,32 @@ def _unordered(kind: DataType) -> Any:
     if isinstance(kind, MapType):
         return (_unordered(kind.keyType), _unordered(kind.valueType))
     return kind.simpleString()
+
+
+@pytest.mark.parametrize(
+    ("newest", "batch", "expected"),
+    [
+        (["id", "more"], ["id"], ["id", "more"]),
+        # For Spark they are one column, and messages have the other spelling.
+        (["Id", "more"], ["id"], ["more"]),
+        (["id", "more", "More"], ["id"], ["id", "more"]),
+        # The driver's own names, and those of columns of the message.
+        (["id", "_hoodie_is_deleted", "OFFSET"], ["id"], ["id"]),
+        # What messages have is refused elsewhere, and not passed over.
+        (["id", "offset", "Id"], ["id", "offset", "Id"], ["id", "offset", "Id"]),
+        (["id", "offset"], [], ["id", "offset"]),
+    ],
+)
+def test_names_that_only_a_registered_schema_has_and_no_table_can_have_are_left_out(
+    newest: list[str], batch: list[str], expected: list[str]
+) -> None:
+    registered = row(**dict.fromkeys(newest, INT))
+    kept = possible(registered, row(**dict.fromkeys(batch, INT)), {"_hoodie_is_deleted", "offset"})
+    assert kept.fieldNames() == expected
+    said = left_out(registered, kept)
+    assert all(name in said for name in newest if name not in expected)
+    assert bool(said) == (newest != expected)
+    assert len(left_out(row(**{f"{n}{'x' * 9000}": INT for n in range(9)}), kept)) < 600
 
 
 def failed(reason: FailureReason, message: str) -> TaskFailed:

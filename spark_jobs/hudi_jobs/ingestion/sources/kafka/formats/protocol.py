@@ -104,6 +104,12 @@ class Unwrapper:
     """Where the columns of a table are in what the format has decoded."""
 
 
+def taken_names(source: KafkaSource) -> frozenset[str]:
+    """Return the names, in small letters, that no column of a value may have."""
+    columns = {name for name in source.columns.model_dump().values() if name is not None}
+    return frozenset(name.lower() for name in RESERVED | columns)
+
+
 def require_unreserved(names: Iterable[str]) -> None:
     """Raise `TaskFailed` where a column of the value has a name in `RESERVED`: it would be lost or be a mark."""
     names = list(names)

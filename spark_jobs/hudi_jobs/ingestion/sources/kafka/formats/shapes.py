@@ -1,6 +1,6 @@
 """One type for rows that were written with several schemas, and rows in it: columns by name, nothing left out."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import reduce
 
 from pyspark.sql import Column
@@ -10,6 +10,9 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.types import fits
+
+_NAMES_SHOWN = 3
+_NAME_SHOWN = 100
 
 _Settle = Callable[[DataType, DataType, str], DataType]
 """What becomes of two types of a column, neither of which holds the other."""
@@ -26,6 +29,33 @@ def extended(newest: StructType, batch: StructType) -> StructType:
     Where the two contradict each other, the batch's own type stays: no message of it needs the other one yet.
     """
     return _fields(newest, batch, "", lambda _, own, __: own)
+
+
+def possible(newest: StructType, batch: StructType, taken: Collection[str]) -> StructType:
+    """Return a newest schema without columns whose names no table can have beside those of a batch.
+
+    These are `taken`, in small letters, or a column of the batch in other letters. Without messages all of it stays.
+    """
+    if not batch.fields:
+        return newest
+    own, spelt = set(batch.fieldNames()), {name.lower(): name for name in batch.fieldNames()}
+
+    def is_possible(name: str) -> bool:
+        return name in own or (name.lower() not in taken and spelt.setdefault(name.lower(), name) == name)
+
+    return StructType([field for field in newest.fields if is_possible(field.name)])
+
+
+def left_out(newest: StructType, kept: StructType) -> str:
+    """Return a sentence on columns of a newest schema that are not possible, or nothing."""
+    names = [name[:_NAME_SHOWN] for name in newest.fieldNames() if name not in kept.fieldNames()]
+    if not names:
+        return ""
+    return (
+        "The newest registered schema has names of columns that the table cannot have beside those of the messages: "
+        f"{', '.join(names[:_NAMES_SHOWN])}. No message of this batch has them, and they were left out; the first one "
+        "that does will stop the table."
+    )
 
 
 def as_written(newest: StructType, batch: StructType, known: StructType) -> StructType:

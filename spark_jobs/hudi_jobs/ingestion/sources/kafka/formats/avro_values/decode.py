@@ -23,7 +23,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.avro_values.schemas import (
     with_times,
     wrapped,
 )
-from hudi_jobs.ingestion.sources.kafka.formats.protocol import Decoded, field
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import Decoded, field, taken_names
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.client import Registry
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.schemas import AVRO, Schema
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import (
@@ -31,8 +31,10 @@ from hudi_jobs.ingestion.sources.kafka.formats.shapes import (
     as_written,
     extended,
     holds,
+    left_out,
     merged,
     newest_of,
+    possible,
 )
 from hudi_jobs.ingestion.sources.kafka.formats.writers import Writer, rows_of
 from hudi_jobs.jvm import JavaObject, classes
@@ -76,18 +78,20 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
     schemas = _Schemas(context, source, messages)
     named = wire.schemas_named(messages)
     known = schemas.known(named)
-    newest = schemas.newest_type(named)
+    read = _in_agreement(known)
+    batch = _type_of(read)
+    registered = schemas.newest_type(named)
+    newest = possible(registered, batch, taken_names(source))
 
     def by_own_schemas(besides: StructType) -> Decoded:
         own = _as_written(known)
         return rows_of(messages, _writers(own), as_written(newest, _type_of(own), besides))
 
-    read = _in_agreement(known)
-    batch = _type_of(read)
     wanted = extended(newest, batch)
     needs_newest = wanted != batch or any(each.reader != each.writer for each in read.values())
     decoded = rows_of(messages, _writers(read), wanted)
-    return replace(decoded, as_written=by_own_schemas if needs_newest else None)
+    remark = left_out(registered, newest)
+    return replace(decoded, remark=remark, as_written=by_own_schemas if needs_newest else None)
 
 
 def _type_of(known: Mapping[int, _Known]) -> StructType:
@@ -165,7 +169,7 @@ class _Schemas:
         newest = self._newest(subject) if subject else None
         if newest is not None and self._can_read(newest, writer) and means_the_same(writer, newest):
             kind = self._type(newest)
-            if holds(kind, own):
+            if holds(kind, own) and possible(kind, own, taken_names(self._source)) == kind:
                 return _Known(writer, newest, kind, own)
         return _Known(writer, writer, own, own)
 

@@ -16,10 +16,17 @@ from hudi_jobs.ingestion.sources.kafka.formats.protobuf_values.compiler import M
 from hudi_jobs.ingestion.sources.kafka.formats.protobuf_values.descriptors import NoDescriptor, parsed, row_descriptor
 from hudi_jobs.ingestion.sources.kafka.formats.protobuf_values.indexes import arrays_of, first_message
 from hudi_jobs.ingestion.sources.kafka.formats.protobuf_values.messages import Message, row_of
-from hudi_jobs.ingestion.sources.kafka.formats.protocol import Decoded
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import Decoded, taken_names
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.client import Registry
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.schemas import PROTOBUF, Schema
-from hudi_jobs.ingestion.sources.kafka.formats.shapes import as_written, extended, merged, newest_of
+from hudi_jobs.ingestion.sources.kafka.formats.shapes import (
+    as_written,
+    extended,
+    left_out,
+    merged,
+    newest_of,
+    possible,
+)
 from hudi_jobs.ingestion.sources.kafka.formats.writers import Writer, rows_of
 
 
@@ -36,13 +43,15 @@ def decode(source: KafkaSource, messages: DataFrame) -> Decoded:
             "declare protobuf.messageType."
         )
     batch = reduce(merged, [each.type for each in writers], StructType())
-    columns = newest_of(newest.values(), has_messages=bool(named))
+    registered = newest_of(newest.values(), has_messages=bool(named))
+    columns = possible(registered, batch, taken_names(source))
 
     def by_own_schemas(besides: StructType) -> Decoded:
         return rows_of(messages, writers, as_written(columns, batch, besides))
 
     wanted = extended(columns, batch)
-    return replace(rows_of(messages, writers, wanted), as_written=by_own_schemas if wanted != batch else None)
+    again = by_own_schemas if wanted != batch else None
+    return replace(rows_of(messages, writers, wanted), remark=left_out(registered, columns), as_written=again)
 
 
 class _Schemas:
