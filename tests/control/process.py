@@ -46,7 +46,8 @@ class RestingTable:
             settings=Settings(spark_image=IMAGE),
             controllers=CONTROLLERS,
             known=self.known,
-            wake=self.queue.add,
+            wake=lambda key: self.queue.add(key, Trigger.POLL),
+            alert=self.queue.add,
         )
         self._reconcile = reconcile_by_kind(CONTROLLERS, parts)
 

@@ -87,6 +87,14 @@ def counted() -> float:
     return metrics.registry.get_sample_value(name, labels) or 0
 
 
+async def test_one_that_its_table_has_seen_before_it_is_held_begins_as_soon_as_it_is() -> None:
+    process = Process()
+    process.declare()
+    process.queue.discard(BACK)  # as where the finalizer is refused at first
+    await process.work()
+    assert len(process.cluster.jobs) == 1
+
+
 async def test_an_operation_is_held_carried_out_told_of_and_let_go() -> None:
     process = Process()
     await process.begin()

@@ -114,6 +114,14 @@ async def test_a_driver_that_dies_does_not_make_the_next_one_keep_another_commit
     assert [one["instant"] for one in process.requests] == [NEWEST, NEWEST]
 
 
+async def test_one_that_its_table_has_seen_before_it_is_held_is_made_as_soon_as_it_is() -> None:
+    process = Process()
+    process.declare()
+    process.queue.discard(DAILY)  # as where the finalizer is refused at first
+    await process.work()
+    assert [one["work"] for one in process.requests] == ["Make"]
+
+
 async def test_one_that_is_there_is_adopted_and_stays_when_its_resource_goes() -> None:
     process = Process()
     process.holds(f"{NEWEST}_{FILES[-1][18:35]}.savepoint")

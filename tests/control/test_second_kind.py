@@ -19,7 +19,7 @@ from hudi_operator.handlers.watches import _KopfThread, watch_settings
 from hudi_operator.kube.kinds import ObjectKey
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import Observation
-from hudi_operator.runtime.controller import reconcile_by_kind
+from hudi_operator.runtime.controller import Trigger, reconcile_by_kind
 from hudi_operator.runtime.informer import Informer
 from hudi_operator.runtime.known import KnownObjects
 from hudi_operator.runtime.queue import KeyedQueue
@@ -56,7 +56,8 @@ class Process:
             settings=Settings(spark_image=IMAGE),
             controllers=REGISTRY,
             known=self.known,
-            wake=self.queue.add,
+            wake=lambda key: self.queue.add(key, Trigger.POLL),
+            alert=self.queue.add,
         )
         self._reconcile = reconcile_by_kind(REGISTRY, parts)
 

@@ -57,6 +57,7 @@ def _process(settings: Settings, kube: KubernetesClient, snapshots: SnapshotRead
         controllers=CONTROLLERS,
         known=known,
         wake=lambda key: process.queue.add(key, Trigger.POLL),
+        alert=lambda key: process.queue.add(key, Trigger.EVENT),
     )
     process = OperatorProcess(
         settings=settings,

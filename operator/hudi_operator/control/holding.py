@@ -21,7 +21,8 @@ async def hold(
 ) -> Document:
     """Return the resource with its finalizer, and these annotations.
 
-    That it is held is no news to the informer, and nothing starts for one that is not: so its table is woken.
+    That it is held is no news to the informer, and nothing starts for one that is not: so its table is woken. That may
+    have looked at the resource before it was held, so `wake` has it look at everything again.
     """
     held = await add_finalizer(kube, kind, document, finalizer, annotations=annotations)
     table = table_named_by(held) if held is not document else None

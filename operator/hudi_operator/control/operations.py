@@ -179,7 +179,7 @@ def _connect(parts: Parts) -> Reconcile:
     settings = parts.settings
     return OperationReconciler(
         parts.kube,
-        wake=parts.wake,
+        wake=parts.alert,
         namespaces=settings.watch_namespaces,
         verifies_requesters=settings.requester_policy,
     ).reconcile

@@ -13,7 +13,11 @@ from hudi_operator.runtime.known import KnownObjects
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """The parts from which a controller is made. `wake` has an object reconciled although no event came for it."""
+    """The parts from which a controller is made.
+
+    `wake` has an object reconciled although no event came for it. `alert` does so as if one had: something that it
+    depends on is not what it was, and that is no news to the informer, so that nothing known before counts.
+    """
 
     kube: KubernetesApi
     snapshots: Snapshots
@@ -21,3 +25,4 @@ class Parts:
     controllers: Sequence[Controller["Parts"]]
     known: KnownObjects
     wake: Callable[[ObjectKey], None]
+    alert: Callable[[ObjectKey], None]

@@ -78,7 +78,7 @@ class SavepointReconciler:
 
 
 def _connect(parts: Parts) -> Reconcile:
-    return SavepointReconciler(parts.kube, wake=parts.wake).reconcile
+    return SavepointReconciler(parts.kube, wake=parts.alert).reconcile
 
 
 SAVEPOINTS = Controller(
