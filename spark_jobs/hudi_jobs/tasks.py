@@ -6,7 +6,7 @@ from typing import Never
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Service, TableTask, TaskResult
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.continuous import ingest_continuously
+from hudi_jobs.ingestion.batches.continuous import ingest_continuously
 from hudi_jobs.ingestion.run import ingest
 from hudi_jobs.operations.run import operate
 from hudi_jobs.services.archival import archive

@@ -6,7 +6,7 @@ from typing import Any
 
 from hudi_jobs.contract import Outcome, Progress, TaskResult, decode_progress
 from hudi_jobs.contract.progress import ProgressState
-from hudi_jobs.ingestion.progress import ProgressWriter
+from hudi_jobs.ingestion.batches.progress import ProgressWriter
 from hudi_jobs.totals import Totals
 
 

@@ -121,14 +121,14 @@ def _report(world: World, run: Run) -> None:
 
 
 def _look_around(world: World, run: Run, state: str) -> None:
-    """What `ingestion/continuous.py` does between two batches."""
+    """What `ingestion/batches/continuous.py` does between two batches."""
     run.polls += 1
     _say(world, run, state)
     run.step, run.waits_until = "between", world.now + (POLL if state == "Waiting" else MIN_INTERVAL)
 
 
 def _say(world: World, run: Run, state: str, *, made: str = "") -> None:
-    """What `ingestion/progress.py` writes."""
+    """What `ingestion/batches/progress.py` writes."""
     world.lake.progress = (run.decided.name, run.polls, run.batches, run.committed, state)
     world.lake.made = made
 

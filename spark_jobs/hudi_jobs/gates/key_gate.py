@@ -21,8 +21,8 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import exact, located
 from hudi_jobs.folder import Folder
-from hudi_jobs.ingestion.times import TimeKeys
-from hudi_jobs.ingestion.types import column_named
+from hudi_jobs.ingestion.rules.times import TimeKeys
+from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.jvm import JavaObject, classes, collected_rows, iterated, java_map
 from hudi_jobs.table import HudiTable, commit_metadata
 

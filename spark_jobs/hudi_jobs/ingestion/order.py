@@ -21,11 +21,11 @@ from pyspark.sql.types import (
 from hudi_jobs.contract import FailureReason, IngestionTask, TableDefinition, WriteOperation
 from hudi_jobs.contract.table.rewriting import obstacles
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.partitions import PartitionStyle, never
-from hudi_jobs.ingestion.quality import Counts
-from hudi_jobs.ingestion.record_keys import without_key
 from hudi_jobs.ingestion.rows import IS_DELETED, SEQUENCE, SourceRows
-from hudi_jobs.ingestion.types import column_named
+from hudi_jobs.ingestion.rules.partitions import PartitionStyle, never
+from hudi_jobs.ingestion.rules.quality import Counts
+from hudi_jobs.ingestion.rules.record_keys import without_key
+from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.table import HudiTable
 
 _RANK, _ASIDE = "_rank", "_aside"

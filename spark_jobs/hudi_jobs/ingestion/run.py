@@ -24,13 +24,13 @@ from hudi_jobs.gates.index_gate import declared, require_index
 from hudi_jobs.gates.key_gate import require_keys
 from hudi_jobs.gates.log_gate import require_keys_in_base_files
 from hudi_jobs.ingestion.batch import InputBatch, Limit, Source
-from hudi_jobs.ingestion.check import RowChecks
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress, require_following, require_kind
-from hudi_jobs.ingestion.quality import (
+from hudi_jobs.ingestion.rows import SourceRows
+from hudi_jobs.ingestion.rules.check import RowChecks
+from hudi_jobs.ingestion.rules.quality import (
     Counts,
     require_quarantine,
 )
-from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_jobs.ingestion.write import write_commit, write_options
 from hudi_jobs.lease.exclusive import with_lease

@@ -286,7 +286,7 @@ def test_what_it_keeps_from_being_cleaned_is_remembered_until_another_clean_tell
     stalled = decide_savepoint(savepoint(instant=ago(20)), removed.table, now=NOW).status
     assert stalled is not None
     assert {one.reason for one in stalled.conditions if one.status == "False"} == {"FilesMissing"}
-    assert "did not find 2 files of the savepoint" in stalled.message
+    assert "did not find 2 files of the savepoint" in str(stalled.message)
     assert of(replace(later_on, jobs=(cleaned(-60, 5),))).held_back == held.model_copy(
         update={"bytes": 5, "as_of": at(NOW)}
     ), "a clock that is ahead does not outlast the next clean"

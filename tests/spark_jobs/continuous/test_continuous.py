@@ -15,7 +15,8 @@ from hudi_jobs import as_found
 from hudi_jobs.contract import FailureReason, Outcome, Progress, ProgressState, decode_progress
 from hudi_jobs.driver import Driver
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion import continuous, write
+from hudi_jobs.ingestion import write
+from hudi_jobs.ingestion.batches import continuous
 from hudi_jobs.jvm import open_sockets
 from hudi_jobs.phases import Phase
 

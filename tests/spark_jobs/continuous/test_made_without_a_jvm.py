@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from hudi_jobs.contract import MOST_MADE, PROGRESS_FILE, Progress, ProgressState, decode_progress
-from hudi_jobs.ingestion import made
-from hudi_jobs.ingestion.made import MadeInstants
-from hudi_jobs.ingestion.progress import ProgressWriter
+from hudi_jobs.ingestion.batches import made
+from hudi_jobs.ingestion.batches.made import MadeInstants
+from hudi_jobs.ingestion.batches.progress import ProgressWriter
 from hudi_jobs.lease.stores import LocalFiles
 from hudi_jobs.totals import Totals
 

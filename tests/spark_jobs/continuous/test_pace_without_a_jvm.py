@@ -9,7 +9,7 @@ import pytest
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ContinuousTask, Outcome, Service, TableDefinition, TableTask, TableType, TaskResult
-from hudi_jobs.ingestion import continuous
+from hudi_jobs.ingestion.batches import continuous
 
 
 def test_only_a_batch_that_has_read_all_is_followed_by_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:

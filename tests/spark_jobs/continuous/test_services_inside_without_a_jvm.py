@@ -24,7 +24,7 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.driver import Driver
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion import continuous
+from hudi_jobs.ingestion.batches import continuous
 from hudi_jobs.services import planned, preparation
 from hudi_jobs.services.compaction import _Compaction
 from hudi_jobs.services.timeline import InstantState, Pending

@@ -8,7 +8,7 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept import Kept
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.logs import File, Log, continued, followed
-from hudi_jobs.ingestion.sources.kafka.state import KafkaProgress
+from hudi_jobs.ingestion.sources.kafka.offsets.state import KafkaProgress
 
 KNOWN = {"shop": "mysql-bin.######"}
 

@@ -19,8 +19,8 @@ from pyspark.sql.types import (
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion import check
-from hudi_jobs.ingestion.check import RowChecks
+from hudi_jobs.ingestion.rules import check
+from hudi_jobs.ingestion.rules.check import RowChecks
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import as_written, left_out, possible
 
 INT, LONG, TEXT = IntegerType(), LongType(), StringType()

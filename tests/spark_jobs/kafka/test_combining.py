@@ -10,7 +10,8 @@ import pytest
 from tests.spark_jobs.trials import ALL, IN_FULL
 
 from hudi_jobs.contract import Outcome
-from hudi_jobs.ingestion import check, run, write
+from hudi_jobs.ingestion import run, write
+from hudi_jobs.ingestion.rules import check
 
 pytestmark = [pytest.mark.spark, pytest.mark.streams]
 

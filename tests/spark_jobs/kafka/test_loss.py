@@ -7,7 +7,7 @@ import pytest
 from tests.spark_jobs.kafka.conftest import encoded
 
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
-from hudi_jobs.ingestion.sources.kafka.broker import Brokers
+from hudi_jobs.ingestion.sources.kafka.clients.broker import Brokers
 
 pytestmark = [pytest.mark.spark, pytest.mark.streams]
 

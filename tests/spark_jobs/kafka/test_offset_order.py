@@ -6,8 +6,8 @@ import pytest
 
 from hudi_jobs.contract import FailureReason, IngestionTask, KafkaSource, Service, TableDefinition, TableTask
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.sources.kafka.offset_order import require_growing_offsets
-from hudi_jobs.ingestion.sources.kafka.offsets import PartitionOffsets, TopicOffsets, TopicProgress, standing
+from hudi_jobs.ingestion.sources.kafka.offsets.order import require_growing_offsets
+from hudi_jobs.ingestion.sources.kafka.offsets.ranges import PartitionOffsets, TopicOffsets, TopicProgress, standing
 
 READ = {"orders": TopicProgress("one", (1_000_000, 7))}
 

@@ -19,8 +19,8 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.operations.erase import LONGEST_VALUE, MOST_ERASED, EraseTask
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import exact, located
-from hudi_jobs.ingestion.record_keys import NOTHING
-from hudi_jobs.ingestion.types import column_named
+from hudi_jobs.ingestion.rules.record_keys import NOTHING
+from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.operations.erase.predicate import matching, unquoted
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.table import HudiTable

@@ -12,7 +12,7 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import newest_checkpoint
-from hudi_jobs.ingestion.sources.kafka.losses import named
+from hudi_jobs.ingestion.sources.kafka.offsets.losses import named
 from hudi_jobs.ingestion.sources.kafka.source import Kafka
 from hudi_jobs.ingestion.write import write_commit, write_options
 from hudi_jobs.notes import OPERATION_KEY, commit_notes

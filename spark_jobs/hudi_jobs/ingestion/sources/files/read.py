@@ -13,11 +13,11 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import is_storage_failure, stage
 from hudi_jobs.filesystem import exact
-from hudi_jobs.ingestion.ddl import declared_columns
 from hudi_jobs.ingestion.json_bounds import options_of
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN, Origin, SourceRows
+from hudi_jobs.ingestion.schemas.ddl import declared_columns
+from hudi_jobs.ingestion.schemas.types import fits, plain_type
 from hudi_jobs.ingestion.sources.files.avro_files import schemas_of
-from hudi_jobs.ingestion.types import fits, plain_type
 from hudi_jobs.jvm import schema_json
 from hudi_jobs.session import ANCIENT_DATES_OF_SOURCES
 

@@ -14,10 +14,10 @@ from hudi_jobs.contract.table.properties import shown
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import stage
+from hudi_jobs.ingestion.schemas.types import column_named, plain_type
 from hudi_jobs.ingestion.sources.hudi.commits import Look, UpstreamCommit
 from hudi_jobs.ingestion.sources.hudi.removals import Removal, removal_by
 from hudi_jobs.ingestion.sources.hudi.support import obstacles
-from hudi_jobs.ingestion.types import column_named, plain_type
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, schema_json
 from hudi_jobs.notes import ERASED_KEY
 from hudi_jobs.table import HudiTable, commit_metadata

@@ -11,10 +11,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from hudi_jobs.contract import KafkaSource
+from hudi_jobs.ingestion.sources.kafka.clients.java_classes import compiled_class
+from hudi_jobs.ingestion.sources.kafka.clients.options import reader_options
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, MESSAGE_TYPE, field
-from hudi_jobs.ingestion.sources.kafka.java_classes import compiled_class
-from hudi_jobs.ingestion.sources.kafka.offsets import Range
-from hudi_jobs.ingestion.sources.kafka.options import reader_options
+from hudi_jobs.ingestion.sources.kafka.offsets.ranges import Range
 from hudi_jobs.jvm import classes, frame_of_rows, scala_map, spark_session
 
 LAST_TIME = 253_402_300_799_999

@@ -13,9 +13,10 @@ from pyspark.sql.types import DataType, StringType, StructField, StructType
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, KafkaSource, TableDefinition, Tombstones
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, SEQUENCE, Origin, SourceRows
-from hudi_jobs.ingestion.sources.kafka.errors import asking
+from hudi_jobs.ingestion.rules.partitions import never
+from hudi_jobs.ingestion.schemas.types import column_named
+from hudi_jobs.ingestion.sources.kafka.clients.errors import asking
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     MESSAGE,
     RESERVED,
@@ -25,8 +26,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
 )
 from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of, unwrapper_of
 from hudi_jobs.ingestion.sources.kafka.messages import has_no_calendar, message_time, messages
-from hudi_jobs.ingestion.sources.kafka.offsets import Range
-from hudi_jobs.ingestion.types import column_named
+from hudi_jobs.ingestion.sources.kafka.offsets.ranges import Range
 from hudi_jobs.jvm import tried_cast
 
 _TOMBSTONE = "_tombstone"

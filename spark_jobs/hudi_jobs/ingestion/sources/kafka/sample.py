@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import KafkaSource
-from hudi_jobs.ingestion.sources.kafka.errors import asking
+from hudi_jobs.ingestion.sources.kafka.clients.errors import asking
+from hudi_jobs.ingestion.sources.kafka.clients.options import client_options, isolation_level
 from hudi_jobs.ingestion.sources.kafka.messages import LAST_TIME
-from hudi_jobs.ingestion.sources.kafka.offsets import TopicPartition
-from hudi_jobs.ingestion.sources.kafka.options import client_options, isolation_level
+from hudi_jobs.ingestion.sources.kafka.offsets.ranges import TopicPartition
 from hudi_jobs.jvm import JavaObject, classes, iterated, java_map
 
 _DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"

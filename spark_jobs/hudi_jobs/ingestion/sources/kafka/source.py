@@ -18,11 +18,12 @@ from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit, of_milliseconds, rfc3339
 from hudi_jobs.ingestion.rows import SourceRows
-from hudi_jobs.ingestion.sources.kafka.broker import Brokers
-from hudi_jobs.ingestion.sources.kafka.errors import asking
-from hudi_jobs.ingestion.sources.kafka.losses import NAMED_LOSSES, log_losses, passed_over, refusal
-from hudi_jobs.ingestion.sources.kafka.offset_order import require_growing_offsets
-from hudi_jobs.ingestion.sources.kafka.offsets import (
+from hudi_jobs.ingestion.sources.kafka.clients.broker import Brokers
+from hudi_jobs.ingestion.sources.kafka.clients.errors import asking
+from hudi_jobs.ingestion.sources.kafka.clients.options import prepare_secrets
+from hudi_jobs.ingestion.sources.kafka.offsets.losses import NAMED_LOSSES, log_losses, passed_over, refusal
+from hudi_jobs.ingestion.sources.kafka.offsets.order import require_growing_offsets
+from hudi_jobs.ingestion.sources.kafka.offsets.ranges import (
     Loss,
     PartitionOffsets,
     Range,
@@ -34,12 +35,11 @@ from hudi_jobs.ingestion.sources.kafka.offsets import (
     ranges,
     standing,
 )
-from hudi_jobs.ingestion.sources.kafka.options import prepare_secrets
+from hudi_jobs.ingestion.sources.kafka.offsets.starts import starting_points
+from hudi_jobs.ingestion.sources.kafka.offsets.state import KafkaProgress
 from hudi_jobs.ingestion.sources.kafka.request import matching, require_request
 from hudi_jobs.ingestion.sources.kafka.rows import read_rows
 from hudi_jobs.ingestion.sources.kafka.sample import average_size, oldest_time
-from hudi_jobs.ingestion.sources.kafka.starts import starting_points
-from hudi_jobs.ingestion.sources.kafka.state import KafkaProgress
 from hudi_jobs.phases import Phase, reach
 
 

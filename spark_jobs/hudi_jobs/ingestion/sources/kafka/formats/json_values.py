@@ -12,10 +12,10 @@ from pyspark.sql.types import ArrayType, StringType, StructField, StructType, Ti
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import KafkaSource
-from hudi_jobs.ingestion.ddl import declared_columns
 from hudi_jobs.ingestion.json_bounds import in_our_time, options_of, without_endless
-from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN
+from hudi_jobs.ingestion.rules.partitions import never
+from hudi_jobs.ingestion.schemas.ddl import declared_columns
 from hudi_jobs.ingestion.sources.kafka.formats.inference import inferred_columns
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     MESSAGE,

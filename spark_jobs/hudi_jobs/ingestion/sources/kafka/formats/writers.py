@@ -9,8 +9,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
-from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN
+from hudi_jobs.ingestion.rules.partitions import never
 from hudi_jobs.ingestion.sources.kafka.formats import wire
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     MESSAGE,

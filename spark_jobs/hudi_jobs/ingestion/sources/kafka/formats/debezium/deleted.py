@@ -12,11 +12,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
-from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import IS_DELETED
+from hudi_jobs.ingestion.rules.partitions import never
+from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import Database
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, field
-from hudi_jobs.ingestion.types import column_named
 
 MOST_DELETED = 1_000
 """Deletes that are kept: some tens of kB in each commit, at most."""

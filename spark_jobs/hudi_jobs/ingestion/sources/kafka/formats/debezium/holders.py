@@ -17,8 +17,8 @@ from pyspark.sql.types import BooleanType, StringType, StructField, StructType
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import IS_DELETED
+from hudi_jobs.ingestion.rules.partitions import never
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import Database
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.deleted import (
     LATE,

@@ -8,8 +8,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import BinaryType, BooleanType, DataType, DateType, NumericType, StringType, StructType
 
-from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
+from hudi_jobs.ingestion.rules.partitions import never
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import AFTER, BEFORE, DELETE, OPERATION, UPDATE
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.holders import MOVED
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import field

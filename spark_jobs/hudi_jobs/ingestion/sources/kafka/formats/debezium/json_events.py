@@ -24,10 +24,11 @@ from pyspark.sql.types import (
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, KafkaSource
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.ddl import declared_columns
 from hudi_jobs.ingestion.json_bounds import in_our_time, options_of, without_endless
-from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
+from hudi_jobs.ingestion.rules.partitions import never
+from hudi_jobs.ingestion.schemas.ddl import declared_columns
+from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
     ADDED,
     AFTER,
@@ -48,7 +49,6 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import (
 from hudi_jobs.ingestion.sources.kafka.formats.inference import inferred_columns
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, Decoded, corrupt_text, field
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped
-from hudi_jobs.ingestion.types import column_named
 
 MOST_SCHEMAS = 100
 _LONGEST_SCHEMA = 1_000_000

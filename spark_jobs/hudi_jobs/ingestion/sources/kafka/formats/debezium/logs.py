@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.partitions import never
+from hudi_jobs.ingestion.rules.partitions import never
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
     BINLOG_FILE,
     OPERATION,

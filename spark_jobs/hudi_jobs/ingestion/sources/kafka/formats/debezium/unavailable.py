@@ -33,12 +33,12 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from hudi_jobs.ingestion.partitions import never
+from hudi_jobs.ingestion.rules.partitions import never
+from hudi_jobs.ingestion.schemas.types import column_named, same
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import CHANGE_TYPE, DELETE, UPDATE
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import VARIABLE_DECIMAL
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.holders import MOVED
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import field
-from hudi_jobs.ingestion.types import column_named, same
 
 PLACEHOLDER = "__debezium_unavailable_value"
 MISSING = "_debezium_missing"

@@ -14,9 +14,10 @@ from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, Ka
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.ingestion.ddl import declared_columns
-from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, NO_COLUMN
+from hudi_jobs.ingestion.rules.partitions import never
+from hudi_jobs.ingestion.schemas.ddl import declared_columns
+from hudi_jobs.ingestion.schemas.types import column_named, fits, same
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
     AFTER,
     BEFORE,
@@ -74,7 +75,6 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     require_distinct,
 )
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped
-from hudi_jobs.ingestion.types import column_named, fits, same
 from hudi_jobs.jvm import tried_cast
 from hudi_jobs.table import HudiTable
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from hudi_jobs.contract import FailureReason, IngestionTask, KafkaSource, TableDefinition, TableTask, WriteOperation
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.sources.kafka.offsets import Cause, Loss, TopicOffsets, TopicProgress
+from hudi_jobs.ingestion.sources.kafka.offsets.ranges import Cause, Loss, TopicOffsets, TopicProgress
 
 ADVICE = "leave orderingFields out, so that the later message wins, or name a column of the messages"
 

@@ -21,9 +21,9 @@ from pyspark.sql.types import BooleanType
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, SourceRows
-from hudi_jobs.ingestion.types import column_named
+from hudi_jobs.ingestion.rules.partitions import never
+from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.jvm import fill_cache, in_shuffle_files, query_execution
 
 _MOST_EXAMPLES = 3

@@ -21,9 +21,9 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ContinuousTask, FailureReason, IngestionTask, Outcome, ProgressState, TaskResult
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import DriverStopping, TaskFailed
-from hudi_jobs.ingestion.made import MadeInstants
-from hudi_jobs.ingestion.progress import ProgressWriter
-from hudi_jobs.ingestion.quality import require_quarantine
+from hudi_jobs.ingestion.batches.made import MadeInstants
+from hudi_jobs.ingestion.batches.progress import ProgressWriter
+from hudi_jobs.ingestion.rules.quality import require_quarantine
 from hudi_jobs.ingestion.run import OpenedTable, ingest_once, ingestion_of
 from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_jobs.jvm import open_sockets

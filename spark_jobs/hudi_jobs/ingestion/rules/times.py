@@ -20,7 +20,7 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.table.merging import columns_of
 from hudi_jobs.contract.table.support import CUSTOM, TIMESTAMP, key_generator_of
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.types import column_named
+from hudi_jobs.ingestion.schemas.types import column_named
 
 _MILLISECONDS = {
     "NANOSECONDS": 1e-6,

@@ -8,7 +8,7 @@ from hudi_jobs.contract import CHECKPOINT_LIMIT, Checkpoint, FailureReason
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, understood
-from hudi_jobs.ingestion.sources.kafka.offsets import TopicProgress
+from hudi_jobs.ingestion.sources.kafka.offsets.ranges import TopicProgress
 
 KIND = "kafka"
 

@@ -7,8 +7,8 @@ in the driver as in the executors. Bounds are such that brokers that do not answ
 from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import Isolation, KafkaSecurity, KafkaSource, SaslMechanism
-from hudi_jobs.ingestion.sources.kafka.java_classes import compiled_class
-from hudi_jobs.ingestion.sources.kafka.secret_files import require_files
+from hudi_jobs.ingestion.sources.kafka.clients.java_classes import compiled_class
+from hudi_jobs.ingestion.sources.kafka.clients.secret_files import require_files
 
 _PROVIDER = "SecretFiles"
 _DIRECTORY = "org.apache.kafka.common.config.provider.DirectoryConfigProvider"

@@ -19,8 +19,9 @@ from hudi_jobs.ingestion.order import (
     require_marks,
     with_mark_of_deletes,
 )
-from hudi_jobs.ingestion.partitions import PartitionStyle, misplaced, never, require_zones
-from hudi_jobs.ingestion.quality import (
+from hudi_jobs.ingestion.rows import IS_DELETED, SEQUENCE, SourceRows
+from hudi_jobs.ingestion.rules.partitions import PartitionStyle, misplaced, never, require_zones
+from hudi_jobs.ingestion.rules.quality import (
     Counts,
     Faults,
     count_unparsable,
@@ -31,11 +32,10 @@ from hudi_jobs.ingestion.quality import (
     refuse,
     without_order,
 )
-from hudi_jobs.ingestion.record_keys import ambiguous_keys, without_key
-from hudi_jobs.ingestion.rows import IS_DELETED, SEQUENCE, SourceRows
-from hudi_jobs.ingestion.schema_gate import Rules, conform, conform_keys, require_columns
+from hudi_jobs.ingestion.rules.record_keys import ambiguous_keys, without_key
+from hudi_jobs.ingestion.schemas.gate import Rules, conform, conform_keys, require_columns
+from hudi_jobs.ingestion.schemas.types import cast, nullable
 from hudi_jobs.ingestion.transform import apply_transform, computed
-from hudi_jobs.ingestion.types import cast, nullable
 from hudi_jobs.table import HudiTable
 
 _OF_SCHEMAS = frozenset({FailureReason.SCHEMA_INCOMPATIBLE, FailureReason.TRANSFORM_INVALID})

@@ -15,8 +15,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sf
 from pyspark.sql.types import BinaryType, StringType, StructType
 
-from hudi_jobs.ingestion.times import TimeKeys, require_utc
-from hudi_jobs.ingestion.types import column_named
+from hudi_jobs.ingestion.rules.times import TimeKeys, require_utc
+from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.table import HudiTable
 
 _LONGEST_BYTES = 240

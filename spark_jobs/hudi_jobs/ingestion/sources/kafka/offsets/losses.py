@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.ingestion.sources.kafka.offsets import Cause, Loss
+from hudi_jobs.ingestion.sources.kafka.offsets.ranges import Cause, Loss
 
 NAMED_LOSSES = 5
 LOGGED_LOSSES = 1_000

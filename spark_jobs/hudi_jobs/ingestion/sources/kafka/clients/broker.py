@@ -8,9 +8,9 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import FailureReason, Isolation, KafkaSource
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.sources.kafka.errors import asking
-from hudi_jobs.ingestion.sources.kafka.offsets import PartitionOffsets, TopicOffsets, TopicPartition, of_cluster
-from hudi_jobs.ingestion.sources.kafka.options import client_options
+from hudi_jobs.ingestion.sources.kafka.clients.errors import asking
+from hudi_jobs.ingestion.sources.kafka.clients.options import client_options
+from hudi_jobs.ingestion.sources.kafka.offsets.ranges import PartitionOffsets, TopicOffsets, TopicPartition, of_cluster
 from hudi_jobs.jvm import JavaObject, classes, java_map
 
 _SECONDS = 40

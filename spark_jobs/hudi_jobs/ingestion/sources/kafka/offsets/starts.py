@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from hudi_jobs.contract import FailureReason, KafkaSource, OffsetReset
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.sources.kafka.broker import Brokers
-from hudi_jobs.ingestion.sources.kafka.offsets import TopicOffsets, TopicPartition
+from hudi_jobs.ingestion.sources.kafka.clients.broker import Brokers
+from hudi_jobs.ingestion.sources.kafka.offsets.ranges import TopicOffsets, TopicPartition
+from hudi_jobs.ingestion.sources.kafka.offsets.state import KafkaProgress
 from hudi_jobs.ingestion.sources.kafka.request import moment
-from hudi_jobs.ingestion.sources.kafka.state import KafkaProgress
 
 
 def starting_points(
