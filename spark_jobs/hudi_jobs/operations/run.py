@@ -86,6 +86,7 @@ def _dry(context: TaskContext, operation: TableOperation, kind: Kind) -> TaskRes
     except TaskFailed as failure:
         obstacles.ended_by(failure)
         known = context.operation[-1] if context.operation else OperationReport(phase=OperationPhase.CHECKING)
-        context.operation.append(known.model_copy(update={"obstacles": obstacles.named()}))
+        # An outcome has no room for the names of files as well.
+        context.operation.append(known.model_copy(update={"obstacles": obstacles.named(), "files": ()}))
         raise obstacles.failure(failure) from failure
     return result

@@ -59,7 +59,9 @@ def test_obstacles_of_any_length_fit_into_an_outcome_beside_everything_else() ->
     assert len(named) == MOST_OBSTACLES
     assert all(len(one.encode()) <= LONGEST_OBSTACLE for one in named)
     instants = tuple(f"202601010000000{number:02}" for number in range(20))
-    report = OperationReport(phase=OperationPhase.CHECKING, removed=instants, savepoints=instants, obstacles=named)
+    report = OperationReport(
+        phase=OperationPhase.CHECKING, removed=instants, savepoints=instants, obstacles=named, count=2**40, bytes=2**53
+    )
     result = TaskResult(id="one", outcome=Outcome.FAILED, message="x" * 2000, operation=report)
     (read,) = decode_outcome(encode_outcome(JobOutcome(results=(result,)))).results
     assert read.operation == report

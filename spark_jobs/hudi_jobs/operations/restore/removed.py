@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract.operations.repair import LONGEST_FILE_NAMED, MOST_FILES_NAMED
+from hudi_jobs.contract.operations.repair import MOST_FILES_NAMED
 from hudi_jobs.filesystem import located
 from hudi_jobs.operations.restore.history import History, Write
 from hudi_jobs.table import HudiTable
@@ -16,6 +16,9 @@ _MOST_NAMED = 20_000
 """Files that commits name; where there are more, their number and size are not looked for."""
 
 _MOST_FOLDERS = 10_000
+_LONGEST_NAMED = 120
+"""Characters of a path, of which the end is shown: an outcome holds the instants that go as well."""
+
 _LOG_FILES_GO_FROM = 8
 """The first version in which a rollback removes log files; before, it writes a block into them that undoes others."""
 
@@ -68,5 +71,5 @@ def _there(context: TaskContext, folders: Mapping[str, set[str]]) -> Removal:
             if name in names:
                 count, size = count + 1, size + int(status.getLen())
                 if len(first) < MOST_FILES_NAMED:
-                    first.append(f"{folder}/{name}".removeprefix("/")[-LONGEST_FILE_NAMED:])
+                    first.append(f"{folder}/{name}".removeprefix("/")[-_LONGEST_NAMED:])
     return Removal(count, size, tuple(first))
