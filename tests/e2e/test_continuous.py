@@ -1,6 +1,7 @@
-"""A driver that goes on ingesting in the cluster: it follows the spec, gives table services their turns, is killed.
+"""A driver that goes on ingesting in the cluster: it loses executors, is killed and drained, and gives services turns.
 
-The tests share one table, whose driver starts anew where a test is about that alone.
+The tests share one table, whose driver starts anew where a test is about that alone. It has executors until services
+take turns with it, each of which would start some.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ pytestmark = pytest.mark.e2e
 
 CLASS = "e2e-continuous"
 CONTINUOUS = {"minInterval": "2s", "serviceInterval": "1m", "progressDeadline": "5m"}
+POD = {"cpu": "200m", "memory": "1536Mi"}
+IN_CLUSTER = {"mode": "Cluster", "driver": POD, "executor": {"instances": 1, **POD}}
 
 
 @dataclass
@@ -47,9 +50,12 @@ class Feed:
 def fed(stage: Stage) -> Iterator[Feed]:
     """A table that is cleaned after every commit; its driver ends with the tests: an idle one would take time."""
     stage.make_class(CLASS, job={"drainTimeout": "1m"})
-    table = stage.tenant("continuous").table(
+    tenant = stage.tenant("continuous")
+    stage.make_service_accounts(tenant.name)
+    table = tenant.table(
         "arriving",
         tableClassName=CLASS,
+        execution=IN_CLUSTER,
         ingestion={"mode": "Continuous", "continuous": CONTINUOUS, "schedule": None},
         cleaning={"retainCommits": 1, "trigger": {"commits": 1}},
     )
@@ -66,6 +72,23 @@ def jobs_of(table: Table, service: str) -> set[str]:
     """The names of a service's Jobs: that of one inside a driver hands it over."""
     jobs = [job["metadata"] for job in table.jobs()]
     return {job["name"] for job in jobs if job["labels"]["hudi-operator.io/service"] == service}
+
+
+def is_cleaned(status: Document) -> bool:
+    """Whether there is nothing to clean, and nothing runs but the driver."""
+    return status["timeline"].get("commitsSinceClean") == 0 and len(status.get("activeJobs") or ()) == 1
+
+
+def pods_of(table: Table, role: str) -> set[str]:
+    """The names of the pods that ingest, as drivers or as executors, and are not on their way out."""
+    labels = {"hudi-operator.io/service": "Ingestion", "hudi-operator.io/role": role}
+    living = [pod["metadata"] for pod in table.pods() if pod["status"].get("phase") not in {"Succeeded", "Failed"}]
+    return {one["name"] for one in living if labels.items() <= one["labels"].items() and "deletionTimestamp" not in one}
+
+
+def kill(table: Table, pod: str) -> None:
+    """End the processes of a pod at once."""
+    table.kubectl("delete", "pod", pod, "--grace-period=0", "--force", "--wait=false")
 
 
 def test_files_are_ingested_as_they_arrive_and_shown_while_the_driver_runs(fed: Feed) -> None:
@@ -90,33 +113,52 @@ def test_table_services_run_inside_the_driver_of_a_serialized_table_and_it_goes_
     fed.feed()
 
 
-def test_another_spec_ends_the_driver_and_the_next_one_has_it_so_services_and_a_savepoint_have_their_turn(
+def test_an_executor_and_a_driver_that_are_killed_cost_no_row_and_put_none_there_twice(fed: Feed) -> None:
+    table = fed.table
+    fed.feed()
+    [driver], [executor] = pods_of(table, "driver"), pods_of(table, "executor")
+    fed.deliver()
+    kill(table, executor)
+    fed.await_rows()
+    fed.feed()
+    assert pods_of(table, "driver") == {driver}, "the driver has another executor and goes on"
+    assert executor not in pods_of(table, "executor") != set()
+    assert failed(table.status()) == []
+
+    # Else a cleaning waits for the dead driver, and then ends the next one for a Job of its own.
+    table.wait(is_cleaned, what="no service is due")
+    fed.deliver()
+    kill(table, driver)
+    fed.await_rows()
+    fed.feed()
+    assert {run["reason"] for run in failed(table.status())} == {"DriverDied"}
+    assert driver not in pods_of(table, "driver") != set()
+
+
+def test_a_suspended_table_has_no_driver_and_no_executor_and_by_another_spec_services_and_a_savepoint_have_their_turn(
     fed: Feed,
 ) -> None:
     table = fed.table
     fed.feed()
-    table.patch({"spec": {"ingestion": {"continuous": {"services": "InTurns"}}}})
-    table.wait(
-        lambda status: any(run.get("reason") == "Drained" for run in status.get("history") or ()),
-        what="the driver has ended between two batches",
+    turns = {"ingestion": {"continuous": {"services": "InTurns"}}}
+    table.patch({"spec": {"suspend": True, "execution": None, **turns}})
+    status = table.wait(
+        lambda status: (
+            not status.get("activeJobs") and any(run.get("reason") == "Drained" for run in status["history"])
+        ),
+        what="the driver has ended between two batches, and nothing runs",
     )
+    assert {run["reason"] for run in failed(status)} == {"DriverDied"}
+    assert pods_of(table, "driver") | pods_of(table, "executor") == set()
     inside = jobs_of(table, "Cleaning")
     savepoint = Savepoint(table, "beside")
     savepoint.apply(latest=True, keepForever=True)
+    table.patch({"spec": {"suspend": False}})
     fed.feed()
 
     instant = savepoint.wait("Ready", "True")["instant"]
     assert saved(table) == [instant]
     table.wait(lambda _status: jobs_of(table, "Cleaning") - inside, what="a cleaning after the driver has had its turn")
     status = table.wait(live_of, what="a driver goes on after it")
-    assert failed(status) == []
-    fed.feed()
-
-
-def test_a_driver_that_is_killed_is_followed_by_another_and_no_row_is_there_twice(fed: Feed) -> None:
-    fed.feed()
-    pod = fed.table.running_pod()["metadata"]["name"]
-    fed.deliver()
-    fed.table.kubectl("delete", "pod", pod, "--grace-period=0", "--force")
-    fed.await_rows()
+    assert {run["reason"] for run in failed(status)} <= {"DriverDied"}
     fed.feed()
