@@ -19,6 +19,7 @@ from shutil import copytree, rmtree
 from typing import Any
 
 from hudi_jobs.contract import OPERATOR_FOLDER
+from hudi_jobs.jvm import classes
 from hudi_jobs.lease.leases import State, decode
 from hudi_jobs.phases import PAUSED_AT
 
@@ -51,6 +52,8 @@ class Files:
             os.utime(beat)
         for lease in (lake.folder / "table" / OPERATOR_FOLDER).glob("*.json"):
             _wait_for(lease)
+        # Hudi keeps blocks of HFiles by their path, and files of a metadata table of version 6 may get the same ones.
+        classes(lake.spark).org.apache.hudi.io.hfile.CachingHFileReaderImpl.resetGlobalCache()
 
 
 def _wait_for(lease: Path) -> None:

@@ -158,7 +158,7 @@ def left_by(trial: Trial, begun_since: list[tuple[str, str]]) -> tuple[str, ...]
 
 def check_done(lake: Lake, shape: Shape, asked: Asked, result: TaskResult, *, left: tuple[str, ...] = ()) -> None:
     """The table holds what it should, nothing is pending, a repetition changes nothing, and the table works on."""
-    assert result.outcome in _GOOD, result
+    assert result.outcome in _GOOD, f"{result.reason}: {result.message}"
     assert report_of(result).phase is OperationPhase.DONE
     assert rows(lake) == asked.expected
     if {time for _, time in pending(lake)} & set(left):
