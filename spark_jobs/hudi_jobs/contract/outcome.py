@@ -54,7 +54,7 @@ class FailureReason(StrEnum):
     """The brokers or the schema registry of the source refuse the credentials of the job."""
 
     INPUT_LOST = "InputLost"
-    """Messages that have not been read are no longer in the topic."""
+    """Messages that have not been read are no longer in the topic, or compaction may remove deletes unread."""
 
     UPSTREAM_UNSUPPORTED = "UpstreamUnsupported"
     """The rows of the upstream table do not show every change to it."""

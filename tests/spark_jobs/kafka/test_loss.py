@@ -4,6 +4,7 @@ import time
 from typing import Any
 
 import pytest
+from tests.spark_jobs.formats.events import postgres
 from tests.spark_jobs.kafka.conftest import encoded
 
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
@@ -215,3 +216,27 @@ def test_a_checkpoint_of_another_kind_of_source_is_refused(stream: Any) -> None:
     stream.lake.put("a.csv", "id,v\n1,a\n")
     result = stream.lake.ingest(files={"schemaDdl": "id BIGINT, v STRING"})
     assert result.reason is FailureReason.TABLE_MISMATCH
+
+
+@pytest.mark.parametrize(
+    ("topic", "source", "is_read"),
+    [
+        ({"cleanup_policy": "compact,delete"}, {}, False),
+        ({"cleanup_policy": "compact", "min_compaction_lag_ms": "86400000"}, {}, True),
+        ({"cleanup_policy": "compact"}, SKIP, True),
+    ],
+    ids=["compacted", "after a day", "accepted"],
+)
+def test_change_events_are_not_read_from_a_topic_in_which_compaction_takes_deletes(
+    stream: Any, topic: dict[str, str], source: dict[str, Any], is_read: bool
+) -> None:
+    stream.lake.table = {"orderingFields": ["_event_lsn"]}
+    stream.source["value"] = {"schemaDdl": "id BIGINT, v STRING", "envelope": "Debezium"}
+    stream.create(**topic)
+    stream.send([postgres("c", {"id": 1, "v": "a"}, lsn=1)], key="op")
+    result = stream.ingest(source=source)
+    if is_read:
+        assert succeeded(result).rows_read == 1
+    else:
+        lost(result, stream.topic, "cleanup.policy=delete", "min.compaction.lag.ms", "onDataLoss: Skip")
+        assert stream.lake.instants() == []

@@ -21,6 +21,7 @@ from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.sources.kafka.clients.broker import Brokers
 from hudi_jobs.ingestion.sources.kafka.clients.errors import asking
 from hudi_jobs.ingestion.sources.kafka.clients.options import prepare_secrets
+from hudi_jobs.ingestion.sources.kafka.compaction import require_deletes_kept
 from hudi_jobs.ingestion.sources.kafka.offsets.losses import NAMED_LOSSES, log_losses, passed_over, refusal
 from hudi_jobs.ingestion.sources.kafka.offsets.order import require_growing_offsets
 from hudi_jobs.ingestion.sources.kafka.offsets.ranges import (
@@ -62,6 +63,7 @@ class Kafka:
             topics = brokers.topics(self._names(brokers))
             starts = starting_points(brokers, self._source, topics, before)
             cluster = brokers.cluster()
+            require_deletes_kept(brokers, self._source, topics)
         found = self._standing(before, topics, starts)
         log_losses(self._context, found.losses)
         self._require_whole(found)

@@ -1,7 +1,7 @@
 """What the brokers say of topics, asked by an admin client in the driver's JVM: bounded in time, and always closed."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
@@ -84,6 +84,33 @@ class Brokers:
     def ids(self, names: Sequence[str]) -> dict[str, str]:
         """Return the ids of topics, as they are now."""
         return {name: self._described(name, future)[0] for name, future in self._descriptions(names).items()}
+
+    def compacted(self, names: Iterable[str]) -> dict[str, int]:
+        """Return the topics that are compacted, each with the milliseconds for which a message is not.
+
+        A topic whose settings the brokers do not show to the job is left out.
+        """
+        kind = self._jvm.org.apache.kafka.common.config.ConfigResource
+        resources = {name: kind(kind.Type.TOPIC, name) for name in names}
+        wanted = self._jvm.java.util.ArrayList()
+        for resource in resources.values():
+            wanted.add(resource)
+        found = self._admin.describeConfigs(wanted).values()
+        lags = {name: self._compaction_lag(name, found[resource]) for name, resource in resources.items()}
+        return {name: lag for name, lag in lags.items() if lag is not None}
+
+    def _compaction_lag(self, name: str, future: JavaObject) -> int | None:
+        try:
+            with asking(f"The settings of the topic {name} cannot be read"):
+                settings = self._answer(future)
+        except TaskFailed as failed:
+            if failed.reason is FailureReason.SOURCE_UNAVAILABLE:
+                raise
+            return None
+        policy, lag = (settings.get(each) for each in ("cleanup.policy", "min.compaction.lag.ms"))
+        is_compacted = policy is not None and "compact" in str(policy.value()).split(",")
+        text = "" if lag is None else str(lag.value())
+        return (int(text) if text.isdecimal() else 0) if is_compacted else None
 
     def _descriptions(self, names: Sequence[str]) -> Mapping[str, JavaObject]:
         wanted = self._jvm.java.util.ArrayList()
