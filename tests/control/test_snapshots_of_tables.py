@@ -7,15 +7,18 @@ import os
 import tarfile
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import fastavro
 import pytest
 
 from hudi_jobs.contract import RUN_KEY
+from hudi_operator.control.snapshots.owner_file import read_owner
+from hudi_operator.control.snapshots.progress_file import read_progress, read_told
 from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.control.snapshots.reading import NO_QUESTIONS, Questions
 from hudi_operator.planning.model import TimelineSnapshot
+from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import Instant, TimelineZone
 
 TABLES = Path(__file__).parents[1] / "fixtures" / "timeline" / "tables"
@@ -335,3 +338,22 @@ async def test_a_read_tells_what_rollbacks_and_restores_have_undone(tmp_path: Pa
     assert (restore.instant.action, len(restore.targets)) == ("restore", 7)
     assert max(restore.targets) < restore.instant.time
     assert not {one.time for one in restored.timeline.completed} & set(restore.targets)
+
+
+class OneRequest(LocalFileSystem):
+    """A store whose files are written anew, and shorter, between two requests for one."""
+
+    def open_file(self, path: str) -> BinaryIO:
+        raise AssertionError(f"{path} is read in parts")
+
+
+def test_files_that_are_written_again_and_again_are_read_by_one_request(tmp_path: Path) -> None:
+    folder = tmp_path / ".hudi-operator"
+    folder.mkdir()
+    files = {"owner": RECORD, "progress": PROGRESS, "operation": TOLD}
+    for name, document in files.items():
+        (folder / f"{name}.json").write_text(json.dumps(document))
+    store, table = OneRequest(), str(tmp_path)
+    assert read_owner(store, table)[0] is not None
+    assert read_progress(store, table) is not None
+    assert read_told(store, table) is not None

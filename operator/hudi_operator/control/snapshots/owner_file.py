@@ -9,7 +9,6 @@ from hudi_jobs.contract import (
     decode_owner,
 )
 from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
-from hudi_operator.storage.errors import storage_errors
 
 
 def read_owner(filesystem: FileSystem, path: str) -> tuple[OwnerRecord | None, str]:
@@ -19,16 +18,16 @@ def read_owner(filesystem: FileSystem, path: str) -> tuple[OwnerRecord | None, s
     """
     place = f"{path}/{OPERATOR_FOLDER}/{OWNER_FILE}"
     try:
-        with storage_errors(place), filesystem.open_file(place) as file:
-            content = file.read(OPERATOR_FILE_LIMIT + 1)
+        return decode_owner(filesystem.read_file(place, limit=OPERATOR_FILE_LIMIT)), ""
     except StorageError as error:
         if error.kind is StorageErrorKind.NOT_FOUND:
             return None, ""
-        raise
-    try:
-        return decode_owner(content), ""
+        if error.kind is not StorageErrorKind.TOO_LARGE:
+            raise
+        why = str(error).rstrip(".")
     except UnreadableOwner as error:
-        return None, (
-            f"The record of the table's owner cannot be used: {error}. Another operator may own the table, so nothing "
-            f"starts; when none does, remove the file {OPERATOR_FOLDER}/{OWNER_FILE} from the table's folder."
-        )
+        why = str(error)
+    return None, (
+        f"The record of the table's owner cannot be used: {why}. Another operator may own the table, so nothing "
+        f"starts; when none does, remove the file {OPERATOR_FOLDER}/{OWNER_FILE} from the table's folder."
+    )

@@ -3,7 +3,6 @@
 from hudi_jobs.contract import OPERATOR_FILE_LIMIT, OPERATOR_FOLDER, PROGRESS_FILE, Progress, decode_progress
 from hudi_jobs.contract.operations.told import TOLD_FILE, TOLD_LIMIT, OperationTold, decode_told
 from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
-from hudi_operator.storage.errors import storage_errors
 
 
 def read_progress(filesystem: FileSystem, path: str) -> Progress | None:
@@ -22,10 +21,10 @@ def read_told(filesystem: FileSystem, path: str) -> OperationTold | None:
 
 
 def _read(filesystem: FileSystem, place: str, limit: int) -> bytes | None:
+    """Return the content as one request gives it: the file is written again and again, and may be shorter each time."""
     try:
-        with storage_errors(place), filesystem.open_file(place) as file:
-            return bytes(file.read(limit + 1))
+        return filesystem.read_file(place, limit=limit)
     except StorageError as error:
-        if error.kind is StorageErrorKind.NOT_FOUND:
+        if error.kind in {StorageErrorKind.NOT_FOUND, StorageErrorKind.TOO_LARGE}:
             return None
         raise
