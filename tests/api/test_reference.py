@@ -20,7 +20,7 @@ STATUS_MODELS = {
         "Condition",
         "CountRange",
         "FilesStatus",
-        "HeldBackStatus",
+        "RetainedStatus",
         "HudiSavepointStatus",
         "HudiTableClassStatus",
         "HudiTableStatus",

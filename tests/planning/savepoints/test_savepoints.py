@@ -273,24 +273,24 @@ def test_what_it_keeps_from_being_cleaned_is_remembered_until_another_clean_tell
         )
 
     seen = world(savepoint(instant=ago(20)), files=(saved(20),), jobs=(cleaned(2, 200), cleaned(1, 100)))
-    held = of(seen).held_back
+    held = of(seen).retained
     assert held is not None
     assert (held.files, held.bytes, held.as_of) == (3, 100, at(NOW - minutes(1)))
     later_on = again(replace(seen, jobs=()), status_of(seen))
-    assert of(later_on).held_back == held
+    assert of(later_on).retained == held
     told = decide_savepoint(savepoint(instant=ago(20)), later_on.table, now=NOW).status
     assert told is not None
-    assert told.held_back == held
+    assert told.retained == held
     assert [(one.type, one.status) for one in told.conditions][:2] == [("Ready", "True"), ("DataComplete", "True")]
     removed = again(seen, status_of(replace(seen, jobs=(cleaned(0, 400),))))
     stalled = decide_savepoint(savepoint(instant=ago(20)), removed.table, now=NOW).status
     assert stalled is not None
     assert {one.reason for one in stalled.conditions if one.status == "False"} == {"FilesMissing"}
     assert "did not find 2 files of the savepoint" in str(stalled.message)
-    assert of(replace(later_on, jobs=(cleaned(-60, 5),))).held_back == held.model_copy(
+    assert of(replace(later_on, jobs=(cleaned(-60, 5),))).retained == held.model_copy(
         update={"bytes": 5, "as_of": at(NOW)}
     ), "a clock that is ahead does not outlast the next clean"
-    assert of(world(savepoint(instant=ago(20)), files=(saved(20),))).held_back is None
+    assert of(world(savepoint(instant=ago(20)), files=(saved(20),))).retained is None
 
 
 def test_what_it_blocks_is_told() -> None:

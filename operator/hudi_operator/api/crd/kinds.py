@@ -226,8 +226,8 @@ SAVEPOINT = ResourceKind(
             wide=True,
         ),
         PrinterColumn(
-            name="Held bytes",
-            json_path=".status.heldBack.bytes",
+            name="Retained bytes",
+            json_path=".status.retained.bytes",
             type="integer",
             description="Bytes that cannot be cleaned because of it",
             wide=True,

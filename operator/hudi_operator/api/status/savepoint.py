@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from hudi_operator.api.status.conditions import Condition
-from hudi_operator.api.status.table_savepoints import HeldBackStatus
+from hudi_operator.api.status.table_savepoints import RetainedStatus
 from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
 
@@ -39,7 +39,7 @@ class HudiSavepointStatus(Model):
     blocks: Annotated[str, Field(max_length=512)] | None = None
     """What the table's cleaning and archival cannot do because of it."""
 
-    held_back: HeldBackStatus | None = None
+    retained: RetainedStatus | None = None
     """The files that it keeps from being cleaned, as the last clean has found; absent before one has told."""
 
     expires_at: Timestamp | None = None

@@ -37,7 +37,7 @@ class SavepointState(StrEnum):
     """It stays in the table although the resource is removed: nothing could remove it."""
 
 
-class HeldBackStatus(Model):
+class RetainedStatus(Model):
     """The files that only savepoints keep from being cleaned, of those that one savepoint lists."""
 
     files: int | None = None
@@ -92,7 +92,7 @@ class TableSavepoint(Model):
     blocks: Annotated[str, Field(max_length=256)] | None = None
     """What cleaning and archival cannot do because of it."""
 
-    held_back: HeldBackStatus | None = None
+    retained: RetainedStatus | None = None
     """The files that it keeps from being cleaned, as the last clean has found."""
 
 

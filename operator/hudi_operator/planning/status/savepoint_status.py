@@ -94,7 +94,7 @@ def _status(savepoint: HudiSavepoint, table: HudiTable | InvalidObject | None, *
         completed_at=(entry.since if entry is not None else None) or before.completed_at,
         adopted=entry.adopted if kept and entry is not None else before.adopted,
         blocks=entry.blocks if kept and entry is not None else None,
-        held_back=entry.held_back if kept and entry is not None else None,
+        retained=entry.retained if kept and entry is not None else None,
         expires_at=format_time(expires) if expires is not None else None,
     )
 
@@ -159,9 +159,9 @@ def _kept(entry: TableSavepoint, make: ConditionMaker) -> Iterator[Condition]:
 
 def _data(entry: TableSavepoint) -> tuple[ConditionStatus, SavepointReason, str]:
     """Return whether all files of a savepoint are there: as it was made, and as the last clean has found them."""
-    held = entry.held_back
-    if held is not None and held.missing:
-        gone = f"The clean that ended at {held.as_of} did not find {counted(held.missing, 'file')} of the savepoint"
+    kept = entry.retained
+    if kept is not None and kept.missing:
+        gone = f"The clean that ended at {kept.as_of} did not find {counted(kept.missing, 'file')} of the savepoint"
         message = f"{entry.message} {gone}, so the table cannot be restored to it."
         return ConditionStatus.FALSE, SavepointReason.FILES_MISSING, message
     if entry.data_complete is ConditionStatus.FALSE:

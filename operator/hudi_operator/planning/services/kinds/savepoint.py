@@ -13,7 +13,7 @@ from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.savepoints.assess import Savepoints
 from hudi_operator.planning.savepoints.declared import PATIENCE, expires_at
-from hudi_operator.planning.savepoints.held_back import held_back
+from hudi_operator.planning.savepoints.retained import retained
 from hudi_operator.planning.savepoints.rules import newer_commits
 
 ATTEMPTS = 5
@@ -121,8 +121,8 @@ def _with_blocks(
     archival = services.archival.blocked_by or ""
     stops = f" Archival: {archival}" if entry.instant in archival else ""
     blocks = f"Cleaning keeps its files{_although(newer)}.{stops}"
-    held = held_back(entry, observation, now=now)
-    return entry.model_copy(update={"blocks": blocks[:_BLOCKS_LIMIT], "held_back": held})
+    kept = retained(entry, observation, now=now)
+    return entry.model_copy(update={"blocks": blocks[:_BLOCKS_LIMIT], "retained": kept})
 
 
 def _although(newer: int) -> str:

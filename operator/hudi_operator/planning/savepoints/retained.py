@@ -2,18 +2,18 @@
 
 from datetime import datetime
 
-from hudi_operator.api.status.table_savepoints import HeldBackStatus, TableSavepoint
+from hudi_operator.api.status.table_savepoints import RetainedStatus, TableSavepoint
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.times import format_time, parse_time
 
 
-def held_back(entry: TableSavepoint, observation: Observation, *, now: datetime) -> HeldBackStatus | None:
+def retained(entry: TableSavepoint, observation: Observation, *, now: datetime) -> RetainedStatus | None:
     """Return what is known of a savepoint that is there."""
-    known = (one.held_back for one in observation.table.status.savepoints if one.instant == entry.instant)
+    known = (one.retained for one in observation.table.status.savepoints if one.instant == entry.instant)
     before = next((one for one in known if one is not None), None)
     results = [result for job in observation.jobs if job.outcome is not None for result in job.outcome.results]
     told = [
-        HeldBackStatus(**each.model_dump(exclude={"instant"}), as_of=format_time(min(ended, now)))
+        RetainedStatus(**each.model_dump(exclude={"instant"}), as_of=format_time(min(ended, now)))
         for result in results
         if (ended := parse_time(result.finished_at)) is not None
         for each in result.held_back
