@@ -44,6 +44,15 @@ def kill_at(moment: str, lake: Any, program: Callable[..., Any], operation: str)
     assert not running.outcome_file.exists()
 
 
+def kill_and_recover(moment: str, lake: Any, program: Callable[..., Any], operation: str) -> None:
+    """Kill a driver at a moment, and have the next run do what is left."""
+    kill_at(moment, lake, program, operation)
+    committed = moment in {"after-commit", "before-outcome"}
+    assert (moment in {"writing", "committing"}) == bool(unfinished(lake))
+    recovered = lake.ingest(operation=operation)
+    assert recovered.outcome is (Outcome.NOTHING_TO_DO if committed else Outcome.SUCCEEDED), recovered
+
+
 def appeared(moment: str, lake: Any) -> bool:
     """Hudi writes the data first, then the metadata table, and completes the table's own instant last."""
     inflight = next(iter(unfinished(lake)), None)
@@ -76,13 +85,7 @@ def test_every_row_is_in_the_table_once_after_a_kill_at_each_moment(
     lake.table, lake.metadata_table, lake.lease = {"type": table_type}, True, LEASE
     for number, moment in enumerate(moments):
         lake.put(f"{number}.csv", csv(number * ROWS), at=number)
-
-        kill_at(moment, lake, program, operation)
-        committed = moment in {"after-commit", "before-outcome"}
-        assert (moment in {"writing", "committing"}) == bool(unfinished(lake))
-
-        recovered = lake.ingest(operation=operation)
-        assert recovered.outcome is (Outcome.NOTHING_TO_DO if committed else Outcome.SUCCEEDED), recovered
+        kill_and_recover(moment, lake, program, operation)
         rows = (number + 1) * ROWS
         assert extent(lake) == (rows, rows, 0, rows - 1), moment
         assert not unfinished(lake)
@@ -101,13 +104,7 @@ def test_rows_are_deleted_or_replaced_although_the_driver_is_killed_at_each_mome
     assert lake.ingest(operation="BulkInsert").outcome is Outcome.SUCCEEDED
     for number, moment in enumerate(MOMENTS):
         lake.put(f"{number}.csv", csv(number * ROWS), at=number)
-
-        kill_at(moment, lake, program, operation)
-        committed = moment in {"after-commit", "before-outcome"}
-        assert (moment in {"writing", "committing"}) == bool(unfinished(lake))
-
-        recovered = lake.ingest(operation=operation)
-        assert recovered.outcome is (Outcome.NOTHING_TO_DO if committed else Outcome.SUCCEEDED), recovered
+        kill_and_recover(moment, lake, program, operation)
         left = range(number * ROWS, rows)[:ROWS] if operation == "InsertOverwrite" else range((number + 1) * ROWS, rows)
         assert extent(lake) == (len(left), len(left), left.start, left.stop - 1), moment
         assert not unfinished(lake)
