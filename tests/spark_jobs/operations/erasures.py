@@ -59,6 +59,8 @@ def _erase_saved(lake: Any, shape: Shape) -> Asked:
 def _erase_copies(lake: Any, shape: Shape) -> Asked:
     """The key is in a quarantine too, and commits that wrote it are archived."""
     lake.spec |= {"cleaning": {"retainCommits": 1}, "archival": {"minCommits": 2, "maxCommits": 3}}
+    # Hudi archives no commit that the metadata table has not compacted.
+    lake.options |= {"hoodie.metadata.compact.max.delta.commits": "2"} if shape.metadata else {}
     _upserted(lake, shape, *range(6))
     archived = lake.serve(Service.ARCHIVAL, concurrency=shape.concurrency)
     assert archived.instants_archived, archived
