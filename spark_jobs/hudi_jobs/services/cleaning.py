@@ -38,9 +38,9 @@ def _clean(context: TaskContext, rolled_back: list[str]) -> TaskResult:
         require_plans_inside(context)
         deleted = client.clean_beside_others(instant) if beside_others else client.clean()
     reach(Phase.AFTER_COMMIT)
-    after = load_timeline(context).completed()
-    cleans = [instant for instant, action in after if action == _ACTION and (instant, action) not in before]
-    held = held_back(context)
+    after = load_timeline(context)
+    cleans = [each for each, action in after.completed() if action == _ACTION and (each, action) not in before]
+    held = held_back(context, after)
     if not cleans:
         found = nothing(context, f"No file can be removed, because retained commits need all of them.{note}")
         return found.model_copy(update={"held_back": held})

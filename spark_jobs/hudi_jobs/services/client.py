@@ -1,6 +1,6 @@
 """Hudi's own write client, driven from Python: the SQL procedures neither take every option nor say what they did."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 
 from pyspark.sql import SparkSession
@@ -174,30 +174,32 @@ class WriteClient:
 
     def would_clean(self) -> int:
         """Return how many files a clean would delete; no plan is written."""
-        executors = classes(self._spark).org.apache.hudi.table.action.clean.CleanPlanActionExecutor
-        executor = executors(*self._planning(), self._option.empty())
-        plans = _method(executor, "requestClean", count=1)
-        plan = plans.invoke(executor, java_objects(self._spark, self._client.getEngineContext()))
-        return sum(len(files) for files in (plan.getFilePathsToBeDeletedPerPartition() or {}).values())
+        return sum(len(files) for files in self._files_to_clean(self._table()).values())
 
     def would_clean_without_savepoints(self) -> set[str]:
         """Return the files that a clean would delete if no savepoint kept any, as paths below the table."""
-        hudi, config, table = classes(self._spark).org.apache.hudi, self._client.getConfig(), self._table()
-        config.setValue(hudi.config.HoodieCleanConfig.CLEANER_INCREMENTAL_MODE_ENABLE.key(), "false")
+        incremental = classes(self._spark).org.apache.hudi.config.HoodieCleanConfig.CLEANER_INCREMENTAL_MODE_ENABLE
+        self._client.getConfig().setValue(incremental.key(), "false")
+        table = self._table()
         active, left = table.getMetaClient().getActiveTimeline(), classes(self._spark).java.util.ArrayList()
         for each in active.getInstants():
             if str(each.getAction()) != "savepoint":
                 left.add(each)
         active.setInstants(left)
-        executors = hudi.table.action.clean.CleanPlanActionExecutor
-        executor = executors(self._client.getEngineContext(), config, table, self._option.empty())
-        plans = _method(executor, "requestClean", count=1)
-        plan = plans.invoke(executor, java_objects(self._spark, self._client.getEngineContext()))
         return {
             f"{partition}/{str(each.getFilePath()).rpartition('/')[2]}".removeprefix("/")
-            for partition, files in (plan.getFilePathsToBeDeletedPerPartition() or {}).items()
+            for partition, files in self._files_to_clean(table).items()
             for each in files
         }
+
+    def _files_to_clean(self, table: JavaObject) -> Mapping[str, Collection[JavaObject]]:
+        """Return the files of each partition that a clean would delete; no plan is written."""
+        context = self._client.getEngineContext()
+        executors = classes(self._spark).org.apache.hudi.table.action.clean.CleanPlanActionExecutor
+        executor = executors(context, self._client.getConfig(), table, self._option.empty())
+        plan = _method(executor, "requestClean", count=1).invoke(executor, java_objects(self._spark, context))
+        files: Mapping[str, Collection[JavaObject]] = plan.getFilePathsToBeDeletedPerPartition() or {}
+        return files
 
     def would_archive(self) -> int:
         """Return how many instants an archival would move; nothing is written."""

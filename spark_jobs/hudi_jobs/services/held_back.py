@@ -11,7 +11,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import HeldBack
 from hudi_jobs.filesystem import sizes_of
 from hudi_jobs.services.client import write_client
-from hudi_jobs.services.preparation import load_timeline
+from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import saved_files
 
 _MOST_SAVEPOINTS = 10
@@ -24,17 +24,16 @@ _MOST_FOLDERS = 500
 _LOGGER = logging.getLogger(__name__)
 
 
-def held_back(context: TaskContext) -> tuple[HeldBack, ...]:
+def held_back(context: TaskContext, timeline: Timeline) -> tuple[HeldBack, ...]:
     """Return what the newest savepoints hold back, none where it is not known: it is no part of the service."""
     try:
-        return _held_back(context)
+        return _held_back(context, timeline)
     except Exception:
         _LOGGER.warning("what savepoints hold back is not known", exc_info=True)
         return ()
 
 
-def _held_back(context: TaskContext) -> tuple[HeldBack, ...]:
-    timeline = load_timeline(context)
+def _held_back(context: TaskContext, timeline: Timeline) -> tuple[HeldBack, ...]:
     instants = sorted((each.instant for each in timeline.savepoints()), reverse=True)[:_MOST_SAVEPOINTS]
     saved: dict[str, set[str]] = {}
     for instant in instants:

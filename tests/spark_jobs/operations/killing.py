@@ -40,8 +40,6 @@ from hudi_jobs.contract import (
 from hudi_jobs.services.client import write_client
 from hudi_jobs.table import HudiTable
 
-__all__ = ["LONG_AGO", "TRIALS", "Asked", "Trial"]
-
 LONG_AGO = 1_700_000_000
 _RECORD_INDEX = {"hoodie.metadata.global.record.level.index.enable": "true"}
 _CLEAN = {"hoodie.clean.trigger.max.commits": "0", "hoodie.clean.commits.retained": "1"}

@@ -1,14 +1,13 @@
 """The files that a restore removes, as far as the commits that go name them and they are still there."""
 
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract.operations.repair import MOST_FILES_NAMED
-from hudi_jobs.filesystem import located
+from hudi_jobs.filesystem import sizes_of
 from hudi_jobs.operations.restore.history import History, Write
 from hudi_jobs.table import HudiTable
 
@@ -34,18 +33,20 @@ class Removal:
 
 def removal_of(context: TaskContext, table: HudiTable, history: History, gone: Iterable[Write]) -> Removal | None:
     """Return what the completed commits that go have written; None where that is too much to be looked for."""
-    folders: dict[str, set[str]] = defaultdict(set)
+    named, folders = set[str](), set[str]()
     count = 0
     for document in history.documents_of(gone, most=_MOST_NAMED):
         for path in _files_in(json.loads(document)) if document is not None else ():
             if table.version >= _LOG_FILES_GO_FROM or ".log." not in path:
-                folder, _, name = path.rpartition("/")
-                folders[folder].add(name)
+                named.add(path)
+                folders.add(path.rpartition("/")[0])
                 count += 1
         if document is None or count > _MOST_NAMED or len(folders) > _MOST_FOLDERS:
             context.log("the files that go are not counted, because there are too many", files=count)
             return None
-    return _there(context, folders)
+    sizes = sizes_of(context.spark, context.task.table.base_path, named)
+    first = sorted(sizes, key=lambda path: path.rpartition("/"))[:MOST_FILES_NAMED]
+    return Removal(len(sizes), sum(sizes.values()), tuple(path[-_LONGEST_NAMED:] for path in first))
 
 
 def _files_in(metadata: Mapping[str, Any]) -> Iterator[str]:
@@ -58,18 +59,3 @@ def _files_in(metadata: Mapping[str, Any]) -> Iterator[str]:
                 yield path
             yield from (f"{folder}/{name}".removeprefix("/") for name in stat.get("logFiles") or ())
             yield from (str(each) for each in stat.get("cdcStats") or ())
-
-
-def _there(context: TaskContext, folders: Mapping[str, set[str]]) -> Removal:
-    base, count, size, first = context.task.table.base_path.rstrip("/"), 0, 0, list[str]()
-    for folder, names in sorted(folders.items()):
-        filesystem, place = located(context.spark, f"{base}/{folder}".rstrip("/"))
-        if not filesystem.exists(place):
-            continue
-        for status in filesystem.listStatus(place):
-            name = str(status.getPath().getName())
-            if name in names:
-                count, size = count + 1, size + int(status.getLen())
-                if len(first) < MOST_FILES_NAMED:
-                    first.append(f"{folder}/{name}".removeprefix("/")[-_LONGEST_NAMED:])
-    return Removal(count, size, tuple(first))
