@@ -105,7 +105,7 @@ class FailureReason(StrEnum):
     """Another table is at the path."""
 
     CHECKPOINT_DAMAGED = "CheckpointDamaged"
-    """A part of the record of the files that were read is missing or damaged."""
+    """A part of what the checkpoint refers to is missing or damaged: the record of files, or of deleted rows."""
 
     OWNED_ELSEWHERE = "OwnedElsewhere"
     """Another operator owns the table, or the record of its owner cannot be read."""

@@ -7,7 +7,7 @@ from typing import Protocol, TypedDict
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import Checkpoint, IngestionTask
-from hudi_jobs.ingestion.rows import SourceRows
+from hudi_jobs.ingestion.rows import SourceRows, nothing
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,6 @@ def of_milliseconds(milliseconds: int) -> datetime:
         return datetime.max.replace(tzinfo=UTC) if milliseconds > 0 else datetime.min.replace(tzinfo=UTC)
 
 
-def _nothing() -> None:
-    return None
-
-
 @dataclass(frozen=True)
 class InputBatch:
     """What comes next in a source, and the checkpoint that counts once it has been committed.
@@ -66,8 +62,8 @@ class InputBatch:
     figures: Figures = field(default_factory=Figures)
     contents: str = "the source"
     remark: str = ""
-    before_commit: Callable[[], None] = _nothing
-    after_commit: Callable[[], None] = _nothing
+    before_commit: Callable[[], None] = nothing
+    after_commit: Callable[[], None] = nothing
 
 
 class Source(Protocol):

@@ -29,6 +29,10 @@ IS_DELETED = "_hoodie_is_deleted"
 """Hudi's own column, by which an upsert deletes: true for a row whose record is to be deleted."""
 
 
+def nothing() -> None:
+    """Do nothing before a commit, or after it."""
+
+
 @dataclass(frozen=True)
 class Origin:
     """Where a row comes from: the column that says so, and its name in the quarantine."""
@@ -46,7 +50,8 @@ class SourceRows:
 
     `ordered` says that the column `SEQUENCE` tells which rows came later. `deletes` says that `IS_DELETED` tells which
     rows delete their record. `passed_over` is a column that is true for what is counted and is no row. `events` and
-    `remark` are the source's own: what it keeps with its checkpoint, and a sentence for people. `as_written` gives the
+    `remark` are the source's own: what it keeps with its checkpoint, and a sentence for people; `before_commit` writes
+    what that checkpoint refers to. `as_written` gives the
     same rows without columns and types that only schemas bring with which none of them was written; it is told the
     columns of the table, whose types those columns have that both know.
     """
@@ -61,6 +66,7 @@ class SourceRows:
     deletes: bool = False
     passed_over: str | None = None
     events: Mapping[str, Any] = field(default_factory=dict)
+    before_commit: Callable[[], None] = nothing
     remark: str = ""
     as_written: "Callable[[StructType], SourceRows] | None" = None
 

@@ -8,8 +8,6 @@ from pyspark.sql import SparkSession
 from tests.spark_jobs.formats.events import MYSQL_UPDATE, PLACEHOLDER, postgres
 from tests.spark_jobs.formats.messages import Topic, rows_of, table, unwrapped
 
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.deleted import MOST_DELETED
-
 pytestmark = pytest.mark.spark
 
 
@@ -50,10 +48,3 @@ def test_events_of_mysql_are_compared_by_file_and_position(topic: Topic) -> None
     topic.put(*(event("u", file, pos) for file, pos in (("mysql-bin.000009", 80), ("mysql-bin.000010", 4))))
     rows = rows_of(unwrapped(topic, events=events, **binlog))
     assert table(rows, "_event_bin_file", "_event_pos") == [("mysql-bin.000010", 4)]
-
-
-def test_the_newest_deletes_are_kept_and_no_more(topic: Topic) -> None:
-    before = {"deleted": {f"{number:024x}": [number] for number in range(MOST_DELETED)}}
-    topic.put(*(postgres("d", {"id": number, "note": None}, lsn=5_000 + number) for number in range(10)))
-    kept = unwrapped(topic, events=before).events["deleted"].values()
-    assert sorted(kept) == [[one] for one in (*range(10, MOST_DELETED), *range(5_000, 5_010))]

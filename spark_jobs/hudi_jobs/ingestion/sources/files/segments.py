@@ -9,13 +9,13 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.sources.files.record import LoadedSegment, Segment, opened, sequence_of_name
+from hudi_jobs.ingestion.sweep import KEEP_FOR_MILLISECONDS
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 
 FOLDER = f"{OPERATOR_FOLDER}/files"
 
 _PIECE = 1_000_000
 """Bytes that go between the JVM and this process at once."""
-_KEEP_FOR_MILLISECONDS = 24 * 60 * 60 * 1000
 _MOST_REMOVED = 1000
 _DAMAGE = {
     "java.io.FileNotFoundException": "missing",
@@ -58,7 +58,7 @@ class SegmentFolder:
         removed = 0
         for status in statuses:
             name = str(status.getPath().getName())
-            old = newest - int(status.getModificationTime()) > _KEEP_FOR_MILLISECONDS
+            old = newest - int(status.getModificationTime()) > KEEP_FOR_MILLISECONDS
             if old and name not in named and _is_before(name, before) and removed < _MOST_REMOVED:
                 removed += bool(self._filesystem.delete(status.getPath(), _ALONE))
         return removed

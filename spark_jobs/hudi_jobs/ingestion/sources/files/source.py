@@ -1,5 +1,6 @@
 """Files as a source: the oldest unread ones, as rows, and the record that says that they were read."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from hudi_jobs.context import TaskContext
@@ -11,7 +12,7 @@ from hudi_jobs.ingestion.sources.files.progress import Input, SealedSegments, fi
 from hudi_jobs.ingestion.sources.files.read import absolute_paths, read_files
 from hudi_jobs.ingestion.sources.files.segments import SegmentFolder
 from hudi_jobs.ingestion.sources.files.state import FileProgress
-from hudi_jobs.ingestion.sources.files.sweep import sweep_periodically
+from hudi_jobs.ingestion.sweep import sweep_periodically
 from hudi_jobs.phases import Phase, reach
 
 _TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})
@@ -46,15 +47,22 @@ class Files:
             paths = absolute_paths(self._source.path, [file.path for file in selection.files])
             rows = read_files(self._context.spark, self._source, paths)
         after, segments = found.recorded(self._context.attempt)
+        following = after.checkpoint()
         return InputBatch(
             rows=rows,
-            checkpoint=after.checkpoint(),
+            checkpoint=following,
             has_backlog=selection.more,
             figures={**self._figures(found), "files_read": len(selection.files), "bytes_read": selection.size},
             contents=counted(len(selection.files), "file"),
             remark=_remark(found) if selection.files else self._no_news(found),
             before_commit=partial(self._write_record, segments),
-            after_commit=partial(sweep_periodically, self._context, after),
+            after_commit=partial(
+                sweep_periodically,
+                self._context,
+                following,
+                "segments of the record of read files",
+                self._remove_segments,
+            ),
         )
 
     def _require_content(self, found: Input) -> None:
@@ -71,6 +79,14 @@ class Files:
         folder = SegmentFolder(self._context.spark, self._context.task.table.base_path)
         for segment, content in segments:
             folder.write(segment, content)
+
+    def _remove_segments(self, checkpoints: Sequence[Checkpoint]) -> int:
+        if not checkpoints:
+            return 0
+        states = [FileProgress.of(each) for each in checkpoints]
+        named = {segment.name for state in states for segment in state.segments}
+        folder = SegmentFolder(self._context.spark, self._context.task.table.base_path)
+        return folder.sweep(named, before=min(state.sequence for state in states))
 
     def _figures(self, found: Input) -> Figures:
         names = tuple(name[:_SHOWN] for name in found.answer.skipped_names)

@@ -65,6 +65,7 @@ def _rows(context: TaskContext, source: KafkaSource, decoded: Decoded, events: M
         deletes=deletes,
         passed_over=_TOMBSTONE if source.tombstones is Tombstones.SKIP else None,
         events=decoded.events,
+        before_commit=decoded.before_commit,
         remark=decoded.remark,
         as_written=None if again is None else partial(_rows_as_written, context, source, again, events),
     )

@@ -1,6 +1,6 @@
 """Kafka as a source: what follows the committed offsets, as one bounded batch."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -17,11 +17,13 @@ from hudi_jobs.contract import (
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit, of_milliseconds, rfc3339
-from hudi_jobs.ingestion.rows import SourceRows
+from hudi_jobs.ingestion.rows import SourceRows, nothing
 from hudi_jobs.ingestion.sources.kafka.clients.broker import Brokers
 from hudi_jobs.ingestion.sources.kafka.clients.errors import asking
 from hudi_jobs.ingestion.sources.kafka.clients.options import prepare_secrets
 from hudi_jobs.ingestion.sources.kafka.compaction import require_deletes_kept
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import Unwrapper
+from hudi_jobs.ingestion.sources.kafka.formats.registry import unwrapper_of
 from hudi_jobs.ingestion.sources.kafka.offsets.losses import NAMED_LOSSES, log_losses, passed_over, refusal
 from hudi_jobs.ingestion.sources.kafka.offsets.order import require_growing_offsets
 from hudi_jobs.ingestion.sources.kafka.offsets.ranges import (
@@ -37,10 +39,11 @@ from hudi_jobs.ingestion.sources.kafka.offsets.ranges import (
     standing,
 )
 from hudi_jobs.ingestion.sources.kafka.offsets.starts import starting_points
-from hudi_jobs.ingestion.sources.kafka.offsets.state import KafkaProgress
+from hudi_jobs.ingestion.sources.kafka.offsets.state import KIND, KafkaProgress
 from hudi_jobs.ingestion.sources.kafka.request import matching, require_request
 from hudi_jobs.ingestion.sources.kafka.rows import read_rows
 from hudi_jobs.ingestion.sources.kafka.sample import average_size, oldest_time
+from hudi_jobs.ingestion.sweep import sweep_periodically
 from hudi_jobs.phases import Phase, reach
 
 
@@ -81,16 +84,19 @@ class Kafka:
         if rows is None and pins:
             rows = read_rows(self._context, self._of(topics), (), before.events)
         events, remark = (before.events, "") if rows is None else (rows.events, rows.remark)
+        write = nothing if rows is None else rows.before_commit
         progress = before.advanced(source=name, topics=reached, events=events, gone=found.gone)
+        following = progress.checkpoint({one: reached[one] for one in topics})
         return InputBatch(
             rows=rows,
-            checkpoint=progress.checkpoint({one: reached[one] for one in topics}),
+            checkpoint=following,
             has_backlog=figures["backlog_records"] > 0,
             must_be_kept=pins,
             figures=figures,
             contents=_contents(read),
             remark=" ".join(filter(None, (passed_over(found.losses), remark))),
-            before_commit=partial(self._require_same, topics),
+            before_commit=partial(self._record, topics, write),
+            after_commit=partial(self._sweep, following),
         )
 
     def losses_after(self, checkpoint: Checkpoint) -> tuple[Loss, ...]:
@@ -184,6 +190,19 @@ class Kafka:
         start = self._source.starting_offsets
         latest = start.reset is OffsetReset.LATEST and start.timestamp is None
         return latest and any(name not in before.topics for name in topics)
+
+    def _record(self, topics: Mapping[str, TopicOffsets], write: Callable[[], None]) -> None:
+        write()
+        self._require_same(topics)
+
+    def _sweep(self, checkpoint: Checkpoint) -> None:
+        unwrapper = unwrapper_of(self._source)
+        if unwrapper is not None:
+            sweep_periodically(self._context, checkpoint, "records of change events", partial(self._remove, unwrapper))
+
+    def _remove(self, unwrapper: Unwrapper, checkpoints: Iterable[Checkpoint]) -> int:
+        ours = (each for each in checkpoints if each.kind == KIND)
+        return unwrapper.remove_unnamed(self._context, [KafkaProgress.of(each).events for each in ours])
 
     def _require_same(self, topics: Mapping[str, TopicOffsets]) -> None:
         """Raise `TaskFailed` where a topic was replaced while it was read."""

@@ -32,7 +32,7 @@ returns it with the columns of the row instead. One that knows deletes adds the 
 false for all others, and says so in `deletes`; a deleted row needs its record key, partition and ordering columns.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as field_of
 from typing import Any
@@ -44,7 +44,7 @@ from pyspark.sql.types import StructType
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, KafkaSource
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, SEQUENCE
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, SEQUENCE, nothing
 
 MESSAGE = "_message"
 """Column that holds the whole message as the broker gives it."""
@@ -64,7 +64,8 @@ class Decoded:
     """Messages with the columns of their values.
 
     `deletes` says that the frame has the column `IS_DELETED`. `remark` is a sentence for people, or empty. `events` is
-    what an envelope keeps with the checkpoint, as JSON: it is given what is there, and returns what is to be there.
+    what an envelope keeps with the checkpoint, as JSON: it is given what is there, and returns what is to be there;
+    `before_commit` writes what that refers to.
     `as_written` decodes the messages again, by their own schemas alone, where others are registered: it is given the
     columns that are known besides, and is None where nothing would be different.
     """
@@ -73,6 +74,7 @@ class Decoded:
     deletes: bool = False
     remark: str = ""
     events: Mapping[str, Any] = field_of(default_factory=dict)
+    before_commit: Callable[[], None] = nothing
     as_written: "Callable[[StructType], Decoded] | None" = None
 
     @property
@@ -102,6 +104,9 @@ class Unwrapper:
     unwrap: Unwrap
     wrapped: Callable[[StructType], StructType]
     """Where the columns of a table are in what the format has decoded."""
+
+    remove_unnamed: Callable[[TaskContext, Sequence[Mapping[str, Any]]], int]
+    """Remove old files that none of these `events` refers to, those of all checkpoints that a restore may return to."""
 
 
 def taken_names(source: KafkaSource) -> frozenset[str]:

@@ -2,5 +2,6 @@
 
 `columns.py` names what is added to a row, `connect.py` what Kafka Connect says of types. `json_events.py` decodes
 events in JSON, `unwrap.py` makes rows of events in any format, `unavailable.py` fills in values that PostgreSQL did not
-send, and `rules.py` says which tables can have such a source.
+send, and `rules.py` says which tables can have such a source. `kept.py` is what the checkpoint keeps of events, and
+`spilled.py` the files beside the table that it refers to.
 """

@@ -1,14 +1,16 @@
-"""Rows that were deleted a short while ago, so that an older event that comes late brings none of them back.
+"""Where rows were deleted, so that an older event that comes late brings none of them back.
 
 Hudi compares an event with the row that is there: a delete leaves nothing to compare with in a CopyOnWrite table, nor
-in a MergeOnRead one that was compacted. So the newest deletes are kept with the checkpoint, as hashes of their keys.
+in a MergeOnRead one that was compacted. So deletes are kept, by hashes of their keys: the newest with the checkpoint,
+and the others in files beside the table (`spilled.py`).
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import and_
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
@@ -19,41 +21,83 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import Database
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, field
 
 MOST_DELETED = 1_000
-"""Deletes that are kept: some tens of kB in each commit, at most."""
+"""Deletes that a checkpoint holds: some tens of kB in each commit, at most."""
+
+KEPT_DELETED = MOST_DELETED // 2
+"""How many of more than those it keeps, so that not every batch with a delete writes a file."""
 
 LATE = "_debezium_late"
 """Column that is true for an event that is older than the delete of its row."""
 
+HASH, PLACE = "_debezium_hash", "_debezium_deleted"
+"""Columns of a frame of deletes."""
+
 _DIGITS = 24
-_HASH, _DELETED = "_debezium_hash", "_debezium_deleted"
 
 Place = tuple[int | str, ...]
 Deleted = Mapping[str, Place]
 """Where rows were deleted, by the hashes of their keys."""
 
 
-def with_late(rows: DataFrame, deleted: Deleted, keys: Sequence[str], database: Database) -> DataFrame:
-    """Return the rows with the column `LATE`."""
-    if not deleted:
+@dataclass(frozen=True)
+class Split:
+    """The newest deletes, and all others, up to the place `below`, where there are too many for a checkpoint."""
+
+    newest: Deleted
+    others: DataFrame | None = None
+    below: Place | None = None
+
+
+def deletes_in(spark: SparkSession, deleted: Deleted, database: Database) -> DataFrame:
+    """Return deletes of a checkpoint as a frame."""
+    return spark.createDataFrame(list(deleted.items()), schema_of(database))
+
+
+def with_late(rows: DataFrame, deletes: DataFrame | None, keys: Sequence[str], database: Database) -> DataFrame:
+    """Return the rows with the column `LATE`; of one key there is one delete at most."""
+    if deletes is None:
         return rows.withColumn(LATE, never())
-    schema = StructType([StructField(_HASH, StringType()), StructField(_DELETED, type_of_places(database))])
-    known = rows.sparkSession.createDataFrame([(hashed, place) for hashed, place in deleted.items()], schema)
-    joined = rows.withColumn(_HASH, hash_of(rows, keys)).join(sf.broadcast(known), _HASH, "left")
-    late = ~sf.col(IS_DELETED) & (place_of(database) < sf.col(_DELETED))
-    return joined.withColumn(LATE, sf.coalesce(late, never())).drop(_HASH, _DELETED)
+    joined = rows.withColumn(HASH, hash_of(rows, keys)).join(deletes, HASH, "left")
+    late = ~sf.col(IS_DELETED) & (place_of(database) < sf.col(PLACE))
+    return joined.withColumn(LATE, sf.coalesce(late, never())).drop(HASH, PLACE)
 
 
-def after(before: Deleted, rows: DataFrame, keys: Sequence[str], database: Database) -> dict[str, Place]:
-    """Return the deletes that are kept after a batch with some: the newest."""
-    gone = (
-        rows.where(sf.col(IS_DELETED))
-        .groupBy(hash_of(rows, keys).alias(_HASH))
-        .agg(sf.max(place_of(database)).alias("at"))
-    )
-    newest = gone.where(sf.col(_HASH).isNotNull()).orderBy(sf.desc("at")).limit(MOST_DELETED).collect()
-    found = {str(row[_HASH]): tuple(row["at"]) for row in newest}
-    everything = {**before, **{hashed: max(place, before.get(hashed, place)) for hashed, place in found.items()}}
-    return dict(sorted(everything.items(), key=lambda each: each[1], reverse=True)[:MOST_DELETED])
+def after(before: Deleted, rows: DataFrame, keys: Sequence[str], database: Database) -> Split:
+    """Return the deletes that are known after a batch with some."""
+    gone = rows.where(sf.col(IS_DELETED)).select(hash_of(rows, keys).alias(HASH), place_of(database).alias(PLACE))
+    gone = last_of_each(gone.where(sf.col(HASH).isNotNull()))
+    newest = _newest(gone)
+    if len(newest) > MOST_DELETED:
+        return _split(gone, before, database)
+    every = {**before, **{hashed: max(place, before.get(hashed, place)) for hashed, place in newest.items()}}
+    if len(every) <= MOST_DELETED:
+        return Split(every)
+    ordered = sorted(every.items(), key=lambda each: each[1], reverse=True)
+    kept, others = ordered[:KEPT_DELETED], ordered[KEPT_DELETED:]
+    return Split(dict(kept), deletes_in(rows.sparkSession, dict(others), database), others[0][1])
+
+
+def _split(gone: DataFrame, before: Deleted, database: Database) -> Split:
+    """Return the deletes of a batch with many and those that were known; the last of the others is among the newest."""
+    every = last_of_each(gone.unionByName(deletes_in(gone.sparkSession, before, database)))
+    newest = dict(list(_newest(every).items())[:KEPT_DELETED])
+    below = min(newest.values())
+    return Split(newest, every.where(sf.col(PLACE) <= _literal(below, database)), below)
+
+
+def _newest(deletes: DataFrame) -> dict[str, Place]:
+    found = deletes.orderBy(sf.desc(PLACE)).limit(MOST_DELETED + 1).collect()
+    return {str(row[HASH]): tuple(row[PLACE]) for row in found}
+
+
+def last_of_each(deletes: DataFrame) -> DataFrame:
+    """Return the last delete of each key."""
+    return deletes.groupBy(HASH).agg(sf.max(PLACE).alias(PLACE))
+
+
+def is_before(place: Place, database: Database) -> Column:
+    """Tell whether an event stands before a place, so that it may be older than a delete up to there."""
+    return place_of(database) < _literal(place, database)
 
 
 def hash_of(rows: DataFrame, keys: Sequence[str]) -> Column:
@@ -73,3 +117,13 @@ def type_of_places(database: Database) -> StructType:
     """Return the type of what `place_of` returns."""
     kinds = {name: kind for name, _, kind in database.columns}
     return StructType([StructField(f"o{number}", kinds[name]) for number, name in enumerate(database.ordering)])
+
+
+def schema_of(database: Database) -> StructType:
+    """Return the columns of a frame of deletes."""
+    return StructType([StructField(HASH, StringType()), StructField(PLACE, type_of_places(database))])
+
+
+def _literal(place: Sequence[int | str], database: Database) -> Column:
+    parts = zip(place, type_of_places(database).fields, strict=True)
+    return sf.struct(*(sf.lit(part).cast(one.dataType).alias(one.name) for part, one in parts))

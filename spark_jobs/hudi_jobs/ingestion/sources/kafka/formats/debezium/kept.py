@@ -1,17 +1,26 @@
 """What change events leave for the next batch, with the checkpoint: of logs, deletes, record keys and tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 
 from hudi_jobs.ingestion.checkpoint import understood
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import MYSQL, Database
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.deleted import Place, after
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.deleted import (
+    Deleted,
+    Place,
+    Split,
+    after,
+    deletes_in,
+    last_of_each,
+)
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.holders import Holder, encoded
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.holders import after as holders_after
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.logs import File, continued, followed, logs_of
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.spilled import Spilled
 
 
 @dataclass(frozen=True)
@@ -19,12 +28,13 @@ class Kept:
     """What is known of the database by its events.
 
     That is the shapes of names of binary logs, and the greatest name, by the server; where rows were deleted, and who
-    has a record key, by the hashes of keys; and the tables.
+    has a record key, by the hashes of keys; and the tables. `spilled` says where the other deletes are.
     """
 
     logs: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, File] = field(default_factory=dict)
-    deleted: Mapping[str, Place] = field(default_factory=dict)
+    deleted: Deleted = field(default_factory=dict)
+    spilled: Spilled = field(default_factory=Spilled)
     holders: Mapping[str, Holder] = field(default_factory=dict)
     tables: tuple[str, ...] = ()
 
@@ -34,42 +44,59 @@ class Kept:
         with understood():
             logs = {str(server): str(shape) for server, shape in events.get("logs", {}).items()}
             files = {str(server): (str(name), int(at)) for server, (name, at) in events.get("files", {}).items()}
-            deleted = {str(hashed): tuple(map(_part, place)) for hashed, place in events.get("deleted", {}).items()}
+            deleted = {str(hashed): _place(place) for hashed, place in events.get("deleted", {}).items()}
+            spilled = Spilled.of(events.get("spilled", {}), _place)
             holders = {str(hashed): _holder(*one) for hashed, one in events.get("holders", {}).items()}
             tables = tuple(map(str, events.get("tables", ())))
-        return cls(logs, files, deleted, holders, tables)
+        return cls(logs, files, deleted, spilled, holders, tables)
+
+    def deletes(self, spark: SparkSession, database: Database) -> DataFrame | None:
+        """Return the deletes that the checkpoint holds; None without any."""
+        return sf.broadcast(deletes_in(spark, self.deleted, database)) if self.deleted else None
+
+    def every_delete(self, spark: SparkSession, base_path: str, database: Database) -> DataFrame:
+        """Return the deletes that the checkpoint holds and those of its files, or raise `TaskFailed`."""
+        spilled = self.spilled.read(spark, base_path, database)
+        return last_of_each(spilled.unionByName(deletes_in(spark, self.deleted, database)))
 
     def after(
-        self, rows: DataFrame, keys: Sequence[str], database: Database, tables: Sequence[str], changed: "Changed"
-    ) -> Mapping[str, Any]:
-        """Return what a checkpoint is to hold after the rows of a batch."""
+        self, rows: DataFrame, base_path: str, keys: Sequence[str], database: Database, changed: "Changed"
+    ) -> tuple[Mapping[str, Any], Callable[[], None]]:
+        """Return what a checkpoint is to hold after the rows of a batch, and what writes the file that it refers to."""
         logs, files = self.logs, self.files
         if database is MYSQL:
             found = logs_of(rows)
             logs = followed(logs, {server: log.shapes for server, log in found.items()})
             files = continued(files, found)
-        deleted = after(self.deleted, rows, keys, database) if changed.has_deletes else self.deleted
+        split = after(self.deleted, rows, keys, database) if changed.has_deletes else Split(self.deleted)
+        spilled, write = self.spilled.after(split, rows.sparkSession, base_path, database)
         holders = holders_after(self.holders, rows, keys, database) if changed.has_moved else self.holders
         kept = {
             "logs": dict(logs),
             "files": {server: list(file) for server, file in files.items()},
-            "deleted": {hashed: list(place) for hashed, place in deleted.items()},
+            "deleted": {hashed: list(place) for hashed, place in split.newest.items()},
+            "spilled": spilled.state(),
             "holders": encoded(holders),
-            "tables": list(tables),
+            "tables": list(changed.tables),
         }
-        return {name: value for name, value in kept.items() if value}
+        return {name: value for name, value in kept.items() if value}, write
 
 
 @dataclass(frozen=True)
 class Changed:
-    """What a batch has: deletes, and rows that moved to another record key or have one that is held."""
+    """What a batch has: deletes, and rows that moved to another record key or have one that is held; and its tables."""
 
     has_deletes: bool
     has_moved: bool
+    tables: Sequence[str]
 
 
 def _holder(row: object, has_left: object, *place: object) -> Holder:
-    return Holder(str(row), bool(has_left), tuple(map(_part, place)))
+    return Holder(str(row), bool(has_left), _place(place))
+
+
+def _place(parts: Iterable[object]) -> Place:
+    return tuple(map(_part, parts))
 
 
 def _part(found: object) -> int | str:

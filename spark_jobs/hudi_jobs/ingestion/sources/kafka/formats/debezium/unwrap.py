@@ -1,7 +1,7 @@
 """Rows and deletes of change events, in whatever format these came."""
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from operator import and_, or_
 
 from pyspark import StorageLevel
@@ -38,7 +38,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
     sequence_text,
 )
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import VARIABLE_DECIMAL, decimal_text
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.deleted import LATE, with_late
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.deleted import LATE, is_before, with_late
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.holders import (
     HELD,
     HOLDER,
@@ -120,10 +120,14 @@ def unwrap(context: TaskContext, source: KafkaSource, decoded: Decoded) -> Decod
     frame = with_former_keys(frame, keys, *(_struct(frame, name) for name in (BEFORE, AFTER)))
     rows = _rows(frame, database, keys, declared_columns(context.spark, source.value.schema_ddl))
     before = Kept.of(decoded.events)
-    rows = with_held(with_late(rows, before.deleted, keys, database), before.holders, keys, database)
-    rows = rows.persist(StorageLevel.MEMORY_AND_DISK)
+    marked = partial(_marked, before=before, keys=keys, database=database)
+    rows = marked(rows, before.deletes(context.spark, database))
     missing = unavailable_columns(rows.drop(MESSAGE, CORRUPT_RECORD, *_MARKS).schema) if database is POSTGRES else {}
-    found = _counted(rows, missing, before.tables)
+    count = partial(_counted, missing=missing, before=before, database=database)
+    found = count(rows)
+    if found["older"]:
+        rows = marked(rows, before.every_delete(context.spark, context.task.table.base_path, database))
+        found = count(rows)
     rows, taken = confirmed(rows, keys, database) if found["taken"] else (rows, 0)
     refuse_taken(taken, task)
     tables = _required(found, before.tables, source.value.source_tables, task)
@@ -132,18 +136,28 @@ def unwrap(context: TaskContext, source: KafkaSource, decoded: Decoded) -> Decod
     if taken or found["strange"]:
         kept = as_bad_records(kept, sf.col(TAKEN) | strange, kept.columns, marks=_MARKS)
     kept = settled(kept, keys, database, moved=bool(found["moved"]), unsure=bool(found["unsure"]))
-    changed = Changed(has_deletes=bool(found["deletes"]), has_moved=bool(found["moved"]))
-    events = before.after(kept, keys, database, tables, changed)
+    changed = Changed(has_deletes=bool(found["deletes"]), has_moved=bool(found["moved"]), tables=tables)
+    events, write = before.after(kept, context.task.table.base_path, keys, database, changed)
     lacking = {name: condition for n, (name, condition) in enumerate(missing.items()) if found[f"missing_{n}"]}
     if lacking:
         kept = with_values(context, task, table, kept, lacking)
-    return Decoded(kept.drop(*_MARKS), deletes=True, remark=_remark(found, before.tables, tables), events=events)
+    remark = _remark(found, before.tables, tables)
+    return Decoded(kept.drop(*_MARKS), deletes=True, remark=remark, events=events, before_commit=write)
 
 
-def _counted(rows: DataFrame, missing: dict[str, Column], tables: Sequence[str]) -> Row:
-    late, strange = sf.col(LATE), is_strange(tables)
+def _marked(
+    rows: DataFrame, deletes: DataFrame | None, *, before: Kept, keys: Sequence[str], database: Database
+) -> DataFrame:
+    """Return the rows, kept, with what is known of their keys by these deletes and by who had the keys before."""
+    late = with_late(rows.drop(LATE, HELD, TAKEN), deletes, keys, database)
+    return with_held(late, before.holders, keys, database).persist(StorageLevel.MEMORY_AND_DISK)
+
+
+def _counted(rows: DataFrame, missing: dict[str, Column], before: Kept, database: Database) -> Row:
+    late, strange, below = sf.col(LATE), is_strange(before.tables), before.spilled.below
+    older = never() if below is None else ~late & ~sf.col(IS_DELETED) & is_before(below, database)
     named = {"truncates": sf.col(_KIND) == TRUNCATE, "late": late & ~sf.col(TAKEN), "deletes": sf.col(IS_DELETED)}
-    named |= {**doubts(), "strange": strange}
+    named |= {**doubts(), "strange": strange, "older": older}
     named |= {f"missing_{n}": condition & ~late for n, condition in enumerate(missing.values())}
     counts = (sf.count(sf.when(one, 1)).alias(name) for name, one in named.items())
     other = sf.when(strange, sf.col(TABLE))

@@ -1,0 +1,139 @@
+"""Deletes that a checkpoint has no room for, in files beside the table.
+
+A checkpoint names its files, and one that no checkpoint names counts for nothing: what a run wrote that died before its
+commit. A file is never changed, and stays as long as a commit names it to which the table may be restored. Only a batch
+with an event that stands before the last of these deletes reads them. A file is a folder, as Spark writes it.
+"""
+
+import re
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
+from hudi_jobs.filesystem import exact, located, statuses_below
+from hudi_jobs.ingestion.rows import nothing
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import Database
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.deleted import (
+    HASH,
+    PLACE,
+    Place,
+    Split,
+    last_of_each,
+    schema_of,
+)
+from hudi_jobs.ingestion.sweep import KEEP_FOR_MILLISECONDS
+
+FOLDER = f"{OPERATOR_FOLDER}/deletes"
+
+MOST_FILES = 16
+"""Files that a checkpoint names at most; the smaller half of more is merged, so that a delete is written a few times
+however many there are."""
+
+_NAME = re.compile(r"[0-9a-f]{32}")
+_MOST_REMOVED = 1000
+_WHOLE = True
+
+
+@dataclass(frozen=True)
+class Spilled:
+    """The files with deletes of one table, by their names with how many each has; no delete stands behind `below`."""
+
+    below: Place | None = None
+    files: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any], place: Callable[[Iterable[object]], Place]) -> "Spilled":
+        """Read what a checkpoint holds, with `place` for one in the log; raise `ValueError` and the like."""
+        if not state:
+            return cls()
+        files = {uuid.UUID(name).hex: int(count) for name, count in state["files"].items()}
+        return cls(place(state["below"]), files)
+
+    def state(self) -> dict[str, Any]:
+        """Return what a checkpoint is to hold."""
+        return {} if self.below is None else {"below": list(self.below), "files": dict(self.files)}
+
+    def read(self, spark: SparkSession, base_path: str, database: Database) -> DataFrame:
+        """Return the deletes of all files; raise `TaskFailed` when one is missing or has lost some."""
+        return self._read(spark, base_path, database, sorted(self.files))
+
+    def after(
+        self, split: Split, spark: SparkSession, base_path: str, database: Database
+    ) -> tuple["Spilled", Callable[[], None]]:
+        """Return the files once the deletes of a batch that are too many are in one, and what writes that one."""
+        if split.others is None or split.below is None:
+            return self, nothing
+        merged = sorted(self.files, key=lambda name: (self.files[name], name))[: MOST_FILES // 2]
+        merged = merged if len(self.files) >= MOST_FILES else []
+        deletes = split.others
+        if merged:
+            deletes = last_of_each(deletes.unionByName(self._read(spark, base_path, database, merged)))
+        deletes = deletes.persist(StorageLevel.MEMORY_AND_DISK)
+        name = uuid.uuid4().hex
+        files = {one: count for one, count in self.files.items() if one not in merged} | {name: deletes.count()}
+        below = split.below if self.below is None else max(self.below, split.below)
+        return Spilled(below, files), partial(_write, deletes, _path(base_path, name))
+
+    def _read(self, spark: SparkSession, base_path: str, database: Database, names: Iterable[str]) -> DataFrame:
+        names = list(names)
+        paths = [exact(_path(base_path, name)) for name in names]
+        try:
+            with stage("The deletes of earlier batches cannot be read", otherwise=FailureReason.CHECKPOINT_DAMAGED):
+                deletes = spark.read.schema(schema_of(database)).parquet(*paths)
+                found = deletes.where(sf.col(HASH).isNotNull() & sf.col(PLACE).isNotNull()).count()
+        except TaskFailed as error:
+            if error.reason is not FailureReason.CHECKPOINT_DAMAGED:
+                raise
+            raise _damaged(base_path, str(error)) from error
+        wanted = sum(self.files[name] for name in names)
+        if found != wanted:
+            raise _damaged(base_path, f"There are {found:,} deletes instead of {wanted:,}.")
+        return last_of_each(deletes)
+
+
+def remove_unnamed(context: TaskContext, events: Sequence[Mapping[str, Any]]) -> int:
+    """Remove the files that none of these names and that are a day older than the newest one; return how many.
+
+    They are of all checkpoints that the table may be restored to; where none names a file, nothing is removed.
+    """
+    spark, base_path = context.spark, context.task.table.base_path
+    named = {name for each in events for name in each.get("spilled", {}).get("files", {})}
+    filesystem, folder = located(spark, base_path, FOLDER)
+    if not named or not filesystem.exists(folder):
+        return 0
+    written = dict[str, int]()
+    for status in statuses_below(filesystem, folder):
+        name = str(status.getPath().toString()).partition(f"/{FOLDER}/")[2].partition("/")[0]
+        written[name] = max(int(status.getModificationTime()), written.get(name, 0))
+    newest = max(written.values(), default=0)
+    old = [one for one, at in written.items() if newest - at > KEEP_FOR_MILLISECONDS and one not in named]
+    ours = [one for one in old if _NAME.fullmatch(one)][:_MOST_REMOVED]
+    return sum(bool(filesystem.delete(located(spark, base_path, f"{FOLDER}/{one}")[1], _WHOLE)) for one in ours)
+
+
+def _write(deletes: DataFrame, path: str) -> None:
+    with stage("The deletes of earlier batches cannot be written", otherwise=FailureReason.HUDI_ERROR):
+        deletes.write.parquet(path)
+
+
+def _path(base_path: str, name: str) -> str:
+    return f"{base_path.rstrip('/')}/{FOLDER}/{name}"
+
+
+def _damaged(base_path: str, how: str) -> TaskFailed:
+    return TaskFailed(
+        FailureReason.CHECKPOINT_DAMAGED,
+        f"The files in {base_path.rstrip('/')}/{FOLDER}, which record deleted rows, are not what was written, and an "
+        f"event is older than the last of these. {how} Restore them from a copy or an older version of the objects, "
+        "or make a new table from a new snapshot of the connector.",
+    )

@@ -1,0 +1,47 @@
+"""Removal of files that no checkpoint of the active timeline names, now and then and only where that is certain."""
+
+import logging
+from collections.abc import Callable, Sequence
+
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import CHECKPOINT_KEY, Checkpoint
+from hudi_jobs.ingestion.checkpoint import decode_checkpoint
+from hudi_jobs.table import HudiTable
+
+SWEEP_EVERY = 64
+"""Commits that move the checkpoint between two sweeps, each of which reads the metadata of all active commits."""
+
+KEEP_FOR_MILLISECONDS = 24 * 60 * 60 * 1000
+"""How much older than the newest file of its folder a file has to be, by the store's own clock."""
+
+_LOGGER = logging.getLogger(__name__)
+
+
+def sweep_periodically(
+    context: TaskContext, checkpoint: Checkpoint, what: str, remove: Callable[[Sequence[Checkpoint]], int]
+) -> None:
+    """Sweep after some commits: `remove` is given the checkpoints that may be returned to, and returns a number.
+
+    The data is committed, so a failure is logged and is tried again later.
+    """
+    if checkpoint.sequence % SWEEP_EVERY:
+        return
+    try:
+        removed = remove(_checkpoints(context))
+    except Exception:
+        _LOGGER.warning("old %s could not be removed", what, exc_info=True)
+    else:
+        context.log(f"removed old {what}", number=removed)
+
+
+def _checkpoints(context: TaskContext) -> list[Checkpoint]:
+    """Return all that a commit can lead back to: a savepoint keeps its commit, and so its checkpoint, from archival.
+
+    A commit without a checkpoint relies on the one before it. Where the oldest has none, that is in the archive, and
+    nothing is certain.
+    """
+    table = HudiTable.open(context.spark, context.task.table.base_path)
+    texts = [] if table is None else [commit.notes.get(CHECKPOINT_KEY) for commit in table.commits()]
+    if not texts or texts[-1] is None:
+        return []
+    return [found for text in texts if (found := decode_checkpoint(text)) is not None]
