@@ -9,7 +9,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.lease.stores import LocalFiles
 from hudi_jobs.operations.erase import run
-from hudi_jobs.operations.erase.keys import keys_of
+from hudi_jobs.operations.erase.keys import digest_of, keys_of
 from hudi_jobs.operations.journal import MOST_RECORDS, RECORD_FILE, RECORD_LIMIT, Journal
 from hudi_jobs.operations.kinds import KINDS
 from hudi_jobs.operations.record import OperationRecord, Part, Rows
@@ -207,3 +207,10 @@ def test_a_short_key_is_left_out_of_what_hudi_says_and_all_else_is_shown(error: 
     assert raised.value.message == shown
     with pytest.raises(ConnectionError, match="4711"), run._unquoted(keys):
         raise ConnectionError("what a lost JVM says is told by the driver: 4711")
+
+
+def test_the_digest_of_keys_is_the_same_in_a_table_that_has_their_fields_in_another_order() -> None:
+    here = digest_of(("id", "day"), [("1", "x"), ("2", "y")], "uid")
+    assert digest_of(("day", "id"), [("y", "2"), ("x", "1")], "uid") == here
+    assert digest_of(("day", "id"), [("1", "x"), ("2", "y")], "uid") != here
+    assert digest_of(("id", "day"), [("1", "x"), ("2", "y")], "other") != here

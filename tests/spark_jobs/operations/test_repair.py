@@ -76,12 +76,13 @@ def break_off(*_: Any) -> None:
     raise TaskFailed(FailureReason.STORAGE_UNAVAILABLE, "Broken off.")
 
 
-def waiting_beside_a_heartbeat(lake: Any, step: RepairStep) -> None:
+def waiting_beside_a_heartbeat(lake: Any, step: RepairStep, *asked: Any, **changes: Any) -> None:
     """A run that follows one which was broken off waits for a writer that has begun since, and changes nothing."""
     beat = lake.folder / "table/.hoodie/.heartbeat" / STUCK
+    beat.parent.mkdir(exist_ok=True)
     beat.touch()
     before = files(lake)
-    result = mend(lake, step)
+    result = mend(lake, step, *asked, **changes)
     assert (result.reason, report_of(result).phase) == (FailureReason.CONFLICT, OperationPhase.RUNNING), result
     assert "shows a heartbeat" in result.message
     assert "another run continues it" in result.message
@@ -104,7 +105,7 @@ def stuck_write(lake: Any) -> str:
 
 
 @pytest.mark.parametrize("kind", [pytest.param("CopyOnWrite", marks=IN_FULL), "MergeOnRead"])
-def test_a_write_that_is_stuck_is_rolled_back(lake: Any, kind: str) -> None:
+def test_a_write_that_is_stuck_is_rolled_back(lake: Any, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.table, lake.metadata_table = {"type": kind}, True
     fill(lake, 2)
     expected = rows(lake)
@@ -114,6 +115,10 @@ def test_a_write_that_is_stuck_is_rolled_back(lake: Any, kind: str) -> None:
     assert "a moment ago" in refusal(mend(lake, ROLLBACK, stuck, abandoned=())), "it has begun a file"
     age(lake, ".hoodie/.temp")
     assert stuck in told(lake, ROLLBACK, stuck, abandoned=())
+    with monkeypatch.context() as broken:
+        broken.setattr("hudi_jobs.operations.repair.rollback_inflight.require_plans_inside", break_off)
+        assert mend(lake, ROLLBACK, stuck, abandoned=()).reason is FailureReason.STORAGE_UNAVAILABLE
+    waiting_beside_a_heartbeat(lake, ROLLBACK, stuck, abandoned=())
     report = done(mend(lake, ROLLBACK, stuck, abandoned=()))
     assert (report.instant, pending(lake)) == (stuck, [])
     assert rows(lake) == rows(lake, metadata=True) == expected

@@ -126,7 +126,7 @@ def test_removed_rows_stop_ingestion_until_a_person_keeps_them(upstream: Any, ki
 def test_what_was_erased_upstream_and_here_is_no_removal(upstream: Any) -> None:
     upstream.write([(1, "d", "a", 1), (2, "d", "b", 1)])
     upstream.follow()
-    digest = digest_of([("1",)], "uid-upstream")
+    digest = digest_of(("id",), [("1",)], "uid-upstream")
     notes = {"hoodie__datasource__write__commitmeta__key__prefix": METADATA_PREFIX, ERASED_KEY: digest}
     upstream.write([(1, "d", "", 9)], "delete", **notes)
     upstream.write([(3, "d", "c", 9)])

@@ -100,9 +100,13 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
         expected=expected,
         metadata_options=metadata_options_of(table),
         erased=report.model_copy(update={"rows": before - expected.rows}),
-        upstream_digest=digest_of(keys.values, erase.cascaded_from) if erase.cascaded_from is not None else None,
+        upstream_digest=_digest_of_upstream(keys, erase.cascaded_from),
     )
     return record, keys
+
+
+def _digest_of_upstream(keys: Keys, upstream: str | None) -> str | None:
+    return None if upstream is None else digest_of(keys.fields, keys.values, upstream)
 
 
 def _at_rest(work: Work) -> tuple[Timeline, str]:

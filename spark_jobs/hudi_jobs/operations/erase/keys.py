@@ -5,7 +5,7 @@ Keys stay in the memory of the run and in what it was asked. What is written dow
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import quote, quote_plus
@@ -162,12 +162,14 @@ def keys_of(
     """Return keys by their values, with every text that Hudi's key generators make of them, and those of `records`."""
     named = {",".join(f"{field}:{value}" for field, value in zip(fields, key, strict=True)) for key in values}
     plain = {key[0] for key in values} if len(fields) == 1 else set()
-    return Keys(fields=fields, values=values, records=records | named | plain, digest=digest_of(values, uid))
+    return Keys(fields=fields, values=values, records=records | named | plain, digest=digest_of(fields, values, uid))
 
 
-def digest_of(values: Collection[Key], uid: str) -> str:
-    """Return what tells whether an operation was about these keys."""
-    return hashlib.sha256(uid.encode() + b"\0" + json.dumps(sorted(values)).encode()).hexdigest()
+def digest_of(fields: Sequence[str], values: Iterable[Key], uid: str) -> str:
+    """Return what tells whether an operation was about these keys, in whatever order a table has their fields."""
+    order = sorted(range(len(fields)), key=fields.__getitem__)
+    ordered = sorted(tuple(key[place] for place in order) for key in values)
+    return hashlib.sha256(uid.encode() + b"\0" + json.dumps(ordered).encode()).hexdigest()
 
 
 def named_digest(fields: Collection[str], values: Iterable[Key]) -> str:

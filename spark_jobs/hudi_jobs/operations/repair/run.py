@@ -5,6 +5,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.check import require_no_restore
 from hudi_jobs.operations.compared import compare
 from hudi_jobs.operations.record import Rows
+from hudi_jobs.operations.repair.alone import once_begun, require_no_heartbeat
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found
 from hudi_jobs.operations.repair.steps import STEPS
@@ -23,7 +24,7 @@ def would_repair(work: Work) -> TaskResult:
 
 
 def repair(work: Work) -> TaskResult:
-    """Do the step, or go on with that."""
+    """Do the step, or go on with that; a writer may have begun since the run that has begun it."""
     name = _asked(work)
     record = work.journal.find(RepairRecord, work.operation.uid)
     if record is not None:
@@ -41,6 +42,8 @@ def repair(work: Work) -> TaskResult:
             reach(Phase.RECORDED)
         else:
             require_no_restore(work.context, work.journal, ours=None)
+            with once_begun():
+                require_no_heartbeat(work.context)
         record = STEPS[record.step].mend(work, record) or record
         reach(Phase.AFTER_COMMIT)
         record = record.model_copy(update={"phase": OperationPhase.VERIFYING})
