@@ -90,6 +90,23 @@ def waiting_beside_a_heartbeat(lake: Any, step: RepairStep, *asked: Any, **chang
     beat.unlink()
 
 
+@pytest.mark.parametrize("step", [RepairStep.REMOVE_ORPHAN_FILES, *((TABLE, RepairStep.DEDUPLICATE) if ALL else ())])
+def test_a_dry_run_names_everybody_who_may_be_at_work(lake: Any, step: RepairStep) -> None:
+    lake.table, lake.metadata_table = {"type": "MergeOnRead"}, True
+    fill(lake, 3)
+    planned = succeeded(lake.serve(Service.COMPACTION, mode=RunMode.SCHEDULE)).instant
+    beat = lake.folder / "table/.hoodie/.heartbeat" / STUCK
+    beat.parent.mkdir(exist_ok=True)
+    beat.touch()
+    before = files(lake)
+    result = mend(lake, step, dry_run=True)
+    assert files(lake) == before
+    first, second = report_of(result).obstacles
+    assert f"'{STUCK}' shows a heartbeat" in first
+    assert f"{planned} is pending" in second
+    assert "names 1 more obstacle" in refusal(result)
+
+
 def stuck_write(lake: Any) -> str:
     """The newest commit as a tool leaves it that dies before it completes it: with its files and their markers."""
     instant = commits(lake)[-1]

@@ -40,19 +40,22 @@ def pending_instant(work: Work, timeline: Timeline) -> Begun:
 
 def require_dead(work: Work, named: Begun, timeline: Timeline, files: tuple[str, ...]) -> None:
     """Refuse where the instant, or any other one, shows a sign of life; `files` are those of the instant's own."""
-    others = Others(work.context)
+    others, check = Others(work.context), work.obstacles.each
     alive = [each for each in timeline.begun() if others.is_alive(each.instant)]
-    if alive:
-        raise refused(
-            f"The {alive[0].action} {alive[0].instant} shows a heartbeat, so its writer may be at work; stop that "
-            "writer first."
-        )
-    if any(others.was_written_lately(file) for file in (*files, *_newest_marker(work, named.instant))):
-        raise refused(
-            f"The {named.action} {named.instant} was modified a moment ago, so a tool may be at work on it. Make sure "
-            "that the tool has stopped, and create the operation again in a few minutes."
-        )
-    require_nobody_at_work([each for each in busy(work.context, timeline) if each.instant != named.instant])
+    with check():
+        if alive:
+            raise refused(
+                f"The {alive[0].action} {alive[0].instant} shows a heartbeat, so its writer may be at work; stop that "
+                "writer first."
+            )
+    with check():
+        if any(others.was_written_lately(file) for file in (*files, *_newest_marker(work, named.instant))):
+            raise refused(
+                f"The {named.action} {named.instant} was modified a moment ago, so a tool may be at work on it. Make "
+                "sure that the tool has stopped, and create the operation again in a few minutes."
+            )
+    with check():
+        require_nobody_at_work([each for each in busy(work.context, timeline) if each.instant != named.instant])
 
 
 def _newest_marker(work: Work, instant: str) -> tuple[str, ...]:
@@ -85,13 +88,15 @@ def require_no_heartbeat(context: TaskContext) -> None:
 
 def require_at_rest(work: Work, timeline: Timeline, what: str) -> None:
     """Refuse beside anything that is pending, whoever has begun it."""
-    require_nobody_at_work(busy(work.context, timeline))
     begun = timeline.begun()
-    if begun:
-        raise refused(
-            f"The {begun[0].action} {begun[0].instant} is pending, and {what} cannot be made beside it; finish it "
-            "first, for example with runService."
-        )
+    with work.obstacles.each():
+        require_nobody_at_work(busy(work.context, timeline))
+    with work.obstacles.each():
+        if begun:
+            raise refused(
+                f"The {begun[0].action} {begun[0].instant} is pending, and {what} cannot be made beside it; finish it "
+                "first, for example with runService."
+            )
 
 
 @contextmanager

@@ -45,8 +45,10 @@ def _found(work: Work) -> dict[str, Any]:
     present = metadata_partitions(work.table.properties)
     if not present:
         raise refused("The table has no metadata table; declare metadataTable.enabled, and the next write creates it.")
-    require_known_indexes(work.table)
+    with work.obstacles.each():
+        require_known_indexes(work.table)
     _alone(work)
+    work.obstacles.require_none()
     if _RECORD_INDEX in present and are_doubled(current_rows(work.context), indexed_by(work.table)):
         raise refused(
             "Some rows share a key, so Hudi cannot build an index of record keys; remove the older rows first "
@@ -57,7 +59,8 @@ def _found(work: Work) -> dict[str, Any]:
 
 def _alone(work: Work) -> Timeline:
     """Return the timeline of a table at rest; refuse beside a heartbeat and anything that is pending."""
-    require_no_heartbeat(work.context)
+    with work.obstacles.each():
+        require_no_heartbeat(work.context)
     timeline = load_timeline(work.context)
     require_properties_inside(timeline.meta, work.table.base_path)
     require_at_rest(work, timeline, "a metadata table")

@@ -32,8 +32,10 @@ _WOULD = f"restore {_FILE} from its backup, and keep a copy of the current file"
 
 
 def _look(work: Work) -> Found:
-    require_no_heartbeat(work.context)
-    require_nobody_at_work(busy(work.context, load_timeline(work.context)))
+    with work.obstacles.each():
+        require_no_heartbeat(work.context)
+    with work.obstacles.each():
+        require_nobody_at_work(busy(work.context, load_timeline(work.context)))
     if _is_sound(work.context, _FILE):
         raise refused(f"{_FILE} is intact: its checksum matches its content.")
     _require_backup(work.context)

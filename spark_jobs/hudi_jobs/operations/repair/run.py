@@ -62,7 +62,8 @@ def _nothing(work: Work, record: RepairRecord, found: Found) -> TaskResult:
 
 
 def _looked(work: Work, name: RepairStep) -> tuple[RepairRecord, Found]:
-    require_no_restore(work.context, work.journal, ours=None)
+    with work.obstacles.each():
+        require_no_restore(work.context, work.journal, ours=None)
     found = STEPS[name].look(work)
     fields = {
         "uid": work.operation.uid,

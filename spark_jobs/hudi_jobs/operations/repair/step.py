@@ -25,9 +25,9 @@ class Found:
 class Step:
     """One repair.
 
-    `look` writes nothing, and raises `TaskFailed` where nothing is to be mended or somebody may be at work. `mend` does
-    it, may be done again after a run that was killed, and returns the record where that has to say more.
-    `require_mended` raises `TaskFailed` where it is not mended.
+    `look` writes nothing, and raises `TaskFailed` where nothing is to be mended or somebody may be at work; a dry run
+    looks on where it can (`Obstacles`). `mend` does it, may be done again after a run that was killed, and returns the
+    record where that has to say more. `require_mended` raises `TaskFailed` where it is not mended.
     """
 
     look: Callable[[Work], Found]

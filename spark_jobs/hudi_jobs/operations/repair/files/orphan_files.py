@@ -119,10 +119,13 @@ class _Orphans:
 
 
 def _require_alone(work: Work) -> None:
-    require_no_heartbeat(work.context)
+    with work.obstacles.each():
+        require_no_heartbeat(work.context)
     require_at_rest(work, load_timeline(work.context), "such a removal")
-    if work.table.meta.getTableConfig().getBootstrapBasePath().isPresent():
-        raise refused("The table was bootstrapped: its rows lie in files outside of it.")
+    with work.obstacles.each():
+        if work.table.meta.getTableConfig().getBootstrapBasePath().isPresent():
+            raise refused("The table was bootstrapped: its rows lie in files outside of it.")
+    work.obstacles.require_none()
 
 
 def _now(work: Work) -> float:

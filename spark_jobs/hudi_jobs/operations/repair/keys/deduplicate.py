@@ -85,18 +85,24 @@ class _Seen:
 
 
 def _look(work: Work) -> Found:
-    require_no_heartbeat(work.context)
+    check = work.obstacles.each
+    with check():
+        require_no_heartbeat(work.context)
     require_at_rest(work, load_timeline(work.context), "such a commit")
     require_plans_inside(work.context)
     for sentence in obstacles(work.table.properties):
-        raise refused(sentence)
-    require_known_indexes(work.table)
+        with check():
+            raise refused(sentence)
+    with check():
+        require_known_indexes(work.table)
+    work.obstacles.require_none()
     seen = _seen(work)
     if not seen.figures.surplus:
         return Found("remove no row, because no key occurs twice", is_nothing=True)
     by_rows = is_in_buckets(work.context.task.hudi_options)
     require_keys(work.context.spark, work.table, work.context.task, by_rows=by_rows)
-    _require_writable(seen)
+    with check():
+        _require_writable(seen)
     _require_indexable(work.table, seen.doubles)
     kept = {
         "rows_before": rows_to_keep(work).rows,
