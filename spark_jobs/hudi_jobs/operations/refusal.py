@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from hudi_jobs.contract import FailureReason, NewerSavepoints
+from hudi_jobs.contract.wording import listed
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.restore.history import History, Write
 from hudi_jobs.services.timeline import Begun, Clean, Savepoint
@@ -54,7 +55,9 @@ def require_latest(history: History, instant: str) -> Write:
     target = commits[-2]
     also = [one.instant for one in history.after(target) if one.completed is not None and one != latest]
     if also:
-        raise refused(f"A rollback of {instant} would undo {_listed(also)} too; restore the table to a commit instead.")
+        raise refused(
+            f"A rollback of {instant} would undo {listed(also, _NAMED)} too; restore the table to a commit instead."
+        )
     return target
 
 
@@ -75,8 +78,8 @@ def require_contiguous(history: History, target: Write, gone: Sequence[Write]) -
     archived = history.archived_from(target.instant) - {write.instant for write in history.writes}
     if archived:
         raise refused(
-            f"Commits after {target.instant} are in the archive ({_listed(sorted(archived))}), and a restore cannot "
-            "undo them; name a newer commit."
+            f"Commits after {target.instant} are in the archive ({listed(sorted(archived), _NAMED)}), and a restore "
+            "cannot undo them; name a newer commit."
         )
     strange = [write for write in gone if write.action not in _UNDOABLE]
     if strange:
@@ -114,8 +117,8 @@ def require_present(target: Write, missing: Collection[str]) -> None:
     """Refuse a commit of which files are missing: Hudi reads it without their rows, and would undo newer copies."""
     if missing:
         raise refused(
-            f"Files of commit {target.instant} are missing ({_listed(sorted(missing))}), which no clean accounts for; "
-            "put them back from a backup of the store, or name another commit."
+            f"Files of commit {target.instant} are missing ({listed(sorted(missing), _NAMED)}), which no clean "
+            "accounts for; put them back from a backup of the store, or name another commit."
         )
 
 
@@ -124,7 +127,7 @@ def require_savepoints(savepoints: Sequence[Savepoint], policy: NewerSavepoints)
     if savepoints and policy is not NewerSavepoints.REMOVE:
         named = [f"{each.instant} of {each.user!r}" for each in savepoints]
         raise refused(
-            f"Savepoints keep commits that would be undone: {_listed(named)}. Delete these savepoints, or set "
+            f"Savepoints keep commits that would be undone: {listed(named, _NAMED)}. Delete these savepoints, or set "
             "newerSavepoints: Remove."
         )
 
@@ -134,11 +137,6 @@ def require_nobody_at_work(busy: Sequence[Begun]) -> None:
     if busy:
         named = [f"{each.action} {each.instant}" for each in busy]
         raise refused(
-            f"Another tool may be at work on the table ({_listed(named)}), and a restore would undo its work or be "
-            "undone by it; stop the tool, or wait until it is done or its instants count as abandoned."
+            f"Another tool may be at work on the table ({listed(named, _NAMED)}), and a restore would undo its "
+            "work or be undone by it; stop the tool, or wait until it is done or its instants count as abandoned."
         )
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"

@@ -2,7 +2,7 @@
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, TaskResult
-from hudi_jobs.contract.wording import counted
+from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.client import write_client
@@ -55,5 +55,4 @@ def _clean(context: TaskContext, rolled_back: list[str]) -> TaskResult:
 
 
 def _writes(instants: list[str]) -> str:
-    shown = f"{counted(len(instants), 'dead write')} ({', '.join(instants[:_NAMED])}"
-    return f"{shown} and {len(instants) - _NAMED} more)" if len(instants) > _NAMED else f"{shown})"
+    return f"{counted(len(instants), 'dead write')} ({listed(instants, _NAMED)})"

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract.wording import listed
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.folder import Folder, stays_below
@@ -119,10 +120,9 @@ def require_plan_inside(plan: JavaObject, kind: str, instant: str, base_path: st
     """Raise `TaskFailed` when a plan of this kind names a file outside of the table."""
     outside = Folder(base_path).strangers(files_of(kind, json.loads(str(plan.toString()))))
     if outside:
-        more = f" and {len(outside) - _NAMED:,} more" if len(outside) > _NAMED else ""
         raise TaskFailed(
             FailureReason.PATH_OUTSIDE_TABLE,
-            f"The {kind} {instant} of {base_path} names files outside the table: {', '.join(outside[:_NAMED])}{more}. "
+            f"The {kind} {instant} of {base_path} names files outside the table: {listed(outside, _NAMED)}. "
             "Nothing was executed; find out who wrote it, and remove it from the timeline.",
         )
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from hudi_jobs.contract import TERMINATION_MESSAGE_LIMIT, JobOutcome, Service, UnreadableOutcome, decode_outcome
+from hudi_jobs.contract.wording import listed
 from hudi_operator.api.values.base import parse_quantity
 from hudi_operator.control.jobs.own_objects import POD_NAME_LIMIT, UID_LIMIT
 from hudi_operator.control.jobs.pod_view import (
@@ -205,10 +206,9 @@ def _references(executors: Iterable[Document]) -> tuple[PodReference, ...]:
 def _executors_message(executors: Sequence[Document]) -> str:
     if not executors:
         return ""
-    names = ", ".join(_name(pod) for pod in executors[:_EXECUTORS_SHOWN])
-    more = f" and {len(executors) - _EXECUTORS_SHOWN} more" if len(executors) > _EXECUTORS_SHOWN else ""
+    names = listed(list(map(_name, executors)), _EXECUTORS_SHOWN)
     return (
-        f"The driver has ended, but executors still run: {names}{more}. They are asked to end; for one on a lost node, "
+        f"The driver has ended, but executors still run: {names}. They are asked to end; for one on a lost node, "
         "repair the node or delete it from the cluster."
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from hudi_jobs.contract.wording import listed
 from hudi_operator.api.resources import HudiTable, HudiTableClass
 from hudi_operator.api.spec.allowed_kafka import AllowedKafka
 from hudi_operator.api.spec.kafka import KafkaSourceSpec
@@ -79,9 +80,8 @@ def _message(class_name: str, left_out: list[str]) -> str:
             f"{_FIELD}: class {class_name} allows no Kafka cluster: ask the platform team for an entry of "
             "allowedKafka, or use a class that has one."
         )
-    named = ", ".join(left_out[:_NAMED]) + (f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else "")
     return (
         f"{_FIELD}: no entry of allowedKafka of class {class_name} allows all that the source names; the closest one "
-        f"lacks {named}. Use only what one entry allows, or ask the platform team to add it. The part of a "
-        "topicPattern before the first wildcard must lie inside what is allowed."
+        f"lacks {listed(left_out, _NAMED)}. Use only what one entry allows, or ask the platform team to add it. The "
+        "part of a topicPattern before the first wildcard must lie inside what is allowed."
     )

@@ -7,6 +7,7 @@ newest checkpoint that the timeline still has, so that the input of undone commi
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from hudi_jobs.contract import GOES_BACK, Outcome, Service
+from hudi_jobs.contract.wording import listed
 from hudi_operator.api.resources import RESCAN_ANNOTATION
 from hudi_operator.api.status.acts import ACTS_SHOWN, UNDONE_SHOWN, ActStatus, PendingOwner
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus, ServicesStatus
@@ -179,6 +180,4 @@ def act_message(act: ActStatus) -> str:
 def _named(times: Collection[str], count: int) -> str:
     if not times:
         return "no known instant"
-    shown = list(times)[:_NAMED]
-    more = f" and {count - len(shown)} more" if count > len(shown) else ""
-    return f"{', '.join(shown)}{more}"
+    return listed(times, _NAMED, count=count)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from hudi_jobs.contract import CHANGES_VERSION, ConcurrencyMode
+from hudi_jobs.contract.wording import listed
 from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus
@@ -166,8 +167,7 @@ def unknown_message(unknown: tuple[Instant, ...], ignored: str = "") -> str:
 
 
 def _named(instants: tuple[Instant, ...]) -> str:
-    named = ", ".join(f"{one.action} {one.time}" for one in instants[:_NAMED])
-    return f"{named} and {len(instants) - _NAMED} more" if len(instants) > _NAMED else named
+    return listed([f"{one.action} {one.time}" for one in instants], _NAMED)
 
 
 def _completed(

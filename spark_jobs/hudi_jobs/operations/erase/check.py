@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame
 from hudi_jobs.contract import MOST_LISTED, FailureReason, OperationKind, OperationPhase, OperationReport
 from hudi_jobs.contract.operations.erase import EraseReport, EraseTask
 from hudi_jobs.contract.table.support import COMPLEX, key_generator_of
+from hudi_jobs.contract.wording import listed
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.operations.check import (
@@ -258,9 +259,8 @@ def _holding_savepoints(work: Work, savepoints: list[Savepoint], paths: set[str]
 
 
 def _savepoints(kept: list[Savepoint]) -> str:
-    named = [f"{each.instant} of {each.user!r}" for each in kept[:_NAMED]]
-    more = f" and {len(kept) - _NAMED:,} more" if len(kept) > _NAMED else ""
+    named = [f"{each.instant} of {each.user!r}" for each in kept]
     return (
-        f"Savepoints keep files that hold the keys, or may hold them: {', '.join(named)}{more}. Delete these "
+        f"Savepoints keep files that hold the keys, or may hold them: {listed(named, _NAMED)}. Delete these "
         "savepoints, or set releaseSavepoints: true."
     )

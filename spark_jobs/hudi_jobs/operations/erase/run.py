@@ -9,7 +9,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, TaskResult
 from hudi_jobs.contract.operations.erase import MOST_LEFT
-from hudi_jobs.contract.wording import counted
+from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.failures import DriverStopping, TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import classify
@@ -219,12 +219,11 @@ class _Run:
 
     def _refuse(self, record: EraseRecord, left: list[str]) -> None:
         self._fail(record, FailureReason.NOT_ERASED)
-        more = f" and {len(left) - _NAMED:,} more" if len(left) > _NAMED else ""
         is_of_hudi = not all(map(is_data, left))
         raise TaskFailed(
             FailureReason.NOT_ERASED,
             f"The rows are deleted, but {counted(len(left), 'file')} still hold a key, or cannot be searched: "
-            f"{', '.join(left[:_NAMED])}{more}. {_OF_HUDI if is_of_hudi else ''}Inspect these files, remove them, "
+            f"{listed(left, _NAMED)}. {_OF_HUDI if is_of_hudi else ''}Inspect these files, remove them, "
             "and erase the same keys again.",
         )
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable
 
 from hudi_jobs.contract import OPERATOR_FOLDER
-from hudi_jobs.contract.wording import counted
+from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.operations.erase.keys import SHORTEST_IN_BYTES, Keys
 from hudi_jobs.operations.erase.scan import META_FOLDER, File, is_base
 from hudi_jobs.operations.erase.texts import WholeTexts, before_the_name
@@ -43,11 +43,11 @@ def strays_refused(paths: Collection[str], base: str, keys: Keys) -> str:
     """Return why nothing is erased beside such files, and what to do."""
     shown = strays_shown(sorted(paths)[:_NAMED], base, keys)
     named = sorted(set(shown.values()))
-    more = f" and {len(paths) - len(shown):,} more" if len(paths) > len(shown) else ""
+    names = listed(named, _NAMED, count=len(named) + len(paths) - len(shown))
     hidden = "" if all(path == said for path, said in shown.items()) else " (... is a name with a key in it)"
     return (
         f"{counted(keys.count_short, 'key')} of fewer than {SHORTEST_IN_BYTES} bytes cannot be looked for in files "
-        f"that are not the table's own, and such files are below it: {', '.join(named)}{more}{hidden}. Move them out "
+        f"that are not the table's own, and such files are below it: {names}{hidden}. Move them out "
         "of the table's folder, or remove them, and erase again."
     )
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hudi_jobs.contract import Checkpoint, FailureReason
+from hudi_jobs.contract.wording import listed
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import understood
 
@@ -69,6 +70,4 @@ class UpstreamProgress:
 
 def named(instants: Iterable[str], most: int = 3) -> str:
     """Return some of the instants, for people."""
-    all_of_them = sorted(instants)
-    more = f" and {len(all_of_them) - most:,} more" if len(all_of_them) > most else ""
-    return ", ".join(all_of_them[:most]) + more
+    return listed(sorted(instants), most)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hudi_jobs.as_found.metadata import ENABLED, has_record_index, metadata_partitions
 from hudi_jobs.contract import CHECKPOINT_KEY, FailureReason, OperationPhase, WriteOperation
 from hudi_jobs.contract.table.rewriting import obstacles
-from hudi_jobs.contract.wording import counted
+from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.gates.key_gate import require_keys
@@ -77,11 +77,10 @@ class _Seen:
 
     @property
     def what(self) -> str:
-        shown = [f"{path or 'the table'} {count:,}" for path, count in list(self.going.items())[:_NAMED]]
-        more = f" and {len(self.going) - _NAMED:,} more" if len(self.going) > _NAMED else ""
+        going = [f"{path or 'the table'} {count:,}" for path, count in self.going.items()]
         rows, keys = counted(self.figures.surplus, "older row"), counted(self.figures.doubled, "key")
         where = counted(len(self.going), "partition")
-        return f"remove {rows} of {keys} and rewrite {where} (rows to remove: {', '.join(shown)}{more})"
+        return f"remove {rows} of {keys} and rewrite {where} (rows to remove: {listed(going, _NAMED)})"
 
 
 def _look(work: Work) -> Found:
