@@ -51,9 +51,9 @@ class SourceRows:
     `ordered` says that the column `SEQUENCE` tells which rows came later. `deletes` says that `IS_DELETED` tells which
     rows delete their record. `passed_over` is a column that is true for what is counted and is no row. `events` and
     `remark` are the source's own: what it keeps with its checkpoint, and a sentence for people; `before_commit` writes
-    what that checkpoint refers to. `as_written` gives the
-    same rows without columns and types that only schemas bring with which none of them was written; it is told the
-    columns of the table, whose types those columns have that both know.
+    what that checkpoint refers to. `as_written` gives the same rows without columns and types that only schemas bring
+    with which none of them was written; it is told the columns of the table, whose types those columns have that both
+    know.
     """
 
     frame: DataFrame

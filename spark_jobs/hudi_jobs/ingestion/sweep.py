@@ -1,7 +1,8 @@
 """Removal of files that no checkpoint of the active timeline names, now and then and only where that is certain."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import islice
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import CHECKPOINT_KEY, Checkpoint
@@ -13,6 +14,8 @@ SWEEP_EVERY = 64
 
 KEEP_FOR_MILLISECONDS = 24 * 60 * 60 * 1000
 """How much older than the newest file of its folder a file has to be, by the store's own clock."""
+
+_MOST_REMOVED = 1000
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -32,6 +35,13 @@ def sweep_periodically(
         _LOGGER.warning("old %s could not be removed", what, exc_info=True)
     else:
         context.log(f"removed old {what}", number=removed)
+
+
+def expired(written: Mapping[str, int], named: Collection[str], is_ours: Callable[[str], bool]) -> list[str]:
+    """Return the names of the files that may go now, of those in a folder with when each was written (milliseconds)."""
+    newest = max(written.values(), default=0)
+    old = (one for one, at in written.items() if newest - at > KEEP_FOR_MILLISECONDS and one not in named)
+    return list(islice(filter(is_ours, old), _MOST_REMOVED))
 
 
 def _checkpoints(context: TaskContext) -> list[Checkpoint]:

@@ -217,7 +217,7 @@ def test_settling_an_overwriting_table_of_the_first_release_empties_nothing(
 
 def test_a_table_restored_to_a_savepoint_has_its_record(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hudi_jobs.ingestion.sweep.SWEEP_EVERY", 1)
-    monkeypatch.setattr("hudi_jobs.ingestion.sources.files.segments.KEEP_FOR_MILLISECONDS", -1)
+    monkeypatch.setattr("hudi_jobs.ingestion.sweep.KEEP_FOR_MILLISECONDS", -1)
     put(lake, "0.csv", 0)
     saved = lake.ingest(operation="Insert").instant
     lake.spark.sql(f"CALL create_savepoint(path => '{lake.base_path}', commit_time => '{saved}')").collect()
@@ -233,7 +233,7 @@ def test_a_table_restored_to_a_savepoint_has_its_record(lake: Any, monkeypatch: 
 
 def test_segments_that_no_commit_leads_back_to_are_removed(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hudi_jobs.ingestion.sweep.SWEEP_EVERY", 1)
-    monkeypatch.setattr("hudi_jobs.ingestion.sources.files.segments.KEEP_FOR_MILLISECONDS", -1)
+    monkeypatch.setattr("hudi_jobs.ingestion.sweep.KEEP_FOR_MILLISECONDS", -1)
     lake.options = {
         "hoodie.clean.automatic": "true",
         "hoodie.clean.commits.retained": "1",

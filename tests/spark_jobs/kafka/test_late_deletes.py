@@ -11,7 +11,6 @@ from tests.spark_jobs.trials import ALL, LEASE
 
 from hudi_jobs.contract import Outcome, RunMode, Service
 from hudi_jobs.ingestion import sweep
-from hudi_jobs.ingestion.sources.kafka.formats.debezium import spilled
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.deleted import MOST_DELETED
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.spilled import FOLDER
 
@@ -51,7 +50,7 @@ def test_no_late_event_brings_back_one_of_thousands_of_rows_that_were_deleted(
         assert f"{ROWS:,} events skipped, older than the delete of their row" in result.message
         assert stream.rows("id", "note") == left
     monkeypatch.setattr(sweep, "SWEEP_EVERY", 1)
-    monkeypatch.setattr(spilled, "KEEP_FOR_MILLISECONDS", -1)
+    monkeypatch.setattr(sweep, "KEEP_FOR_MILLISECONDS", -1)
     send("c", range(1), 50_000, "again")
     assert stream.ingest().outcome is Outcome.SUCCEEDED
     assert stream.rows("id", "note") == [(0, "again"), *left]

@@ -9,14 +9,13 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.sources.files.record import LoadedSegment, Segment, opened, sequence_of_name
-from hudi_jobs.ingestion.sweep import KEEP_FOR_MILLISECONDS
+from hudi_jobs.ingestion.sweep import expired
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 
 FOLDER = f"{OPERATOR_FOLDER}/files"
 
 _PIECE = 1_000_000
 """Bytes that go between the JVM and this process at once."""
-_MOST_REMOVED = 1000
 _DAMAGE = {
     "java.io.FileNotFoundException": "missing",
     "org.apache.hadoop.fs.ChecksumException": "not what was written",
@@ -54,14 +53,9 @@ class SegmentFolder:
         They also must be a day older than the newest one, by the store's own clock. Returns how many were removed.
         """
         statuses = self._filesystem.listStatus(self._folder)
-        newest = max((int(status.getModificationTime()) for status in statuses), default=0)
-        removed = 0
-        for status in statuses:
-            name = str(status.getPath().getName())
-            old = newest - int(status.getModificationTime()) > KEEP_FOR_MILLISECONDS
-            if old and name not in named and _is_before(name, before) and removed < _MOST_REMOVED:
-                removed += bool(self._filesystem.delete(status.getPath(), _ALONE))
-        return removed
+        written = {str(status.getPath().getName()): int(status.getModificationTime()) for status in statuses}
+        old = expired(written, named, lambda name: _is_before(name, before))
+        return sum(bool(self._filesystem.delete(self._path(self._folder, name), _ALONE)) for name in old)
 
     def _load(self, segment: Segment) -> LoadedSegment:
         try:

@@ -192,8 +192,8 @@ class Kafka:
         return latest and any(name not in before.topics for name in topics)
 
     def _record(self, topics: Mapping[str, TopicOffsets], write: Callable[[], None]) -> None:
-        write()
         self._require_same(topics)
+        write()
 
     def _sweep(self, checkpoint: Checkpoint) -> None:
         unwrapper = unwrapper_of(self._source)

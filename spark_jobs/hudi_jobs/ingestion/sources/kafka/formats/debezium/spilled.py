@@ -31,7 +31,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.deleted import (
     last_of_each,
     schema_of,
 )
-from hudi_jobs.ingestion.sweep import KEEP_FOR_MILLISECONDS
+from hudi_jobs.ingestion.sweep import expired
 
 FOLDER = f"{OPERATOR_FOLDER}/deletes"
 
@@ -40,7 +40,6 @@ MOST_FILES = 16
 however many there are."""
 
 _NAME = re.compile(r"[0-9a-f]{32}")
-_MOST_REMOVED = 1000
 _WHOLE = True
 
 
@@ -115,10 +114,8 @@ def remove_unnamed(context: TaskContext, events: Sequence[Mapping[str, Any]]) ->
     for status in statuses_below(filesystem, folder):
         name = str(status.getPath().toString()).partition(f"/{FOLDER}/")[2].partition("/")[0]
         written[name] = max(int(status.getModificationTime()), written.get(name, 0))
-    newest = max(written.values(), default=0)
-    old = [one for one, at in written.items() if newest - at > KEEP_FOR_MILLISECONDS and one not in named]
-    ours = [one for one in old if _NAME.fullmatch(one)][:_MOST_REMOVED]
-    return sum(bool(filesystem.delete(located(spark, base_path, f"{FOLDER}/{one}")[1], _WHOLE)) for one in ours)
+    old = expired(written, named, lambda name: _NAME.fullmatch(name) is not None)
+    return sum(bool(filesystem.delete(located(spark, base_path, f"{FOLDER}/{one}")[1], _WHOLE)) for one in old)
 
 
 def _write(deletes: DataFrame, path: str) -> None:
