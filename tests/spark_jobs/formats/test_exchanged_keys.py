@@ -60,7 +60,6 @@ def test_rows_that_exchange_their_keys_in_one_batch_are_both_there(topic: Topic)
     assert {row["k"] for row in rows if row[IS_DELETED]} == {7, 8, 20}
 
 
-@IN_FULL
 @pytest.mark.spark
 def test_a_transaction_that_is_read_in_two_batches_loses_no_row(topic: Topic) -> None:
     put(topic, "u", "a", before=1, after=2, at=10)

@@ -8,7 +8,6 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.spark_jobs.formats.events import FIELDS, PLACEHOLDER, encoded, postgres, with_schema
 from tests.spark_jobs.formats.messages import Topic, rows_of, table, unwrapped
-from tests.spark_jobs.trials import IN_FULL
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
@@ -97,7 +96,6 @@ def test_values_that_nothing_older_has_stop_the_run_or_are_set_aside(topic: Topi
     assert PLACEHOLDER in rows[0][CORRUPT_RECORD]
 
 
-@IN_FULL
 def test_values_of_another_row_that_had_the_key_are_not_taken(topic: Topic) -> None:
     """As when a key changes and large values do not: the row comes as a new one without them."""
     topic.put(

@@ -184,7 +184,7 @@ def test_a_clock_that_is_little_behind_waits(
     lake: Any, skewed: Skewed, table_type: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(guard, "LONGEST_WAIT", timedelta(minutes=3))
-    newest = skewed.write_ahead(timedelta(seconds=10), range(4), 1, table_type=table_type)
+    newest = skewed.write_ahead(timedelta(seconds=20), range(4), 1, table_type=table_type)
     lake.put("a.csv", csv((1, 9)))
     result = lake.ingest(**TYPED)
     assert result.outcome is Outcome.SUCCEEDED, result
