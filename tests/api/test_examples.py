@@ -1,5 +1,6 @@
 """Every example is something that the operator reads, the API server accepts and the class of the examples allows."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from hudi_jobs.contract import (
     WriteOperation,
 )
 from hudi_jobs.ingestion.sources.kafka.request import require_request
+from hudi_jobs.operations.erase.keys import named_digest
 from hudi_operator.api.resources import (
     HudiOperation,
     HudiSavepoint,
@@ -160,6 +162,13 @@ def test_the_examples_show_every_choice_of_a_table_service() -> None:
     assert {spec.cleaning.policy for spec in specs} == set(CleaningPolicy)
     assert {spec.concurrency.mode for spec in specs} == set(ConcurrencyMode)
     assert {spec.deletion_policy for spec in specs} == set(DeletionPolicy)
+
+
+def test_the_digest_of_the_example_of_a_file_of_keys_is_that_of_its_keys() -> None:
+    path = FOLDER / "erase-keys-of-a-file.yaml"
+    keys = [json.loads(line[1:]) for line in path.read_text().splitlines() if line.startswith("#   {")]
+    erase = yaml.safe_load(path.read_text())["spec"]["erase"]
+    assert erase["keysFrom"]["digest"] == named_digest(("customer_id",), {(key["customer_id"],) for key in keys})
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
