@@ -146,7 +146,7 @@ class Stage:
         *,
         what: str,
         seconds: float = PATIENCE,
-        pause: float = 0.5,
+        pause: float = 1.0,
         explain: Callable[[], str] = str,
     ) -> Any:
         """Return the first true answer; when there is none in time, fail and show what explains it."""
