@@ -14,7 +14,7 @@ from hudi_jobs.services.cleaning import clean
 from hudi_jobs.services.clustering import cluster
 from hudi_jobs.services.compaction import compact
 from hudi_jobs.services.deletion import delete
-from hudi_jobs.services.named_savepoint import change_savepoint
+from hudi_jobs.services.savepoints.named_savepoint import change_savepoint
 
 Runner = Callable[[TaskContext], TaskResult]
 

@@ -42,7 +42,7 @@ from hudi_jobs.services.compaction import with_keys_in_base_files
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_partitions_inside, require_plans_inside
 from hudi_jobs.services.preparation import load_timeline
-from hudi_jobs.services.savepoint import keep_savepoint
+from hudi_jobs.services.savepoints.savepoint import keep_savepoint
 from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
 

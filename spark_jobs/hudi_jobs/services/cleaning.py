@@ -6,10 +6,10 @@ from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.client import write_client
-from hudi_jobs.services.held_back import held_back
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.preparation import load_timeline, missing_table, nothing, open_table, while_ours
+from hudi_jobs.services.savepoints.held_back import held_back
 
 _ACTION = "clean"
 _NAMED = 3

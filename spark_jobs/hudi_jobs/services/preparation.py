@@ -12,7 +12,7 @@ from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_plans_inside
-from hudi_jobs.services.savepoint import protected
+from hudi_jobs.services.savepoints.savepoint import protected
 from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
 

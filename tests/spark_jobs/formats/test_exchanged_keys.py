@@ -15,13 +15,13 @@ from tests.spark_jobs.trials import IN_FULL
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.holders import (
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.checkpoint import Kept
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.holders import (
     MOST_HOLDERS,
     Holder,
     encoded,
     holder_of,
 )
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept import Kept
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE
 
 BY_K: dict[str, Any] = {"ddl": "id STRING, k BIGINT", "record_key": ("k",)}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.operations.asked import commits, files, operate, overwrite, refusal, rows
-from tests.spark_jobs.operations.erasing import erase
+from tests.spark_jobs.operations.erase.erasing import erase
 from tests.spark_jobs.services.test_services import succeeded
 
 from hudi_jobs.clock import guard

@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from hudi_jobs.services.named_savepoint import _refusal
+from hudi_jobs.services.savepoints.named_savepoint import _refusal
 from hudi_jobs.services.timeline import Clean, PendingRollback, Timeline
 
 EARLY, COMMIT, LATE = "20260310115900000", "20260310120000000", "20260310120100000"

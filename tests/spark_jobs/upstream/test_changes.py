@@ -4,7 +4,7 @@ import shutil
 from typing import Any
 
 import pytest
-from tests.spark_jobs.operations.erasing import erase, erased
+from tests.spark_jobs.operations.erase.erasing import erase, erased
 from tests.spark_jobs.trials import IN_FULL, crossed
 from tests.spark_jobs.upstream.conftest import KINDS, sampled
 

@@ -32,10 +32,18 @@ from hudi_jobs.operations.erase.keys import (
 )
 from hudi_jobs.operations.erase.quarantine import count_in
 from hudi_jobs.operations.erase.record import EraseRecord
-from hudi_jobs.operations.erase.scan import File, files_below, is_data, is_log, located_path, search, unsearched_logs
 from hudi_jobs.operations.erase.sealed import unsealed
-from hudi_jobs.operations.erase.strays import strays, strays_refused
-from hudi_jobs.operations.erase.texts import WholeTexts, before_the_name
+from hudi_jobs.operations.erase.search.scan import (
+    File,
+    files_below,
+    is_data,
+    is_log,
+    located_path,
+    search,
+    unsearched_logs,
+)
+from hudi_jobs.operations.erase.search.strays import strays, strays_refused
+from hudi_jobs.operations.erase.search.texts import WholeTexts, before_the_name
 from hudi_jobs.operations.refusal import UNCHANGED, refused, require_nobody_at_work
 from hudi_jobs.operations.rows import count_rows, current_rows, summed
 from hudi_jobs.operations.work import Work

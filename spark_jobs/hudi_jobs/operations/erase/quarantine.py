@@ -17,8 +17,8 @@ from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import exact, located
 from hudi_jobs.jvm import JavaObject
 from hudi_jobs.operations.erase.keys import Keys
-from hudi_jobs.operations.erase.scan import File, among, files_below, search
-from hudi_jobs.operations.erase.texts import WholeTexts
+from hudi_jobs.operations.erase.search.scan import File, among, files_below, search
+from hudi_jobs.operations.erase.search.texts import WholeTexts
 from hudi_jobs.operations.refusal import refused
 
 LARGEST = 256 * 1024 * 1024

@@ -19,7 +19,8 @@ from hudi_jobs.operations.erase.keys import Keys
 from hudi_jobs.operations.erase.quarantine import erase_from, holding_in
 from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.erase.report import write_report
-from hudi_jobs.operations.erase.scan import (
+from hudi_jobs.operations.erase.sealed import discard, seal
+from hudi_jobs.operations.erase.search.scan import (
     File,
     files_below,
     in_record_index,
@@ -28,10 +29,9 @@ from hudi_jobs.operations.erase.scan import (
     search,
     unsearched_logs,
 )
-from hudi_jobs.operations.erase.sealed import discard, seal
+from hudi_jobs.operations.erase.search.strays import strays, strays_shown
+from hudi_jobs.operations.erase.search.texts import WholeTexts, before_the_name
 from hudi_jobs.operations.erase.steps import delete_rows, prepare, remove_versions
-from hudi_jobs.operations.erase.strays import strays, strays_shown
-from hudi_jobs.operations.erase.texts import WholeTexts, before_the_name
 from hudi_jobs.operations.restore.steps import (
     has_metadata_table,
     lost_metadata_table,

@@ -31,16 +31,16 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
     sequence_text,
 )
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import VARIABLE_DECIMAL, decimal_text
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.holders import (
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.identity import lacks_key
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.holders import (
     HOLDER,
     MOVED,
     SURE,
     holder_of,
     is_sure,
 )
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.identity import lacks_key
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.logs import SNAPSHOT, is_snapshot
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.tables import TABLE, table_of
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.logs import SNAPSHOT, is_snapshot
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.tables import TABLE, table_of
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import MISSING
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, RESERVED, corrupt_text, field, require_distinct
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped

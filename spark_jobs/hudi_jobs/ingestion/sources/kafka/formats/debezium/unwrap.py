@@ -23,8 +23,18 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
     TRUNCATE,
     Database,
 )
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.deleted import LATE, is_before, with_late
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.holders import (
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.identity import with_former_keys
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.images import (
+    KIND,
+    has_columns,
+    only_events,
+    rows_of,
+    struct_of,
+    without_columns,
+)
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.checkpoint import Changed, Kept
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.deleted import LATE, is_before, with_late
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.holders import (
     HELD,
     HOLDER,
     MOVED,
@@ -36,24 +46,14 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.holders import (
     settled,
     with_held,
 )
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.identity import with_former_keys
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.images import (
-    KIND,
-    has_columns,
-    only_events,
-    rows_of,
-    struct_of,
-    without_columns,
-)
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept import Changed, Kept
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.logs import SNAPSHOT
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.rules import require_order, required_database
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.tables import (
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.logs import SNAPSHOT
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.tables import (
     TABLE,
     followed,
     is_strange,
     set_aside,
 )
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.rules import require_order, required_database
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import unavailable_columns
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.values import as_bad_records, with_values
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (

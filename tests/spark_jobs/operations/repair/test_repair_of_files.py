@@ -19,7 +19,7 @@ from tests.spark_jobs.operations.asked import (
     rows,
     timeline,
 )
-from tests.spark_jobs.operations.test_repair import LONG_AGO, STUCK, told
+from tests.spark_jobs.operations.repair.test_repair import LONG_AGO, STUCK, told
 from tests.spark_jobs.services.test_services import succeeded
 from tests.spark_jobs.test_archive_reading import archive, commit
 from tests.spark_jobs.trials import ALL, IN_FULL, LEASE

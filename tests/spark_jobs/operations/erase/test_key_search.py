@@ -22,9 +22,9 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import Service
 from hudi_jobs.operations.erase.keys import Keys, where_found, with_key
 from hudi_jobs.operations.erase.quarantine import count_in, erase_from, holding_in
-from hudi_jobs.operations.erase.scan import File, files_below, search, unsearched_logs
-from hudi_jobs.operations.erase.strays import strays, strays_refused
-from hudi_jobs.operations.erase.texts import WholeTexts, before_the_name
+from hudi_jobs.operations.erase.search.scan import File, files_below, search, unsearched_logs
+from hudi_jobs.operations.erase.search.strays import strays, strays_refused
+from hudi_jobs.operations.erase.search.texts import WholeTexts, before_the_name
 
 pytestmark = [pytest.mark.spark]
 

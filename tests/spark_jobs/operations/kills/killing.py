@@ -23,7 +23,7 @@ from tests.spark_jobs.operations.asked import (
     rows,
     service_request,
 )
-from tests.spark_jobs.operations.erasures import ERASURES
+from tests.spark_jobs.operations.erase.erasures import ERASURES
 from tests.spark_jobs.operations.shapes import Shape
 from tests.spark_jobs.operations.trial import UID, Asked, Rows, Trial
 from tests.spark_jobs.services.test_services import SMALL, add, fill, succeeded

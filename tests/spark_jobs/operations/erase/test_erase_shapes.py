@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.operations.asked import files, refusal, rows
-from tests.spark_jobs.operations.erasing import customer, erase, erased
+from tests.spark_jobs.operations.erase.erasing import customer, erase, erased
 from tests.spark_jobs.trials import ALL
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

@@ -22,8 +22,8 @@ from typing import Any
 import pytest
 from tests.spark_jobs.conftest import Lake
 from tests.spark_jobs.operations.asked import files, pending, report_of, rows
-from tests.spark_jobs.operations.crashes import Files, left_at_every_moment
-from tests.spark_jobs.operations.killing import LONG_AGO, TRIALS
+from tests.spark_jobs.operations.kills.crashes import Files, left_at_every_moment
+from tests.spark_jobs.operations.kills.killing import LONG_AGO, TRIALS
 from tests.spark_jobs.operations.shapes import SHAPES, Shape, spread
 from tests.spark_jobs.operations.trial import Asked, Trial
 from tests.spark_jobs.services.test_services import csv

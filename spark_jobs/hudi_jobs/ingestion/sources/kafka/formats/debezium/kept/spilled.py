@@ -23,7 +23,7 @@ from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import exact, located, statuses_below
 from hudi_jobs.ingestion.rows import nothing
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import Database
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.deleted import (
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.deleted import (
     HASH,
     PLACE,
     Place,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.operations.asked import commits, pending, rows
-from tests.spark_jobs.operations.erasing import INDEXES, customer, erase, erased, holding, request, upsert
+from tests.spark_jobs.operations.erase.erasing import INDEXES, customer, erase, erased, holding, request, upsert
 from tests.spark_jobs.trials import ALL, IN_FULL, LEASE, crossed
 
 from hudi_jobs.contract import Outcome

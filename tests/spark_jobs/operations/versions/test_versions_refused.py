@@ -16,7 +16,7 @@ from tests.spark_jobs.operations.asked import (
     report_of,
     rows,
 )
-from tests.spark_jobs.operations.test_versions import change, declare
+from tests.spark_jobs.operations.versions.test_versions import change, declare
 from tests.spark_jobs.services.test_services import fill, succeeded
 from tests.spark_jobs.trials import IN_FULL
 

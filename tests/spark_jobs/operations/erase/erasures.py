@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tests.spark_jobs.operations import erasing
 from tests.spark_jobs.operations.asked import commits, rows
+from tests.spark_jobs.operations.erase import erasing
 from tests.spark_jobs.operations.shapes import Shape
 from tests.spark_jobs.operations.trial import UID, Asked, Trial
 

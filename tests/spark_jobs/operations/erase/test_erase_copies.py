@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.operations.asked import ROLLBACK, commits, done, files, mend, operate, pending, refusal, rows
-from tests.spark_jobs.operations.erasing import customer, erase, erased, holding
-from tests.spark_jobs.operations.test_repair_of_keys import insert
+from tests.spark_jobs.operations.erase.erasing import customer, erase, erased, holding
+from tests.spark_jobs.operations.repair.test_repair_of_keys import insert
 from tests.spark_jobs.services.test_services import succeeded
 from tests.spark_jobs.trials import IN_FULL
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.spark_jobs.operations.asked import LOCK, commits, files, pending, refusal, report_of, rows
-from tests.spark_jobs.operations.erasing import (
+from tests.spark_jobs.operations.erase.erasing import (
     INDEXES,
     customer,
     customers,
@@ -33,8 +33,8 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.operations.erase import run
 from hudi_jobs.operations.erase.keys import Keys
-from hudi_jobs.operations.erase.scan import File
-from hudi_jobs.operations.erase.strays import strays
+from hudi_jobs.operations.erase.search.scan import File
+from hudi_jobs.operations.erase.search.strays import strays
 from hudi_jobs.services.client import write_client
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

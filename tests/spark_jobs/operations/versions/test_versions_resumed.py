@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.operations.asked import DOWNGRADE, UPGRADE, commits, done, pending, report_of, request, rows
-from tests.spark_jobs.operations.test_versions import change, declare, read_by_the_operator, savepoints
+from tests.spark_jobs.operations.versions.test_versions import change, declare, read_by_the_operator, savepoints
 from tests.spark_jobs.services.test_services import fill, succeeded
 from tests.spark_jobs.tables.test_table_version import versions
 from tests.spark_jobs.trials import ALL, IN_FULL, LEASE, crossed

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable
 from hudi_jobs.contract import OPERATOR_FOLDER
 from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.operations.erase.keys import SHORTEST_IN_BYTES, Keys
-from hudi_jobs.operations.erase.scan import META_FOLDER, File, is_base
-from hudi_jobs.operations.erase.texts import WholeTexts, before_the_name
+from hudi_jobs.operations.erase.search.scan import META_FOLDER, File, is_base
+from hudi_jobs.operations.erase.search.texts import WholeTexts, before_the_name
 
 _NAMED = 3
 _OWN_FOLDERS = (f"{META_FOLDER}/", f"{OPERATOR_FOLDER}/")

@@ -16,7 +16,7 @@ from tests.spark_jobs.operations.asked import (
     rows,
     timeline,
 )
-from tests.spark_jobs.operations.test_repair import told
+from tests.spark_jobs.operations.repair.test_repair import told
 from tests.spark_jobs.services.test_services import notes, succeeded
 from tests.spark_jobs.trials import IN_FULL, LEASE
 

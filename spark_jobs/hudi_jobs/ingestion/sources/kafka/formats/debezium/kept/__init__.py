@@ -1,0 +1,1 @@
+"""What change events leave for the next batch: in the checkpoint, and in files beside the table that it names."""
