@@ -3,6 +3,7 @@
 import io
 import json
 import struct
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,8 +21,9 @@ from hudi_jobs.contract import IngestionTask, KafkaSource, Service, TableDefinit
 from hudi_jobs.ingestion.sources.kafka.formats.protobuf_values.compiler import compiled
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, MESSAGE_TYPE, Decoded
 from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of, unwrapper_of
+from hudi_jobs.local_frame import local_frame
 
-_COLUMNS = "key binary, value binary, topic string, partition int, offset bigint"
+_COLUMNS = "key string, value string, topic string, partition int, offset bigint"
 
 
 @dataclass
@@ -40,11 +42,17 @@ class Topic:
 
     def frame(self) -> DataFrame:
         """The messages as the source hands them to a decoder."""
-        rows = [(key, value, topic, 0, offset) for offset, (key, value, topic) in enumerate(self.values)]
-        frame = self.spark.createDataFrame(rows, _COLUMNS)
+        rows = [(_base64(key), _base64(value), topic, 0, at) for at, (key, value, topic) in enumerate(self.values)]
+        # What follows is computed in a job, with generated code, and not while it is planned.
+        texts = local_frame(self.spark, rows, _COLUMNS).coalesce(1)
+        frame = texts.withColumns({name: sf.unbase64(name) for name in ("key", "value")})
         nothing = ("timestamp", "timestampType", "headers")
         message = sf.struct(*frame.columns, *(sf.lit(None).alias(name) for name in nothing)).cast(MESSAGE_TYPE)
         return frame.select(message.alias(MESSAGE))
+
+
+def _base64(value: bytes | None) -> str | None:
+    return None if value is None else b64encode(value).decode()
 
 
 def avro_value(number: int, schema: dict[str, Any], record: Any) -> bytes:

@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 from tests.spark_jobs.trials import crossed
 
 from hudi_jobs.contract import Outcome, RunMode, Service
+from hudi_jobs.local_frame import local_frame
 
 pytestmark = pytest.mark.spark
 
@@ -20,7 +21,7 @@ def write(lake: Any, version: int, rows: list[tuple[Any, ...]], *, creates: bool
     if not creates:
         stored = ("hoodie.table.ordering.fields", "hoodie.table.timeline.timezone")
         options = {key: value for key, value in options.items() if key not in stored}
-    spark.createDataFrame(rows, COLUMNS).coalesce(1).write.format("hudi").options(**options).mode("append").save(
+    local_frame(spark, rows, COLUMNS).coalesce(1).write.format("hudi").options(**options).mode("append").save(
         lake.base_path
     )
 

@@ -23,7 +23,7 @@ ROWS = 3 * MOST_DELETED
 def test_no_late_event_brings_back_one_of_thousands_of_rows_that_were_deleted(
     stream: Any, program: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, table_type: str
 ) -> None:
-    """A driver dies after it has written the file of deletes; a later one reads late events of all of them, twice."""
+    """A driver dies after it has written the file of deletes; later ones read late events of all of them, twice."""
     stream.lake.table, stream.lake.lease = {"type": table_type, "orderingFields": ["_event_lsn"]}, LEASE
     stream.lake.spec = {"compaction": {"trigger": {"deltaCommits": 1}}}
     stream.source["value"] = {"schemaDdl": "id BIGINT, note STRING", "envelope": "Debezium"}
@@ -44,7 +44,7 @@ def test_no_late_event_brings_back_one_of_thousands_of_rows_that_were_deleted(
     assert stream.rows("id", "note") == left
     if table_type == "MergeOnRead":
         assert stream.lake.serve(Service.COMPACTION, mode=RunMode.SCHEDULE_AND_EXECUTE).outcome is Outcome.SUCCEEDED
-    for lsn in (10_000, 15_000):
+    for lsn in (10_000, 15_000) if ALL else (10_000,):
         send("u", range(ROWS), lsn, "late")
         result = stream.ingest()
         assert f"{ROWS:,} events skipped, older than the delete of their row" in result.message

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
+from hudi_jobs.local_frame import local_frame
 from hudi_jobs.table import HudiTable
 
 COLUMNS = "id INT, day STRING, v STRING, at INT"
@@ -38,7 +39,7 @@ class Followed:
 
     def write(self, rows: Iterable[tuple[Any, ...]], operation: str = "upsert", **options: str) -> str:
         """Write rows of id, day, v and at in one commit, and return its instant."""
-        return self.write_frame(self.lake.spark.createDataFrame(list(rows), COLUMNS), operation, **options)
+        return self.write_frame(local_frame(self.lake.spark, rows, COLUMNS), operation, **options)
 
     def write_frame(self, frame: DataFrame, operation: str = "upsert", **options: str) -> str:
         settings = {

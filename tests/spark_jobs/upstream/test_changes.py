@@ -123,17 +123,22 @@ def test_removed_rows_stop_ingestion_until_a_person_keeps_them(upstream: Any, ki
 
 
 @IN_FULL
-def test_what_was_erased_upstream_and_here_is_no_removal(upstream: Any) -> None:
+@pytest.mark.parametrize("fields", [("id",), ("day", "id")], ids=["one_field", "fields_in_another_order"])
+def test_what_was_erased_upstream_and_here_is_no_removal(upstream: Any, fields: tuple[str, ...]) -> None:
+    def key(number: int) -> dict[str, str]:
+        return {field: {"id": str(number), "day": "d"}[field] for field in fields}
+
+    upstream.lake.table["recordKey"] = list(fields)
     upstream.write([(1, "d", "a", 1), (2, "d", "b", 1)])
     upstream.follow()
-    digest = digest_of(("id",), [("1",)], "uid-upstream")
+    digest = digest_of(fields[::-1], [tuple(key(1).values())[::-1]], "uid-upstream")
     notes = {"hoodie__datasource__write__commitmeta__key__prefix": METADATA_PREFIX, ERASED_KEY: digest}
     upstream.write([(1, "d", "", 9)], "delete", **notes)
     upstream.write([(3, "d", "c", 9)])
     upstream.refused(FailureReason.UPSTREAM_ROWS_REMOVED)
-    erased(erase(upstream.lake, ids=(2,), uid="uid-of-others", cascaded_from="uid-upstream"))
+    erased(erase(upstream.lake, keys=(key(2),), uid="uid-of-others", cascaded_from="uid-upstream"))
     upstream.refused(FailureReason.UPSTREAM_ROWS_REMOVED)
-    erased(erase(upstream.lake, ids=(1,), cascaded_from="uid-upstream"))
+    erased(erase(upstream.lake, keys=(key(1),), cascaded_from="uid-upstream"))
     assert upstream.follow().outcome is Outcome.SUCCEEDED
     assert [row[0] for row in upstream.followed()] == [3]
 

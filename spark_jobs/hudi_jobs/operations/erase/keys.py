@@ -21,6 +21,7 @@ from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import exact, located
 from hudi_jobs.ingestion.rules.record_keys import NOTHING
 from hudi_jobs.ingestion.schemas.types import column_named
+from hudi_jobs.local_frame import local_frame
 from hudi_jobs.operations.erase.predicate import matching, unquoted
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.table import HudiTable
@@ -180,7 +181,7 @@ def named_digest(fields: Collection[str], values: Iterable[Key]) -> str:
 
 def with_key(rows: DataFrame, keys: Keys, *, without: bool = False) -> DataFrame:
     """Return the rows that have one of the keys, or all others."""
-    wanted = rows.sparkSession.createDataFrame([(key,) for key in keys.records], "erased STRING")
+    wanted = local_frame(rows.sparkSession, ([key] for key in keys.records), "erased STRING")
     is_wanted = rows[RECORD_KEY] == wanted["erased"]  # the table may have a column of that name
     return rows.join(sf.broadcast(wanted), is_wanted, "left_anti" if without else "left_semi")
 
@@ -194,7 +195,7 @@ def where_found(rows: DataFrame, keys: Keys) -> tuple[frozenset[str], bool]:
     places = [f"field_{place}" for place in range(len(keys.fields))]
     values = sorted((*key, True) for key in keys.plain_values)
     schema = ", ".join((*(f"{place} STRING" for place in places), "asked BOOLEAN"))
-    asked = sf.broadcast(rows.sparkSession.createDataFrame(values, schema))
+    asked = sf.broadcast(local_frame(rows.sparkSession, values, schema))
     texts = (_comparable(_text(name, rows)).alias(place) for place, name in zip(places, keys.fields, strict=True))
     found = with_key(rows, keys).select(PARTITION, *texts).join(asked, places, "left")
     seen = found.select(PARTITION, sf.col("asked").isNull()).distinct().collect()

@@ -16,6 +16,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import exact, located
 from hudi_jobs.jvm import JavaObject
+from hudi_jobs.local_frame import local_frame
 from hudi_jobs.operations.erase.keys import Keys
 from hudi_jobs.operations.erase.search.scan import File, among, files_below, search
 from hudi_jobs.operations.erase.search.texts import WholeTexts
@@ -105,7 +106,7 @@ def _by_value(context: TaskContext, files: list[File], keys: Keys) -> set[str]:
     places = [f"_{place}" for place in range(len(keys.fields))]
     values = {place: _in_json(record, field) for place, field in zip(places, keys.fields, strict=True)}
     schema = ", ".join(f"{place} STRING" for place in places)
-    wanted = sf.broadcast(lines.sparkSession.createDataFrame(sorted(keys.plain_values), schema))
+    wanted = sf.broadcast(local_frame(lines.sparkSession, sorted(keys.plain_values), schema))
     found = (
         lines.withColumn("file", sf.col("_metadata.file_name")).withColumns(values).join(wanted, places, "left_semi")
     )

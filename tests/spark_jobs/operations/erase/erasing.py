@@ -23,6 +23,7 @@ from hudi_jobs.contract import (
     TaskResult,
 )
 from hudi_jobs.contract.operations.erase import EraseReport, EraseTask
+from hudi_jobs.local_frame import local_frame
 
 _GZIP = b"\x1f\x8b\x08"
 
@@ -50,7 +51,7 @@ def upsert(lake: Any, number: int, *, extra: tuple[str, ...] = ()) -> None:
     """Write thirty customers once more, as a commit that costs less than a whole run."""
     names = [*(customer(each) for each in range(30)), *extra]
     options = lake.request().tasks[0].hudi_options | {"hoodie.datasource.write.operation": "upsert"}
-    frame = lake.spark.createDataFrame([(name, str(number)) for name in names], "id STRING, v STRING")
+    frame = local_frame(lake.spark, [(name, str(number)) for name in names], "id STRING, v STRING")
     frame.coalesce(1).write.format("hudi").options(**options).mode("append").save(lake.base_path)
 
 

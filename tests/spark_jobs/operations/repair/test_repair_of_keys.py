@@ -22,6 +22,7 @@ from tests.spark_jobs.trials import IN_FULL, LEASE
 
 from hudi_jobs.contract import CHECKPOINT_KEY, FailureReason, OperationPhase, Outcome, RepairStep, Service
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.local_frame import local_frame
 from hudi_jobs.phases import Phase
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
@@ -63,7 +64,7 @@ def insert(lake: Any, values: list[tuple[Any, ...]], operation: str = "bulk_inse
         "hoodie.metadata.enable": str(lake.metadata_table).lower(),
         "hoodie.combine.before.insert": "false",
     }
-    frame = lake.spark.createDataFrame(values, DDL).coalesce(1)
+    frame = local_frame(lake.spark, values, DDL).coalesce(1)
     frame.write.format("hudi").options(**options).mode("append").save(lake.base_path)
 
 

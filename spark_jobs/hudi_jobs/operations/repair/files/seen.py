@@ -7,6 +7,7 @@ from pyspark.sql import functions as sf
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.jvm import JavaObject, iterated
+from hudi_jobs.local_frame import local_frame
 from hudi_jobs.operations.repair.files.orphans import File
 from hudi_jobs.operations.work import Work
 from hudi_jobs.table import HudiTable
@@ -38,7 +39,7 @@ def paths_in_metadata_table(work: Work, table: HudiTable, files: Collection[File
         return set()
     session = work.context.spark.newSession()
     rows = [(file.folder or _ROOT, file.name, file.path) for file in files]
-    wanted = session.createDataFrame(rows, "folder STRING, name STRING, path STRING")
+    wanted = local_frame(session, rows, "folder STRING, name STRING, path STRING")
     with stage("The metadata table cannot be read", otherwise=FailureReason.HUDI_ERROR):
         entries = session.read.format("hudi").load(f"{table.base_path.rstrip('/')}/{_METADATA_TABLE}")
         entries = entries.where(sf.col("type") == _FILES_OF_A_PARTITION)

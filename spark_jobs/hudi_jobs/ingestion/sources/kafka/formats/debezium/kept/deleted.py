@@ -19,6 +19,7 @@ from hudi_jobs.ingestion.rules.partitions import never
 from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import Database
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, field
+from hudi_jobs.local_frame import local_frame
 
 MOST_DELETED = 1_000
 """Deletes that a checkpoint holds: some tens of kB in each commit, at most."""
@@ -50,7 +51,7 @@ class Split:
 
 def deletes_in(spark: SparkSession, deleted: Deleted, database: Database) -> DataFrame:
     """Return deletes of a checkpoint as a frame."""
-    return spark.createDataFrame(list(deleted.items()), schema_of(database))
+    return local_frame(spark, deleted.items(), schema_of(database))
 
 
 def with_late(rows: DataFrame, deletes: DataFrame | None, keys: Sequence[str], database: Database) -> DataFrame:

@@ -28,6 +28,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.deleted import (
     type_of_places,
 )
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import field
+from hudi_jobs.local_frame import local_frame
 
 MOST_HOLDERS = 1_000
 HOLDER, MOVED, SURE = "_debezium_holder", "_debezium_moved", "_debezium_sure"
@@ -89,7 +90,7 @@ def with_held(rows: DataFrame, known: Holders, keys: Sequence[str], database: Da
         return rows.withColumns({HELD: sf.lit(None).cast(held), TAKEN: never()})
     schema = StructType([StructField(_HASH, StringType()), StructField(HELD, held)])
     values = [(hashed, (one.place, one.row, one.has_left)) for hashed, one in known.items()]
-    stored = sf.broadcast(rows.sparkSession.createDataFrame(values, schema))
+    stored = sf.broadcast(local_frame(rows.sparkSession, values, schema))
     joined = rows.withColumn(_HASH, hash_of(rows, keys)).join(stored, _HASH, "left").drop(_HASH)
     taken = sf.col(LATE) & sf.col(HELD)["left"] & (sf.col(HELD)["row"] != sf.col(HOLDER))
     return joined.withColumn(TAKEN, sf.coalesce(taken, never()))
