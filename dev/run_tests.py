@@ -1,8 +1,7 @@
 """Runs the checks and tests in stages and counts them: `run_tests.py [STAGE...]` with names of STAGES, or `all`.
 
-A stage is made of groups, and groups run in lanes, three of them at once, because no lane alone keeps two cores busy:
-the end-to-end tests wait for the programs of the cluster to be built, and later for pods. What the first lane says is
-on the terminal; the others write logs, which are shown at the end. All groups run even after one has failed; the last
+A stage is made of groups, and groups run in lanes, two of them at once, for two cores. What the first lane says is on
+the terminal; the others write logs, which are shown at the end. All groups run even after one has failed; the last
 line counts what passed and failed. The stages `faults`, which sweeps every fault point where others draw a few, and
 kills drivers at every phase of every operation, and `upgrade`, which builds the release before, take long, and only run
 when they are asked for, by name or as one of `all`.
@@ -36,19 +35,14 @@ STAGES: dict[str, Sequence[str]] = {
     "upgrade": ("upgrade",),
 }
 ON_REQUEST = ("faults", "upgrade")
-LONG_LANES = (("check", "integration"), ("slow",))
-SHORT_LANES = (("unit",), ("streams",), ("matrix",), ("kills",))
-# The operator that the end-to-end tests install would act on the tables of the API tests. So these have an API server
-# of their own, or come first where there is only the given cluster. Long lanes begin first, so that short ones fill
-# both cores until the end; the API tests mostly wait, so they are not left for the end either.
-LANES = (
-    (*LONG_LANES, ("api", "e2e", "faults", "upgrade"), *SHORT_LANES)
-    if CURRENT
-    else (*LONG_LANES, ("e2e", "faults", "upgrade"), ("api",), *SHORT_LANES)
-)
-AT_ONCE = 3
-"""How many lanes run at once; where one ends, the next begins."""
 IN_CLUSTER = ("api", "e2e", "faults", "upgrade") if CURRENT else ("e2e", "faults", "upgrade")
+# The operator that the end-to-end tests install would act on the tables of the API tests. So these have an API server
+# of their own, or come first where there is only the given cluster.
+LANES = (("check", "integration"), IN_CLUSTER, ("slow",), ("matrix",), ("streams",), ("unit",), ("kills",))
+BESIDE = () if CURRENT else (("api",),)
+AT_ONCE = 2
+"""How many lanes run at once, the longest first: each keeps a core busy, and a third makes all of them take more
+processor time, by a tenth. Those of `BESIDE` mostly wait, and run beside them."""
 WITH_IMAGES = ("e2e", "upgrade")
 YIELDING = ("nice", "-n", "5")
 """What needs no pods keeps neither pods from starting in time nor the programs of their cluster from being built."""
@@ -283,12 +277,14 @@ def main() -> int:
     REPORTS.mkdir(parents=True, exist_ok=True)
     names = {name for stage in wanted for name in STAGES[stage]}
     lanes: list[list[Group]] = []
-    for lane in LANES:
-        # The first lane has the terminal.
-        if groups := [Group(name, REPORTS / f"{name}.log" if lanes else None) for name in lane if name in names]:
-            lanes.append(groups)
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        results = [result for lane in pool.map(run_lane, lanes) for result in lane]
+    with ThreadPoolExecutor(AT_ONCE) as pool, ThreadPoolExecutor(1) as beside:
+        running = []
+        for lane in (*LANES, *BESIDE):
+            # The first lane has the terminal.
+            if groups := [Group(name, REPORTS / f"{name}.log" if lanes else None) for name in lane if name in names]:
+                lanes.append(groups)
+                running.append((beside if lane in BESIDE else pool).submit(run_lane, groups))
+        results = [result for lane in running for result in lane.result()]
     for log in (group.log for lane in lanes for group in lane if group.log):
         print(f"\n{log.read_text(errors='replace')}", flush=True)
     total = Count()
