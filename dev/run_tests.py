@@ -41,8 +41,8 @@ IN_CLUSTER = ("api", "e2e", "faults", "upgrade") if CURRENT else ("e2e", "faults
 LANES = (("check", "integration"), IN_CLUSTER, ("slow",), ("matrix",), ("streams",), ("unit",), ("kills",))
 BESIDE = () if CURRENT else (("api",),)
 AT_ONCE = 2
-"""How many lanes run at once, the longest first: each keeps a core busy, and a third makes all of them take more
-processor time, by a tenth. Those of `BESIDE` mostly wait, and run beside them."""
+"""How many lanes run at once, the longest first: each keeps a core busy, and with more of them all take more processor
+time, by a fifth with twice as many. Those of `BESIDE` wait half of their time, and run beside them."""
 WITH_IMAGES = ("e2e", "upgrade")
 YIELDING = ("nice", "-n", "5")
 """What needs no pods keeps neither pods from starting in time nor the programs of their cluster from being built."""
