@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, StructType
 
+from hudi_jobs.ingestion.schemas.ddl import parse_ddl
 from hudi_jobs.jvm import classes, spark_session
 
 _AT_ONCE = 1_000
@@ -21,7 +22,7 @@ def local_frame(spark: SparkSession, rows: Iterable[Sequence[object]], schema: S
     """
     jvm = classes(spark)
     if isinstance(schema, str):
-        schema = StructType.fromJson(json.loads(jvm.org.apache.spark.sql.types.StructType.fromDDL(schema).json()))
+        schema = parse_ddl(spark, schema)
     lines = jvm.java.util.ArrayList()
     for text in _texts(rows, schema):
         lines.addAll(jvm.org.apache.hadoop.util.StringUtils.getStringCollection(text, "\n"))

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hudi_jobs.jvm import query_execution
 from hudi_jobs.local_frame import local_frame
 
 pytestmark = pytest.mark.spark
@@ -34,5 +35,5 @@ def test_a_value_that_is_none_of_its_type_is_an_error_and_not_null(spark: Any) -
 
 
 def test_no_job_is_run_for_it(spark: Any) -> None:
-    plan = local_frame(spark, [("a",)], "s STRING")._jdf.queryExecution().executedPlan().toString()
+    plan = query_execution(local_frame(spark, [("a",)], "s STRING")).executedPlan().toString()
     assert plan.startswith("LocalTableScan"), plan
