@@ -74,9 +74,11 @@ def jobs_of(table: Table, service: str) -> set[str]:
     return {job["name"] for job in jobs if job["labels"]["hudi-operator.io/service"] == service}
 
 
-def is_cleaned(status: Document) -> bool:
-    """Whether there is nothing to clean, and nothing runs but the driver."""
-    return status["timeline"].get("commitsSinceClean") == 0 and len(status.get("activeJobs") or ()) == 1
+def is_cleaned(table: Table, status: Document) -> bool:
+    """Whether there is nothing to clean after the newest instant, and nothing runs but the driver."""
+    timeline = status["timeline"]
+    is_current = timeline["latestCompleted"]["time"] >= table.commits()[-1]
+    return is_current and timeline.get("commitsSinceClean") == 0 and len(status.get("activeJobs") or ()) == 1
 
 
 def pods_of(table: Table, role: str) -> set[str]:
@@ -126,7 +128,7 @@ def test_an_executor_and_a_driver_that_are_killed_cost_no_row_and_put_none_there
     assert failed(table.status()) == []
 
     # Else a cleaning waits for the dead driver, and then ends the next one for a Job of its own.
-    table.wait(is_cleaned, what="no service is due")
+    table.wait(lambda status: is_cleaned(table, status), what="no service is due")
     fed.deliver()
     kill(table, driver)
     fed.await_rows()
