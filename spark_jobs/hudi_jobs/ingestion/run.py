@@ -42,6 +42,7 @@ from hudi_jobs.services.compaction import with_keys_in_base_files
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_partitions_inside, require_plans_inside
 from hudi_jobs.services.preparation import load_timeline
+from hudi_jobs.services.savepoints.held_back import held_back_after_writes
 from hudi_jobs.services.savepoints.savepoint import keep_savepoint
 from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
@@ -55,7 +56,11 @@ def ingest(context: TaskContext) -> TaskResult:
     opened = OpenedTable(context)
 
     def work(lease: Lease) -> TaskResult:
-        return ingest_once(replace(context, held=lease), task, source, opened.table)
+        held = replace(context, held=lease)
+        result = ingest_once(held, task, source, opened.table)
+        if result.instant is None:
+            return result
+        return result.model_copy(update={"held_back": held_back_after_writes(held, since=result.instant)})
 
     return with_lease(context, work, before=opened.open)
 

@@ -7,7 +7,7 @@ import pytest
 from tests.spark_jobs.conftest import Program
 from tests.spark_jobs.services.test_metadata_table import write
 from tests.spark_jobs.services.test_savepoint import adopted, newest, savepoints, serve, values
-from tests.spark_jobs.trials import ALL, crossed
+from tests.spark_jobs.trials import ALL, IN_FULL, crossed
 
 from hudi_jobs.contract import (
     SAVEPOINT_USER,
@@ -102,6 +102,20 @@ def test_restoring_to_it_gives_every_row_after_cleanings_that_keep_one_commit(la
     assert values(lake) == [3] * 10
 
 
+@pytest.mark.parametrize("continuous", [None, {"min_interval_seconds": 0.1, "recycle_after_seconds": 0.1}])
+def test_a_run_whose_writes_clean_tells_what_it_keeps_from_being_cleaned(lake: Any, continuous: Any) -> None:
+    lake.spec = {"cleaning": {"mode": "Inline", "retainCommits": 1}}
+    last = adopted(lake, 9, "CopyOnWrite")
+    assert change(lake, MAKE, last).outcome is Outcome.SUCCEEDED
+    run = {"files": {"schemaDdl": "id STRING, v INT"}, "continuous": continuous}
+    for value in (4, 5, 6):
+        lake.put(f"{value}.csv", "id,v\n" + "".join(f"{number},{value}\n" for number in range(10)), at=value)
+        told = lake.ingest(**run)
+    (kept,) = (lake.folder / "table").rglob(f"*_{last}.parquet")
+    assert told.held_back == (HeldBack(instant=last, files=1, bytes=kept.stat().st_size, missing=0),)
+    assert lake.ingest(**run).held_back == (), "nothing was written or cleaned"
+
+
 @crossed(
     ("version", [6, 9]),
     ("policy", [{"commits.retained": "1"}, {"policy": "KEEP_LATEST_FILE_VERSIONS", "fileversions.retained": "1"}]),
@@ -193,7 +207,8 @@ def test_beside_other_writers_one_that_somebody_has_just_begun_is_left_alone(lak
     assert (result.outcome, begun.exists()) == (Outcome.CONFLICT, True), result
 
 
-@pytest.mark.parametrize("phase", [Phase.MARKED, Phase.AFTER_COMMIT] if ALL else [Phase.MARKED])
+@IN_FULL
+@pytest.mark.parametrize("phase", [Phase.MARKED, Phase.AFTER_COMMIT])
 def test_a_driver_that_is_killed_leaves_one_savepoint_after_the_next_run(
     lake: Any, phase: Phase, tmp_path: Path, spark_conf: dict[str, str], installed_spark: Path
 ) -> None:

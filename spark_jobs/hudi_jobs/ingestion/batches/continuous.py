@@ -32,6 +32,7 @@ from hudi_jobs.lease.leases import Lease
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.preparation import roll_back_writes
+from hudi_jobs.services.savepoints.held_back import held_back_after_writes
 
 _LOOKS_EVERY_SECONDS = 1.0
 _MOST_SOCKETS = 500
@@ -190,4 +191,5 @@ class _Loop:
             id=self._context.task.id,
             outcome=Outcome.SUCCEEDED if totals.batches else Outcome.NOTHING_TO_DO,
             message=f"{why}, after {counted(totals.batches, 'batch', 'batches')} in this run. {last}".rstrip(),
+            held_back=held_back_after_writes(self._context, since="") if totals.batches else (),
         )

@@ -2,18 +2,21 @@
 
 What they keep is what a clean would delete if there were no savepoints. Hudi makes that plan in memory, over all
 partitions, because its incremental plan skips those that did not change. It is asked where there are savepoints and few
-files, after a clean: then nothing else is left to be deleted.
+files, after a clean, also one inside a write: then nothing else is left to be deleted.
 """
 
 import logging
+from collections.abc import Callable
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import HeldBack
 from hudi_jobs.filesystem import sizes_of
 from hudi_jobs.services.client import write_client
+from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import saved_files
 
+_CLEANS_INSIDE = "hoodie.clean.automatic"
 _MOST_SAVEPOINTS = 10
 _MOST_FILES = 20_000
 """That savepoints list; where there are more, nobody is told what they hold back."""
@@ -26,8 +29,25 @@ _LOGGER = logging.getLogger(__name__)
 
 def held_back(context: TaskContext, timeline: Timeline) -> tuple[HeldBack, ...]:
     """Return what the newest savepoints hold back, none where it is not known: it is no part of the service."""
+    return _if_known(lambda: _held_back(context, timeline))
+
+
+def held_back_after_writes(context: TaskContext, since: str) -> tuple[HeldBack, ...]:
+    """Return the same if writes clean and there is a clean after the instant `since`; none otherwise."""
+    if context.task.hudi_options.get(_CLEANS_INSIDE) != "true" or context.stopping.is_set():
+        return ()
+
+    def look() -> tuple[HeldBack, ...]:
+        timeline = load_timeline(context)
+        has_cleaned = any(action == "clean" and instant > since for instant, action in timeline.completed())
+        return _held_back(context, timeline) if has_cleaned else ()
+
+    return _if_known(look)
+
+
+def _if_known(look: Callable[[], tuple[HeldBack, ...]]) -> tuple[HeldBack, ...]:
     try:
-        return _held_back(context, timeline)
+        return look()
     except Exception:
         _LOGGER.warning("what savepoints hold back is not known", exc_info=True)
         return ()
