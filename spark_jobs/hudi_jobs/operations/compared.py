@@ -49,15 +49,11 @@ def partitions(
     expected: Rows, found: Rows, *, hides: Callable[[str], bool] = lambda _: False
 ) -> list[ComparedPartition]:
     """Return all partitions, none where there were more than a record keeps."""
-    if not _are_apart(expected) or not _are_apart(found):
+    if not expected.is_apart or not found.is_apart:
         return []
     before, after = ({part.path: part for part in rows.parts} for rows in (expected, found))
     every = [_partition(path, before.get(path), after.get(path), hides) for path in before.keys() | after.keys()]
     return sorted(every, key=lambda each: (each.equal, each.path))
-
-
-def _are_apart(rows: Rows) -> bool:
-    return len(rows.parts) == rows.partitions
 
 
 def _partition(path: str, before: Part | None, after: Part | None, hides: Callable[[str], bool]) -> ComparedPartition:

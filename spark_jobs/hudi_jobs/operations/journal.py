@@ -18,8 +18,8 @@ from hudi_jobs.operations.service.record import ServiceRecord
 from hudi_jobs.operations.versions.record import VersionRecord
 
 RECORD_FILE = "operations.json"
-RECORD_LIMIT = 4_000_000
-"""Bytes; one operation keeps a checkpoint, which may have 500,000 characters."""
+RECORD_LIMIT = 8_000_000
+"""Bytes; one operation keeps a checkpoint, which may have 500,000 characters, and 10,000 partitions in 1.5 MB."""
 
 MOST_RECORDS = 20
 """Operations that are remembered; the oldest ones that are done are forgotten first."""

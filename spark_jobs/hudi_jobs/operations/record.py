@@ -29,6 +29,16 @@ class Rows(Document):
     partitions: int
     parts: tuple[Part, ...] = ()
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether the partitions are kept."""
+        return len(self.parts) == self.partitions
+
+    def are_same(self, found: Self) -> bool:
+        """Tell whether rows are the same, by the sums alone where one of them has no partitions."""
+        sums = (self.rows, self.checksum, self.partitions) == (found.rows, found.checksum, found.partitions)
+        return sums and (self.parts == found.parts or not (self.is_apart and found.is_apart))
+
 
 class OperationRecord(Document):
     """One operation of any kind; each kind adds what its later runs have to know.

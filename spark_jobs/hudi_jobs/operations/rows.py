@@ -18,10 +18,10 @@ from hudi_jobs.operations.record import Part, Rows
 from hudi_jobs.operations.restore.past import rows_as_of
 from hudi_jobs.table import HudiTable
 
-MOST_PARTS = 1_000
+MOST_PARTS = 10_000
 """Partitions that a record keeps by their names."""
 
-_LONGEST_NAMES = 200_000
+LONGEST_NAMES = 500_000
 """Characters of the names of all of them."""
 
 _HUDI = "_hoodie_"
@@ -102,7 +102,7 @@ def _folded(sums: DataFrame) -> Rows:
         part = Part(path=str(each["path"] or ""), rows=int(each["rows"]), checksum=int(each["checksum"] or 0))
         rows, checksum, partitions = rows + part.rows, checksum + part.checksum, partitions + 1
         names += len(part.path)
-        if partitions <= MOST_PARTS and names <= _LONGEST_NAMES:
+        if partitions <= MOST_PARTS and names <= LONGEST_NAMES:
             parts.append(part)
     kept = sorted(parts, key=lambda part: part.path) if len(parts) == partitions else []
     return Rows(rows=rows, checksum=checksum, partitions=partitions, parts=tuple(kept))
@@ -110,7 +110,7 @@ def _folded(sums: DataFrame) -> Rows:
 
 def difference(expected: Rows, found: Rows) -> str | None:
     """Return a sentence that says where rows differ, or None where they do not."""
-    if expected == found:
+    if expected.are_same(found):
         return None
     before = {part.path: part for part in expected.parts}
     after = {part.path: part for part in found.parts}

@@ -16,7 +16,7 @@ from hudi_jobs.operations.record import OperationRecord, Part, Rows
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.restore.history import Restore
 from hudi_jobs.operations.restore.record import RestoreRecord
-from hudi_jobs.operations.rows import difference
+from hudi_jobs.operations.rows import LONGEST_NAMES, MOST_PARTS, difference
 from hudi_jobs.operations.service.record import ServiceRecord
 
 TARGET, LATER = "20260310115900000", "20260310120000000"
@@ -125,8 +125,8 @@ def test_a_record_that_is_too_large_is_refused_before_anything_is_changed(tmp_pa
 
 
 def test_repairs_that_were_given_up_do_not_keep_another_operation_from_being_recorded(tmp_path: Path) -> None:
-    parts = tuple(Part(path=f"{'p' * 190}{number}", rows=1, checksum=10**30) for number in range(1_000))
-    rows = Rows(rows=1_000, checksum=10**33, partitions=1_000, parts=parts)
+    parts = tuple(Part(path=f"{'p' * 4_900}{number}", rows=1, checksum=10**30) for number in range(100))
+    rows = Rows(rows=100, checksum=10**32, partitions=100, parts=parts)
     fields = {"resource": "team/r", "phase": OperationPhase.RUNNING, "newest": LATER, "step": "Deduplicate"}
     for number in range(20):
         journal(tmp_path).keep(RepairRecord.model_validate({**fields, "uid": f"r{number}", "expected": rows}))
@@ -161,6 +161,23 @@ def test_rows_that_differ_are_told_by_partition() -> None:
     assert moved is not None, "the sums are the same"
     assert "a 1 to 2; b 2 to 1" in moved
     assert "c none to 4" in str(difference(rows(), rows(("c", 4, 1))))
+
+
+def test_of_a_record_without_partitions_the_sums_are_compared() -> None:
+    found = Rows(rows=1, checksum=5, partitions=1, parts=(Part(path="a", rows=1, checksum=5),))
+    earlier = found.model_copy(update={"parts": ()})
+    assert (difference(earlier, found), difference(found, earlier)) == (None, None)
+    for changed in ({"rows": 2}, {"checksum": 6}, {"partitions": 2}):
+        assert difference(earlier.model_copy(update=changed), found) is not None
+
+
+def test_operations_with_as_many_partitions_as_are_kept_fit_into_the_file_of_records(tmp_path: Path) -> None:
+    path = "x" * (LONGEST_NAMES // MOST_PARTS)
+    parts = tuple(Part(path=path, rows=2**62, checksum=2**100) for _ in range(MOST_PARTS))
+    expected = Rows(rows=2**62, checksum=2**100, partitions=MOST_PARTS, parts=parts)
+    for uid in ("a", "b", "c"):
+        journal(tmp_path).keep(record(uid).model_copy(update={"expected": expected}))
+    assert journal(tmp_path).unfinished() == {"a", "b", "c"}
 
 
 def staged(said: str) -> TaskFailed:
