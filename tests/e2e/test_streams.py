@@ -147,6 +147,7 @@ def test_a_table_whose_secret_is_missing_says_so_and_goes_on_once_it_is_there(
     losing.wait_for(range(10))
 
 
+@IN_FULL  # otherwise `tests/spark_jobs/kafka` loses messages, without pods
 def test_messages_that_are_gone_are_told_of_and_passed_over_only_when_that_is_declared(losing: Stream) -> None:
     table = losing.table
     table.wait_ready()

@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.spark_jobs.trials import IN_FULL
 
 from hudi_jobs.contract import FailureReason, Outcome, RunMode, Service
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, IN_FULL]
 
 RECORD = 1_100
 """Bytes of a row in a file, about; ten of them are a unit."""

@@ -37,23 +37,18 @@ def test_every_row_is_in_the_table_once_after_a_kill_at_each_moment_of_a_later_b
     assert extent(lake) == (rows, rows, 0, rows - 1)
 
 
-@pytest.mark.parametrize(
-    ("table_type", "moments"),
-    [
-        ("CopyOnWrite", MOMENTS if ALL else ("after-commit",)),
-        pytest.param("MergeOnRead", MOMENTS, marks=IN_FULL),
-    ],
-)
+@IN_FULL
+@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
 def test_what_batches_delete_may_come_back_although_the_driver_is_killed_at_each_moment_of_a_later_one(
-    lake: Any, program: Callable[..., Any], table_type: str, moments: tuple[str, ...]
+    lake: Any, program: Callable[..., Any], table_type: str
 ) -> None:
     """A delete that were done twice would delete a row that has come since; one of no row is no failure."""
     lake.table, lake.metadata_table, lake.lease = {"type": table_type}, True, LEASE
-    files = 2 * len(moments)
+    files = 2 * len(MOMENTS)
     lake.put("all.csv", csv(0, files * ROWS + 1))
     assert lake.ingest(operation="BulkInsert").outcome is Outcome.SUCCEEDED
     back: list[tuple[str]] = []
-    for number, moment in enumerate(moments):
+    for number, moment in enumerate(MOMENTS):
         kill_in_the_second_batch(moment, lake, program, "Delete", first=2 * number, more=NOT_THERE)
         committed = (2 * number, 2 * number + 1) if moment in {"after-commit", "between-batches"} else (2 * number,)
         back += [(str(one * ROWS),) for one in committed]

@@ -88,7 +88,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_whatever_was_deleted_stands_before_every_older_event(followed: Followed) -> None:
     """Compared with a database whose deletes are all remembered; events come in any order, and again."""
     chance, last = random.Random(7), dict[int, int]()
-    for batch in range(14 if ALL else 6):
+    for batch in range(14 if ALL else 4):
         events = list[dict[str, Any]]()
         for _ in range(8):
             number, lsn = chance.randrange(30), chance.randrange(1, 100 * (batch + 1))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import ALL, LEASE
+from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
 
 from hudi_jobs.contract import CHECKPOINT_KEY, FailureReason, Outcome
 from hudi_jobs.table import HudiTable
@@ -109,7 +109,9 @@ def test_a_late_file_is_reported_as_such(lake: Any) -> None:
     assert "1 of the files are older than files that had already been read" in lake.ingest(operation="Insert").message
 
 
-@pytest.mark.parametrize("harm", ["missing", "shorter", "changed", "changed, as the file system notices"])
+@pytest.mark.parametrize(
+    "harm", ["missing", "changed", *(["shorter", "changed, as the file system notices"] if ALL else [])]
+)
 def test_without_the_record_nothing_is_written_until_somebody_asks_to_read_everything_again(
     lake: Any, harm: str
 ) -> None:
@@ -215,6 +217,7 @@ def test_settling_an_overwriting_table_of_the_first_release_empties_nothing(
     assert lake.rows("id") == [("1",)]
 
 
+@IN_FULL
 def test_a_table_restored_to_a_savepoint_has_its_record(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hudi_jobs.ingestion.sweep.SWEEP_EVERY", 1)
     monkeypatch.setattr("hudi_jobs.ingestion.sweep.KEEP_FOR_MILLISECONDS", -1)

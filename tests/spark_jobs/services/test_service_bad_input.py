@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import LEASE
+from tests.spark_jobs.trials import IN_FULL, LEASE
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_jobs.failures import TaskFailed
@@ -138,6 +138,7 @@ def fill_up(folder: Path) -> Path:
     return filler
 
 
+@IN_FULL
 def test_a_service_in_a_store_that_is_full_and_gets_room_again(
     small_lake: Any, trial: Callable[[Service, str], Any]
 ) -> None:

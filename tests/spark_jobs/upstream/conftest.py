@@ -123,7 +123,7 @@ def sampled(kind: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("either", KINDS if ALL else [kind], indirect=True)
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=KINDS if ALL else KINDS[1:])
 def either(request: pytest.FixtureRequest, upstream: Followed) -> Followed:
     """An upstream table of either type."""
     upstream.kind = request.param

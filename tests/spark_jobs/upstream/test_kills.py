@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.spark_jobs.continuous.test_continuous import QUICK, has_committed, progress_of, sequences
 from tests.spark_jobs.continuous.test_continuous_kill import committed_by
-from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
+from tests.spark_jobs.trials import IN_FULL, LEASE
 from tests.spark_jobs.writers.test_kill import PHASES, appeared, unfinished
 
 from hudi_jobs.contract import Outcome
@@ -26,20 +26,15 @@ def write(upstream: Any, number: int) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("kind", "moments"),
-    [
-        ("MERGE_ON_READ", MOMENTS if ALL else ("writing",)),
-        *((kind, MOMENTS) for kind in ("COPY_ON_WRITE",) if ALL),
-    ],
-)
+@IN_FULL  # otherwise `writers/test_kill.py` and `kafka/test_kills.py` kill drivers, which all commit in one way
+@pytest.mark.parametrize("kind", ["MERGE_ON_READ", "COPY_ON_WRITE"])
 def test_all_rows_are_in_the_table_after_a_kill_at_each_moment(
-    upstream: Any, program: Callable[..., Any], kind: str, moments: tuple[str, ...]
+    upstream: Any, program: Callable[..., Any], kind: str
 ) -> None:
     lake, upstream.kind = upstream.lake, kind
     # Without partitions, so that the moments of Hudi are seen.
     lake.table, lake.metadata_table, lake.lease = {"recordKey": ["id"]}, True, LEASE
-    for number, moment in enumerate(moments):
+    for number, moment in enumerate(MOMENTS):
         write(upstream, number)
         running = program(
             lake.request(**upstream.task()), **({"HUDI_JOB_PAUSE_AT": moment} if moment in PHASES else {})
