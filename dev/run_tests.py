@@ -38,11 +38,19 @@ ON_REQUEST = ("faults", "upgrade")
 IN_CLUSTER = ("api", "e2e", "faults", "upgrade") if CURRENT else ("e2e", "faults", "upgrade")
 # The operator that the end-to-end tests install would act on the tables of the API tests. So these have an API server
 # of their own, or come first where there is only the given cluster.
-LANES = (("check", "integration"), IN_CLUSTER, ("slow",), ("matrix",), ("streams",), ("unit",), ("kills",))
-BESIDE = () if CURRENT else (("api",),)
+LANES = (
+    ("check", "integration"),
+    IN_CLUSTER,
+    ("slow",),
+    ("matrix",),
+    ("streams",),
+    ("unit",),
+    *(() if CURRENT else (("api",),)),
+    ("kills",),
+)
 AT_ONCE = 2
 """How many lanes run at once, the longest first: each keeps a core busy, and with more of them all take more processor
-time, by a fifth with twice as many. Those of `BESIDE` wait half of their time, and run beside them."""
+time, by a fifth with twice as many."""
 WITH_IMAGES = ("e2e", "upgrade")
 YIELDING = ("nice", "-n", "5")
 """What needs no pods keeps neither pods from starting in time nor the programs of their cluster from being built."""
@@ -75,9 +83,8 @@ IN_FULL: Mapping[str, Mapping[str, str]] = {
 
 END_TO_END: Sequence[Sequence[Sequence[str]]] = (
     (
-        ("ingestion", "services", "shared_table", "bad_input"),
-        ("examples", "operations", "deletion"),
-        ("continuous", "streams", "savepoints", "class_policy", "driver_kills", "streams_chaos"),
+        ("ingestion", "services", "shared_table", "bad_input", "deletion", "savepoints", "class_policy"),
+        ("examples", "operations", "continuous", "streams", "driver_kills", "streams_chaos"),
     ),
     (("outages", "operator_kills", "afterwards"),),
 )
@@ -277,13 +284,13 @@ def main() -> int:
     REPORTS.mkdir(parents=True, exist_ok=True)
     names = {name for stage in wanted for name in STAGES[stage]}
     lanes: list[list[Group]] = []
-    with ThreadPoolExecutor(AT_ONCE) as pool, ThreadPoolExecutor(1) as beside:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         running = []
-        for lane in (*LANES, *BESIDE):
+        for lane in LANES:
             # The first lane has the terminal.
             if groups := [Group(name, REPORTS / f"{name}.log" if lanes else None) for name in lane if name in names]:
                 lanes.append(groups)
-                running.append((beside if lane in BESIDE else pool).submit(run_lane, groups))
+                running.append(pool.submit(run_lane, groups))
         results = [result for lane in running for result in lane.result()]
     for log in (group.log for lane in lanes for group in lane if group.log):
         print(f"\n{log.read_text(errors='replace')}", flush=True)

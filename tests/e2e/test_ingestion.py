@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 from tests.e2e.read_table import read_with_spark
 from tests.e2e.stage import METADATA_TABLE, Stage, Table, Tenant
+from tests.spark_jobs.trials import IN_FULL
 
 pytestmark = pytest.mark.e2e
 
@@ -175,6 +176,7 @@ def test_the_table_with_an_executor_holds_what_was_delivered(flights: Flights) -
     assert flights.copy_on_write.values("flight") == Counter([1545, 1141, 725])
 
 
+@IN_FULL  # otherwise `tests/spark_jobs/upstream` follows tables, without pods
 def test_a_table_follows_another_one_with_every_commit_and_holds_what_that_holds(
     flights: Flights, tenant: Tenant
 ) -> None:

@@ -87,6 +87,7 @@ def manual(tenant: Tenant) -> Table:
     return tenant.filled("by-approval", batches=2, tableClassName=MANUAL, cleaning={"mode": "Disabled"})
 
 
+@IN_FULL  # otherwise `tests/faults/test_operations.py` has operations that wait for approval, without pods
 def test_a_suspended_table_is_rolled_back_after_approval(manual: Table) -> None:
     before = manual.ids()
     manual.patch({"spec": {"suspend": True}})
@@ -119,6 +120,7 @@ def test_without_reading_again_ingestion_goes_on_where_it_was(manual: Table) -> 
     manual.wait_ready()
 
 
+@IN_FULL  # otherwise `tests/spark_jobs/operations/test_refused.py` has such operations, without pods
 def test_what_cannot_be_done_is_refused_and_changes_nothing(manual: Table) -> None:
     before, commits = manual.ids(), manual.commits()
     first, latest = commits[0], commits[-1]
