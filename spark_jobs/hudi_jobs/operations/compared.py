@@ -14,7 +14,7 @@ from hudi_jobs.contract.operations.told import (
     Comparison,
 )
 from hudi_jobs.operations.record import Part, Rows
-from hudi_jobs.operations.rows import difference
+from hudi_jobs.operations.rows import by_partition, difference
 from hudi_jobs.operations.work import Work
 
 HIDDEN = "(not shown: it holds a key)"
@@ -49,9 +49,7 @@ def partitions(
     expected: Rows, found: Rows, *, hides: Callable[[str], bool] = lambda _: False
 ) -> list[ComparedPartition]:
     """Return all partitions, none where there were more than a record keeps."""
-    if not expected.is_apart or not found.is_apart:
-        return []
-    before, after = ({part.path: part for part in rows.parts} for rows in (expected, found))
+    before, after = by_partition(expected, found)
     every = [_partition(path, before.get(path), after.get(path), hides) for path in before.keys() | after.keys()]
     return sorted(every, key=lambda each: (each.equal, each.path))
 

@@ -108,12 +108,18 @@ def _folded(sums: DataFrame) -> Rows:
     return Rows(rows=rows, checksum=checksum, partitions=partitions, parts=tuple(kept))
 
 
+def by_partition(expected: Rows, found: Rows) -> tuple[dict[str, Part], dict[str, Part]]:
+    """Return the partitions of both by their paths, none unless both have them."""
+    if not (expected.is_apart and found.is_apart):
+        return {}, {}
+    return {part.path: part for part in expected.parts}, {part.path: part for part in found.parts}
+
+
 def difference(expected: Rows, found: Rows) -> str | None:
     """Return a sentence that says where rows differ, or None where they do not."""
     if expected.are_same(found):
         return None
-    before = {part.path: part for part in expected.parts}
-    after = {part.path: part for part in found.parts}
+    before, after = by_partition(expected, found)
     paths = [path for path in sorted(before.keys() | after.keys()) if before.get(path) != after.get(path)]
     shown = [f"{path or 'the table'} {_rows(before.get(path))} to {_rows(after.get(path))}" for path in paths[:3]]
     where = f" Rows by partition: {'; '.join(shown)}{f'; and {len(paths) - 3:,} more' if len(paths) > 3 else ''}."
