@@ -20,7 +20,7 @@ def tenant(stage: Stage) -> Tenant:
     return stage.tenant("savepoints")
 
 
-@IN_FULL  # otherwise `test_operations.py` makes one, and the schedule removes one
+@IN_FULL  # otherwise the schedule makes some and removes one
 def test_a_savepoint_is_made_stays_on_its_commit_and_is_removed_when_it_expires(tenant: Tenant) -> None:
     table = tenant.filled("kept", tableClassName=CLASS)
     savepoint = Savepoint(table, "before-the-move")

@@ -8,6 +8,7 @@ from tests.spark_jobs.trials import IN_FULL
 
 from hudi_jobs.contract import FailureReason, Outcome, RunMode, Service
 
+# What Hudi does changes with its release alone.
 pytestmark = [pytest.mark.spark, IN_FULL]
 
 RECORD = 1_100

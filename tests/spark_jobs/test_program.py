@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import IN_FULL
 
 from hudi_jobs.contract import FailureReason, JobRequest, Outcome, Service
 from hudi_jobs.driver import Driver
@@ -39,7 +38,6 @@ def test_a_request_that_cannot_be_read_is_answered(program: Callable[..., Any]) 
     assert "tasks" in result.message
 
 
-@IN_FULL
 def test_a_new_driver_may_begin_with_the_compaction_of_the_metadata_table(
     lake: Any, program: Callable[..., Any]
 ) -> None:

@@ -37,7 +37,7 @@ def test_every_row_is_in_the_table_once_after_a_kill_at_each_moment_of_a_later_b
     assert extent(lake) == (rows, rows, 0, rows - 1)
 
 
-@IN_FULL
+@IN_FULL  # otherwise drivers are killed that insert, in the test before
 @pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
 def test_what_batches_delete_may_come_back_although_the_driver_is_killed_at_each_moment_of_a_later_one(
     lake: Any, program: Callable[..., Any], table_type: str

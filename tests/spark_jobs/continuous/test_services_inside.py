@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.continuous.test_continuous import has_committed, progress_file, progress_of
-from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
+from tests.spark_jobs.trials import ALL, LEASE
 
 from hudi_jobs.contract import Effect, FailureReason, JobRequest, Outcome, Service, TaskResult
 from hudi_jobs.driver import Driver
@@ -170,7 +170,6 @@ def test_a_driver_that_is_killed_within_a_service_leaves_a_plan_that_the_next_ru
     stream.require_exact()
 
 
-@IN_FULL
 def test_a_write_that_a_killed_driver_had_named_is_rolled_back_at_once_and_waits_for_its_heartbeat_otherwise(
     stream: Stream, program: Callable[..., Any]
 ) -> None:

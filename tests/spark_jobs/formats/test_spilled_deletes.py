@@ -107,7 +107,6 @@ def test_whatever_was_deleted_stands_before_every_older_event(followed: Followed
     assert len(set(followed.files.values())) > 1, "files were merged"
 
 
-@IN_FULL
 @pytest.mark.usefixtures("small")
 def test_what_a_run_wrote_that_died_before_its_commit_counts_for_nothing(followed: Followed) -> None:
     followed.batch(*(gone(number, number) for number in range(1, 4)))

@@ -217,7 +217,7 @@ def test_settling_an_overwriting_table_of_the_first_release_empties_nothing(
     assert lake.rows("id") == [("1",)]
 
 
-@IN_FULL
+@IN_FULL  # otherwise `operations/test_checkpoint.py` reads a file again that a rollback took back
 def test_a_table_restored_to_a_savepoint_has_its_record(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hudi_jobs.ingestion.sweep.SWEEP_EVERY", 1)
     monkeypatch.setattr("hudi_jobs.ingestion.sweep.KEEP_FOR_MILLISECONDS", -1)

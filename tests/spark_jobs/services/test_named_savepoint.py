@@ -207,7 +207,7 @@ def test_beside_other_writers_one_that_somebody_has_just_begun_is_left_alone(lak
     assert (result.outcome, begun.exists()) == (Outcome.CONFLICT, True), result
 
 
-@IN_FULL
+@IN_FULL  # otherwise a test makes what such a driver leaves
 @pytest.mark.parametrize("phase", [Phase.MARKED, Phase.AFTER_COMMIT])
 def test_a_driver_that_is_killed_leaves_one_savepoint_after_the_next_run(
     lake: Any, phase: Phase, tmp_path: Path, spark_conf: dict[str, str], installed_spark: Path

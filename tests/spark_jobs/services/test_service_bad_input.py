@@ -138,7 +138,7 @@ def fill_up(folder: Path) -> Path:
     return filler
 
 
-@IN_FULL
+@IN_FULL  # otherwise an ingestion meets a store that is full
 def test_a_service_in_a_store_that_is_full_and_gets_room_again(
     small_lake: Any, trial: Callable[[Service, str], Any]
 ) -> None:
