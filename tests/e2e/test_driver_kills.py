@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.e2e.processes import DriverProcess, image_that_stops_at, remove_images
 from tests.e2e.stage import METADATA_TABLE, WITHOUT_SERVICES, Stage, Table
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import IN_FULL
 
 from hudi_jobs.phases import Phase
 
@@ -20,9 +20,6 @@ WRITING = "writing"
 """While Hudi writes, the first time: what is then in the store is not committed."""
 
 MOMENTS = (Phase.STARTED, Phase.READ, WRITING, Phase.AFTER_COMMIT, Phase.BEFORE_OUTCOME)
-TRIED: tuple[str, ...] = MOMENTS if ALL else (WRITING, Phase.BEFORE_OUTCOME)
-"""`tests/spark_jobs/writers/test_kill.py` tries the others without a cluster."""
-
 COMMITTED = {Phase.AFTER_COMMIT, Phase.BEFORE_OUTCOME}
 
 
@@ -32,15 +29,16 @@ def _forget_images() -> Iterator[None]:
     remove_images()
 
 
+@IN_FULL  # otherwise `tests/spark_jobs/writers/test_kill.py` kills drivers at each moment, without pods
 def test_a_driver_killed_at_any_moment_leaves_every_row_exactly_once(stage: Stage) -> None:
     # Insert: a file that is read twice would double its rows.
-    stage.make_class(CLASS, **image_for(TRIED[0]))
+    stage.make_class(CLASS, **image_for(MOMENTS[0]))
     table = stage.tenant("killed").table(
         "killed", tableClassName=CLASS, metadataTable=METADATA_TABLE, **WITHOUT_SERVICES
     )
     table.deliver(range(100))
     committed = failed = 0
-    for moment, following in zip(TRIED, (*TRIED[1:], None), strict=True):
+    for moment, following in zip(MOMENTS, (*MOMENTS[1:], None), strict=True):
         if committed:
             table.deliver(range(committed * 100, committed * 100 + 100))
             table.kubectl("annotate", "ht", table.name, f"hudi-operator.io/requested-at={moment}", "--overwrite")
@@ -54,7 +52,7 @@ def test_a_driver_killed_at_any_moment_leaves_every_row_exactly_once(stage: Stag
     assert status["timeline"]["pendingCount"] == 0
     outcomes = Counter((run["outcome"], run.get("reason")) for run in status["history"])
     assert outcomes == {("Failed", "DriverDied"): failed, ("Succeeded", None): committed}
-    assert len(table.jobs()) == len(TRIED) + 1
+    assert len(table.jobs()) == len(MOMENTS) + 1
 
 
 def image_for(moment: str | None) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.continuous.test_continuous import has_committed, progress_file, progress_of
-from tests.spark_jobs.trials import ALL, LEASE
+from tests.spark_jobs.trials import IN_FULL, LEASE
 
 from hudi_jobs.contract import Effect, FailureReason, JobRequest, Outcome, Service, TaskResult
 from hudi_jobs.driver import Driver
@@ -141,7 +141,8 @@ def test_ingestion_goes_on_while_services_run_beside_it_and_when_one_fails(
     stream.require_exact()
 
 
-@pytest.mark.parametrize("service", [Service.COMPACTION, *((Service.CLUSTERING,) if ALL else ())])
+@IN_FULL  # otherwise `services/test_service_kill.py` and `test_continuous_kill.py` kill drivers
+@pytest.mark.parametrize("service", [Service.COMPACTION, Service.CLUSTERING])
 def test_a_driver_that_is_killed_within_a_service_leaves_a_plan_that_the_next_run_settles_once(
     stream: Stream, program: Callable[..., Any], service: Service
 ) -> None:

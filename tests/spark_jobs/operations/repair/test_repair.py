@@ -286,7 +286,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
 }
 
 
-@pytest.mark.parametrize("damage", [pytest.param("missing", marks=IN_FULL), "damaged", "broken off", "empty"])
+@pytest.mark.parametrize("damage", DAMAGES if ALL else ["damaged"])
 def test_the_properties_are_written_again_from_their_backup(lake: Any, damage: str) -> None:
     fill(lake, 2)
     folder, expected = lake.folder / "table/.hoodie", rows(lake)
