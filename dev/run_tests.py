@@ -85,8 +85,8 @@ IN_FULL: Mapping[str, Mapping[str, str]] = {
 
 END_TO_END: Sequence[Sequence[Sequence[str]]] = (
     (
-        ("ingestion", "services", "shared_table", "bad_input", "savepoints", "class_policy"),
-        ("examples", "operations", "deletion", "continuous", "streams", "driver_kills", "streams_chaos"),
+        ("ingestion", "services", "shared_table", "bad_input", "savepoints", "class_policy", "examples"),
+        ("operations", "deletion", "continuous", "streams", "driver_kills", "streams_chaos"),
     ),
     (("outages", "operator_kills", "afterwards"),),
 )

@@ -39,7 +39,7 @@ class Case:
         return self.state != "compaction" or self.kind == "MergeOnRead"
 
 
-SAMPLE = (
+LOSSES = (
     # A compaction is pending, delta commits follow it, and there is no metadata table.
     Case("0.15.0", "MergeOnRead", "dataframe", "UTC", "compaction", metadata_table=False),
     # Hudi's own defaults of a DataFrame; a metadata table that must not be upgraded.
@@ -51,6 +51,7 @@ SAMPLE = (
     Case("1.0.2", "CopyOnWrite", "encoded", "UTC", "savepoint", metadata_table=True),
 )
 """The losses that are known from before there was a matrix; `test_instant_order.py` has those of local time."""
+SAMPLE = LOSSES[:4]
 
 
 def every_case() -> Iterator[Case]:
@@ -79,7 +80,7 @@ def _pairs(case: Case) -> frozenset[tuple[tuple[int, object], ...]]:
 
 def chosen() -> tuple[Case, ...]:
     """Return the cases of this run, those of one writer after each other."""
-    cases = {"sample": SAMPLE, "pairs": covering(tuple(every_case()), given=SAMPLE), "all": tuple(every_case())}
+    cases = {"sample": SAMPLE, "pairs": covering(tuple(every_case()), given=LOSSES), "all": tuple(every_case())}
     return tuple(sorted(cases[extent()], key=lambda case: (case.version, case.zone, str(case))))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.spark_jobs.trials import IN_FULL
 
 from toolkit.streams import (
     ConnectorFailed,
@@ -19,7 +20,8 @@ from toolkit.streams import (
     as_json,
 )
 
-pytestmark = [pytest.mark.streams, pytest.mark.slow]
+# Otherwise the tests of tables that read from such servers would fail.
+pytestmark = [pytest.mark.streams, pytest.mark.slow, IN_FULL]
 
 OPTIONS = {"provide.transaction.metadata": "true", "heartbeat.interval.ms": "500"}
 

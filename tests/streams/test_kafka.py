@@ -6,10 +6,12 @@ import uuid
 import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
+from tests.spark_jobs.trials import IN_FULL
 
 from toolkit.streams import MECHANISMS, KafkaBroker, Listener, User
 
-pytestmark = [pytest.mark.streams, pytest.mark.slow]
+# Otherwise the tests of tables that read from such servers would fail.
+pytestmark = [pytest.mark.streams, pytest.mark.slow, IN_FULL]
 
 
 @pytest.fixture

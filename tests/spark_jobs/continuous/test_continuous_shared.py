@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.continuous.test_continuous import has_committed
-from tests.spark_jobs.trials import LEASE
+from tests.spark_jobs.trials import IN_FULL, LEASE
 from tests.spark_jobs.writers.test_optimistic import zookeeper
 
 from hudi_jobs.contract import ConcurrencyMode, Outcome, Service
@@ -25,6 +25,7 @@ def csv(batch: int) -> str:
     return "id,v\n" + "".join(f"{key},{batch}\n" for key in keys)
 
 
+@IN_FULL  # otherwise `writers/test_optimistic.py` has services beside a writer
 def test_services_beside_a_driver_that_goes_on_lose_and_double_nothing(
     lake: Any,
     program: Callable[..., Any],

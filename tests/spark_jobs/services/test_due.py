@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import Service
 from hudi_jobs.services.client import write_client
@@ -172,7 +173,7 @@ class History:
             return plan({})
 
 
-@pytest.mark.parametrize("trigger", TRIGGERS)
+@pytest.mark.parametrize("trigger", TRIGGERS if ALL else ["NumCommitsAfterLastRequest"])
 def test_a_service_is_due_exactly_when_hudi_makes_a_plan(
     lake: Any, trigger: str, record_property: Callable[[str, object], None]
 ) -> None:

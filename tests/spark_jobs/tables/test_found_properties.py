@@ -150,7 +150,7 @@ def metadata_version(lake: Any) -> str | None:
 
 KINDS = [("COPY_ON_WRITE", 9), ("MERGE_ON_READ", 6), ("MERGE_ON_READ", 9), ("COPY_ON_WRITE", 6)]
 CASES = [(style, *kind) for style in STYLES for kind in KINDS]
-ALSO_ELSEWHERE = ("plain", "hive", "encoded", "epoch")
+ALSO_ELSEWHERE = ("plain", "hive", "encoded", "epoch", "without partitions")
 """Styles of the tables of other tests here, and of those of `tests/matrix`."""
 SAMPLE = [(style, *KINDS[number % 2]) for number, style in enumerate(STYLES) if style not in ALSO_ELSEWHERE]
 
