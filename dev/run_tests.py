@@ -1,10 +1,10 @@
 """Runs the checks and tests in stages and counts them: `run_tests.py [STAGE...]` with names of STAGES, or `all`.
 
-A stage is made of groups, and groups run in lanes, two of them at once, for two cores; one that mostly waits runs
-beside them. What the first lane says is on the terminal; the others write logs, which are shown at the end. All groups
-run even after one has failed; the last line counts what passed and failed. The stages `faults`, which sweeps every
-fault point where others draw a few, and kills drivers at every phase of every operation, and `upgrade`, which builds
-the release before, take long, and only run when they are asked for, by name or as one of `all`.
+A stage is made of groups, and groups run in lanes, three at once for two cores, since all of them wait at times. What
+the first lane says is on the terminal; the others write logs, which are shown at the end. All groups run even after one
+has failed; the last line counts what passed and failed. The stages `faults`, which sweeps every fault point where
+others draw a few, and kills drivers at every phase of every operation, and `upgrade`, which builds the release before,
+take long, and only run when they are asked for, by name or as one of `all`.
 """
 
 import os
@@ -42,17 +42,14 @@ LANES = (
     ("check", "integration"),
     IN_CLUSTER,
     ("slow",),
-    ("matrix",),
     ("streams",),
+    *(() if CURRENT else (("api",),)),
     ("unit",),
+    ("matrix",),
     ("kills",),
 )
-WAITING = () if CURRENT else ("api",)
-"""The lane that waits for half of its time runs beside two others; not beside the end-to-end tests, whose pods would
-start late."""
-AT_ONCE = 2
-"""How many lanes run at once, the longest first: each keeps a core busy, and with more of them all take more processor
-time, by a fifth with twice as many."""
+AT_ONCE = 3
+"""How many lanes run at once; that of the cluster counts as two, because its end-to-end tests have two parts."""
 WITH_IMAGES = ("e2e", "upgrade")
 YIELDING = ("nice", "-n", "5")
 """What needs no pods keeps neither pods from starting in time nor the programs of their cluster from being built."""
@@ -272,10 +269,8 @@ def read_report(report: Path) -> Count:
     return count
 
 
-def run_lane(groups: Sequence[Group], after: "Future[list[Result]] | None" = None) -> list[Result]:
-    """Run groups one after the other, once another lane has ended."""
-    if after:
-        wait((after,))
+def run_lane(groups: Sequence[Group]) -> list[Result]:
+    """Run groups one after the other."""
     return [group.run() for group in groups]
 
 
@@ -288,17 +283,16 @@ def main() -> int:
     REPORTS.mkdir(parents=True, exist_ok=True)
     names = {name for stage in wanted for name in STAGES[stage]}
     lanes: list[list[Group]] = []
-    running: dict[Sequence[str], Future[list[Result]]] = {}
-    with ThreadPoolExecutor(AT_ONCE) as pool, ThreadPoolExecutor(1) as beside:
-        for lane in (*LANES, WAITING):
+    running: list[Future[list[Result]]] = []
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for lane in LANES:
             # The first lane has the terminal.
             if groups := [Group(name, REPORTS / f"{name}.log" if lanes else None) for name in lane if name in names]:
                 lanes.append(groups)
-                if lane == WAITING:
-                    running[lane] = beside.submit(run_lane, groups, after=running.get(IN_CLUSTER))
-                else:
-                    running[lane] = pool.submit(run_lane, groups)
-        results = [result for lane in running.values() for result in lane.result()]
+                running.append(pool.submit(run_lane, groups))
+                if lane == IN_CLUSTER:
+                    pool.submit(wait, (running[-1],))
+        results = [result for lane in running for result in lane.result()]
     for log in (group.log for lane in lanes for group in lane if group.log):
         print(f"\n{log.read_text(errors='replace')}", flush=True)
     total = Count()
