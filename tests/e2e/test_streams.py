@@ -132,7 +132,6 @@ def credentials(tenant: Tenant, user: User) -> Document:
     return secret(tenant, user.name, {"username": user.name, "password": user.password})
 
 
-@IN_FULL  # otherwise `test_bad_input.py` has wrong credentials
 def test_a_table_whose_secret_is_missing_says_so_and_goes_on_once_it_is_there(
     tenant: Tenant, orders: Stream, losing: Stream
 ) -> None:
