@@ -324,7 +324,7 @@ class Table:
         """The driver's pod, once its container runs."""
 
         def running() -> Document | None:
-            return next((pod for pod in self.pods() if _container_runs(pod)), None)
+            return next((pod for pod in self.pods() if _container_runs(pod) and not _executes(pod)), None)
 
         found: Document = self.stage.eventually(running, what=f"{self.name}: a driver runs", explain=self.explain)
         return found
@@ -389,6 +389,10 @@ def _is_ready(pod: Document) -> bool:
     if pod["metadata"].get("deletionTimestamp"):
         return False
     return any(one["type"] == "Ready" and one["status"] == "True" for one in pod["status"].get("conditions") or ())
+
+
+def _executes(pod: Document) -> bool:
+    return bool(pod["metadata"]["labels"].get("hudi-operator.io/role") == "executor")
 
 
 def _container_runs(pod: Document) -> bool:

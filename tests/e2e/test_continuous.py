@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
+from tests.e2e.processes import DriverProcess, require_node
 from tests.e2e.savepoint import Savepoint, saved
 from tests.e2e.stage import Document, Stage, Table, live_of
 
@@ -116,6 +117,7 @@ def test_table_services_run_inside_the_driver_of_a_serialized_table_and_it_goes_
 
 
 def test_an_executor_and_a_driver_that_are_killed_cost_no_row_and_put_none_there_twice(fed: Feed) -> None:
+    require_node()
     table = fed.table
     fed.feed()
     [driver], [executor] = pods_of(table, "driver"), pods_of(table, "executor")
@@ -129,8 +131,9 @@ def test_an_executor_and_a_driver_that_are_killed_cost_no_row_and_put_none_there
 
     # Else a cleaning waits for the dead driver, and then ends the next one for a Job of its own.
     table.wait(lambda status: is_cleaned(table, status), what="no service is due")
+    process = DriverProcess(table.stage, table)
     fed.deliver()
-    kill(table, driver)
+    process.kill()
     fed.await_rows()
     fed.feed()
     # One becomes due all the same if the driver committed the rows just before it died.
