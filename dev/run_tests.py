@@ -290,7 +290,7 @@ def main() -> int:
             if groups := [Group(name, REPORTS / f"{name}.log" if lanes else None) for name in lane if name in names]:
                 lanes.append(groups)
                 running.append(pool.submit(run_lane, groups))
-                if lane == IN_CLUSTER:
+                if lane == IN_CLUSTER:  # it counts as two
                     pool.submit(wait, (running[-1],))
         results = [result for lane in running for result in lane.result()]
     for log in (group.log for lane in lanes for group in lane if group.log):

@@ -16,6 +16,11 @@ LEASE = 12.0
 """Seconds; a busy machine may keep a driver from renewing its lease for some of them."""
 
 
+def sampled(*values: Any, few: int = 1) -> Sequence[Any]:
+    """Return the first few of these values by default, and all of them in full."""
+    return values if ALL else values[:few]
+
+
 def crossed(*parameters: tuple[str, Sequence[Any]]) -> pytest.MarkDecorator:
     """Parametrize a test by every combination of values, each with its names; by default each value is there once."""
     columns = [[value if "," in names else (value,) for value in values] for names, values in parameters]

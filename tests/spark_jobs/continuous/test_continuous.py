@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import ALL, LEASE
+from tests.spark_jobs.trials import LEASE, sampled
 from tests.spark_jobs.writers.test_kill import unfinished
 
 from hudi_jobs import as_found
@@ -85,7 +85,7 @@ def test_each_batch_is_one_commit_and_waiting_makes_none(lake: Any, program: Cal
     assert ids(lake) == ["1", "2", "20", "30"]
 
 
-@pytest.mark.parametrize(("drain", "survives"), [*([(120, True)] if ALL else []), (0, False)])
+@pytest.mark.parametrize(("drain", "survives"), sampled((0, False), (120, True)))
 def test_a_batch_that_is_under_way_may_end_when_the_pod_is_asked_to(
     lake: Any, monkeypatch: pytest.MonkeyPatch, drain: float, survives: bool
 ) -> None:

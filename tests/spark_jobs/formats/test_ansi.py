@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.spark_jobs.formats.events import only, postgres, with_schema
 from tests.spark_jobs.formats.messages import Topic, context_of, rows_of, table, unwrapped
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import sampled
 
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
@@ -22,7 +22,7 @@ from hudi_jobs.ingestion.sources.kafka.rows import _with_deletes
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture(params=["true", *(["false"] if ALL else [])])
+@pytest.fixture(params=sampled("true", "false"))
 def topic(request: Any, spark: SparkSession) -> Iterator[Topic]:
     spark.conf.set("spark.sql.ansi.enabled", request.param)
     yield Topic(spark)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import ALL, crossed
+from tests.spark_jobs.trials import crossed, sampled
 
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Outcome, TaskResult
 
@@ -98,7 +98,7 @@ def test_many_bad_files_are_counted_and_three_are_named(lake: Any) -> None:
     assert result.message.count(".csv") == 3
 
 
-@pytest.mark.parametrize("table_type", ["CopyOnWrite", *(["MergeOnRead"] if ALL else [])])
+@pytest.mark.parametrize("table_type", sampled("CopyOnWrite", "MergeOnRead"))
 def test_quarantined_rows_are_kept_beside_the_table(lake: Any, table_type: str) -> None:
     lake.table = {"type": table_type}
     lake.put("a.csv", "id,carrier,delay\n1,AA,5\n2\n,UA,7\nx,UA,7\n")
@@ -188,7 +188,7 @@ def test_texts_by_which_rows_would_replace_each_other_are_refused_or_quarantined
     }
 
 
-@pytest.mark.parametrize("table_type", [*(["CopyOnWrite"] if ALL else []), "MergeOnRead"])
+@pytest.mark.parametrize("table_type", sampled("MergeOnRead", "CopyOnWrite"))
 def test_a_row_without_an_ordering_value_is_refused_or_quarantined(lake: Any, table_type: str) -> None:
     """Hudi would write it, and could then change nothing beside it, nor read a MergeOnRead table."""
     lake.table = {"type": table_type, "orderingFields": ["delay", "id"]}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
+from tests.spark_jobs.trials import IN_FULL, LEASE, sampled
 
 from hudi_jobs.contract import CHECKPOINT_KEY, FailureReason, Outcome
 from hudi_jobs.table import HudiTable
@@ -109,9 +109,7 @@ def test_a_late_file_is_reported_as_such(lake: Any) -> None:
     assert "1 of the files are older than files that had already been read" in lake.ingest(operation="Insert").message
 
 
-@pytest.mark.parametrize(
-    "harm", ["missing", "changed", *(["shorter", "changed, as the file system notices"] if ALL else [])]
-)
+@pytest.mark.parametrize("harm", sampled("missing", "changed", "shorter", "changed, as the file system notices", few=2))
 def test_without_the_record_nothing_is_written_until_somebody_asks_to_read_everything_again(
     lake: Any, harm: str
 ) -> None:
@@ -140,7 +138,7 @@ def test_without_the_record_nothing_is_written_until_somebody_asks_to_read_every
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rescan", ["read:a.csv", *([None] if ALL else [])])
+@pytest.mark.parametrize("rescan", sampled("read:a.csv", None))
 def test_a_run_that_dies_between_its_record_and_its_commit_has_read_nothing(
     lake: Any, program: Callable[..., Any], rescan: str | None
 ) -> None:

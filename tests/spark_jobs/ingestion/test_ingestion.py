@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import ALL, crossed
+from tests.spark_jobs.trials import crossed, sampled
 
 from hudi_jobs.contract import Outcome, TaskResult
 
@@ -19,7 +19,7 @@ def succeeded(result: TaskResult) -> TaskResult:
     return result
 
 
-@pytest.mark.parametrize("table_type", [*(["CopyOnWrite"] if ALL else []), "MergeOnRead"])
+@pytest.mark.parametrize("table_type", sampled("MergeOnRead", "CopyOnWrite"))
 def test_an_upsert_adds_and_corrects_rows(lake: Any, table_type: str) -> None:
     lake.table = {"type": table_type, "orderingFields": ["at"], "partitionBy": ["carrier"]}
     lake.metadata_table = True

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.spark_jobs.formats.events import postgres
 from tests.spark_jobs.kafka.conftest import encoded
-from tests.spark_jobs.trials import ALL, crossed
+from tests.spark_jobs.trials import crossed, sampled
 
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
 
@@ -24,7 +24,7 @@ def message(key: Any, v: str | None, *, partition: int | None = None, **columns:
     return (str(key).encode(), value, (), None, partition)
 
 
-@pytest.mark.parametrize("table_type", ["MergeOnRead", *(["CopyOnWrite"] if ALL else [])])
+@pytest.mark.parametrize("table_type", sampled("MergeOnRead", "CopyOnWrite"))
 def test_the_later_of_two_messages_of_a_key_wins(stream: Any, table_type: str) -> None:
     stream.lake.table = {"type": table_type}
     stream.create(partitions=3)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.spark_jobs.operations.asked import commits, done, ingest_again, operate, overwrite, pending, refusal, rows
 from tests.spark_jobs.services.test_services import fill, succeeded
-from tests.spark_jobs.trials import ALL, crossed
+from tests.spark_jobs.trials import crossed, sampled
 
 from hudi_jobs.contract import RunMode, Service
 from hudi_jobs.table import HudiTable
@@ -13,7 +13,7 @@ from hudi_jobs.table import HudiTable
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
-@pytest.mark.parametrize("version", [9, *([6] if ALL else [])])
+@pytest.mark.parametrize("version", sampled(9, 6))
 def test_a_commit_in_the_archive_is_refused_as_that_and_one_beside_the_archive_is_not(lake: Any, version: int) -> None:
     lake.spec = {"cleaning": {"retainCommits": 1}, "archival": {"minCommits": 2, "maxCommits": 3}}
     lake.spec |= {"tableVersion": version}

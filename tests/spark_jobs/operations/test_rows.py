@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.operations.asked import LOCK, ROLLBACK, commits, done, operate, overwrite, pending, rows, told
-from tests.spark_jobs.trials import ALL, IN_FULL, crossed
+from tests.spark_jobs.trials import ALL, IN_FULL, crossed, sampled
 
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, OperationPhase, Outcome, Service
 from hudi_jobs.operations.journal import RECORD_FILE
@@ -33,7 +33,7 @@ def write(lake: Any, ids: int, *, operation: str = "upsert") -> None:
     frame.write.format("hudi").options(**options).mode("append").save(lake.base_path)
 
 
-@pytest.mark.parametrize("kind", ["MergeOnRead", *(["CopyOnWrite"] if ALL else [])])
+@pytest.mark.parametrize("kind", sampled("MergeOnRead", "CopyOnWrite"))
 def test_maps_nested_values_and_partitions_that_were_overwritten_are_compared(lake: Any, kind: str) -> None:
     lake.table = {"type": kind, "partitionBy": ["part"]}
     write(lake, 30)
@@ -60,7 +60,7 @@ def rows_of(lake: Any) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("kind", ["CopyOnWrite", *(["MergeOnRead"] if ALL else [])])
+@pytest.mark.parametrize("kind", sampled("CopyOnWrite", "MergeOnRead"))
 def test_a_schema_that_has_grown_since_shrinks_again_and_the_rows_are_the_same(lake: Any, kind: str) -> None:
     lake.table = {"type": kind}
     schema = {"files": {"schemaDdl": "id STRING, v INT"}}

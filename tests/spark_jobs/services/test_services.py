@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import ALL, IN_FULL
+from tests.spark_jobs.trials import IN_FULL, sampled
 
 from hudi_jobs.contract import CHECKPOINT_KEY, RUN_KEY, ConcurrencyMode, Outcome, RunMode, Service, TaskResult
 from hudi_jobs.table import HudiTable
@@ -64,7 +64,7 @@ def test_a_compaction_is_planned_and_executed_and_says_who_made_it(lake: Any) ->
     assert lake.serve(Service.COMPACTION).outcome is Outcome.NOTHING_TO_DO
 
 
-@pytest.mark.parametrize("table_type", ["CopyOnWrite", *(["MergeOnRead"] if ALL else [])])
+@pytest.mark.parametrize("table_type", sampled("CopyOnWrite", "MergeOnRead"))
 def test_a_clustering_is_planned_and_executed_and_says_who_made_it(lake: Any, table_type: str) -> None:
     lake.table, lake.spec, lake.metadata_table = {"type": table_type}, SMALL, True
     add(lake, 3)

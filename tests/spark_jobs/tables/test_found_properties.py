@@ -7,7 +7,7 @@ import shutil
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import ALL, crossed
+from tests.spark_jobs.trials import ALL, crossed, sampled
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
 
@@ -187,7 +187,7 @@ def test_a_metadata_table_is_neither_widened_nor_removed(lake: Any, found: str, 
 
 
 @crossed(
-    ("of", [("MERGE_ON_READ", 6), ("MERGE_ON_READ", 9), *([("COPY_ON_WRITE", 6)] if ALL else [])]),
+    ("of", sampled(("MERGE_ON_READ", 6), ("MERGE_ON_READ", 9), ("COPY_ON_WRITE", 6), few=2)),
     (
         "payload, declared, late_row_wins",
         [

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.tables.test_found_properties import properties
-from tests.spark_jobs.trials import ALL, IN_FULL
+from tests.spark_jobs.trials import IN_FULL, sampled
 
 from hudi_jobs.contract import Outcome, Service
 from toolkit.writers import COMPACTED_ELSEWHERE, Writer, WriterFailed
@@ -32,7 +32,7 @@ def rows(word: str, ts: int, *, first: int = 0) -> list[tuple[str, str, str, int
     return [(f"k{number}", f"p{number % 2}", word, ts) for number in range(first, first + 4)]
 
 
-@pytest.mark.parametrize("rounds", [1, *([3] if ALL else [])])
+@pytest.mark.parametrize("rounds", sampled(1, 3))
 def test_0_15_0_upserts_cleans_and_restores_after_our_services(lake: Any, rounds: int) -> None:
     table = lake.folder / "table"
     lake.table = {"type": "MergeOnRead", "partitionBy": ["part"], "orderingFields": ["ts"]}

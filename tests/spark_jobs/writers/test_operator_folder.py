@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import sampled
 
 from hudi_jobs.contract import Outcome, Service, TableOwner
 
@@ -37,8 +37,8 @@ def expected(commits: int) -> list[tuple[str, ...]]:
     return [("1", "AA", str(commits - 1)), *added]
 
 
-@pytest.mark.parametrize("table_type", ["MergeOnRead", *(["CopyOnWrite"] if ALL else [])])
-@pytest.mark.parametrize("partitioned", [True, *([False] if ALL else [])])
+@pytest.mark.parametrize("table_type", sampled("MergeOnRead", "CopyOnWrite"))
+@pytest.mark.parametrize("partitioned", sampled(True, False))
 def test_the_operators_folder_is_no_part_of_the_table(lake: Any, table_type: str, partitioned: bool) -> None:
     lake.owner, lake.metadata_table = OWNER, False
     lake.table = {"type": table_type} | ({"partitionBy": ["carrier"]} if partitioned else {})

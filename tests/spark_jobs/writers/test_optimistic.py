@@ -16,7 +16,7 @@ from typing import Any
 
 import pyspark
 import pytest
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import sampled
 from tests.spark_jobs.writers import foreign_writer
 from tests.spark_jobs.writers.foreign_writer import KEYS, reports_in, rows_after
 
@@ -57,7 +57,7 @@ def _answers(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-@pytest.mark.parametrize("table_type", ["MergeOnRead", *(["CopyOnWrite"] if ALL else [])])
+@pytest.mark.parametrize("table_type", sampled("MergeOnRead", "CopyOnWrite"))
 def test_a_writer_of_another_tool_loses_no_row_beside_the_services(
     lake: Any, installed_spark: Path, tmp_path: Path, zookeeper: str, table_type: str
 ) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.client import BaseClient
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import sampled
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_jobs.jvm import open_sockets
@@ -68,7 +68,7 @@ def client(endpoint: str) -> BaseClient:
     return boto3.client("s3", endpoint_url=endpoint, **keys)
 
 
-@pytest.mark.parametrize("table_type", ["MergeOnRead", *(["CopyOnWrite"] if ALL else [])])
+@pytest.mark.parametrize("table_type", sampled("MergeOnRead", "CopyOnWrite"))
 def test_a_table_on_s3_is_written_from_files_on_s3(lake: Any, start_store: Callable[..., str], table_type: str) -> None:
     bucket = f"lake-{table_type.lower()}"
     endpoint = start_store()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.spark_jobs.operations.asked import files, refusal, rows
 from tests.spark_jobs.operations.erase.erasing import customer, erase, erased
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import sampled
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -33,7 +33,7 @@ def unchanged(lake: Any) -> dict[str, tuple[int, int]]:
     return {path: seen for path, seen in files(lake).items() if ".hudi-operator" not in path}
 
 
-@pytest.mark.parametrize("kind", ["MergeOnRead", *(["CopyOnWrite"] if ALL else [])])
+@pytest.mark.parametrize("kind", sampled("MergeOnRead", "CopyOnWrite"))
 def test_rows_go_from_partitions_that_are_made_of_times(lake: Any, kind: str) -> None:
     """A reader takes such a column from the path, of which Hudi can make no partition again."""
     lake.table = {"partitionBy": ["at"], "type": kind}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.spark_jobs.operations.asked import RESTORE, commits, done, files, operate, pending, request, rows, timeline
 from tests.spark_jobs.services.test_services import csv, succeeded
-from tests.spark_jobs.trials import ALL, LEASE, crossed
+from tests.spark_jobs.trials import ALL, LEASE, crossed, sampled
 
 from hudi_jobs.contract import FailureReason, NewerSavepoints, OperationPhase, Outcome, Service
 from hudi_jobs.driver import Driver
@@ -39,7 +39,7 @@ def begun(lake: Any, moment: str) -> Callable[[], bool]:
     return happened
 
 
-@crossed(("kind", ["MergeOnRead", *(["CopyOnWrite"] if ALL else [])]), ("reingest", [True, *([False] if ALL else [])]))
+@crossed(("kind", sampled("MergeOnRead", "CopyOnWrite")), ("reingest", sampled(True, False)))
 def test_the_next_run_finishes_what_a_killed_one_has_begun(
     lake: Any, program: Callable[..., Any], kind: str, reingest: bool
 ) -> None:

@@ -23,7 +23,7 @@ from tests.spark_jobs.operations.asked import (
 )
 from tests.spark_jobs.operations.test_boundaries import partitions
 from tests.spark_jobs.services.test_services import csv, fill, succeeded
-from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
+from tests.spark_jobs.trials import ALL, IN_FULL, LEASE, sampled
 
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, RepairStep, RunMode, Service
 from hudi_jobs.failures import TaskFailed
@@ -90,7 +90,7 @@ def waiting_beside_a_heartbeat(lake: Any, step: RepairStep, *asked: Any, **chang
     beat.unlink()
 
 
-@pytest.mark.parametrize("step", [RepairStep.REMOVE_ORPHAN_FILES, *((TABLE, RepairStep.DEDUPLICATE) if ALL else ())])
+@pytest.mark.parametrize("step", sampled(RepairStep.REMOVE_ORPHAN_FILES, TABLE, RepairStep.DEDUPLICATE))
 def test_a_dry_run_names_everybody_who_may_be_at_work(lake: Any, step: RepairStep) -> None:
     lake.table, lake.metadata_table = {"type": "MergeOnRead"}, True
     fill(lake, 3)

@@ -11,7 +11,7 @@ from tests.spark_jobs.operations.asked import DOWNGRADE, UPGRADE, commits, done,
 from tests.spark_jobs.operations.versions.test_versions import change, declare, read_by_the_operator, savepoints
 from tests.spark_jobs.services.test_services import fill, succeeded
 from tests.spark_jobs.tables.test_table_version import versions
-from tests.spark_jobs.trials import ALL, IN_FULL, LEASE, crossed
+from tests.spark_jobs.trials import ALL, IN_FULL, LEASE, crossed, sampled
 
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, Service
 from hudi_jobs.failures import TaskFailed
@@ -73,7 +73,7 @@ def half_move(lake: Any, before: int, after: int, how: str) -> None:
     ("kind", ["MergeOnRead", "CopyOnWrite"]),
     (
         "how",
-        ["completed files first", "by chance", *(["completed files last", "all"] if ALL else [])],
+        sampled("completed files first", "by chance", "completed files last", "all", few=2),
     ),
 )
 def test_a_timeline_that_is_half_moved_is_moved_to_its_end(
