@@ -42,8 +42,9 @@ LANES = (
     ("check", "integration"),
     IN_CLUSTER,
     ("slow",),
-    ("streams",),
+    # These wait most of their time, and so run beside those that keep the processor busy.
     *(() if CURRENT else (("api",),)),
+    ("streams",),
     ("unit",),
     ("matrix",),
     ("kills",),
