@@ -15,9 +15,15 @@ from localcluster.settings import SOURCE, cache_directory
 from toolkit.jars import fetch_jars
 
 ARCHIVE = "classes.jsa"
-LOCAL_FILES = {"spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"}
-"""For tables on local disks, which only tests and demonstrations have: without Hadoop's native library, which neither
-PySpark nor Maven has, its own file system starts `chmod` and `ls` for files, about fifty times in a short test."""
+LOCAL_FILES = {
+    "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
+    "spark.hadoop.fs.local.block.size": "1048576",
+}
+"""For tables on local disks, which only tests and demonstrations have.
+
+Without Hadoop's native library, which neither PySpark nor Maven has, its own file system starts `chmod` and `ls` for
+files, about fifty times in a short test. Hudi opens each file of the metadata table with a buffer of the size of a
+block, which is 32 MiB without this setting (`HoodieStorage.openSeekable`)."""
 
 _IMAGE = SOURCE / "image"
 _LOCAL_JARS = Path(__file__).with_name("local_jars.txt")

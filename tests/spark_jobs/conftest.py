@@ -71,6 +71,7 @@ def spark_conf(installed_spark: Path) -> dict[str, str]:
         "spark.driver.extraJavaOptions": f"{java_options(installed_spark)} -Xms1500m",
         "spark.sql.shuffle.partitions": "2",
         "spark.log.level": "ERROR",
+        "spark.ui.enabled": "false",
         "spark.default.parallelism": "2",
         **LOCAL_FILES,
     }
