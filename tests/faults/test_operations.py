@@ -40,6 +40,9 @@ WRITES_OF_MANY = range(25, 75)
 """Between which writes of a life faults are drawn where not all are swept: about those of one operation, and of three.
 """
 
+DRAWN = 6
+"""Kinds of which one life is lived where not all are swept."""
+
 ASKED_FOR = ("hudioperations", "hudisavepoints")
 
 
@@ -61,12 +64,13 @@ def lived(cluster: None, tmp_path_factory: pytest.TempPathFactory) -> Lived:  # 
 
 
 @pytest.mark.usefixtures("cluster")
-def test_what_each_kind_asks_for_is_done_once_whatever_write_fails(tmp_path: Path, seed: int, *, full: bool) -> None:
+def test_what_is_asked_for_is_done_once_whatever_write_fails(tmp_path: Path, seed: int, *, full: bool) -> None:
     if full:
         pytest.skip("all writes of all kinds are swept")
     draw, apart = random.Random(seed), skews(full=full, start=seed)
     short = sorted(LIVES.keys() - LONG)
     kinds = {life.partition(":")[0]: life for life in draw.sample(short, len(short))}
+    kinds = dict(draw.sample(sorted(kinds.items()), DRAWN))
     points = [
         (LIVES[life], Point(write=draw.choice(writes), fault=draw.choice(FAULTS), skew=next(apart)))
         for life in kinds.values()
@@ -85,7 +89,7 @@ def test_a_write_that_fails_or_at_which_the_operator_is_killed_changes_nothing_i
     life: str, lived: Lived, tmp_path: Path, seed: int, *, full: bool
 ) -> None:
     if not full:
-        pytest.skip("one write of each kind is enough when not everything is swept")
+        pytest.skip("one write of a few kinds is enough when not everything is swept")
     reference, writes = lived(life)
     first = next(number for number, call in enumerate(writes, 1) if call.target.startswith(ASKED_FOR))
     numbers = range(first, len(writes) + 1)

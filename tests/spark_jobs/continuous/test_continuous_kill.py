@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.continuous.test_continuous import QUICK, progress_file
-from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
+from tests.spark_jobs.trials import IN_FULL, LEASE
 from tests.spark_jobs.writers.test_kill import ROWS, appeared, csv, extent, unfinished
 
 from hudi_jobs.contract import Outcome
@@ -17,27 +17,23 @@ MOMENTS = (*PHASES, "writing", "committing")
 NOT_THERE = "-1,AA\n"
 
 
+@IN_FULL  # otherwise `tests/e2e/test_continuous.py` kills one, and `writers/test_kill.py` drivers of one batch
 @pytest.mark.parametrize(
-    ("operation", "table_type", "moments"),
-    [
-        ("BulkInsert", "MergeOnRead", MOMENTS if ALL else ("committing",)),
-        pytest.param("Upsert", "MergeOnRead", MOMENTS, marks=IN_FULL),
-        pytest.param("Insert", "CopyOnWrite", MOMENTS, marks=IN_FULL),
-    ],
+    ("operation", "table_type"), [("BulkInsert", "MergeOnRead"), ("Upsert", "MergeOnRead"), ("Insert", "CopyOnWrite")]
 )
 def test_every_row_is_in_the_table_once_after_a_kill_at_each_moment_of_a_later_batch(
-    lake: Any, program: Callable[..., Any], operation: str, table_type: str, moments: tuple[str, ...]
+    lake: Any, program: Callable[..., Any], operation: str, table_type: str
 ) -> None:
     lake.table, lake.metadata_table, lake.lease = {"type": table_type}, True, LEASE
-    for number, moment in enumerate(moments):
+    for number, moment in enumerate(MOMENTS):
         kill_in_the_second_batch(moment, lake, program, operation, first=2 * number)
 
     assert lake.ingest(operation=operation).outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO}
-    rows = 2 * len(moments) * ROWS
+    rows = 2 * len(MOMENTS) * ROWS
     assert extent(lake) == (rows, rows, 0, rows - 1)
 
 
-@IN_FULL  # otherwise drivers are killed that insert, in the test before
+@IN_FULL  # as the test before
 @pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
 def test_what_batches_delete_may_come_back_although_the_driver_is_killed_at_each_moment_of_a_later_one(
     lake: Any, program: Callable[..., Any], table_type: str

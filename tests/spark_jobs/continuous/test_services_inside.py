@@ -141,7 +141,7 @@ def test_ingestion_goes_on_while_services_run_beside_it_and_when_one_fails(
     stream.require_exact()
 
 
-@IN_FULL  # otherwise `services/test_service_kill.py` and `test_continuous_kill.py` kill drivers
+@IN_FULL  # otherwise `services/test_service_kill.py` kills drivers
 @pytest.mark.parametrize("service", [Service.COMPACTION, Service.CLUSTERING])
 def test_a_driver_that_is_killed_within_a_service_leaves_a_plan_that_the_next_run_settles_once(
     stream: Stream, program: Callable[..., Any], service: Service

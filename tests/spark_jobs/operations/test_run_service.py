@@ -137,7 +137,7 @@ PHASES = ("recorded", "planned", "after-commit", "verified", "before-outcome")
 
 
 @pytest.mark.slow
-@IN_FULL  # otherwise `test_kill.py` kills a restore, and `services/test_service_kill.py` such a compaction
+@IN_FULL  # otherwise `services/test_service_kill.py` kills such a compaction
 @pytest.mark.parametrize(("kind", "service"), [("CopyOnWrite", CLUSTERING), ("MergeOnRead", COMPACTION)])
 def test_the_next_run_finishes_one_plan_and_makes_no_second(
     lake: Any, program: Callable[..., Any], kind: str, service: RunnableService

@@ -74,7 +74,8 @@ def test_a_driver_that_was_frozen_and_overtaken_completes_nothing(
     assert_exact(table, [first.outcome, second.outcome])
 
 
-@pytest.mark.parametrize("service", [Service.CLUSTERING] if not ALL else list(PLANNED))
+@IN_FULL  # otherwise a whole driver stands still, in the test before
+@pytest.mark.parametrize("service", PLANNED)
 def test_a_driver_whose_jvm_stands_still_keeps_the_table(
     trial: Callable[[Service, str], Any], program: Callable[..., Any], service: Service
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.spark_jobs.operations.asked import RESTORE, commits, done, files, operate, pending, request, rows, timeline
 from tests.spark_jobs.services.test_services import csv, succeeded
-from tests.spark_jobs.trials import ALL, LEASE, crossed, sampled
+from tests.spark_jobs.trials import IN_FULL, LEASE
 
 from hudi_jobs.contract import FailureReason, NewerSavepoints, OperationPhase, Outcome, Service
 from hudi_jobs.driver import Driver
@@ -17,8 +17,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 
 PHASES = ("recorded", "prepared", "restored", "after-commit", "verified", "before-outcome")
 MOMENTS = (*PHASES, "requested", "inflight", "undoing")
-FEW = ("inflight",)
-"""At the others `test_resumed.py` has a run fail, and not die."""
 
 
 def fill(lake: Any, first: int, last: int) -> None:
@@ -39,7 +37,9 @@ def begun(lake: Any, moment: str) -> Callable[[], bool]:
     return happened
 
 
-@crossed(("kind", sampled("MergeOnRead", "CopyOnWrite")), ("reingest", sampled(True, False)))
+@IN_FULL  # otherwise `test_resumed.py` has a run fail, and not die
+@pytest.mark.parametrize("kind", ["MergeOnRead", "CopyOnWrite"])
+@pytest.mark.parametrize("reingest", [True, False])
 def test_the_next_run_finishes_what_a_killed_one_has_begun(
     lake: Any, program: Callable[..., Any], kind: str, reingest: bool
 ) -> None:
@@ -47,7 +47,7 @@ def test_the_next_run_finishes_what_a_killed_one_has_begun(
     fill(lake, 0, 2)
     expected, target = rows(lake), commits(lake)[-1]
     number, newest = 2, expected
-    for moment in MOMENTS if ALL else FEW:
+    for moment in MOMENTS:
         fill(lake, number, number + 2)
         number, newest = number + 2, rows(lake)
         last = commits(lake)[-1]
