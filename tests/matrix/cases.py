@@ -52,7 +52,7 @@ LOSSES = (
 )
 """The losses that are known from before there was a matrix; `test_instant_order.py` has those of local time."""
 SAMPLE = LOSSES[:3]
-"""Without the last two: `writers/test_optimistic.py` has a writer that lives, and one alone would start its release."""
+"""Without the last two: `writers/test_optimistic.py` has a writer that lives, and no other case would start 1.0.2."""
 
 
 def every_case() -> Iterator[Case]:
