@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import ALL, IN_FULL
+from tests.spark_jobs.trials import ALL, sampled
 
 from hudi_jobs.contract import Outcome
 from hudi_jobs.ingestion import run, write
@@ -22,7 +22,6 @@ TABLES: dict[str, dict[str, Any]] = {
     "in all partitions": {"type": "MergeOnRead", "orderingFields": ["at"], "partitionBy": ["part"]},
     "by time": {"type": "CopyOnWrite", "orderingFields": ["time"]},
 }
-FEW = ("by ordering", "by arrival")
 LEFT_TO_HUDI: dict[str, dict[str, Any]] = {
     "a key of two columns": {"recordKey": ["id", "name"]},
     "two partition columns": {"partitionBy": ["part", "num"]},
@@ -45,7 +44,7 @@ def combined(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return found
 
 
-@pytest.mark.parametrize("table", [one if one in FEW else pytest.param(one, marks=IN_FULL) for one in TABLES])
+@pytest.mark.parametrize("table", sampled(*TABLES, few=2))
 def test_the_table_is_what_hudi_makes_of_the_same_batches(
     stream: Any, combined: list[bool], monkeypatch: pytest.MonkeyPatch, table: str
 ) -> None:
