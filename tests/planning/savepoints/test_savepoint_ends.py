@@ -115,7 +115,9 @@ def test_its_time_is_over_and_it_is_removed_though_the_resource_stays() -> None:
     assert works(world(one, **young)) == []
     assert works(world(one, **young), now=later(60)) == [(SavepointWork.REMOVE, ago(20))]
     gone = world(one, remembered=(entry(instant=ago(20), since=at(NOW)),))
-    assert of(gone, now=later(60)).state is REMOVED
+    removed = of(gone, now=later(60))
+    assert removed.state is REMOVED
+    assert of(world(one, remembered=(removed,)), now=later(61)) == removed, "it says the same whenever it is looked at"
     never = world(savepoint(expiresAfter="2h", created=NOW - minutes(180)))
     assert (of(never).state, works(never)) == (REMOVED, []), "none is made after its time"
 

@@ -42,11 +42,12 @@ def _over(declared: Declared, seen: Seen, *, removes: bool, why: str) -> TableSa
     if declared.job is not None:
         message = f"{why}; Job {declared.job.name} is at work on it: {declared.job.message or declared.job.state}"
         return entry(declared, seen, state.REMOVING, reason.AT_WORK, message)
-    if not _has(declared, seen):
-        what = f"has no savepoint on {target} any more" if declared.is_gone else "had no savepoint"
-        return entry(declared, seen, state.REMOVED, reason.REMOVED, f"{why}; it {what}.")
-    if seen.trouble is None and target not in seen.saved | seen.begun:
+    has = _has(declared, seen)
+    is_seen_gone = seen.trouble is None and target not in seen.saved | seen.begun
+    if is_seen_gone if has else declared.is_gone:
         return entry(declared, seen, state.REMOVED, reason.REMOVED, f"{why}; the savepoint on {target} is gone.")
+    if not has:
+        return entry(declared, seen, state.REMOVED, reason.REMOVED, f"{why}; it had no savepoint.")
     if not removes or declared.is_given_up:
         message = f"{why}, and the savepoint on {target} stays in the table."
         return entry(declared, seen, state.RETAINED, reason.RETAINED, message)
