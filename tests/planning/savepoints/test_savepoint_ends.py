@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.planning.operations.operations import allowing, operation
 from tests.planning.savepoints.savepoints import (
     JOB,
     at_work,
@@ -21,6 +23,8 @@ from tests.planning.savepoints.savepoints import (
 from tests.planning.world import NOW, again, ago, at, job, memory, minutes, plan_for, run, status_of
 
 from hudi_jobs.contract import Outcome, SavepointWork, Service
+from hudi_operator.api.resources import OPERATIONS, SAVEPOINTS, HudiOperation
+from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table_savepoints import SavepointState
 from hudi_operator.planning.model import Observation, TimelineSnapshot, TimelineTrouble
@@ -120,6 +124,35 @@ def test_its_time_is_over_and_it_is_removed_though_the_resource_stays() -> None:
     assert of(world(one, remembered=(removed,)), now=later(61)) == removed, "it says the same whenever it is looked at"
     never = world(savepoint(expiresAfter="2h", created=NOW - minutes(180)))
     assert (of(never).state, works(never)) == (REMOVED, []), "none is made after its time"
+
+
+@pytest.mark.parametrize("restore", [{"savepoint": "daily"}, {"instant": ago(20)}], ids=["by-name", "by-commit"])
+def test_one_that_has_expired_stays_for_a_restore_until_that_is_over(restore: dict[str, str]) -> None:
+    one = savepoint(expiresAfter="30m", created=NOW - minutes(60))
+    known = entry(instant=ago(20), since=at(NOW - minutes(50)), data_complete="True")
+    seen = world(one, files=(saved(20),), remembered=(known,))
+    assert works(seen) == [(SavepointWork.REMOVE, ago(20))]
+
+    def beside(asks: HudiOperation) -> Observation:
+        return replace(seen, table_class=allowing(approval="Manual"), related={**seen.related, OPERATIONS: (asks,)})
+
+    waits = beside(operation(restore=restore))
+    assert (of(waits).state, works(waits)) == (KEPT, [])
+    assert "removed once HudiOperation back, which goes back to it, is over" in of(waits).message
+    for done_with in ({"dryRun": True}, {"deleted": NOW}, {"status": HudiOperationStatus(phase=OperationState.FAILED)}):
+        assert of(beside(operation(restore=restore, **done_with))).state is REMOVING
+
+
+def test_a_restore_begins_although_its_savepoint_is_to_be_removed_until_a_job_is_at_work_on_that() -> None:
+    going = savepoint(deleted=NOW)
+    known = entry(instant=ago(20), since=at(NOW), state="Removing", reason="Waiting")
+    asks = operation(restore={"savepoint": "daily"})
+    seen = replace(
+        world(going, files=(saved(20),), remembered=(known,)), table_class=allowing(), related={SAVEPOINTS: (going,)}
+    )
+    seen = replace(seen, related={**seen.related, OPERATIONS: (asks,)})
+    (told,) = status_of(seen).operations
+    assert (told.state, works(seen)) == (OperationState.DRAINING, [])
 
 
 def test_an_intent_is_dropped_when_nobody_asks_for_it_any_more() -> None:

@@ -9,12 +9,21 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.planning.operations.operations import allowing, operation
 from tests.planning.savepoints.savepoints import entry, later, saved, savepoint, works, world
 from tests.planning.world import NOW, ago, at, done, minutes, plan_for
 
-from hudi_operator.api.resources import SAVEPOINTS, SCHEDULED_LABEL, HudiSavepoint, OwnerReference, parse_savepoint
+from hudi_operator.api.resources import (
+    OPERATIONS,
+    SAVEPOINTS,
+    SCHEDULED_LABEL,
+    HudiSavepoint,
+    OwnerReference,
+    parse_savepoint,
+)
 from hudi_operator.api.spec.schedule import SavepointSchedule, Schedule
-from hudi_operator.api.status.table_savepoints import TableSavepoint
+from hudi_operator.api.status.conditions import ConditionStatus
+from hudi_operator.api.status.table_savepoints import RetainedStatus, TableSavepoint
 from hudi_operator.jobs.scheduled_savepoint import build_savepoint
 from hudi_operator.planning.model import CreateSavepoint, DeleteSavepoint, Observation
 from hudi_operator.planning.model.schedule import latest_due
@@ -179,6 +188,42 @@ def test_one_without_a_savepoint_goes_when_a_newer_one_is_there_and_takes_no_pla
     assert asked(world(*own[:3], remembered=known, files=files, savepoints=HOURLY)) == [
         ("create", "flights-20260310120000")
     ]
+
+
+def test_whole_savepoints_lose_no_place_to_those_that_lack_files() -> None:
+    whole = [kept_entry(name, commit) for name, commit in (("a", 30), ("b", 20), ("c", 10))]
+    broken = [one.model_copy(update={"retained": RetainedStatus(missing=3)}) for one in whole]
+    cleaned = [one.model_copy(update={"data_complete": ConditionStatus.FALSE}) for one in whole]
+    seen = many()
+
+    def with_known(*known: TableSavepoint) -> list[tuple[str, str]]:
+        status = seen.table.status.model_copy(update={"savepoints": known})
+        return asked(replace(seen, table=seen.table.model_copy(update={"status": status})))
+
+    assert with_known(whole[0], broken[1], cleaned[2]) == []
+    assert with_known(*broken) == [("delete", "a")], "they are not kept without end either"
+    assert with_known(broken[0], whole[1], whole[2]) == [("delete", "a")]
+    assert with_known(broken[0], cleaned[1], whole[2]) == [("delete", "a"), ("delete", "b")]
+
+
+def test_what_an_unfinished_restore_goes_back_to_is_not_deleted() -> None:
+    seen = many(table_class=allowing(approval="Manual"))
+    for restore in ({"savepoint": "a"}, {"instant": ago(30)}):
+        asks = operation(restore=restore)
+        assert asked(replace(seen, related={**seen.related, OPERATIONS: (asks,)})) == []
+    asks = operation(restore={"savepoint": "b"})
+    assert asked(replace(seen, related={**seen.related, OPERATIONS: (asks,)})) == [("delete", "a")]
+
+
+def test_a_day_is_that_of_the_moment_whatever_the_clock_of_the_api_server() -> None:
+    midnights = [datetime(2026, 3, day, tzinfo=UTC) for day in (8, 9, 10)]
+    names = [f"flights-{one:%Y%m%d%H%M%S}" for one in midnights]
+    skews = (timedelta(seconds=1), timedelta(seconds=-1), timedelta(seconds=1))
+    own = [scheduled(name, one + skew) for name, one, skew in zip(names, midnights, skews, strict=True)]
+    known = tuple(kept_entry(name, commit) for name, commit in zip(names, (30, 20, 10), strict=True))
+    daily = {"schedule": {"every": "24h"}, "keepDaily": 3}
+    files = (saved(30), saved(20), saved(10))
+    assert asked(world(*own, remembered=known, files=files, savepoints=daily)) == []
 
 
 def test_without_the_schedule_what_it_has_asked_for_stays() -> None:

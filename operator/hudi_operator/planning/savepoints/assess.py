@@ -78,9 +78,14 @@ def _claims(found: Iterable[Declared]) -> dict[str, str]:
 def _answer(declared: Declared, seen: Seen) -> Answer:
     if declared.is_deleted:
         return ending(declared, seen, removes=declared.removes, why="The resource is deleted")
-    if declared.has_expired(seen.now):
+    if not declared.has_expired(seen.now):
+        return living(declared, seen)
+    restore = seen.restore_to(declared)
+    if restore is None:
         return ending(declared, seen, removes=True, why="The savepoint has expired")
-    return living(declared, seen)
+    kept, work = living(declared, seen)
+    message = f"The savepoint has expired, and is removed once HudiOperation {restore}, which goes back to it, is over."
+    return kept.model_copy(update={"message": message}), work
 
 
 def _job(declared: Declared, work: Work) -> NamedSavepointJob:

@@ -5,6 +5,7 @@ commit and before the savepoint; of these the operator reads the last clean of t
 """
 
 from hudi_operator.api.status.conditions import ConditionStatus
+from hudi_operator.api.status.table_savepoints import TableSavepoint
 from hudi_operator.planning.savepoints.rules import keeps_from
 from hudi_operator.timeline import Action, Timeline
 
@@ -23,6 +24,12 @@ def completeness(instant: str, timeline: Timeline) -> ConditionStatus:
         return ConditionStatus.FALSE
     is_only = len(before) == 1 and (min(cleans) < instant)
     return ConditionStatus.TRUE if known is not None and is_only else ConditionStatus.UNKNOWN
+
+
+def lacks_files(entry: TableSavepoint) -> bool:
+    """Tell whether files of a savepoint are known to be gone, so that the table cannot be restored to it."""
+    is_missing = entry.retained is not None and bool(entry.retained.missing)
+    return is_missing or entry.data_complete is ConditionStatus.FALSE
 
 
 def _made_at(instant: str, timeline: Timeline) -> str | None:

@@ -4,8 +4,9 @@ Nothing is remembered: what is declared is one resource for the newest moment of
 the moment. So whoever decides again decides the same, and a creation that is repeated makes no second one.
 """
 
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import TypeAlias
 
 from hudi_operator.api.resources import SAVEPOINTS, SCHEDULED_LABEL, HudiSavepoint, HudiTable
 from hudi_operator.api.spec.schedule import SavepointSchedule
@@ -13,9 +14,14 @@ from hudi_operator.api.status.table_savepoints import SavepointState, TableSavep
 from hudi_operator.planning.model import CreateSavepoint, DeleteSavepoint, Observation
 from hudi_operator.planning.model.schedule import InvalidSchedule, latest_due, next_run
 from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.savepoints.completeness import lacks_files
+from hudi_operator.planning.savepoints.needed import needed_by_restores
 from hudi_operator.planning.savepoints.retention import kept
 from hudi_operator.planning.savepoints.rules import newest_commit
 
+_Known: TypeAlias = Mapping[str, TableSavepoint]
+
+_MOMENT = "%Y%m%d%H%M%S"
 _WITHOUT = frozenset({SavepointState.REFUSED, SavepointState.LOST, SavepointState.REMOVED})
 
 
@@ -26,16 +32,17 @@ def scheduled(
     schedule = observation.table.spec.savepoints
     if schedule is None:
         return ()
-    own = sorted(_own(observation), key=_created)
-    states = {one.uid: one.state for one in entries if one.uid}
-    deletions = tuple(_deletions(schedule, own, states))
+    own = sorted(_own(observation), key=_made)
+    known = {one.uid: one for one in entries if one.uid}
+    needed = needed_by_restores(observation)
+    deletions = tuple(one for one in _deletions(schedule, own, known) if not _is_needed(one, known, needed))
     moment, newest = _moment(schedule, now=now), _newest(observation)
     # Without a commit that has no savepoint yet there is nothing to keep: it is created with the next one.
     taken = {None, *(one.instant for one in entries if one.state not in _WITHOUT)}
-    waits = any(states.get(one.metadata.uid, SavepointState.WAITING) is SavepointState.WAITING for one in own)
-    if moment is None or newest in taken or waits or any((parse_time(_created(one)) or now) >= moment for one in own):
+    waits = any(_state(known, one) in {None, SavepointState.WAITING} for one in own)
+    if moment is None or newest in taken or waits or any(_made(one) >= moment for one in own):
         return deletions
-    name = f"{observation.table.metadata.name}-{moment:%Y%m%d%H%M%S}"
+    name = f"{observation.table.metadata.name}-{moment:{_MOMENT}}"
     return (CreateSavepoint(name=name), *deletions)
 
 
@@ -65,8 +72,13 @@ def is_scheduled(savepoint: HudiSavepoint, table: HudiTable) -> bool:
     return metadata.labels.get(SCHEDULED_LABEL) == "true" and metadata.controller == table.metadata.uid
 
 
-def _created(savepoint: HudiSavepoint) -> str:
-    return savepoint.metadata.creation_timestamp or ""
+def _made(savepoint: HudiSavepoint) -> datetime:
+    """Return the moment of a resource, which its name says: the clock of the API server may be behind by seconds."""
+    text = savepoint.metadata.name.rpartition("-")[2]
+    try:
+        return datetime.strptime(text, _MOMENT).replace(tzinfo=UTC)
+    except ValueError:
+        return parse_time(savepoint.metadata.creation_timestamp) or datetime.min.replace(tzinfo=UTC)
 
 
 def _newest(observation: Observation) -> str | None:
@@ -74,19 +86,32 @@ def _newest(observation: Observation) -> str | None:
     return newest_commit(timeline) if timeline is not None else None
 
 
-def _deletions(
-    schedule: SavepointSchedule, own: list[HudiSavepoint], states: dict[str, SavepointState]
-) -> Iterator[DeleteSavepoint]:
-    """Yield the resources that nothing keeps, and those without a savepoint once there is a newer resource."""
-    there = {
-        one.metadata.uid: moment
-        for one in own
-        if states.get(one.metadata.uid) is SavepointState.KEPT and (moment := parse_time(_created(one))) is not None
+def _state(known: _Known, savepoint: HudiSavepoint) -> SavepointState | None:
+    entry = known.get(savepoint.metadata.uid)
+    return entry.state if entry is not None else None
+
+
+def _is_needed(deletion: DeleteSavepoint, known: _Known, needed: Mapping[str, str]) -> bool:
+    entry = known.get(deletion.uid)
+    return deletion.name in needed or (entry is not None and entry.instant in needed)
+
+
+def _deletions(schedule: SavepointSchedule, own: list[HudiSavepoint], known: _Known) -> Iterator[DeleteSavepoint]:
+    """Yield the resources that nothing keeps, and those that cannot be restored to once there is a newer one that can.
+
+    Savepoints that lack files take no place of whole ones, and whole ones none of theirs.
+    """
+    there = {one.metadata.uid: _made(one) for one in own if _state(known, one) is SavepointState.KEPT}
+    broken = {uid: moment for uid, moment in there.items() if lacks_files(known[uid])}
+    whole = {uid: moment for uid, moment in there.items() if uid not in broken}
+    keeps = {
+        uid for group in (whole, broken) for uid, moment in group.items() if moment in kept(group.values(), schedule)
     }
-    keeps = kept(there.values(), schedule)
+    newest_whole = max(whole.values(), default=None)
     for number, one in enumerate(own, start=1):
         uid = one.metadata.uid
-        is_over = states.get(uid) in _WITHOUT and number < len(own)
-        is_forgotten = uid in there and there[uid] not in keeps
-        if one.metadata.deletion_timestamp is None and (is_over or is_forgotten):
+        is_over = _state(known, one) in _WITHOUT and number < len(own)
+        is_replaced = uid in broken and newest_whole is not None and broken[uid] < newest_whole
+        is_forgotten = uid in there and uid not in keeps
+        if one.metadata.deletion_timestamp is None and (is_over or is_replaced or is_forgotten):
             yield DeleteSavepoint(name=one.metadata.name, uid=uid)

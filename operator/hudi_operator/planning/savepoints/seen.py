@@ -1,5 +1,6 @@
 """What is seen of a table by which its savepoints are decided, and what is then said of one."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -10,6 +11,7 @@ from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.planning.savepoints.declared import Declared
+from hudi_operator.planning.savepoints.needed import needed_by_restores
 from hudi_operator.timeline import Action, Timeline
 
 _MESSAGE_LIMIT = 512
@@ -29,7 +31,10 @@ Answer = tuple[TableSavepoint, Work | None]
 
 @dataclass(kw_only=True)
 class Seen:
-    """What is seen of the table; `claimed` are the instants whose savepoints belong to a resource."""
+    """What is seen of the table; `claimed` are the instants whose savepoints belong to a resource.
+
+    `needed` are the savepoints that restores go back to, as `needed_by_restores` returns them.
+    """
 
     timeline: Timeline | None
     trouble: str | None
@@ -39,12 +44,20 @@ class Seen:
     now: datetime
     saved: frozenset[str] = frozenset()
     begun: frozenset[str] = frozenset()
+    needed: Mapping[str, str] = field(default_factory=dict)
     claimed: dict[str, str] = field(default_factory=dict)
 
     def owner(self, instant: str | None, declared: Declared) -> str | None:
         """Return the other resource that has the savepoint on a commit, or is to have it."""
         owner = self.claimed.get(instant or "")
         return owner if owner != declared.name else None
+
+    def restore_to(self, declared: Declared) -> str | None:
+        """Return the HudiOperation that goes back to the savepoint that a resource has."""
+        target = declared.target
+        if declared.since is None or declared.is_gone or declared.job is not None or target not in self.saved:
+            return None
+        return self.needed.get(declared.name) or self.needed.get(target or "")
 
     def claim(self, instant: str, declared: Declared) -> None:
         """Keep a commit for a resource from those that come after it."""
@@ -66,6 +79,7 @@ def see(observation: Observation, takeover: TakeoverStatus | None, *, now: datet
         now=now,
         saved=frozenset(timeline.counters.savepoints if timeline else ()),
         begun=frozenset(one.time for one in begun),
+        needed=needed_by_restores(observation),
     )
 
 

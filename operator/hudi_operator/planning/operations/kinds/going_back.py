@@ -6,7 +6,7 @@ from typing import Any
 from hudi_jobs.contract import OperationKind
 from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.status.table_operations import NamedOperationJob
-from hudi_operator.api.status.table_savepoints import SavepointState
+from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason, SavepointReason
 from hudi_operator.planning.operations.answer import Answer, fails, waits, waits_for_table
@@ -34,10 +34,18 @@ def _admit(resource: HudiOperation, observation: Observation) -> Answer | str:
 def _of_savepoint(name: str, observation: Observation) -> Answer | str:
     entries = observation.table.status.savepoints
     entry = next((one for one in entries if one.resource == name), None)
-    if entry is not None and entry.state is SavepointState.KEPT and entry.instant is not None:
+    if entry is not None and entry.instant is not None and _is_there(entry, observation.snapshot.timeline):
         return entry.instant
     said = f" {entry.message}" if entry is not None else ""
     return waits(OperationReason.SAVEPOINT_NOT_FOUND, f"The table has no savepoint of HudiSavepoint {name} now.{said}")
+
+
+def _is_there(entry: TableSavepoint, timeline: Timeline | None) -> bool:
+    """Whether a savepoint keeps its commit; one that is to be removed does until a Job is at work on that."""
+    if entry.state is SavepointState.KEPT:
+        return True
+    is_to_go = entry.state is SavepointState.REMOVING and entry.reason != SavepointReason.AT_WORK
+    return is_to_go and timeline is not None and _is_kept(entry.instant or "", timeline)
 
 
 def _refused(kind: OperationKind, instant: str, timeline: Timeline) -> Answer | None:

@@ -1,0 +1,23 @@
+"""The savepoints that unfinished restores go back to: neither their expiry nor a schedule removes them before."""
+
+from collections.abc import Mapping
+
+from hudi_operator.api.resources import OPERATIONS, HudiOperation
+from hudi_operator.api.status.operation import FINISHED
+from hudi_operator.planning.model import Observation
+
+
+def needed_by_restores(observation: Observation) -> Mapping[str, str]:
+    """Return the HudiOperation of each savepoint that is needed: by the name of its HudiSavepoint, or by its commit."""
+    finished = {one.uid for one in observation.table.status.operations if one.state in FINISHED}
+    resources = (one for one in observation.related.get(OPERATIONS, ()) if isinstance(one, HudiOperation))
+    restores = (
+        (one.metadata, one.spec.restore)
+        for one in resources
+        if one.metadata.uid not in finished and one.status.phase not in FINISHED and not one.spec.dry_run
+    )
+    return {
+        restore.savepoint or restore.instant or "": metadata.name
+        for metadata, restore in restores
+        if restore is not None and metadata.deletion_timestamp is None
+    }
