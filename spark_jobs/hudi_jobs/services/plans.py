@@ -218,10 +218,20 @@ def _plan_of(spark: SparkSession, meta: JavaObject, instant: JavaObject) -> tupl
 
 
 def can_be_read(spark: SparkSession, meta: JavaObject, instant: str) -> bool:
-    """Tell whether Hudi can read the plan of a pending instant."""
+    """Tell whether Hudi can read what a pending instant is to do.
+
+    A replacecommit without a plan is a write that overwrites rows (`ClusteringUtils.getClusteringPlan`).
+    """
     for each in elements(meta.getActiveTimeline().filterInflightsAndRequested().getInstants()):
-        if str(each.requestedTime()) == instant:
+        if str(each.requestedTime()) != instant:
+            continue
+        if str(each.getAction()) != REPLACE_ACTION:
             return _plan_of(spark, meta, each) is not None
+        try:
+            _clustering_plan(classes(spark).org.apache.hudi, meta, each)
+        except Py4JJavaError:
+            return False
+        return True
     return False
 
 

@@ -38,7 +38,9 @@ def _look(work: Work) -> Found:
         )
     checksum = checksum_of(work.context, files[0])
     if can_be_read(work.context.spark, timeline.meta, named.instant):
-        raise refused(f"The plan of the {named.action} {named.instant} is readable; finish it, or roll it back.")
+        raise refused(
+            f"The requested {named.action} {named.instant} is readable; finish it, or roll it back (rollbackInflight)."
+        )
     what = f"remove the plan of the {named.action} {named.instant}, which cannot be read, and keep a copy of it"
     return Found(what, {"file": files[0], "checksum": checksum})
 

@@ -2,7 +2,8 @@
 
 Hudi keeps a backup while it writes the file, and removes it afterwards (`HoodieTableConfig.modify`). Its own `recover`
 does the work, and its readers take the backup meanwhile. An empty file, or one that breaks off before its checksum,
-keeps them from opening the table (`HoodieTableConfig`), so such a file is moved aside before.
+keeps them from opening the table (`HoodieTableConfig`), and one that breaks off later may say something else of it. So
+such a file is moved aside before.
 """
 
 from hudi_jobs.context import TaskContext
@@ -10,7 +11,6 @@ from hudi_jobs.contract import FailureReason, RepairStep, TableOperation
 from hudi_jobs.contract.table.properties import differences, differences_message
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import located
 from hudi_jobs.gates.index_gate import declared
 from hudi_jobs.jvm import JavaObject, classes, texts
 from hudi_jobs.lease.owner import require_not_owned_elsewhere
@@ -18,7 +18,14 @@ from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.check import busy
 from hudi_jobs.operations.refusal import refused, require_nobody_at_work
 from hudi_jobs.operations.repair.alone import require_no_heartbeat
-from hudi_jobs.operations.repair.files.copies import checksum_of, is_there, keep_copy, remove, require_copy
+from hudi_jobs.operations.repair.files.copies import (
+    checksum_of,
+    content_of,
+    is_there,
+    keep_copy,
+    remove,
+    require_copy,
+)
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found, Step
 from hudi_jobs.operations.work import Work
@@ -37,7 +44,7 @@ def _look(work: Work) -> Found:
     with work.obstacles.each():
         require_nobody_at_work(busy(work.context, load_timeline(work.context)))
     if _is_sound(work.context, _FILE):
-        raise refused(f"{_FILE} is intact: its checksum matches its content.")
+        raise refused(f"{_FILE} is intact: its last line is whole, and its checksum matches its content.")
     _require_backup(work.context)
     damaged = {"file": _FILE, "checksum": checksum_of(work.context, _FILE)} if is_there(work.context, _FILE) else {}
     return Found(_WOULD, damaged)
@@ -46,14 +53,20 @@ def _look(work: Work) -> Found:
 def _mend(work: Work, record: RepairRecord) -> None:
     if _is_sound(work.context, _FILE):
         return
-    if record.checksum is not None and is_there(work.context, _FILE):
-        keep_copy(work.context, _FILE, record.checksum)
-        reach(Phase.PREPARED)
+    if is_there(work.context, _FILE):
+        if checksum_of(work.context, _FILE) == record.checksum or not _is_begun_copy(work.context):
+            keep_copy(work.context, _FILE, str(record.checksum))
+            reach(Phase.PREPARED)
         remove(work.context, _FILE)
     meta = work.table.meta
     config = classes(work.context.spark).org.apache.hudi.common.table.HoodieTableConfig
     with stage(f"{_FILE} cannot be written", otherwise=FailureReason.HUDI_ERROR):
         config.recover(meta.getStorage(), meta.getMetaPath())
+
+
+def _is_begun_copy(context: TaskContext) -> bool:
+    """Tell whether the file is what an earlier run has begun to write: the beginning of the backup."""
+    return is_there(context, _BACKUP) and content_of(context, _BACKUP).startswith(content_of(context, _FILE))
 
 
 def _require_mended(work: Work, record: RepairRecord) -> None:
@@ -92,11 +105,17 @@ def _is_unreadable(context: TaskContext, operation: TableOperation) -> bool:
     if operation.repair is None or operation.repair.step is not RepairStep.RESTORE_PROPERTIES:
         return False
     with stage(f"{_FILE} cannot be read", otherwise=FailureReason.STORAGE_UNAVAILABLE):
-        return is_there(context, _FILE) and not _opens(_properties(context, _FILE))
+        return is_there(context, _FILE) and not _is_whole(context, _FILE)
 
 
-def _opens(properties: JavaObject) -> bool:
-    return all(properties.getProperty(key) for key in ("hoodie.table.name", "hoodie.table.type", _CHECKSUM))
+def _is_whole(context: TaskContext, file: str) -> bool:
+    """Tell whether a file holds what Hudi needs to open a table, and its last line is whole.
+
+    What writes the file ends each line (`java.util.Properties.store`), and its checksum is one of two names alone.
+    """
+    properties = _properties(context, file)
+    needed = ("hoodie.table.name", "hoodie.table.type", _CHECKSUM)
+    return all(properties.getProperty(key) for key in needed) and content_of(context, file).endswith(b"\n")
 
 
 def _require_backup(context: TaskContext) -> None:
@@ -122,24 +141,17 @@ def _is_sound(context: TaskContext, file: str) -> bool:
     """Tell whether a file holds the properties of a table, with the checksum that Hudi gives them."""
     jvm = classes(context.spark)
     with stage(f"{file} cannot be read", otherwise=FailureReason.STORAGE_UNAVAILABLE):
-        if not is_there(context, file):
+        if not is_there(context, file) or not _is_whole(context, file):
             return False
         properties = _properties(context, file)
-    if not _opens(properties):
-        return False
     stored, config = str(properties.getProperty(_CHECKSUM)), jvm.org.apache.hudi.common.table.HoodieTableConfig
     return stored.isascii() and stored.isdigit() and bool(int(stored) == config.generateChecksum(properties))
 
 
 def _properties(context: TaskContext, file: str) -> JavaObject:
     jvm = classes(context.spark)
-    filesystem, path = located(context.spark, context.task.table.base_path, file)
     properties = jvm.java.util.Properties()
-    stream = filesystem.open(path)
-    try:
-        properties.load(stream)
-    finally:
-        stream.close()
+    properties.load(jvm.java.io.ByteArrayInputStream(content_of(context, file)))
     return properties
 
 

@@ -4,7 +4,7 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.operations.refusal import refused
-from hudi_jobs.operations.repair.alone import pending_instant, require_dead
+from hudi_jobs.operations.repair.alone import once_begun, pending_instant, require_dead
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found, Step
 from hudi_jobs.operations.work import Work
@@ -34,6 +34,10 @@ def _mend(work: Work, record: RepairRecord) -> None:
     if not _is_pending(work, record):
         return
     context, instant = work.context, str(record.instant)
+    timeline = load_timeline(context)
+    if instant not in {each.target for each in timeline.unfinished_rollbacks()}:
+        with once_begun():
+            require_dead(work, pending_instant(work, timeline), timeline, timeline.files_of(instant))
     require_plans_inside(context)
     with (
         stage(f"The instant {instant} cannot be rolled back", otherwise=FailureReason.HUDI_ERROR),

@@ -42,8 +42,8 @@ def repair(work: Work) -> TaskResult:
             reach(Phase.RECORDED)
         else:
             require_no_restore(work.context, work.journal, ours=None)
-            with once_begun():
-                require_no_heartbeat(work.context)
+        with once_begun():  # reading the rows takes long, and a later run may come much later
+            require_no_heartbeat(work.context)
         record = STEPS[record.step].mend(work, record) or record
         reach(Phase.AFTER_COMMIT)
         record = record.model_copy(update={"phase": OperationPhase.VERIFYING})

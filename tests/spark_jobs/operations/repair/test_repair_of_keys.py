@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 from tests.spark_jobs.operations.asked import (
     ROLLBACK,
     commits,
@@ -23,11 +24,13 @@ from tests.spark_jobs.trials import IN_FULL, LEASE
 from hudi_jobs.contract import CHECKPOINT_KEY, FailureReason, OperationPhase, Outcome, RepairStep, Service
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.local_frame import local_frame
+from hudi_jobs.operations.repair.keys.doubles import KEY, PARTITION, Doubles, order_of
 from hudi_jobs.phases import Phase
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 DOUBLES = RepairStep.DEDUPLICATE
+FILE = "_hoodie_file_name"
 DDL = "id STRING, p STRING, ts INT, __rank INT"
 OLDER = [*((str(number), "a", 5, 1) for number in range(10)), ("x", "left", 5, 1)]
 NEWER = [
@@ -102,6 +105,19 @@ def test_of_rows_with_the_same_key_the_newest_stays(
     assert rows(lake, metadata=metadata) == [(*row[:2], 20, 7) for row in expected], "the index finds each key once"
     assert report_of(succeeded(mend(lake, DOUBLES))) == report
     assert mend(lake, DOUBLES, uid="another").outcome is Outcome.NOTHING_TO_DO
+
+
+def test_of_rows_that_are_equal_in_all_else_the_one_with_the_later_record_number_stays(spark: SparkSession) -> None:
+    columns = "_hoodie_record_key STRING, _hoodie_commit_time STRING, _hoodie_commit_seqno STRING, ts INT"
+    places = ["0_9", "0_10", "10_0", "9_11"]
+    for kept in ("10_0", "0_10", "0_9"):
+        there = places[: places.index(kept) + 1]
+        values = [("1", "20", f"20_{place}", 5) for place in there]
+        frame = local_frame(
+            spark, [(*row, "a", "file") for row in values], f"{columns}, {PARTITION} STRING, {FILE} STRING"
+        )
+        staying = Doubles(frame, (KEY,), order_of({"hoodie.table.ordering.fields": "ts"})).staying(("a",))
+        assert [row["_hoodie_commit_seqno"] for row in staying.collect()] == [f"20_{kept}"]
 
 
 @pytest.mark.slow

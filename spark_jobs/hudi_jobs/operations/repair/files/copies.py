@@ -16,8 +16,8 @@ _KEEP_SOURCE, _NEVER_OVER = False, False
 _THAT_FILE_ONLY = False
 
 
-def checksum_of(context: TaskContext, file: str) -> str:
-    """Return a checksum of a file's bytes; raise `TaskFailed` where it cannot be read now, for it may be sound."""
+def content_of(context: TaskContext, file: str) -> bytes:
+    """Return a file's bytes; raise `TaskFailed` where it cannot be read now, for it may be sound, or is too large."""
     filesystem, path = _place(context, file)
     with stage(f"{file} cannot be read", otherwise=FailureReason.STORAGE_UNAVAILABLE):
         size = int(filesystem.getFileStatus(path).getLen())
@@ -25,10 +25,14 @@ def checksum_of(context: TaskContext, file: str) -> str:
             raise refused(f"{file} has {size:,} bytes, too many for such a file.")
         stream = filesystem.open(path)
         try:
-            content = bytes(classes(context.spark).org.apache.hudi.io.util.FileIOUtils.readAsByteArray(stream))
+            return bytes(classes(context.spark).org.apache.hudi.io.util.FileIOUtils.readAsByteArray(stream))
         finally:
             stream.close()
-    return hashlib.sha256(content).hexdigest()
+
+
+def checksum_of(context: TaskContext, file: str) -> str:
+    """Return a checksum of a file's bytes, which are read as `content_of` does."""
+    return hashlib.sha256(content_of(context, file)).hexdigest()
 
 
 def is_there(context: TaskContext, file: str) -> bool:

@@ -23,7 +23,11 @@ PARTITION, KEY = "_hoodie_partition_path", "_hoodie_record_key"
 
 _OF_A_PARTITION = frozenset({"BLOOM", BUCKET, "SIMPLE", "RECORD_LEVEL_INDEX"})
 _OF_THE_TABLE = frozenset({"GLOBAL_BLOOM", "GLOBAL_SIMPLE", "GLOBAL_RECORD_LEVEL_INDEX", "RECORD_INDEX"})
-_TIME, _PLACES = "_hoodie_commit_time", ("_hoodie_commit_seqno", "_hoodie_file_name")
+_SEQUENCE = "_hoodie_commit_seqno"
+_TIME, _PLACES = "_hoodie_commit_time", (_SEQUENCE, "_hoodie_file_name")
+_NUMBERS = r"_(\d{1,19})_(\d{1,19})$"
+"""The partition of the task and the number of the record in it, at the end (`HoodieRecord.generateSequenceId`)."""
+
 _COUNT, _RANK = "_hoodie_copies", "_hoodie_rank"  # no table has a column of its own that begins so
 _SUM = "decimal(38,0)"
 
@@ -111,4 +115,11 @@ class Doubles:
         return rows.withColumn(_RANK, sf.row_number().over(window))
 
     def _place(self, name: str) -> Column:
-        return column_named(name) if name in self.rows.columns else sf.col(name)
+        column = column_named(name) if name in self.rows.columns else sf.col(name)
+        return in_sequence(column) if name == _SEQUENCE else column
+
+
+def in_sequence(column: Column) -> Column:
+    """Return text that sorts Hudi's sequence numbers as numbers: as they are, record 10 comes before record 9."""
+    numbers = (sf.lpad(sf.regexp_extract(column, _NUMBERS, number), 19, "0") for number in (1, 2))
+    return sf.concat(*numbers, column)
