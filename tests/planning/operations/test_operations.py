@@ -184,6 +184,17 @@ def test_the_latest_commit_is_rolled_back() -> None:
     assert (launch.job.operation.kind, launch.job.operation.instant) == (OperationKind.ROLLBACK, ago(10))
 
 
+def test_the_latest_commit_is_that_which_completed_last() -> None:
+    compacted = {"files": (done("commit", 15, 1),)}
+    rolled_back = operation(rollback={"instant": ago(15)})
+    (launch,) = launches(world(rolled_back, remembered=(entry(),), **compacted))
+    assert launch.job.operation is not None
+    assert launch.job.operation.instant == ago(15)
+    seen = world(operation(rollback={"instant": ago(10)}), remembered=(entry(),), **compacted)
+    assert (of(seen).reason, launches(seen)) == ("NotLatest", [])
+    assert f"The latest commit is {ago(15)}" in of(seen).message
+
+
 def test_a_restore_goes_to_the_commit_of_a_savepoint() -> None:
     asked = operation(restore={"savepoint": "daily", "newerSavepoints": "Remove", "reingest": False})
     kept = savepoint_entry(instant=ago(30), state="Kept")

@@ -22,6 +22,13 @@ def newest_commit(timeline: Timeline) -> str | None:
     return max((one.time for one in timeline.completed if one.action in COMMITS), default=None)
 
 
+def last_completed(timeline: Timeline) -> str | None:
+    """Return the requested time of the commit that completed last; layout 1 does not say when one completed."""
+    commits = [one for one in timeline.completed if one.action in COMMITS]
+    last = max(commits, key=lambda one: (one.completion, one.time), default=None)
+    return last.time if last is not None else None
+
+
 def newer_commits(instant: str, timeline: Timeline) -> int:
     """Return how many completed commits were requested after an instant."""
     return sum(one.time > instant for one in timeline.completed if one.action in COMMITS)

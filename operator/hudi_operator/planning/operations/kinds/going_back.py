@@ -11,7 +11,7 @@ from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason, SavepointReason
 from hudi_operator.planning.operations.answer import Answer, fails, waits, waits_for_table
 from hudi_operator.planning.operations.kinds.definition import OperationDefinition
-from hudi_operator.planning.savepoints.rules import newest_commit, refusal_of
+from hudi_operator.planning.savepoints.rules import last_completed, refusal_of
 from hudi_operator.timeline import Timeline
 
 
@@ -54,7 +54,7 @@ def _refused(kind: OperationKind, instant: str, timeline: Timeline) -> Answer | 
     # What a savepoint keeps no later clean has taken, whatever the last one says of all others.
     if found is not None and not (found[0] is SavepointReason.INSTANT_CLEANED and _is_kept(instant, timeline)):
         return fails(found[0], f"{found[1]} Nothing was changed.")
-    newest = newest_commit(timeline)
+    newest = last_completed(timeline)
     if kind is OperationKind.ROLLBACK and instant != newest:
         message = f"The latest commit is {newest}, not {instant}. Nothing was changed."
         return fails(OperationReason.NOT_LATEST, message)
