@@ -185,7 +185,7 @@ def test_the_latest_commit_is_rolled_back() -> None:
 
 
 def test_the_latest_commit_is_that_which_completed_last() -> None:
-    compacted = {"files": (done("commit", 15, 1),)}
+    compacted: dict[str, Any] = {"files": (done("commit", 15, 1),)}
     rolled_back = operation(rollback={"instant": ago(15)})
     (launch,) = launches(world(rolled_back, remembered=(entry(),), **compacted))
     assert launch.job.operation is not None
