@@ -176,21 +176,18 @@ class HudiTable:
             notes = texts(self._spark, commit_metadata(timeline, instant).getExtraMetadata())
             yield Commit(str(instant.requestedTime()), {key: notes[key] for key in notes.keys() - {"schema"}})
 
-    def newest_note(self, key: str) -> str | None:
-        """Return the value that the newest completed commit with this key carries.
+    def archived_note(self, key: str) -> str | None:
+        """Return the value that the newest completed commit of the archive with this key carries.
 
-        Commits of other tools carry no notes of ours, so older ones are asked in turn, those in the archive last.
+        Commits of other tools carry no notes of ours, so older ones are asked in turn.
         """
-        active = next((commit.notes[key] for commit in self.commits() if key in commit.notes), None)
-        if active is not None:
-            return active
         layout = self._meta.getTableConfig().getTimelineLayoutVersion()
         if layout.isPresent() and int(layout.get().getVersion()) == _LAYOUT_OF_HISTORY:
             return newest_archived_note(self._spark, self._meta, key)
         return next((commit.notes[key] for commit in self._archived_commits() if key in commit.notes), None)
 
     def active_note(self, key: str) -> str | None:
-        """Return what `newest_note` does without asking the archive, which costs much and never gains the newest."""
+        """Return what `archived_note` does of the active timeline."""
         return next((commit.notes[key] for commit in self.commits() if key in commit.notes), None)
 
     def newest_commit_notes(self, key: str) -> bool:

@@ -17,12 +17,14 @@ from hudi_jobs.contract import (
     HudiSource,
     IngestionTask,
     Isolation,
+    JobRequest,
     KafkaSecurity,
     KafkaSource,
     MessageColumns,
     MessageFormat,
     MessageValue,
     OffsetReset,
+    OperationKind,
     PartitionOffset,
     RemovedRows,
     SaslMechanism,
@@ -32,6 +34,7 @@ from hudi_jobs.contract import (
     SourceTables,
     StartingCommit,
     StartingOffsets,
+    TableOperation,
     Tombstones,
 )
 from hudi_operator.api.crd.schema import structural_schema
@@ -64,15 +67,13 @@ def ingestion(kafka: dict[str, Any], **fields: Any) -> IngestionTask:
     return task_of({"source": {"kafka": kafka}, **fields})
 
 
+def requested(ingestion: dict[str, Any], **asked: Any) -> JobRequest:
+    one = table(ingestion=ingestion)
+    return build_request(table=one, table_class=class_spec(), run=JOB, spark_conf={}, operator=OPERATOR, **asked)
+
+
 def task_of(ingestion: dict[str, Any]) -> IngestionTask:
-    request = build_request(
-        table=table(ingestion=ingestion),
-        table_class=class_spec(),
-        service=Service.INGESTION,
-        run=JOB,
-        spark_conf={},
-        operator=OPERATOR,
-    )
+    request = requested(ingestion, service=Service.INGESTION)
     found = type(request).model_validate_json(request.model_dump_json(by_alias=True, exclude_none=True))
     assert found == request
     assert request.tasks[0].ingestion is not None
@@ -208,6 +209,25 @@ def test_an_upstream_table_is_told_with_its_choices_and_its_limit() -> None:
     plain = task_of(ingestion={"source": {"hudi": {"path": "s3a://lake/orders"}}})
     assert plain.source == HudiSource(path="s3a://lake/orders")
     assert plain.max_commits is None
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"kafka": SMALLEST},
+        {"hudi": {"path": "s3a://lake/orders"}},
+        {"files": {"path": "s3a://lake/in", "format": "csv"}},
+    ],
+    ids=lambda one: next(iter(one)),
+)
+def test_a_restore_is_told_of_any_kind_of_source_whose_rows_are_to_be_read_again(declared: dict[str, Any]) -> None:
+    back = TableOperation(kind=OperationKind.RESTORE, instant="20260310115900000", resource="team/back", uid="uid")
+    (task,) = requested({"source": declared}, service=Service.OPERATION, operation=back).tasks
+    assert task.ingestion is not None
+    assert task.ingestion.source == task_of({"source": declared}).source
+    without = back.model_copy(update={"reingest": False})
+    (task,) = requested({"source": declared}, service=Service.OPERATION, operation=without).tasks
+    assert task.ingestion is None
 
 
 def manifest(

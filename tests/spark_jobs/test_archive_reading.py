@@ -40,7 +40,7 @@ def newest_note(lake: Any, key: str = CHECKPOINT_KEY) -> str | None:
     table = HudiTable.open(lake.spark, lake.base_path)
     assert table is not None
     assert not any(key in commit.notes for commit in table.commits())
-    return table.newest_note(key)
+    return table.archived_note(key)
 
 
 def test_the_newest_checkpoint_of_an_archive_is_found(lake: Any) -> None:

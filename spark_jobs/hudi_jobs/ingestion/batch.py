@@ -1,6 +1,6 @@
 """What every source offers, in the words of HoodieStreamer: the next batch after a checkpoint."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol, TypedDict
@@ -66,6 +66,18 @@ class InputBatch:
     after_commit: Callable[[], None] = nothing
 
 
+@dataclass(frozen=True)
+class Undone:
+    """The checkpoints of commits that are to go, in any order, the `newest` of them, and `at`, which counts afterwards.
+
+    `going` may read each from the store when it is asked for, because there may be many.
+    """
+
+    at: Checkpoint | None
+    newest: Checkpoint
+    going: Iterable[Checkpoint]
+
+
 class Source(Protocol):
     """A source of one task. It writes nothing by itself, except where `InputBatch.before_commit` says so."""
 
@@ -74,6 +86,12 @@ class Source(Protocol):
 
         The checkpoint is of this source's kind, or None where nothing has been read. The same checkpoint leads to the
         same rows until one that follows it is committed: a run that dies is repeated.
+        """
+
+    def not_again(self, undone: Undone) -> str:
+        """Return sentences on what was read for checkpoints that go and is not certain to be read again; else nothing.
+
+        Nothing is written. Where the source cannot be asked, `TaskFailed` is raised.
         """
 
 

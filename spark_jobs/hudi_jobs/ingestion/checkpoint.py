@@ -1,7 +1,7 @@
 """The checkpoint in a table's commits: which one is the newest, and whether it is of the source that is declared."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -74,13 +74,18 @@ def newest_checkpoint(texts: Iterable[str]) -> Checkpoint | None:
     return best
 
 
-def newest_progress(table: HudiTable | None) -> Checkpoint | None:
-    """Return the newest checkpoint of a table: among the commits of its active timeline, else in its archive."""
+def newest_progress(table: HudiTable | None, *, without: Collection[str] = ()) -> Checkpoint | None:
+    """Return the newest checkpoint of a table: among the commits of its active timeline, else in its archive.
+
+    `without` are commits that do not count, because they are to go.
+    """
     if table is None:
         return None
     with stage("The table's checkpoint cannot be read", otherwise=FailureReason.HUDI_ERROR):
-        texts = (commit.notes[CHECKPOINT_KEY] for commit in table.commits() if CHECKPOINT_KEY in commit.notes)
-        return newest_checkpoint(texts) or decode_checkpoint(table.newest_note(CHECKPOINT_KEY))
+        staying = (commit.notes for commit in table.commits() if commit.instant not in without)
+        texts = (notes[CHECKPOINT_KEY] for notes in staying if CHECKPOINT_KEY in notes)
+        # The archive costs much, and never gains the newest.
+        return newest_checkpoint(texts) or decode_checkpoint(table.archived_note(CHECKPOINT_KEY))
 
 
 def require_kind(checkpoint: Checkpoint | None, kind: str) -> None:

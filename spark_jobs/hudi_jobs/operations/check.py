@@ -19,7 +19,7 @@ from hudi_jobs.contract import (
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import sizes_of
-from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress
+from hudi_jobs.ingestion.checkpoint import encode_checkpoint
 from hudi_jobs.operations.journal import Journal
 from hudi_jobs.operations.refusal import (
     refused,
@@ -32,7 +32,7 @@ from hudi_jobs.operations.refusal import (
     require_target,
     require_whole,
 )
-from hudi_jobs.operations.restore.checkpoints import checkpoint_at, require_input
+from hudi_jobs.operations.restore.checkpoints import checkpoints_undone, require_input
 from hudi_jobs.operations.restore.history import History, Restore, Write
 from hudi_jobs.operations.restore.record import RestoreRecord
 from hudi_jobs.operations.restore.removed import Removal, removal_of
@@ -85,13 +85,12 @@ def checked(work: Work) -> RestoreRecord:
         history = History(context.spark, timeline)
         require_plans_inside(context)
         way = _looked_at(work, timeline, history)
-        before = newest_progress(table)
-        at_target = checkpoint_at(table, set(way.removed))
-    if operation.reingest:
+        undone = checkpoints_undone(table, set(way.removed))
+    if operation.reingest and undone is not None:
         with work.obstacles.each():
-            require_input(context, at_target)
+            require_input(context, undone)
     work.obstacles.require_none()
-    carried = before if before is not None and not operation.reingest and before != at_target else None
+    carried = undone.newest if undone is not None and not operation.reingest else None
     return RestoreRecord(
         uid=operation.uid,
         resource=operation.resource,

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.spark_jobs.operations.asked import commits, done, refusal, request, rows
+from tests.spark_jobs.operations.asked import commits, done, operate, refusal, rows
 from tests.spark_jobs.services.test_services import succeeded
 
 from hudi_jobs.contract import Outcome, TaskResult
@@ -12,11 +12,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.streams]
 
 
 def restore(stream: Any, instant: str, **changes: Any) -> TaskResult:
-    asked = request(stream.lake, instant, **changes)
-    ingestion = stream.request().tasks[0].ingestion
-    task = asked.tasks[0].model_copy(update={"ingestion": ingestion})
-    result: TaskResult = stream.lake.drive(asked.model_copy(update={"tasks": (task,)}))
-    return result
+    return operate(stream.lake, instant, ingestion=stream.request().tasks[0].ingestion, **changes)
 
 
 def test_offsets_that_have_expired_are_found_before_the_restore_and_others_are_read_again(stream: Any) -> None:

@@ -8,6 +8,7 @@ from tests.spark_jobs.services.test_services import timeline
 
 from hudi_jobs.contract import (
     FailureReason,
+    IngestionTask,
     JobRequest,
     NewerSavepoints,
     OperationKind,
@@ -42,6 +43,7 @@ def request(
     savepoints: NewerSavepoints = NewerSavepoints.REFUSE,
     reingest: bool = True,
     version: int | None = None,
+    ingestion: IngestionTask | None = None,
     **changes: Any,
 ) -> JobRequest:
     operation = TableOperation(
@@ -55,7 +57,7 @@ def request(
         table_version=version,
     )
     asked: JobRequest = lake.service_request(Service.OPERATION, **changes)
-    task = asked.tasks[0].model_copy(update={"operation": operation})
+    task = asked.tasks[0].model_copy(update={"operation": operation, "ingestion": ingestion})
     return asked.model_copy(update={"tasks": (task,)})
 
 

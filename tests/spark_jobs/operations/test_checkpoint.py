@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.spark_jobs.operations.asked import ROLLBACK, commits, done, operate, report_of, rows
+from tests.spark_jobs.operations.asked import ROLLBACK, commits, done, operate, refusal, report_of, rows
 from tests.spark_jobs.services.test_services import add, csv, notes, succeeded
 from tests.spark_jobs.trials import IN_FULL
 
@@ -42,7 +42,11 @@ def test_a_rollback_of_the_latest_commit_has_its_file_read_again_once(lake: Any)
     *_, target, latest = commits(lake)
     before = rows(lake)
 
-    report = done(operate(lake, latest, ROLLBACK))
+    elsewhere = lake.request(files={"path": lake.base_path}).tasks[0].ingestion
+    assert f"Files were read from file:{lake.source}," in refusal(operate(lake, latest, ROLLBACK, ingestion=elsewhere))
+    assert rows(lake) == before
+
+    report = done(operate(lake, latest, ROLLBACK, ingestion=lake.request().tasks[0].ingestion))
 
     assert (report.target, report.removed) == (target, (latest,))
     assert len(rows(lake)) == 200

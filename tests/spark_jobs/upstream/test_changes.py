@@ -4,6 +4,7 @@ import shutil
 from typing import Any
 
 import pytest
+from tests.spark_jobs.operations.asked import commits, operate, refusal
 from tests.spark_jobs.operations.erase.erasing import erase, erased
 from tests.spark_jobs.trials import IN_FULL, crossed
 from tests.spark_jobs.upstream.conftest import KINDS, sampled
@@ -272,3 +273,22 @@ def test_a_cleaning_that_leaves_what_is_read_is_none_of_its_business(upstream: A
 
     meanwhile(clean)
     assert upstream.follow().outcome is Outcome.SUCCEEDED
+
+
+def test_a_restore_is_refused_where_rows_to_be_read_again_were_removed_or_undone_upstream(upstream: Any) -> None:
+    upstream.write([(1, "d", "a", 1)])
+    upstream.follow()
+    upstream.write([(2, "d", "b", 1)])
+    upstream.follow()
+    upstream.write([(2, "d", "c", 2)])
+    lake, target = upstream.lake, commits(upstream.lake)[0]
+    ingestion = lake.request(**upstream.task(on_removed_rows="Ignore")).tasks[0].ingestion
+    before = lake.instants()
+
+    assert operate(lake, target, ingestion=ingestion, dry_run=True).outcome is Outcome.SUCCEEDED
+    instant = deleted_by_key(upstream)
+    said = refusal(operate(lake, target, ingestion=ingestion))
+    assert f"removed rows since they were read (1 of them counted): {instant}" in said
+    restored(upstream)
+    assert "are no longer in the timeline" in refusal(operate(lake, target, ingestion=ingestion))
+    assert lake.instants() == before

@@ -5,39 +5,62 @@ from collections.abc import Collection
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     CHECKPOINT_KEY,
-    Checkpoint,
     FailureReason,
-    KafkaSource,
     WriteOperation,
 )
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.checkpoint import newest_checkpoint
-from hudi_jobs.ingestion.sources.kafka.offsets.losses import named
-from hudi_jobs.ingestion.sources.kafka.source import Kafka
+from hudi_jobs.ingestion.batch import Undone
+from hudi_jobs.ingestion.checkpoint import decode_checkpoint, newest_progress
+from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_jobs.ingestion.write import write_commit, write_options
 from hudi_jobs.notes import OPERATION_KEY, commit_notes
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.restore.record import RestoreRecord
 from hudi_jobs.table import HudiTable
 
+_ADVICE = (
+    "Name a newer commit, or set reingest: false: ingestion then continues where it was, and reads nothing of what is "
+    "undone again."
+)
 
-def checkpoint_at(table: HudiTable, removed: Collection[str]) -> Checkpoint | None:
-    """Return the newest checkpoint of the commits that stay."""
-    staying = (commit.notes for commit in table.commits() if commit.instant not in removed)
-    return newest_checkpoint(notes[CHECKPOINT_KEY] for notes in staying if CHECKPOINT_KEY in notes)
+
+def checkpoints_undone(table: HudiTable, removed: Collection[str]) -> Undone | None:
+    """Return the checkpoints that go with these commits, None where the one that counts stays."""
+    newest = newest_progress(table)
+    at = newest_progress(table, without=removed)
+    if newest is None or newest == at:
+        return None
+    going = (commit.notes for commit in table.commits() if commit.instant in removed)
+    found = (decode_checkpoint(notes.get(CHECKPOINT_KEY)) for notes in going)
+    later = (one for one in found if one is not None and (at is None or one.sequence > at.sequence))
+    return Undone(at, newest, later)
 
 
-def require_input(context: TaskContext, checkpoint: Checkpoint | None) -> None:
-    """Refuse where messages that are to be read again are no longer in their topics."""
+def require_input(context: TaskContext, undone: Undone) -> None:
+    """Refuse where what was read for checkpoints that go is not certain to be read again.
+
+    Without an ingestion that is declared, nothing is read, and nothing can be asked.
+    """
     task = context.task.ingestion
-    if task is None or checkpoint is None or not isinstance(task.source, KafkaSource):
+    if task is None:
         return
-    losses = Kafka(context, task).losses_after(checkpoint)
-    if losses:
-        raise refused(
-            f"Messages that would have to be read again are no longer in the topic ({named(losses)}); restore to a "
-            "newer commit, or without reading again."
-        )
+    said = other_kind(undone, task.source.kind) or source_of(context, task).not_again(undone)
+    if said:
+        raise refused(f"{said} {_ADVICE}")
+
+
+def other_kind(undone: Undone, kind: str) -> str:
+    """Return a sentence where rows that go were read from another kind of source than the one that is declared.
+
+    No run commits a checkpoint of another kind than the one before it has (`require_kind`).
+    """
+    kinds = {one.kind for one in (undone.at, undone.newest) if one is not None} - {kind}
+    if not kinds:
+        return ""
+    return (
+        f"What is undone was read from a source of the kind {min(kinds)!a}, but the spec declares a source of the "
+        f"kind {kind!a}, which does not read it again."
+    )
 
 
 def commit_checkpoint(context: TaskContext, record: RestoreRecord) -> str | None:

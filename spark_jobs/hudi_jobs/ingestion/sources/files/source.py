@@ -2,14 +2,20 @@
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
+
+from pyspark.sql import SparkSession
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import Checkpoint, FailureReason, FileFormat, FileSource, IngestionTask
-from hudi_jobs.contract.wording import counted
+from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit
+from hudi_jobs.failures.classification import stage
+from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit, Undone
+from hudi_jobs.ingestion.sources.files.listing import qualified
 from hudi_jobs.ingestion.sources.files.progress import Input, SealedSegments, find_input
 from hudi_jobs.ingestion.sources.files.read import absolute_paths, read_files
+from hudi_jobs.ingestion.sources.files.record import below
 from hudi_jobs.ingestion.sources.files.segments import SegmentFolder
 from hudi_jobs.ingestion.sources.files.state import FileProgress
 from hudi_jobs.ingestion.sweep import sweep_periodically
@@ -17,6 +23,7 @@ from hudi_jobs.phases import Phase, reach
 
 _TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})
 _SHOWN = 100
+_NAMED = 3
 
 
 class Files:
@@ -65,6 +72,23 @@ class Files:
             ),
         )
 
+    def not_again(self, undone: Undone) -> str:
+        """Return where files were read that the source does not include now.
+
+        Which files are gone is not asked: people remove files so that they are not read again. Raises `TaskFailed`
+        where the record of what had been read by then is damaged, which each later run would meet.
+        """
+        spark = self._context.spark
+        SegmentFolder(spark, self._context.task.table.base_path).load(FileProgress.of(undone.at).segments)
+        with stage(f"The source {self._source.path} cannot be found", otherwise=FailureReason.SOURCE_UNREADABLE):
+            read = {_read_from(spark, FileProgress.of(one)) for one in chain((undone.newest,), undone.going)}
+            root = qualified(spark, self._source.path)
+        elsewhere = sorted(path for path in read if path is not None and below(path, root) is None)
+        if not elsewhere:
+            return ""
+        named = listed(elsewhere, _NAMED)
+        return f"Files were read from {named}, which is not below the path of the source, {self._source.path}."
+
     def _require_content(self, found: Input) -> None:
         files = found.selection.files
         empty = next((file for file in files if file.size == 0 and self._source.format not in _TEXT_FORMATS), None)
@@ -100,6 +124,13 @@ class Files:
 
     def _no_news(self, found: Input) -> str:
         return f"No new files: all {found.answer.candidates:,} files of {self._source.path} have been read."
+
+
+def _read_from(spark: SparkSession, progress: FileProgress) -> str | None:
+    """Return the canonical path that was read; release 0.1 wrote it as it was declared."""
+    source, floor = progress.source, progress.floor
+    is_declared = source is not None and floor is not None and floor.source == source
+    return qualified(spark, str(source)) if is_declared else source
 
 
 def _remark(found: Input) -> str:

@@ -1,6 +1,6 @@
 """What a commit has removed, by its own metadata: an allowlist of operations that add and replace rows."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hudi_jobs.contract import FailureReason
@@ -56,14 +56,26 @@ def removal_by(instant: str, operation: str, deleted: int, erased: str | None = 
 def refuse(removals: Iterable[Removal], table: str) -> None:
     """Raise `TaskFailed` where there are any."""
     found = list(removals)
-    if not found:
-        return
-    known = sum(one.rows or 0 for one in found)
-    more = f", and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
-    raise TaskFailed(
-        FailureReason.UPSTREAM_ROWS_REMOVED,
-        f"{len(found):,} unread commits of {table} removed rows ({known:,} of them counted): "
-        f"{', '.join(map(str, found[:_NAMED]))}{more}. The remaining rows do not show which rows were removed, so "
-        "those would stay in this table. Nothing was written. To continue and keep them, set onRemovedRows to "
-        "Ignore, or read the upstream table into a new table.",
+    if found:
+        raise TaskFailed(
+            FailureReason.UPSTREAM_ROWS_REMOVED,
+            f"{len(found):,} unread commits of {table} removed rows {_named(found)}. The remaining rows do not show "
+            "which rows were removed, so those would stay in this table. Nothing was written. To continue and keep "
+            "them, set onRemovedRows to Ignore, or read the upstream table into a new table.",
+        )
+
+
+def removed_since(removals: Sequence[Removal], table: str) -> str:
+    """Return a sentence where rows that were read once may be gone by now, whatever the source does about that."""
+    if not removals:
+        return ""
+    return (
+        f"{counted(len(removals), 'commit')} of {table} removed rows since they were read {_named(removals)}. The "
+        "remaining rows do not show which rows were removed, and those would not be read again."
     )
+
+
+def _named(removals: Sequence[Removal]) -> str:
+    known = sum(one.rows or 0 for one in removals)
+    more = f", and {len(removals) - _NAMED:,} more" if len(removals) > _NAMED else ""
+    return f"({known:,} of them counted): {', '.join(map(str, removals[:_NAMED]))}{more}"

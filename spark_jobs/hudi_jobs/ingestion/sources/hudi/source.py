@@ -28,10 +28,10 @@ from hudi_jobs.contract import (
 from hudi_jobs.contract.instants import wall_time
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit, rfc3339
+from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit, Undone, rfc3339
 from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.sources.hudi.commits import Look, UpstreamCommit, kept_in_mind, unread
-from hudi_jobs.ingestion.sources.hudi.removals import Removal, refuse
+from hudi_jobs.ingestion.sources.hudi.removals import Removal, refuse, removed_since
 from hudi_jobs.ingestion.sources.hudi.state import UpstreamProgress, named
 from hudi_jobs.ingestion.sources.hudi.upstream import Upstream, cleaned, looking_at, reading
 from hudi_jobs.lease.stores import open_table_files
@@ -80,6 +80,30 @@ class Hudi:
         if not commits:
             return self._nothing(seen, checkpoint, f"No new commits in the table at {self._source.path}.")
         return self._following(seen, before, commits, commits[: limit.items])
+
+    def not_again(self, undone: Undone) -> str:
+        """Return what keeps rows that were read from being read again: commits that were undone, and removed rows."""
+        if undone.at is None and self._source.starting_commit is StartingCommit.LATEST:
+            return (
+                f"With startingCommit: Latest and no checkpoint at the commit to return to, no row that the table at "
+                f"{self._source.path} has now would be read again."
+            )
+        upstream = Upstream.open(self._context.spark, self._source)
+        with looking_at(self._source.path):
+            look = upstream.look()
+            first = newest = UpstreamProgress.of(undone.newest)
+            read = {*UpstreamProgress.of(undone.at).read, *newest.read}
+            for progress in map(UpstreamProgress.of, undone.going):
+                read |= set(progress.read)
+                first = min(first, progress, key=lambda one: one.sequence)
+            missing = frozenset(read) - look.instants
+            archived = upstream.archived(first.through, missing)
+            gone = missing - {one.instant for one in archived}
+            if gone:
+                return self._rewound(gone, newest)
+            # Rows that go were read at or after the first of the checkpoints, so what it has read removed none of them.
+            later = unread(look, (one for one in archived if one.completed >= first.through), first.read)
+            return removed_since(self._not_followed(list(upstream.removals(later))), self._source.path)
 
     def _whole(self, seen: _Seen, checkpoint: Checkpoint | None) -> InputBatch:
         """Return all rows, or none where only what follows is wanted, and name all commits that have completed."""
@@ -184,12 +208,17 @@ class Hudi:
         if gone:
             raise TaskFailed(
                 FailureReason.UPSTREAM_REWOUND,
-                f"{counted(len(gone), 'commit')} of the table {progress.table} that were read are no longer in the "
-                f"timeline of {self._source.path}: {named(gone)}. The upstream table was restored or recreated, or "
-                "it is another table. Nothing was written. Rows of undone commits stay in this table. To read the "
-                "whole upstream table again on top of them, set the annotation hudi-operator.io/rescan=read, or "
-                "read it into a new table.",
+                f"{self._rewound(gone, progress)} Nothing was written. Rows of undone commits stay in this table. To "
+                "read the whole upstream table again on top of them, set the annotation hudi-operator.io/rescan=read, "
+                "or read it into a new table.",
             )
+
+    def _rewound(self, gone: frozenset[str], progress: UpstreamProgress) -> str:
+        return (
+            f"{counted(len(gone), 'commit')} of the table {progress.table} that were read are no longer in the "
+            f"timeline of {self._source.path}: {named(gone)}. The upstream table was restored or recreated, or it is "
+            "another table."
+        )
 
     def _require_unchanged(self, look: Look, after: UpstreamProgress) -> None:
         """Raise `TaskFailed` where a commit was undone, or a file may have been cleaned away, since the look."""

@@ -16,7 +16,7 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit, of_milliseconds, rfc3339
+from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit, Undone, of_milliseconds, rfc3339
 from hudi_jobs.ingestion.rows import SourceRows, nothing
 from hudi_jobs.ingestion.sources.kafka.clients.broker import Brokers
 from hudi_jobs.ingestion.sources.kafka.clients.errors import asking
@@ -24,10 +24,10 @@ from hudi_jobs.ingestion.sources.kafka.clients.options import prepare_secrets
 from hudi_jobs.ingestion.sources.kafka.compaction import require_deletes_kept
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import Unwrapper
 from hudi_jobs.ingestion.sources.kafka.formats.registry import unwrapper_of
+from hudi_jobs.ingestion.sources.kafka.offsets.again import not_again
 from hudi_jobs.ingestion.sources.kafka.offsets.losses import NAMED_LOSSES, log_losses, passed_over, refusal
 from hudi_jobs.ingestion.sources.kafka.offsets.order import require_growing_offsets
 from hudi_jobs.ingestion.sources.kafka.offsets.ranges import (
-    Loss,
     PartitionOffsets,
     Range,
     Standing,
@@ -99,14 +99,17 @@ class Kafka:
             after_commit=partial(self._sweep, following),
         )
 
-    def losses_after(self, checkpoint: Checkpoint) -> tuple[Loss, ...]:
-        """Return which messages that follow a checkpoint are no longer in their topics."""
-        before = KafkaProgress.of(checkpoint)
+    def not_again(self, undone: Undone) -> str:
+        """Return which messages that were read are gone, or would not certainly be read again."""
+        at, newest = KafkaProgress.of(undone.at), KafkaProgress.of(undone.newest)
         prepare_secrets(self._context.spark, self._source)
         with Brokers.reached(self._context.spark, self._source) as brokers:
             topics = brokers.topics(self._names(brokers))
-            starts = starting_points(brokers, self._source, topics, before)
-        return self._standing(before, topics, starts).losses
+            starts = starting_points(brokers, self._source, topics, at)
+        losses = self._standing(at, topics, starts).losses
+        log_losses(self._context, losses)
+        going = (KafkaProgress.of(one).topics for one in undone.going)
+        return not_again(at.topics, newest.topics, going, topics=topics, starts=starts, losses=losses)
 
     def _standing(
         self, before: KafkaProgress, topics: Mapping[str, TopicOffsets], starts: Mapping[TopicPartition, int]

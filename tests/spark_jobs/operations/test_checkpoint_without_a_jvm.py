@@ -1,0 +1,174 @@
+"""What a restore or a rollback would have read again, and when that is not certain: told by values alone."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from tests.spark_jobs.kafka.test_offsets import place, topic
+
+from hudi_jobs.contract import CHECKPOINT_KEY, Checkpoint, HudiSource, IngestionTask, StartingCommit
+from hudi_jobs.ingestion.batch import Undone
+from hudi_jobs.ingestion.checkpoint import encode_checkpoint
+from hudi_jobs.ingestion.sources.hudi.removals import Removal, removed_since
+from hudi_jobs.ingestion.sources.hudi.source import Hudi
+from hudi_jobs.ingestion.sources.kafka.offsets.again import not_again
+from hudi_jobs.ingestion.sources.kafka.offsets.ranges import TopicOffsets, TopicPartition, TopicProgress, standing
+from hudi_jobs.operations.restore.checkpoints import checkpoints_undone, other_kind
+from hudi_jobs.table import Commit, HudiTable
+
+FIRST, SECOND, THIRD = (Checkpoint("files", number) for number in (1, 2, 3))
+
+
+@dataclass(frozen=True)
+class Table:
+    """The commits of the active timeline, the newest first, each with its checkpoint, and that of the archive."""
+
+    active: Mapping[str, Checkpoint | None]
+    archived: Checkpoint | None = None
+
+    def commits(self) -> Iterator[Commit]:
+        for instant, one in self.active.items():
+            yield Commit(instant, {} if one is None else {CHECKPOINT_KEY: encode_checkpoint(one)})
+
+    def archived_note(self, key: str) -> str | None:
+        assert key == CHECKPOINT_KEY
+        return None if self.archived is None else encode_checkpoint(self.archived)
+
+
+def undone(table: Table, *removed: str) -> Undone | None:
+    found = checkpoints_undone(cast("HudiTable", table), removed)
+    return None if found is None else replace(found, going=tuple(found.going))
+
+
+def test_the_checkpoints_that_go_are_named_with_the_one_that_counts_then() -> None:
+    table = Table({"4": THIRD, "3": SECOND, "2": FIRST, "1": None})
+    assert undone(table, "4") == Undone(SECOND, THIRD, (THIRD,))
+    assert undone(table, "4", "3") == Undone(FIRST, THIRD, (THIRD, SECOND))
+    assert undone(table, "4", "3", "2") == Undone(None, THIRD, (THIRD, SECOND, FIRST))
+
+
+def test_the_checkpoint_of_the_archive_counts_where_none_stays() -> None:
+    assert undone(Table({"4": THIRD, "3": SECOND, "2": None}, FIRST), "4", "3") == Undone(FIRST, THIRD, (THIRD, SECOND))
+
+
+def test_nothing_was_read_for_commits_that_carry_the_checkpoint_over_or_none() -> None:
+    assert undone(Table({"4": FIRST, "3": FIRST, "2": None}), "4") is None
+    assert undone(Table({"4": FIRST, "2": None}, FIRST), "4") is None
+    assert undone(Table({"4": None, "2": None}), "4") is None
+
+
+def test_rows_of_another_kind_of_source_are_not_read_again() -> None:
+    known, other = Undone(FIRST, THIRD, (THIRD, SECOND)), Checkpoint("kafka", 7)
+    assert other_kind(known, "files") == ""
+    assert other_kind(replace(known, at=None), "files") == ""
+    for strange in (replace(known, at=other), replace(known, newest=other)):
+        assert "from a source of the kind 'kafka'" in other_kind(strange, "files")
+
+
+@dataclass(frozen=True)
+class Read:
+    """How far topics were read, and what they hold now; `first` is where those begin that were read later."""
+
+    newest: Mapping[str, TopicProgress]
+    now: Mapping[str, TopicOffsets]
+    at: Mapping[str, TopicProgress] = field(default_factory=dict)
+    first: Mapping[TopicPartition, int] = field(default_factory=dict)
+    going: Sequence[Mapping[str, TopicProgress]] = ()
+
+    def missed(self, *, matched: bool = False) -> str:
+        found = standing(self.at, self.now, self.first, matched=self.at if matched else ())
+        going = (self.newest, *self.going)
+        return not_again(self.at, self.newest, going, topics=self.now, starts=self.first, losses=found.losses)
+
+
+def one(*offsets: int, identity: str = "one") -> dict[str, TopicProgress]:
+    return {"orders": TopicProgress(identity, offsets)}
+
+
+READ = one(900)
+
+
+@pytest.mark.parametrize(
+    ("beginning", "start", "said"),
+    [
+        (0, 0, ""),
+        (0, 1000, "orders-0 before offset 900, because reading begins at 1,000"),
+        (500, 500, "orders-0 before offset 500, because reading begins at 500"),
+        (500, 100, "orders-0: 100..499"),
+        (0, 700, "orders-0 before offset 700, because reading begins at 700"),
+    ],
+    ids=["earliest with all", "latest", "earliest with some expired", "an expired offset", "a time or an offset"],
+)
+def test_a_topic_without_a_checkpoint_is_read_again_where_reading_begins_at_its_first_message(
+    beginning: int, start: int, said: str
+) -> None:
+    now = {"orders": topic((beginning, 1000))}
+    missed = Read(READ, now, first={place(0): start}).missed()
+    assert (said in missed, bool(missed)) == (True, bool(said)), missed
+
+
+def test_a_topic_of_which_nothing_was_read_may_begin_anywhere() -> None:
+    now = {"orders": topic((5, 10)), "new": topic((3, 9))}
+    starts = {place(0): 10, place(0, "new"): 9}
+    assert Read(one(0), now, first=starts).missed() == ""
+
+
+def test_a_topic_that_was_first_read_after_the_target_is_no_more_certain_than_the_first_one() -> None:
+    at, newest = one(5), {**one(9), "late": TopicProgress("l", (40, 0))}
+    for beginning, said in ((0, False), (7, True)):
+        now = {"orders": topic((0, 9)), "late": topic((beginning, 50), (beginning, 50), identity="l")}
+        missed = Read(newest, now, at, {place(n, "late"): beginning for n in range(2)}).missed()
+        assert ("late-0 before offset 7" in missed, "late-1" in missed) == (said, False)
+
+
+def test_what_has_expired_counts_only_where_it_was_read() -> None:
+    now = {"orders": topic((8, 20)), "idle": topic((8, 20), identity="i")}
+    at = {**one(5), "idle": TopicProgress("i", (2,))}
+    missed = Read({**at, **one(12)}, now, at).missed()
+    assert "3 known offsets; orders-0: 5..7" in missed
+    assert "idle" not in missed
+
+
+@pytest.mark.parametrize("at", [{}, one(5)], ids=["without a checkpoint", "with one"])
+def test_a_topic_that_is_not_read_now_another_or_cut_off_is_not_read_again(at: dict[str, TopicProgress]) -> None:
+    starts = {place(0): 0}
+    assert "all of the topic orders, which the source does not read now" in Read(READ, {}, at).missed()
+    another = {"orders": topic((0, 1000), identity="two")}
+    assert "orders" in Read(READ, another, at, starts).missed()
+    cut = {"orders": topic((0, 899))}
+    assert "orders-0 before offset 900, which is beyond" in Read(READ, cut, at, starts).missed()
+    assert Read(READ, {"orders": topic((0, 900))}, at, starts).missed() == ""
+
+
+@pytest.mark.parametrize(
+    "past",
+    [one(7, identity="zero"), one(901, identity=""), one(7, 0, identity="")],
+    ids=["by its id", "by an offset", "by its partitions"],
+)
+def test_a_topic_that_was_replaced_between_two_removed_commits_is_not_read_again_as_a_whole(
+    past: dict[str, TopicProgress],
+) -> None:
+    now, starts = {"orders": topic((0, 1000))}, {place(0): 0}
+    assert Read(READ, now, {}, starts).missed() == ""
+    assert Read(READ, now, {}, starts, [one(30)]).missed() == ""
+    assert "all of the topic orders, which was deleted" in Read(READ, now, {}, starts, [past]).missed()
+
+
+def test_a_topic_of_the_pattern_that_vanished_counts_where_it_was_read_since() -> None:
+    assert "orders: any from 5 on" in Read(READ, {}, one(5), {}).missed(matched=True)
+    assert Read(one(5), {}, one(5), {}).missed(matched=True) == ""
+
+
+def test_no_row_is_read_again_by_an_upstream_source_that_would_begin_at_its_end() -> None:
+    context: Any = SimpleNamespace(task=SimpleNamespace(table=SimpleNamespace(base_path="s3a://lake/table")))
+    task = IngestionTask(source=HudiSource(path="s3a://lake/orders", starting_commit=StartingCommit.LATEST))
+    said = Hudi(context, task).not_again(Undone(None, Checkpoint("hudi", 1), ()))
+    assert "startingCommit: Latest" in said
+
+
+def test_upstream_rows_that_were_removed_since_are_not_read_again() -> None:
+    assert removed_since([], "s3a://lake/orders") == ""
+    said = removed_since([Removal("7", "DELETE", 3)], "s3a://lake/orders")
+    assert "1 commit of s3a://lake/orders removed rows since they were read (3 of them counted): 7" in said
