@@ -12,6 +12,7 @@ from hudi_jobs.table import HudiTable
 UNCHANGED = "Nothing was changed."
 
 _NAMED = 5
+_TRIED = 100
 _UNDOABLE = frozenset({"commit", "deltacommit", "replacecommit", "clustering", "compaction"})
 
 
@@ -67,14 +68,14 @@ def require_contiguous(history: History, target: Write, gone: Sequence[Write]) -
     A reader goes by the times of requests, a restore by those of completion.
     """
     undone = set(gone)
-    for write in history.writes:
-        stays_later = write not in undone and write.instant > target.instant
-        goes_earlier = write in undone and write.instant < target.instant and not write.is_service
-        if stays_later or goes_earlier:
-            raise refused(
-                f"The write {write.instant} overlapped with commit {target.instant}, so the rows as of that commit "
-                f"are not certain; name another commit, for example {write.instant}."
-            )
+    overlapping = next((write for write in history.writes if _overlaps(write, target, goes=write in undone)), None)
+    if overlapping is not None:
+        apart = _nearest_apart(history.writes, min(target.instant, overlapping.instant))
+        example = "" if apart is None else f", for example {apart}"
+        raise refused(
+            f"The write {overlapping.instant} overlapped with commit {target.instant}, so the rows as of that commit "
+            f"are not certain; name another commit{example}."
+        )
     archived = history.archived_from(target.instant) - {write.instant for write in history.writes}
     if archived:
         raise refused(
@@ -84,6 +85,30 @@ def require_contiguous(history: History, target: Write, gone: Sequence[Write]) -
     strange = [write for write in gone if write.action not in _UNDOABLE]
     if strange:
         raise refused(f"A restore cannot undo the {strange[0].action} {strange[0].instant}; finish it first.")
+
+
+def _overlaps(write: Write, target: Write, *, goes: bool) -> bool:
+    """Tell whether a write stays that was requested after the target, or goes with rows from before it.
+
+    One that has not completed has no rows that count at any commit.
+    """
+    if not goes:
+        return write.instant > target.instant
+    return write.instant < target.instant and write.completed is not None and not write.is_service
+
+
+def _nearest_apart(writes: Sequence[Write], before: str) -> str | None:
+    """Return the newest commit before an instant that no other write overlapped with, else the oldest after it.
+
+    Only what has completed can be gone back to; where many writes overlap, only the nearest commits are tried.
+    """
+    done = [write for write in writes if write.completed is not None]
+    earlier = [write for write in done if write.instant < before]
+    for one in [*reversed(earlier), *done[len(earlier) :]][:_TRIED]:
+        others = [each for each in done if each != one]
+        if not any(_overlaps(each, one, goes=(each.completed or "") > (one.completed or "")) for each in others):
+            return one.instant
+    return None
 
 
 def require_format(table: HudiTable, target: Write, changed_after: str | None) -> None:

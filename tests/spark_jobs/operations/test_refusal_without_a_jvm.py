@@ -38,31 +38,43 @@ def check(*, goes: tuple[Write, ...] = (), stays: tuple[Write, ...] = (), archiv
     require_contiguous(past, TARGET, sorted(goes, key=lambda write: write.instant, reverse=True))
 
 
-def named_as_overlapping(write: Write) -> str:
-    again = f"name another commit, for example {write.instant}"
-    return f"The write {write.instant} overlapped with commit {TIME}, so the rows .* not certain; {again}. {UNCHANGED}"
+def named_as_overlapping(write: Write, example: str | None) -> str:
+    again = "name another commit" + (f", for example {example}" if example else "")
+    return (
+        f"The write {write.instant} overlapped with commit {TIME}, so the rows .* not certain; {again}\\. {UNCHANGED}"
+    )
 
 
 @pytest.mark.parametrize("action", ["commit", "deltacommit", "replacecommit"])
 def test_a_write_that_began_before_the_target_and_ended_after_it_would_go_and_is_named(action: str) -> None:
     overlapped = Write(BEFORE, action, LATER)
-    with pytest.raises(TaskFailed, match=named_as_overlapping(overlapped)) as refused:
-        check(goes=(overlapped, NEXT))
+    with pytest.raises(TaskFailed, match=named_as_overlapping(overlapped, LAST)) as refused:
+        check(goes=(overlapped, Write(LAST, action, LAST)))
     assert refused.value.reason is FailureReason.OPERATION_REFUSED
 
 
 @pytest.mark.parametrize(
     "stays",
     [
-        Write(LATER, "commit", TIME),
+        Write(LATER, "commit", BEFORE),
         Write(LATER, "deltacommit", None),
-        Write(LATER, "compaction", TIME, is_service=True),
+        Write(LATER, "compaction", BEFORE, is_service=True),
     ],
     ids=["completed before it", "pending", "a service"],
 )
 def test_a_write_that_began_after_the_target_and_would_stay_is_named(stays: Write) -> None:
-    with pytest.raises(TaskFailed, match=named_as_overlapping(stays)):
+    example = TIME if stays.completed is None else LAST
+    with pytest.raises(TaskFailed, match=named_as_overlapping(stays, example)):
         check(stays=(stays,), goes=(Write(LAST, "commit", LAST),))
+
+
+def test_a_commit_that_overlapped_with_no_other_is_named_instead_the_newest_from_before_if_there_is_any() -> None:
+    first, second = Write(f"{BEFORE[:-1]}1", "commit", f"{BEFORE[:-1]}2"), Write(f"{BEFORE[:-1]}3", "commit", LATER)
+    third = Write(f"{BEFORE[:-1]}4", "commit", f"{BEFORE[:-1]}5")
+    with pytest.raises(TaskFailed, match=named_as_overlapping(second, first.instant)):
+        check(stays=(first, third), goes=(second, NEXT))
+    with pytest.raises(TaskFailed, match=named_as_overlapping(second, None)):
+        check(goes=(second,))
 
 
 @pytest.mark.parametrize(
@@ -91,8 +103,14 @@ def test_what_hudi_does_not_undo_is_to_be_finished_first() -> None:
         (),
         (NEXT, Write(LAST, "replacecommit", None)),
         (NEXT, *(Write(BEFORE, action, LAST, is_service=True) for action in ("compaction", "clustering"))),
+        (*(Write(BEFORE, action, None) for action in ("commit", "deltacommit", "replacecommit")), NEXT),
     ],
-    ids=["nothing", "what came after it", "services that were planned before it, which change no row"],
+    ids=[
+        "nothing",
+        "what came after it",
+        "services that were planned before it, which change no row",
+        "writes from before it that never completed, which have no rows",
+    ],
 )
 def test_a_target_with_all_others_before_or_after_it_is_accepted(goes: tuple[Write, ...]) -> None:
     plan = Write(f"{BEFORE[:-1]}1", "compaction", None, is_service=True)
