@@ -69,8 +69,8 @@ class Journal:
 
     def newest_change_of_version(self) -> str | None:
         """Return the newest commit from before a change of the table's version, as far as records tell."""
-        changes = (each for each in self._read()[0] if isinstance(each, VersionRecord))
-        return max((each.target for each in changes if each.target is not None), default=None)
+        change = _newest_change(self._read()[0])
+        return None if change is None else change.target
 
     def keep(self, record: AnyRecord) -> None:
         """Write the record of an operation in the place of its former one."""
@@ -87,6 +87,11 @@ class Journal:
                 "allowed; nothing was changed. Finish the unfinished operations of this table.",
             )
         self._files.write(RECORD_FILE, content, expected=version)
+
+    def forget(self, uid: str) -> None:
+        """Remove the record of an operation that has left everything as it was."""
+        records, version = self._read()
+        self._files.write(RECORD_FILE, _encoded([each for each in records if each.uid != uid]), expected=version)
 
     def put_beside(self, name: str, content: bytes) -> None:
         """Replace another file of the folder, whatever it held: the lease is this run's."""
@@ -116,13 +121,25 @@ def _left_behind(records: Sequence[AnyRecord]) -> AnyRecord | None:
     return next((each for each in reversed(records[1:]) if isinstance(each, RepairRecord | ServiceRecord)), None)
 
 
+def _newest_change(records: Sequence[AnyRecord]) -> VersionRecord | None:
+    """Return the record of the newest change of the table's version, before which no MergeOnRead table goes back."""
+    changes = (each for each in records if isinstance(each, VersionRecord) and each.target is not None)
+    return max(changes, key=lambda each: each.target or "", default=None)
+
+
 def _encoded(records: Sequence[AnyRecord]) -> bytes:
-    """Return the newest records as JSON. Those that another run may go on with are kept before others."""
+    """Return the newest records as JSON. Those that another run may go on with are kept before others.
+
+    The newest change of the version is never forgotten: an operation may be asked to go back before it years later.
+    """
     done = [each.uid for each in records if not each.is_open]
     forgotten = set(done[max(MOST_RECORDS - (len(records) - len(done)), 1) :])
+    change = _newest_change(records)
     kept = [
         each.without_what_is_done_with() if each.phase is OperationPhase.DONE else each
         for each in records
-        if each.uid not in forgotten
+        if each.uid not in forgotten or each is change
     ]
-    return _Records(records=tuple(kept[: 2 * MOST_RECORDS])).model_dump_json(by_alias=True, exclude_none=True).encode()
+    last = [each for each in kept[2 * MOST_RECORDS :] if change is not None and each.uid == change.uid]
+    content = _Records(records=(*kept[: 2 * MOST_RECORDS], *last))
+    return content.model_dump_json(by_alias=True, exclude_none=True).encode()

@@ -18,6 +18,7 @@ from hudi_jobs.operations.restore.history import Restore
 from hudi_jobs.operations.restore.record import RestoreRecord
 from hudi_jobs.operations.rows import LONGEST_NAMES, MOST_PARTS, difference
 from hudi_jobs.operations.service.record import ServiceRecord
+from hudi_jobs.operations.versions.record import VersionRecord
 
 TARGET, LATER = "20260310115900000", "20260310120000000"
 ROWS = Rows(rows=3, checksum=-(10**30), partitions=2, parts=(Part(path="a", rows=1, checksum=2),) * 2)
@@ -67,6 +68,27 @@ def test_the_oldest_operations_that_are_done_are_forgotten_and_no_other(tmp_path
     assert journal(tmp_path).find(RestoreRecord, "0") is None
     assert journal(tmp_path).find(RestoreRecord, str(2 * MOST_RECORDS - 1)) is not None
     assert (tmp_path / RECORD_FILE).stat().st_size < 100_000
+
+
+def change_of_version(target: str, phase: OperationPhase = OperationPhase.DONE) -> VersionRecord:
+    fields = {"uid": target, "resource": "team/up", "kind": OperationKind.UPGRADE, "phase": phase, "newest": LATER}
+    versions = {"version_before": 6, "version_after": 9, "target": target, "expected": ROWS}
+    return VersionRecord.model_validate({**fields, **versions})
+
+
+@pytest.mark.parametrize("phase", [OperationPhase.DONE, OperationPhase.RUNNING])
+def test_the_newest_change_of_the_version_is_never_forgotten_and_older_ones_are(
+    tmp_path: Path, phase: OperationPhase
+) -> None:
+    for target in (LATER, TARGET):
+        journal(tmp_path).keep(change_of_version(target))
+    for number in range(3 * MOST_RECORDS):
+        journal(tmp_path).keep(record(str(number), phase))
+    assert journal(tmp_path).newest_change_of_version() == LATER
+    assert journal(tmp_path).find(VersionRecord, TARGET) is None
+    journal(tmp_path).keep(change_of_version("20260310130000000"))
+    journal(tmp_path).keep(record("last", phase))
+    assert journal(tmp_path).newest_change_of_version() == "20260310130000000"
 
 
 def test_a_uid_that_was_recorded_as_another_kind_is_no_record_of_this_one(tmp_path: Path) -> None:
