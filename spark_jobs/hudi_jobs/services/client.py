@@ -15,7 +15,11 @@ _SOME_TIME_LATER = "20991231235959999"
 """The instant of a plan that is never written: every time trigger is over by then."""
 
 _UNPUBLISHED = True
-_NO_RESTORE = False
+_RESTORE = True
+_BY_LISTING = False
+_REMOVED = True
+_UNLOCKED = False
+_LOCKED = True
 _UNINITIALISED = False
 _LAYOUT_2_FROM = 8
 _LATER = False
@@ -68,14 +72,31 @@ class WriteClient:
         self._require_rollback_inside(instant)
         return bool(self._client.rollback(instant))
 
+    def undo(self, instant: str) -> None:
+        """Remove an instant of any kind that has not completed, as a restore does (`MergeOnReadRestoreActionExecutor`).
+
+        `rollback` refuses compactions, and finds files by markers, of which an instant that was complete has none.
+        """
+        table, context = self._table(), self._client.getEngineContext()
+        found = _pending(table, instant)
+        if found is None:
+            return
+        self._require_inside(table, found, by_markers=_BY_LISTING, is_restore=_RESTORE)
+        time = str(self._client.createNewInstantTime(_LOCKED))
+        table.scheduleRollback(context, time, found, not _UNPUBLISHED, _BY_LISTING, _RESTORE)
+        table.rollback(context, time, found, _REMOVED, _UNLOCKED)
+
     def _require_rollback_inside(self, instant: str) -> None:
         table = self._table()
-        found = [each for each in table.getActiveTimeline().getInstants() if str(each.requestedTime()) == instant]
-        if not found or any(each.isCompleted() for each in found):
-            return
-        by_markers = self._client.getConfig().shouldRollbackUsingMarkers()
+        found = _pending(table, instant)
+        if found is not None:
+            by_markers = bool(self._client.getConfig().shouldRollbackUsingMarkers())
+            self._require_inside(table, found, by_markers=by_markers, is_restore=not _RESTORE)
+
+    def _require_inside(self, table: JavaObject, found: JavaObject, *, by_markers: bool, is_restore: bool) -> None:
+        instant = str(found.requestedTime())
         plan = table.scheduleRollback(
-            self._client.getEngineContext(), instant, found[0], _UNPUBLISHED, by_markers, _NO_RESTORE
+            self._client.getEngineContext(), instant, found, _UNPUBLISHED, by_markers, is_restore
         )
         if plan.isPresent():
             base_path = str(table.getMetaClient().getBasePath().toString())
@@ -249,6 +270,12 @@ def _open(spark: SparkSession, base_path: str, table: HudiTable, options: Mappin
     return jvm.org.apache.hudi.DataSourceUtils.createHoodieClient(
         java_spark_context(spark), None, base_path, config.getTableName(), parameters
     )
+
+
+def _pending(table: JavaObject, instant: str) -> JavaObject | None:
+    """Return an instant that has not completed; none where a part of it has, as Hudi's own look at it may find."""
+    found = [each for each in table.getActiveTimeline().getInstants() if str(each.requestedTime()) == instant]
+    return found[0] if found and not any(each.isCompleted() for each in found) else None
 
 
 def _note(written: JavaObject, notes: Mapping[str, str]) -> None:

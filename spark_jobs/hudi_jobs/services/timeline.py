@@ -1,6 +1,6 @@
 """A table's timeline as a table service sees it: what is pending, and what has completed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -136,6 +136,20 @@ class Timeline:
                 target = read(self.meta, each).getInstantToRollback().getCommitTime()
                 found.append(PendingRollback(str(each.requestedTime()), str(target)))
         return found
+
+    def drop_rollbacks_of(self, instants: Collection[str]) -> None:
+        """Remove rollbacks that have not completed, of instants that are gone: a run was killed at the end of them.
+
+        `BaseRestoreActionExecutor.finishRestore` does so with all rollbacks; Hudi finishes none of a compaction.
+        """
+        state = classes(self._spark).org.apache.hudi.common.table.timeline.HoodieInstant.State.REQUESTED
+        stale = {each.instant for each in self.unfinished_rollbacks() if each.target in instants}
+        for each in elements(self._active.filterPendingRollbackTimeline().getInstants()):
+            if str(each.requestedTime()) in stale:
+                if each.isInflight():
+                    self._active.deletePending(each)
+                generator = self.meta.getInstantGenerator()
+                self._active.deletePending(generator.createNewInstant(state, each.getAction(), each.requestedTime()))
 
     def unfinished_cleans(self) -> list[str]:
         """Return the requested times of cleans that have not completed, oldest first."""

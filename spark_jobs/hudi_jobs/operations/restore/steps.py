@@ -1,8 +1,9 @@
 """The restore itself, in steps that may each be done again: what Hudi 1.2.0 would trip over goes first.
 
-A newer savepoint ends a restore midway, so it is deleted before. A completed clustering that is undone stays pending,
-and no upsert to its files would succeed, so it is rolled back after. The metadata table is removed before and made
-again after: Hudi restores it only as far back as its own last compaction, and a run may be killed in between.
+A newer savepoint ends a restore midway, so it is deleted before. What is undone may stay pending, as every clustering
+does, and then writes to its files or later compactions fail, so it is rolled back after. The metadata table is removed
+before and made again after: Hudi restores it only as far back as its own last compaction, and a run may be killed in
+between.
 """
 
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from py4j.protocol import Py4JJavaError
 from hudi_jobs.as_found.metadata import ENABLED, RECORD_INDEXES
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract.wording import listed
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.jvm import classes, engine_context
@@ -23,9 +25,18 @@ from hudi_jobs.operations.rows import difference, rows_now
 from hudi_jobs.services.client import WriteClient, write_client
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.preparation import load_timeline
+from hudi_jobs.services.timeline import Timeline
+from hudi_jobs.table import HudiTable
 
 _WITHOUT_BACKUP = False
 _DOUBLED = "HoodieDuplicateKeyException"
+_NAMED = 5
+
+_LOG_FILES_APART_FROM = 8
+"""The first version whose log files bear the instant of the commit that wrote them."""
+
+_MOST_STATES = 3
+"""How often an instant is rolled back: a clustering may be pending under two actions at once."""
 
 
 def restore_of(context: TaskContext, record: RestoreRecord) -> Restore | None:
@@ -80,17 +91,48 @@ def restore(context: TaskContext, record: RestoreRecord) -> Restore:
 
 
 def roll_back_what_stayed(context: TaskContext, done: Restore) -> None:
-    """Roll clusterings back that the restore has undone and left pending."""
-    left = [each.instant for each in load_timeline(context).pending_clusterings() if each.instant in done.undone]
-    if not left:
-        return
-    context.log("rolling back clusterings that the restore has left pending", instants=left)
-    with (
-        stage("A clustering that was undone cannot be rolled back", otherwise=FailureReason.HUDI_ERROR),
-        _client(context, {ENABLED: "false"}) as client,
-    ):
-        for instant in reversed(left):
-            client.rollback(instant)
+    """Roll back what the restore has undone and left pending.
+
+    That is each clustering, and the service that it was undoing when its run ended: Hudi first makes a completed
+    commit pending, by which the action of a service changes, and a restore that goes on passes over an instant with
+    another action than in its plan (`BaseRestoreActionExecutor.getInstantsToRollback`).
+    """
+    left: list[str] = []
+    for _ in range(_MOST_STATES):
+        left = _left_pending(context, done)
+        if not left:
+            load_timeline(context).drop_rollbacks_of(done.undone)
+            return
+        context.log("rolling back what the restore has left pending", instants=left)
+        with (
+            stage("What was undone and stays pending cannot be rolled back", otherwise=FailureReason.HUDI_ERROR),
+            _client(context, {ENABLED: "false"}) as client,
+        ):
+            for instant in reversed(left):
+                client.undo(instant)
+    raise TaskFailed(FailureReason.HUDI_ERROR, f"What was undone stays pending: {listed(left, _NAMED)}.")
+
+
+def _left_pending(context: TaskContext, done: Restore) -> list[str]:
+    """Return the instants that the restore has undone and left pending, the oldest first.
+
+    Before version 8 log files bear the instant of a compaction that is pending, and are removed with it. So there none
+    is rolled back that others have written beside since.
+    """
+    table = HudiTable.existing(context.spark, context.task.table.base_path)
+    timeline = Timeline(context.spark, table)
+    left = sorted({each.instant for each in timeline.begun()} & {*done.undone})
+    under = [each.instant for each in timeline.pending_compactions() if each.instant in left]
+    if under and table.version < _LOG_FILES_APART_FROM:
+        later = [each.instant for each in History(context.spark, timeline).writes if each.instant > done.instant]
+        if later:
+            raise TaskFailed(
+                FailureReason.NOT_VERIFIED,
+                f"The restore is complete but for the compaction {under[0]}, which is pending, and whose removal would "
+                f"remove what others have written since ({listed(later, _NAMED)}). Another restore to the same commit "
+                "undoes these writes and the compaction.",
+            )
+    return left
 
 
 def remove_what_was_left(context: TaskContext) -> None:

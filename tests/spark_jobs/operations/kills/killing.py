@@ -75,6 +75,24 @@ def _restore_onwards(lake: Any, _: Shape) -> Asked:
     return Asked(asked, expected, lambda: _require_checkpoint(lake, read))
 
 
+def _restore_over_compaction(lake: Any, shape: Shape) -> Asked:
+    """A driver may die while a completed compaction is undone, which Hudi makes pending before it removes its files."""
+    expected, target = _filled(lake, 1), commits(lake)[-1]
+    _filled(lake, 2, first=1)
+    _compact(lake, shape)
+    _filled(lake, 1, first=3)
+
+    def proof() -> None:
+        _filled(lake, 2, first=4)
+        _compact(lake, shape)
+
+    return Asked(request(lake, target, RESTORE, uid=UID), expected, proof)
+
+
+def _compact(lake: Any, shape: Shape) -> None:
+    succeeded(lake.serve(Service.COMPACTION, concurrency=shape.concurrency))
+
+
 def _rollback(lake: Any, _: Shape) -> Asked:
     expected = _filled(lake, 1)
     _filled(lake, 1, first=1)
@@ -229,6 +247,7 @@ def _services() -> Iterator[Trial]:
 TRIALS: tuple[Trial, ...] = (
     Trial(RESTORE, _restore),
     Trial(RESTORE, _restore_onwards, "onwards"),
+    Trial(RESTORE, _restore_over_compaction, "over-compaction", fits=lambda shape: shape.is_merged),
     Trial(ROLLBACK, _rollback),
     Trial(ROLLBACK, _rollback_onwards, "onwards"),
     Trial(UPGRADE, _change(UPGRADE, 9), fits=lambda shape: shape.version == 6),

@@ -1,15 +1,33 @@
 """A run that fails midway says how far it came, and the next one of the same operation goes on from there."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import pytest
-from tests.spark_jobs.operations.asked import commits, done, operate, refusal, report_of, rows, timeline
-from tests.spark_jobs.services.test_services import fill
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.operations.asked import (
+    commits,
+    done,
+    files,
+    operate,
+    overwrite,
+    pending,
+    refusal,
+    report_of,
+    rows,
+    timeline,
+)
+from tests.spark_jobs.services.test_services import SMALL, add, fill, succeeded
+from tests.spark_jobs.trials import ALL, IN_FULL, sampled
 
-from hudi_jobs.contract import FailureReason, OperationPhase
+from hudi_jobs.contract import FailureReason, OperationPhase, Service
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.jvm import classes
 from hudi_jobs.operations.restore.history import History
+from hudi_jobs.operations.restore.steps import prepare, roll_back_what_stayed
+from hudi_jobs.services.client import write_client
 from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
 
@@ -85,3 +103,104 @@ def test_a_restore_without_a_plan_is_begun_anew_by_its_own_operation_alone(
     done(operate(lake, target))
     assert not begun.exists()
     assert {row[1] for row in rows(lake)} == {"0"}
+
+
+@contextmanager
+def undeletable(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have Hudi fail when it deletes a file, in whose place a folder lies from when a restore has been prepared."""
+    content = path.read_bytes()
+
+    def replaced(*given: Any) -> None:
+        prepare(*given)
+        path.unlink()
+        path.mkdir()
+        (path / "there").touch()
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hudi_jobs.operations.restore.going_back.prepare", replaced)
+        yield
+    rmtree(path)
+    path.write_bytes(content)
+
+
+UNDONE = [
+    ("MergeOnRead", 9, Service.COMPACTION),
+    ("MergeOnRead", 6, Service.COMPACTION),
+    ("MergeOnRead", 9, Service.CLUSTERING),
+    ("CopyOnWrite", 9, Service.CLUSTERING),
+    ("CopyOnWrite", 6, Service.CLUSTERING),
+]
+
+
+@pytest.mark.parametrize(("kind", "version", "service"), sampled(*UNDONE, few=3))
+def test_a_service_that_a_restore_was_undoing_when_it_failed_does_not_stay_pending(
+    lake: Any, monkeypatch: pytest.MonkeyPatch, kind: str, version: int, service: Service
+) -> None:
+    lake.table, lake.spec = {"type": kind}, {"tableVersion": version, **SMALL}
+    write = fill if service is Service.COMPACTION else add
+    write(lake, 1)
+    expected, target = rows(lake), commits(lake)[-1]
+    write(lake, 2, first=1)
+    instant = str(succeeded(lake.serve(service)).instant)
+    write(lake, 1, first=3)
+    (written,) = (path for path in (lake.folder / "table").glob(f"[!.]*{instant}.parquet"))
+    with undeletable(written, monkeypatch):
+        assert report_of(operate(lake, target)).phase is OperationPhase.RUNNING
+
+    done(operate(lake, target))
+
+    assert (rows(lake), pending(lake)) == (expected, [])
+    assert not [path for path in files(lake) if instant in path]
+    write(lake, 4, first=4)
+    assert succeeded(lake.serve(service)).instant
+    assert len(rows(lake)) == (100 if service is Service.COMPACTION else 800)
+
+
+@IN_FULL
+def test_before_version_8_what_others_have_written_beside_such_a_compaction_is_undone_by_name_alone(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.table, lake.spec = {"type": "MergeOnRead"}, {"tableVersion": 6}
+    fill(lake, 1)
+    expected, target = rows(lake), commits(lake)[-1]
+    fill(lake, 2, first=1)
+    instant = str(succeeded(lake.serve(Service.COMPACTION)).instant)
+    (written,) = (lake.folder / "table").glob(f"[!.]*{instant}.parquet")
+    with undeletable(written, monkeypatch):
+        operate(lake, target)
+
+    def beside_others(*given: Any) -> None:
+        overwrite(lake, 7, version=6)
+        roll_back_what_stayed(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hudi_jobs.operations.restore.going_back.roll_back_what_stayed", beside_others)
+        result = operate(lake, target)
+    assert result.reason is FailureReason.NOT_VERIFIED, result
+    assert (instant in result.message, commits(lake)[-1] in result.message) == (True, True)
+    assert {row[1] for row in rows(lake)} == {"0", "7"}
+    assert done(operate(lake, target, uid="uid-of-another")).removed_count == 1
+    assert (rows(lake), pending(lake)) == (expected, [])
+
+
+def test_a_rollback_that_a_killed_run_has_all_but_finished_does_not_stay_pending(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(lake, 2)
+    target, latest = commits(lake)
+    with monkeypatch.context() as patch:
+        patch.setattr("hudi_jobs.operations.restore.going_back.roll_back_what_stayed", fail)
+        operate(lake, target)
+    assert commits(lake) == [target]
+    table = HudiTable.existing(lake.spark, lake.base_path)
+    with write_client(lake.spark, lake.base_path, lake.hudi_options(Service.CLEANING)) as client:
+        gone = table.meta.createNewInstant(
+            classes(lake.spark).org.apache.hudi.common.table.timeline.HoodieInstant.State.REQUESTED,
+            "compaction",
+            latest,
+        )
+        context, time = client._client.getEngineContext(), client._client.createNewInstantTime(True)
+        assert client._table().scheduleRollback(context, time, gone, False, False, True).isPresent()
+    assert [action for action, _ in pending(lake)] == ["rollback"]
+    done(operate(lake, target))
+    assert pending(lake) == []
