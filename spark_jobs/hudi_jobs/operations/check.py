@@ -16,6 +16,7 @@ from hudi_jobs.contract import (
     OperationReport,
     TableOperation,
 )
+from hudi_jobs.contract.wording import listed
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import sizes_of
@@ -46,6 +47,7 @@ from hudi_jobs.table import HudiTable
 
 KEPT_INDEXES = frozenset({"files", "column_stats", "partition_stats", "bloom_filters", "record_index"})
 _NEVER_BESIDE = frozenset({"indexing", "logcompaction"})
+_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,34 @@ def checked(work: Work) -> RestoreRecord:
         metadata_options=metadata_options_of(table),
         **way.figures,
     )
+
+
+def require_as_checked(context: TaskContext, record: RestoreRecord) -> None:
+    """Raise `TaskFailed` where something has come to the table since the check, which read every row in between.
+
+    Hudi plans a restore by the timeline of that moment, and would undo what nobody has named. Another run checks again.
+    """
+    with stage("The table cannot be looked at again", otherwise=FailureReason.HUDI_ERROR):
+        timeline = load_timeline(context)
+        come = _come_since(record, timeline, History(context.spark, timeline))
+        come |= {each.instant for each in busy(context, timeline)}
+    if come:
+        raise TaskFailed(
+            FailureReason.CONFLICT,
+            f"The timeline has changed since the table was checked ({listed(sorted(come), _NAMED)}), so nothing was "
+            "restored, and another run checks again. Stop all other writers.",
+        )
+
+
+def _come_since(record: RestoreRecord, timeline: Timeline, history: History) -> set[str]:
+    """Return the instants by which what would be undone differs from the record, and of new savepoints and cleans."""
+    target = next((each for each in history.completed() if each.instant == record.target), None)
+    if target is None:
+        return {record.target}
+    removed = {*_completed(history.after(target))}
+    saved = {each.instant for each in timeline.savepoints()} & removed
+    cleans = {each.instant for each in timeline.cleans() if each.instant > record.newest}
+    return removed ^ {*record.removed} | saved - {*record.savepoints} | cleans
 
 
 def _looked_at(work: Work, timeline: Timeline, history: History) -> _Way:

@@ -1,6 +1,6 @@
 """A run that fails midway says how far it came, and the next one of the same operation goes on from there."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import rmtree
@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.operations.asked import (
+    RESTORE,
+    ROLLBACK,
     commits,
     done,
     files,
@@ -22,11 +24,12 @@ from tests.spark_jobs.operations.asked import (
 from tests.spark_jobs.services.test_services import SMALL, add, fill, succeeded
 from tests.spark_jobs.trials import ALL, IN_FULL, sampled
 
-from hudi_jobs.contract import FailureReason, OperationPhase, Service
+from hudi_jobs.contract import FailureReason, NewerSavepoints, OperationPhase, Service
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import classes
 from hudi_jobs.operations.restore.history import History
 from hudi_jobs.operations.restore.steps import prepare, roll_back_what_stayed
+from hudi_jobs.phases import Phase
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
@@ -204,3 +207,55 @@ def test_a_rollback_that_a_killed_run_has_all_but_finished_does_not_stay_pending
     assert [action for action, _ in pending(lake)] == ["rollback"]
     done(operate(lake, target))
     assert pending(lake) == []
+
+
+def beside(phase: Phase, monkeypatch: pytest.MonkeyPatch, come: Callable[[], None]) -> None:
+    """Have something come to the table when a restore reaches a phase."""
+
+    def reached(one: Phase) -> None:
+        if one is phase:
+            come()
+
+    monkeypatch.setattr("hudi_jobs.operations.restore.going_back.reach", reached)
+
+
+def keep(lake: Any, instant: str) -> None:
+    with write_client(lake.spark, lake.base_path, lake.hudi_options(Service.CLEANING)) as client:
+        client.savepoint(instant, user="somebody", comment="mine")
+
+
+@pytest.mark.parametrize("phase", [Phase.RECORDED, Phase.PREPARED])
+def test_a_commit_that_comes_after_the_check_is_not_undone_until_it_is_named(
+    lake: Any, monkeypatch: pytest.MonkeyPatch, phase: Phase
+) -> None:
+    lake.metadata_table = True
+    fill(lake, 2)
+    first, latest = commits(lake)
+    expected = rows(lake)
+    for kind, target in ((ROLLBACK, latest), (RESTORE, first)):
+        with monkeypatch.context() as patch:
+            beside(phase, patch, lambda: overwrite(lake, 7, version=9, metadata=True))
+            result = operate(lake, target, kind, uid=f"uid-of-{kind}")
+        assert (result.reason, report_of(result).phase) == (FailureReason.CONFLICT, OperationPhase.RUNNING), result
+        assert commits(lake)[-1] in result.message
+        assert restores(lake) == 0
+    assert len(commits(lake)) == 4
+    assert {row[1] for row in rows(lake) if row[0] in set("0123456789")} == {"7"}
+
+    assert "is not the latest" in refusal(operate(lake, latest, ROLLBACK, uid=f"uid-of-{ROLLBACK}"))
+    assert "is not the latest" in refusal(operate(lake, latest, ROLLBACK, uid=f"uid-of-{ROLLBACK}"))
+    report = done(operate(lake, first, uid=f"uid-of-{RESTORE}"))
+    assert report.removed_count == 3
+    assert rows(lake) == rows(lake, metadata=True) == [(key, "0") for key, _ in expected]
+
+
+def test_a_savepoint_that_comes_after_the_check_does_not_end_a_restore_midway(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(lake, 2)
+    target, latest = commits(lake)
+    with monkeypatch.context() as patch:
+        beside(Phase.RECORDED, patch, lambda: keep(lake, latest))
+        assert operate(lake, target).reason is FailureReason.CONFLICT
+    assert "Savepoints keep commits" in refusal(operate(lake, target))
+    done(operate(lake, target, savepoints=NewerSavepoints.REMOVE))
