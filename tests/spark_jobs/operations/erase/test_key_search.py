@@ -17,6 +17,7 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.spark_jobs.operations.erase.wholes import KEY, KEYS, LONGER, WHOLE
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import Service
@@ -24,11 +25,9 @@ from hudi_jobs.operations.erase.keys import Keys, where_found, with_key
 from hudi_jobs.operations.erase.quarantine import count_in, erase_from, holding_in
 from hudi_jobs.operations.erase.search.scan import File, files_below, search, unsearched_logs
 from hudi_jobs.operations.erase.search.strays import strays, strays_refused
-from hudi_jobs.operations.erase.search.texts import WholeTexts, before_the_name
 
 pytestmark = [pytest.mark.spark]
 
-KEY = "customer-00007"
 OTHERS = [f"customer-{number:05}{end}" for number in range(100) for end in ("0", "-b", "x")]
 FIELD = {"type": "record", "name": "r", "fields": [{"name": "id", "type": "string"}]}
 
@@ -143,39 +142,37 @@ def test_a_key_is_found_as_documents_and_paths_spell_it(lake: Any, tmp_path: Pat
     assert seen(lake, folder, name) == (everything, set())
 
 
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        (f'{{"id":"{KEY}"}}', True),
-        (KEY, True),
-        (f"to {KEY}.", True),
-        (f"{KEY}.de", False),
-        (f"{KEY}-b", False),
-        (f"a@{KEY}", False),
-        (f"{KEY}0, {KEY}", True),
-        (f"paid\\n{KEY}", True),
-        (f"?id%3D{KEY}", True),
-        (f"\\u00ab{KEY}", True),
-        (f"n{KEY}", False),
-        ("", False),
-    ],
-)
-def test_a_record_of_the_quarantine_holds_a_key_as_a_whole(line: str, found: bool) -> None:
-    assert WholeTexts(keys("nobody-at-all", KEY)).are_in(line) is found
-    assert not WholeTexts(keys("short")).are_in(line)
+def test_a_key_in_a_file_is_a_whole_where_it_is_one_in_a_record_of_the_quarantine(lake: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "lines"
+    folder.mkdir()
+    for number, line in enumerate((*WHOLE, *LONGER)):
+        (folder / f"{number}-{line in WHOLE}").write_bytes(line.encode())
+    for number, beside in enumerate((b"\xe9", b"\xa9", b"\xc0\xa0", b"\xed\xa0\x80", b"\xf0\x9f\x98", b"\xff")):
+        (folder / f"before-{number}-True").write_bytes(beside + KEY.encode())
+        (folder / f"behind-{number}-True").write_bytes(KEY.encode() + beside)
+    assert seen(lake, folder, *KEYS) == ({path.name for path in folder.glob("*True")}, set())
 
 
-@pytest.mark.parametrize(
-    ("path", "shown"),
-    [
-        (f"/lake/{KEY}/table/day=1/f1.parquet", None),
-        (f"/lake/{KEY}/table/export-of-{KEY}", None),
-        (f"/lake/{KEY}/table/day=1/{KEY}.txt", f"/lake/{KEY}/table/day=1/..."),
-        (f"/lake/{KEY}/table/id={KEY}/{KEY}.txt", f"/lake/{KEY}/table/..."),
-    ],
-)
-def test_a_name_that_holds_a_key_is_found_and_not_shown(path: str, shown: str | None) -> None:
-    assert before_the_name(path, f"/lake/{KEY}/table", WholeTexts(keys(KEY))) == shown
+def test_where_a_file_is_cut_for_reading_a_key_is_as_whole_as_elsewhere(lake: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "cut"
+    folder.mkdir()
+    for place in range(-5, 40):
+        filling = b" " * ((1 << 20) + place)
+        (folder / f"whole-{place}.gz").write_bytes(gzip.compress(filling + f"«{KEY}. x{KEY}".encode(), 1))
+        (folder / f"longer-{place}.gz").write_bytes(gzip.compress(filling + f"ß{KEY}.é {KEY}ß".encode(), 1))
+    assert seen(lake, folder, KEY) == ({path.name for path in folder.glob("whole-*")}, set())
+
+
+def test_keys_that_end_alike_are_looked_for_as_fast_as_others(lake: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "alike"
+    folder.mkdir()
+    (folder / "all.txt").write_text("".join(f"{number}-x@example.com\n" for number in range(120_000)))
+    took = []
+    for form in ("example.com-{}", "{}@example.com"):
+        begun = time.monotonic()
+        assert seen(lake, folder, *(form.format(f"{number:05}") for number in range(30_000))) == (set(), set())
+        took.append(time.monotonic() - begun)
+    assert took[1] < 4 * took[0]
 
 
 def test_keys_are_whole_where_they_have_several_fields_and_short_ones_are_not_for_bytes() -> None:

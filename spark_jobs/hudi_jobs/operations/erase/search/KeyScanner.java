@@ -34,14 +34,12 @@ import org.apache.parquet.hadoop.util.HadoopInputFile;
  *
  * What a file is, its first bytes say. Of Parquet the pages are searched as they are decompressed, and as they lie
  * there all bytes between them; of HFile each block; of Hudi's logs each block, also the HFiles inside; of Avro with a
- * codec each record; of gzip what it holds. A text counts where it stands as a whole: where a length before it says so,
- * or where no letter, digit, '_', '-' or '@' goes before or follows; an escape of JSON or a URL is none of these.
+ * codec each record; of gzip what it holds.
  *
  * Answers with bytes read, bytes that were decompressed, whether a text was found, and whether a part could not be
  * read: four numbers.
  */
 public final class KeyScanner implements java.util.function.Function {
-    private static final int WINDOW = 8;
     private static final int CHUNK = 1 << 20;
     private static final int MOST_IN_MEMORY = 1 << 30;
     private static final byte[] LOG = ascii("#HUDI#");
@@ -68,39 +66,12 @@ public final class KeyScanner implements java.util.function.Function {
     };
 
     private final Configuration configuration;
-    private final byte[][] texts;
-    private final int[] next;
-    private final long[] windows;
-    private final int[] first;
-    private int longest = WINDOW;
+    private final KeyTexts texts;
 
+    /** With `joined` as {@link KeyTexts} takes it. */
     public KeyScanner(Configuration configuration, byte[] joined) throws IOException {
         this.configuration = configuration;
-        DataInputStream input = new DataInputStream(new ByteArrayInputStream(joined));
-        List found = new ArrayList();
-        while (input.available() > 0) {
-            byte[] text = new byte[input.readInt()];
-            input.readFully(text);
-            found.add(text);
-        }
-        int size = Integer.highestOneBit(Math.max(16, found.size() * 4)) * 2;
-        texts = new byte[found.size()][];
-        next = new int[found.size()];
-        windows = new long[size];
-        first = new int[size];
-        java.util.Arrays.fill(first, -1);
-        for (int index = 0; index < texts.length; index++) {
-            texts[index] = (byte[]) found.get(index);
-            longest = Math.max(longest, texts[index].length);
-            long window = 0;
-            for (int place = texts[index].length - WINDOW; place < texts[index].length; place++) {
-                window = window << 8 | texts[index][place] & 0xff;
-            }
-            int slot = slot(window);
-            next[index] = first[slot];
-            first[slot] = index;
-            windows[slot] = window;
-        }
+        texts = new KeyTexts(joined);
     }
 
     /** The operator's own files are written anew at any time, and go; no other does meanwhile. */
@@ -286,7 +257,7 @@ public final class KeyScanner implements java.util.function.Function {
                 if (chunk[0] > from) {
                     byte[] between = new byte[bounded(chunk[0] - from)];
                     input.readFully(from, between);
-                    found.hit |= holds(between, between.length, false);
+                    found.hit |= texts.areIn(between);
                 }
                 from = Math.max(from, chunk[1]);
             }
@@ -305,9 +276,9 @@ public final class KeyScanner implements java.util.function.Function {
             if (starts(header, HFILE_END)) {
                 break;
             }
-            int size = number(header, 8);
-            int uncompressed = number(header, 12);
-            int data = number(header, 29) - HFILE_HEADER;
+            int size = KeyTexts.number(header, 8);
+            int uncompressed = KeyTexts.number(header, 12);
+            int data = KeyTexts.number(header, 29) - HFILE_HEADER;
             if (size < 0 || size > left || data < 0 || data > size || uncompressed < 0) {
                 found.unread = true;
                 break;
@@ -325,7 +296,7 @@ public final class KeyScanner implements java.util.function.Function {
         }
         byte[] rest = new byte[bounded(left)];
         input.readFully(rest);
-        found.hit |= holds(rest, rest.length, false);
+        found.hit |= texts.areIn(rest);
     }
 
     private static byte[] unpacked(byte[] content, int size) throws IOException {
@@ -382,10 +353,12 @@ public final class KeyScanner implements java.util.function.Function {
         }
     }
 
+    /** What of a chunk has been judged is not judged again in the next one, where less goes before it. */
     private void scanAll(InputStream input, Found found) throws IOException {
-        int overlap = longest + 16;
+        int overlap = texts.overlap();
         byte[] buffer = new byte[CHUNK + overlap];
         int filled = 0;
+        int judged = 0;
         while (true) {
             int read = input.read(buffer, filled, buffer.length - filled);
             if (read > 0) {
@@ -394,123 +367,20 @@ public final class KeyScanner implements java.util.function.Function {
             if (read >= 0 && filled < buffer.length) {
                 continue;
             }
-            found.hit |= holds(buffer, filled, read >= 0);
+            int until = read < 0 ? filled : filled - KeyTexts.AFTER;
+            found.hit |= texts.endIn(buffer, judged, until, filled);
             if (read < 0 || found.hit) {
                 return;
             }
             System.arraycopy(buffer, filled - overlap, buffer, 0, overlap);
             filled = overlap;
+            judged = overlap - KeyTexts.AFTER;
         }
     }
 
     private void scanDecoded(byte[] content, Found found) {
         found.decoded += content.length;
-        found.hit |= holds(content, content.length, false);
-    }
-
-    /** With `more` to come, a text at the very end is not judged yet. */
-    private boolean holds(byte[] content, int length, boolean more) {
-        if (texts.length == 0) {
-            return false;
-        }
-        long window = 0;
-        for (int place = 0; place < length; place++) {
-            window = window << 8 | content[place] & 0xff;
-            int slot = hash(window);
-            while (first[slot] >= 0 && windows[slot] != window) {
-                slot = slot + 1 & first.length - 1;
-            }
-            for (int index = first[slot]; index >= 0; index = next[index]) {
-                if (stands(content, place + 1, length, more, texts[index])) {
-                    return true;
-                }
-            }
-        }
-        return false;
-    }
-
-    private static boolean stands(byte[] content, int end, int length, boolean more, byte[] text) {
-        int start = end - text.length;
-        if (start < 0 || more && end == length) {
-            return false;
-        }
-        for (int place = 0; place < text.length - WINDOW; place++) {
-            if (content[start + place] != text[place]) {
-                return false;
-            }
-        }
-        if (isPrefixed(content, start, text.length)) {
-            return true;
-        }
-        boolean follows = end < length && isWord(content[end])
-            || end + 1 < length && content[end] == '.' && isWord(content[end + 1]);
-        return !follows && (start == 0 || !isWord(content[start - 1]) || isEscape(content, start));
-    }
-
-    /** Whether what goes before is no letter of a text, but how JSON or a URL spell some other character. */
-    private static boolean isEscape(byte[] content, int start) {
-        if (start >= 2 && content[start - 2] == '\\' && "bfnrt".indexOf(content[start - 1]) >= 0) {
-            return true;
-        }
-        if (start >= 3 && content[start - 3] == '%' && isHex(content, start - 2, start)) {
-            return true;
-        }
-        return start >= 6 && content[start - 6] == '\\' && content[start - 5] == 'u' && isHex(content, start - 4, start);
-    }
-
-    private static boolean isHex(byte[] content, int from, int to) {
-        for (int place = from; place < to; place++) {
-            if (Character.digit((char) (content[place] & 0xff), 16) < 0) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    /** Whether a length stands before it: four or two bytes, or a variable number, plain or doubled. */
-    private static boolean isPrefixed(byte[] content, int start, int size) {
-        if (start >= 4) {
-            int big = number(content, start - 4);
-            if (big == size || Integer.reverseBytes(big) == size) {
-                return true;
-            }
-        }
-        if (start >= 2 && content[start - 2] == (byte) (size >> 8) && content[start - 1] == (byte) size) {
-            return true;
-        }
-        return isVariable(content, start, size) || isVariable(content, start, size * 2);
-    }
-
-    private static boolean isVariable(byte[] content, int start, int number) {
-        int width = number < 1 << 7 ? 1 : number < 1 << 14 ? 2 : 3;
-        if (start < width) {
-            return false;
-        }
-        for (int place = start - width; place < start; place++) {
-            int expected = number & 0x7f | (place < start - 1 ? 0x80 : 0);
-            if ((content[place] & 0xff) != expected) {
-                return false;
-            }
-            number >>= 7;
-        }
-        return true;
-    }
-
-    private static boolean isWord(byte value) {
-        return value < 0 || value == '_' || value == '-' || value == '@' || Character.isLetterOrDigit(value);
-    }
-
-    private int slot(long window) {
-        int slot = hash(window);
-        while (first[slot] >= 0 && windows[slot] != window) {
-            slot = slot + 1 & first.length - 1;
-        }
-        return slot;
-    }
-
-    private int hash(long window) {
-        long mixed = window * 0x9E3779B97F4A7C15L;
-        return (int) (mixed >>> 32) & first.length - 1;
+        found.hit |= texts.areIn(content);
     }
 
     private static int bounded(long size) {
@@ -518,11 +388,6 @@ public final class KeyScanner implements java.util.function.Function {
             throw new IllegalStateException("a part of the file has " + size + " bytes");
         }
         return (int) size;
-    }
-
-    private static int number(byte[] content, int place) {
-        return (content[place] & 0xff) << 24 | (content[place + 1] & 0xff) << 16
-            | (content[place + 2] & 0xff) << 8 | content[place + 3] & 0xff;
     }
 
     private static boolean starts(byte[] content, byte[] beginning) {

@@ -4,7 +4,7 @@ Short keys are compared as values alone: their bytes are everywhere by chance.
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib.resources import files as resources
@@ -20,9 +20,10 @@ from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import exact, located, statuses_below
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, java_objects
 from hudi_jobs.operations.erase.keys import RECORD_KEY, Keys, with_key
+from hudi_jobs.operations.erase.search.letters import for_scanner
 from hudi_jobs.table import HudiTable
 
-_SCANNER = "KeyScanner"
+_TEXTS, _SCANNER = "KeyTexts", "KeyScanner"  # the second is compiled with the first
 META_FOLDER = ".hoodie"
 _METADATA_TABLE = f"{META_FOLDER}/metadata"
 _RECORD_INDEX = 5
@@ -151,15 +152,18 @@ def among(paths: Collection[str], rows: DataFrame) -> set[str]:
 class _Scanner:
     """Looks for texts in the bytes of a file, inside the JVM."""
 
-    def __init__(self, context: TaskContext, texts: Iterable[bytes]) -> None:
+    def __init__(self, context: TaskContext, texts: Sequence[bytes]) -> None:
         spark = context.spark
         jvm = classes(spark)
-        compiler = jvm.org.codehaus.janino.SimpleCompiler()
-        compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
-        compiler.cook(resources(__package__).joinpath(f"{_SCANNER}.java").read_text())
-        (constructor,) = compiler.getClassLoader().loadClass(_SCANNER).getConstructors()
-        joined = bytearray(b"".join(len(text).to_bytes(4, "big") + text for text in texts))
-        self._scanner = constructor.newInstance(java_objects(spark, hadoop_configuration(spark), joined))
+        loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+        for name in (_TEXTS, _SCANNER):
+            compiler = jvm.org.codehaus.janino.SimpleCompiler()
+            compiler.setParentClassLoader(loader)
+            compiler.cook(resources(__package__).joinpath(f"{name}.java").read_text())
+            loader = compiler.getClassLoader()
+        (constructor,) = loader.loadClass(_SCANNER).getConstructors()
+        configuration = hadoop_configuration(spark)
+        self._scanner = constructor.newInstance(java_objects(spark, configuration, for_scanner(texts)))
         # Called by reflection, because py4j takes a class that another compiler has made for the same one.
         function = jvm.java.lang.Class.forName("java.util.function.Function")
         self._apply: JavaObject = next(method for method in function.getMethods() if method.getName() == "apply")

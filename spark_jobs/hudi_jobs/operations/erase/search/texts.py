@@ -1,10 +1,12 @@
 """Keys in texts: in a record of the quarantine, and in the names of files and folders."""
 
 import re
-from collections.abc import Collection, Iterator
+from bisect import bisect
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from hudi_jobs.operations.erase.keys import Keys
+from hudi_jobs.operations.erase.search.letters import is_longer, script_after, script_before
 
 _ESCAPE = re.compile(r"(\\[bfnrt]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2})$")
 _LONGEST_ESCAPE = 6
@@ -14,13 +16,13 @@ _MASK = "***"
 
 
 class WholeTexts:
-    """Finds a key in a text where it stands as a whole, as `KeyScanner` does: of very many keys as fast as of one."""
+    """Finds a key in a text where it stands as a whole, as `KeyTexts` does: of very many keys as fast as of one."""
 
     def __init__(self, keys: Keys, *, also_short: bool = False) -> None:
         texts = [text.decode() for text in keys.in_bytes]
         short = sorted((text.decode() for text in keys.short), key=len) if also_short else []
         alike = (texts, *(list(group) for _, group in groupby(short, key=len)))
-        self._indexes = [_by_beginning(group) for group in alike if group]
+        self._indexes = [_Index(group) for group in alike if group]
 
     def are_in(self, line: str) -> bool:
         """Tell whether one of them is in a line."""
@@ -37,31 +39,51 @@ class WholeTexts:
 
     def _places(self, line: str) -> Iterator[tuple[int, int]]:
         """Yield where in a line they begin and end."""
-        for length, known in self._indexes:
-            for start in range(len(line) - length + 1):
-                for text in known.get(line[start : start + length], ()):
-                    end = start + len(text)
-                    if line.startswith(text, start) and _stands_alone(line, start, end):
-                        yield start, end
+        for index in self._indexes:
+            for start, text in index.found_in(line):
+                if _stands_alone(line, start, start + len(text)):
+                    yield start, start + len(text)
 
 
-def _by_beginning(texts: Collection[str]) -> tuple[int, dict[str, list[str]]]:
-    """Return the length of the shortest text, and the texts by as much of them."""
-    length = min(map(len, texts))
-    found: dict[str, list[str]] = {}
-    for text in texts:
-        found.setdefault(text[:length], []).append(text)
-    return length, found
+class _Index:
+    """Finds texts as `KeyTexts` does: what a character takes is bounded by the longest text, not by their number.
+
+    They are sorted, so the greatest that is not above what lies in a line is the longest one there, or begins with it:
+    all others there are beginnings of that one. `_within` has for each the longest other one that it begins with.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts = sorted(texts)
+        self._shortest, self._longest = min(map(len, self._texts)), max(map(len, self._texts))
+        self._beginnings = {text[: self._shortest] for text in self._texts}
+        self._within: list[int] = []
+        for place, text in enumerate(self._texts):
+            self._within.append(self._beginning(place - 1, text))
+
+    def found_in(self, line: str) -> Iterator[tuple[int, str]]:
+        """Yield each of them that is in a line, with where it begins."""
+        for start in range(len(line) - self._shortest + 1):
+            if line[start : start + self._shortest] in self._beginnings:
+                rest = line[start : start + self._longest]
+                place = self._beginning(bisect(self._texts, rest) - 1, rest)
+                while place >= 0:
+                    yield start, self._texts[place]
+                    place = self._within[place]
+
+    def _beginning(self, place: int, text: str) -> int:
+        """Return the longest one that a text begins with: this one, or one that it begins with; else -1."""
+        while place >= 0 and not text.startswith(self._texts[place]):
+            place = self._within[place]
+        return place
 
 
 def _stands_alone(line: str, start: int, end: int) -> bool:
-    follows = _is_word(line[end : end + 1]) or (line[end : end + 1] == "." and _is_word(line[end + 1 : end + 2]))
+    text, after = line[start:end], line[end : end + 2]
+    script = script_after(text)
+    if is_longer(after[:1], script) or (after[:1] == "." and is_longer(after[1:], script)):
+        return False
     before = line[max(start - _LONGEST_ESCAPE, 0) : start]
-    return not follows and (not _is_word(before[-1:]) or _ESCAPE.search(before) is not None)
-
-
-def _is_word(character: str) -> bool:
-    return character.isalnum() or (character != "" and character in "_-@")
+    return not is_longer(before[-1:], script_before(text)) or _ESCAPE.search(before) is not None
 
 
 def before_the_name(path: str, below: str, texts: WholeTexts) -> str | None:

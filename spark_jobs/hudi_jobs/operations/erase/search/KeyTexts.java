@@ -1,0 +1,288 @@
+import java.io.ByteArrayInputStream;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.Random;
+
+/**
+ * Many texts that are looked for at once in bytes. What a byte takes is bounded by the longest text, not by their number.
+ *
+ * The last eight bytes of a text say which texts end like it. These are sorted by their bytes from the last to the
+ * first, so the greatest that is not above what lies in the content is the longest one there, or ends with it: all
+ * others there are ends of that one.
+ *
+ * A text counts where it stands as a whole: where a length before it says so, or where nothing before it or behind it
+ * makes it longer. What does, `letters.py` says; an escape of JSON or a URL does not.
+ */
+public final class KeyTexts {
+    /** Bytes behind the end of a text that tell whether it goes on: a dot and a character. */
+    public static final int AFTER = 5;
+    /** Bytes before its start that tell whether it begins there: the longest escape. */
+    private static final int BEFORE = 6;
+    private static final int WINDOW = 8;
+    private static final int BLOCK = 64;
+    private static final int NONE = 0;
+    private static final int ALWAYS = 1;
+
+    private final int[] ranges;
+    private final int[] scripts;
+    private final Text[] texts;
+    private final long[] windows;
+    private final int[] first;
+    private final int[] last;
+    private final int shift;
+    /** Odd and random, so that nobody can choose texts whose windows all have the same slot. */
+    private final long factor = new Random().nextLong() | 1;
+    private int longest = WINDOW;
+
+    /** Takes ranges of characters with their scripts, and texts with the scripts that make them longer. */
+    public KeyTexts(byte[] joined) throws IOException {
+        DataInputStream input = new DataInputStream(new ByteArrayInputStream(joined));
+        ranges = new int[input.readInt()];
+        scripts = new int[ranges.length];
+        for (int index = 0; index < ranges.length; index++) {
+            ranges[index] = input.readInt();
+            scripts[index] = input.readInt();
+        }
+        texts = new Text[input.readInt()];
+        for (int index = 0; index < texts.length; index++) {
+            texts[index] = new Text(input);
+            longest = Math.max(longest, texts[index].bytes.length);
+        }
+        Arrays.sort(texts, new Comparator() {
+            public int compare(Object one, Object other) {
+                byte[] text = ((Text) other).bytes;
+                return order(((Text) one).bytes, text, text.length, 0);
+            }
+        });
+        int bits = 33 - Integer.numberOfLeadingZeros(Math.max(8, texts.length * 2));
+        shift = 64 - bits;
+        windows = new long[1 << bits];
+        first = new int[1 << bits];
+        last = new int[1 << bits];
+        Arrays.fill(first, -1);
+        for (int index = 0; index < texts.length; index++) {
+            add(index);
+        }
+    }
+
+    private void add(int index) {
+        byte[] text = texts[index].bytes;
+        long window = 0;
+        for (int place = text.length - WINDOW; place < text.length; place++) {
+            window = window << 8 | text[place] & 0xff;
+        }
+        int slot = slot(window);
+        if (first[slot] < 0) {
+            first[slot] = index;
+            windows[slot] = window;
+        }
+        last[slot] = index;
+        int within = index - 1;
+        while (within >= first[slot] && shared(text, text.length, texts[within].bytes, 0) < texts[within].bytes.length) {
+            within = texts[within].within;
+        }
+        texts[index].within = within < first[slot] ? -1 : within;
+    }
+
+    /** A text; `within` is the longest other one that it ends with. */
+    private static final class Text {
+        final byte[] bytes;
+        final int scriptBefore;
+        final int scriptAfter;
+        int within = -1;
+
+        Text(DataInputStream input) throws IOException {
+            bytes = new byte[input.readInt()];
+            scriptBefore = input.readInt();
+            scriptAfter = input.readInt();
+            input.readFully(bytes);
+        }
+    }
+
+    /** How many bytes at the end of a part of some content are needed again, before the next part. */
+    public int overlap() {
+        return longest + AFTER + BEFORE;
+    }
+
+    public boolean areIn(byte[] content) {
+        return endIn(content, 0, content.length, content.length);
+    }
+
+    /** Whether one of them ends behind `from` and not behind `until`, in content of a length. */
+    public boolean endIn(byte[] content, int from, int until, int length) {
+        if (texts.length == 0) {
+            return false;
+        }
+        long window = 0;
+        for (int place = Math.max(0, from - WINDOW + 1); place < until; place++) {
+            window = window << 8 | content[place] & 0xff;
+            int slot = slot(window);
+            if (first[slot] >= 0 && place >= from && endAt(content, place + 1, length, slot)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private boolean endAt(byte[] content, int end, int length, int slot) {
+        int index = greatest(content, end, slot);
+        int same = shared(content, end, texts[index].bytes, 0);
+        for (; index >= 0; index = texts[index].within) {
+            if (texts[index].bytes.length <= same && stands(content, end, length, texts[index])) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The greatest text that is not above what ends there; no text before the first is compared. */
+    private int greatest(byte[] content, int end, int slot) {
+        int low = first[slot];
+        int high = last[slot] + 1;
+        int sameLow = 0;
+        int sameHigh = 0;
+        while (high - low > 1) {
+            int middle = low + high >>> 1;
+            byte[] text = texts[middle].bytes;
+            int same = shared(content, end, text, Math.min(sameLow, sameHigh));
+            if (order(text, content, end, same) <= 0) {
+                low = middle;
+                sameLow = same;
+            } else {
+                high = middle;
+                sameHigh = same;
+            }
+        }
+        return low;
+    }
+
+    /** How many last bytes of a text are those before an end, where so many are known to be. */
+    private static int shared(byte[] content, int end, byte[] text, int known) {
+        int most = Math.min(text.length, end);
+        int same = known;
+        while (same + BLOCK <= most && Arrays.equals(content, end - same - BLOCK, end - same,
+            text, text.length - same - BLOCK, text.length - same)) {
+            same += BLOCK;
+        }
+        while (same < most && text[text.length - 1 - same] == content[end - 1 - same]) {
+            same++;
+        }
+        return same;
+    }
+
+    /** Compares a text with what lies before an end, from the last byte on. */
+    private static int order(byte[] text, byte[] content, int end, int known) {
+        int same = shared(content, end, text, known);
+        if (same == text.length || same == end) {
+            return Integer.compare(text.length, end);
+        }
+        return (text[text.length - 1 - same] & 0xff) - (content[end - 1 - same] & 0xff);
+    }
+
+    private boolean stands(byte[] content, int end, int length, Text text) {
+        int start = end - text.bytes.length;
+        if (isPrefixed(content, start, text.bytes.length)) {
+            return true;
+        }
+        boolean follows = isLonger(next(content, end, length), text.scriptAfter)
+            || end < length && content[end] == '.' && isLonger(next(content, end + 1, length), text.scriptAfter);
+        return !follows && (!isLonger(previous(content, start), text.scriptBefore) || isEscape(content, start));
+    }
+
+    private boolean isLonger(int character, int script) {
+        int place = Arrays.binarySearch(ranges, character);
+        int found = scripts[place < 0 ? -place - 2 : place];
+        return found == ALWAYS || found != NONE && found == script;
+    }
+
+    /** The character that begins there, or the one that stands for bytes that are none. */
+    private static int next(byte[] content, int place, int length) {
+        int size = place < length ? size(content[place]) : 0;
+        return size == 0 || place + size > length ? 0xfffd : character(content, place, size);
+    }
+
+    private static int previous(byte[] content, int end) {
+        for (int size = 1; size <= 4 && size <= end; size++) {
+            if (size(content[end - size]) == size) {
+                return character(content, end - size, size);
+            }
+        }
+        return 0xfffd;
+    }
+
+    /** How many bytes of UTF-8 a character has that begins with this one; none begins with some. */
+    private static int size(byte begin) {
+        int ones = Integer.numberOfLeadingZeros(~(begin << 24));
+        return ones == 0 ? 1 : ones == 1 || ones > 4 ? 0 : ones;
+    }
+
+    private static int character(byte[] content, int place, int size) {
+        return new String(content, place, size, StandardCharsets.UTF_8).codePointAt(0);
+    }
+
+    /** Whether what goes before is no letter of a text, but how JSON or a URL spell some other character. */
+    private static boolean isEscape(byte[] content, int start) {
+        if (start >= 2 && content[start - 2] == '\\' && "bfnrt".indexOf(content[start - 1]) >= 0) {
+            return true;
+        }
+        if (start >= 3 && content[start - 3] == '%' && isHex(content, start - 2, start)) {
+            return true;
+        }
+        return start >= 6 && content[start - 6] == '\\' && content[start - 5] == 'u' && isHex(content, start - 4, start);
+    }
+
+    private static boolean isHex(byte[] content, int from, int to) {
+        for (int place = from; place < to; place++) {
+            if (Character.digit((char) (content[place] & 0xff), 16) < 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whether a length stands before it: four or two bytes, or a variable number, plain or doubled. */
+    private static boolean isPrefixed(byte[] content, int start, int size) {
+        if (start >= 4) {
+            int big = number(content, start - 4);
+            if (big == size || Integer.reverseBytes(big) == size) {
+                return true;
+            }
+        }
+        if (start >= 2 && content[start - 2] == (byte) (size >> 8) && content[start - 1] == (byte) size) {
+            return true;
+        }
+        return isVariable(content, start, size) || isVariable(content, start, size * 2);
+    }
+
+    private static boolean isVariable(byte[] content, int start, int number) {
+        int width = number < 1 << 7 ? 1 : number < 1 << 14 ? 2 : 3;
+        if (start < width) {
+            return false;
+        }
+        for (int place = start - width; place < start; place++) {
+            int expected = number & 0x7f | (place < start - 1 ? 0x80 : 0);
+            if ((content[place] & 0xff) != expected) {
+                return false;
+            }
+            number >>= 7;
+        }
+        return true;
+    }
+
+    private int slot(long window) {
+        int slot = (int) (window * factor >>> shift);
+        while (first[slot] >= 0 && windows[slot] != window) {
+            slot = slot + 1 & first.length - 1;
+        }
+        return slot;
+    }
+
+    /** Four bytes as a number. */
+    public static int number(byte[] content, int place) {
+        return (content[place] & 0xff) << 24 | (content[place + 1] & 0xff) << 16
+            | (content[place + 2] & 0xff) << 8 | content[place + 3] & 0xff;
+    }
+}
