@@ -7,7 +7,7 @@ import java.util.Comparator;
 import java.util.Random;
 
 /**
- * Many texts that are looked for at once in bytes. What a byte takes is bounded by the longest text, not by their number.
+ * Many texts that are looked for at once in bytes. What a byte takes is bounded by the longest text, not by how many.
  *
  * The last eight bytes of a text say which texts end like it. These are sorted by their bytes from the last to the
  * first, so the greatest that is not above what lies in the content is the longest one there, or ends with it: all
@@ -81,10 +81,14 @@ public final class KeyTexts {
         }
         last[slot] = index;
         int within = index - 1;
-        while (within >= first[slot] && shared(text, text.length, texts[within].bytes, 0) < texts[within].bytes.length) {
+        while (within >= first[slot] && !isAt(text, text.length, within)) {
             within = texts[within].within;
         }
         texts[index].within = within < first[slot] ? -1 : within;
+    }
+
+    private boolean isAt(byte[] content, int end, int index) {
+        return shared(content, end, texts[index].bytes, 0) == texts[index].bytes.length;
     }
 
     /** A text; `within` is the longest other one that it ends with. */
