@@ -140,6 +140,12 @@ def resolved_plan(session: SparkSession, plan: JavaObject) -> JavaObject:
     return session_state(session).executePlan(plan, getattr(modes, "MODULE$").SKIP()).analyzed()
 
 
+def without_stand_ins(session: SparkSession, plan: JavaObject) -> JavaObject:
+    """Return a resolved plan with what Spark computes in place of each function that only stands for other ones."""
+    rule = getattr(classes(session).org.apache.spark.sql.catalyst.optimizer, "ReplaceExpressions$")
+    return getattr(rule, "MODULE$").apply(plan)
+
+
 def frame_of(session: SparkSession, plan: JavaObject) -> DataFrame:
     """Return a resolved plan as a data frame of the session."""
     return DataFrame(classes(session).org.apache.spark.sql.Dataset.ofRows(spark_session(session), plan), session)

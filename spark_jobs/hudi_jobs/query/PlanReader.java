@@ -3,7 +3,10 @@ import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.logical.View;
+import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.types.DataType;
 
@@ -11,7 +14,8 @@ import org.apache.spark.sql.types.DataType;
  * Reads a plan of Spark SQL as JSON: for each node, in the order of the text, its depth, its class and its names.
  *
  * A node's parts are everything that its class was made of: children, inner children, the plans inside expressions and
- * what lists, options, maps and tuples of them hold. So no part is overlooked because a method leaves it out.
+ * what lists, options, maps and tuples of them hold. So no part is overlooked because a method leaves it out. Names of a
+ * literal are its type, its value, and how a query spells a time; those of a resolved cast are its types, from and to.
  */
 public final class PlanReader implements java.util.function.Function {
     private static final int MOST_NODES = 200000;
@@ -46,6 +50,17 @@ public final class PlanReader implements java.util.function.Function {
             names.add(((View) node).desc().identifier().unquotedString());
             return;
         }
+        if (node instanceof Literal) {
+            Literal literal = (Literal) node;
+            String type = literal.dataType().simpleString();
+            names.add(type);
+            names.add(String.valueOf(literal.value()));
+            names.add(type.startsWith("date") || type.startsWith("timestamp") ? written(literal.origin()) : "");
+        }
+        if (node instanceof Cast && ((Cast) node).resolved()) {
+            names.add(((Cast) node).child().dataType().simpleString());
+            names.add(((Cast) node).dataType().simpleString());
+        }
         Map parts = new IdentityHashMap();
         List ordered = new ArrayList();
         collect(node.productIterator(), names, parts, ordered);
@@ -54,6 +69,20 @@ public final class PlanReader implements java.util.function.Function {
         List inner = new ArrayList();
         collect(node.innerChildren().iterator(), new ArrayList(), seen, inner);
         readAll(inner, depth + 1);
+    }
+
+    /** The part of the query that a node was made of. */
+    private static String written(Origin origin) {
+        if (origin.sqlText().isEmpty() || origin.startIndex().isEmpty() || origin.stopIndex().isEmpty()) {
+            return "";
+        }
+        String sql = (String) origin.sqlText().get();
+        int from = ((Integer) origin.startIndex().get()).intValue();
+        int to = ((Integer) origin.stopIndex().get()).intValue() + 1;
+        if (from < 0 || to < from || to > sql.codePointCount(0, sql.length())) {
+            return "";
+        }
+        return sql.substring(sql.offsetByCodePoints(0, from), sql.offsetByCodePoints(0, to));
     }
 
     private void readAll(List parts, int depth) {

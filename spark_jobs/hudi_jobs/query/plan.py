@@ -20,7 +20,7 @@ class Node:
     """Full name of its Java class."""
 
     names: tuple[str, ...] = ()
-    """The texts that it was made of: of a relation its name, of a function as well, and so on."""
+    """The texts that it was made of: of a relation its name, of a function as well, and so on (`PlanReader.java`)."""
 
     parts: list["Node"] = field(default_factory=list)
     """Children, inner children, and the plans inside its expressions."""

@@ -14,9 +14,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.operations.erase import LONGEST_PREDICATE
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import JavaObject, classes, frame_of, parsed_expression, query_execution
+from hudi_jobs.jvm import JavaObject, classes, frame_of, parsed_expression, query_execution, without_stand_ins
+from hudi_jobs.operations.erase.timeless import require_dated_casts, require_dated_literals
 from hudi_jobs.operations.refusal import refused
-from hudi_jobs.query.kinds import CATALYST, RESOLVED
+from hudi_jobs.query.kinds import CATALYST
 from hudi_jobs.query.plan import Node, PlanReader
 from hudi_jobs.query.rules import require_parsable
 from hudi_jobs.query.session import bare_session
@@ -47,8 +48,23 @@ to_timestamp trim trunc upper year
 FUNCTIONS = frozenset(_FUNCTIONS.split())
 """Names of functions: each gives the same value for the same row whenever it is asked."""
 
-_SUBQUERIES = ("Exists", "InSubquery", "LateralSubquery", "ListQuery", "ScalarSubquery")
-_RESOLVED = RESOLVED - frozenset(f"{CATALYST}expressions.{name}" for name in _SUBQUERIES)
+_RESOLVED_KINDS = """
+Abs Add And ArrayContains AttributeReference BinaryPad BinaryPredicate BitwiseAnd BitwiseNot BitwiseOr BitwiseXor
+CaseWhen Cast Ceil Coalesce Concat Contains DateAdd DateAddInterval DateAddYMInterval DateDiff DateFormatClass DateSub
+DatetimeSub DayOfMonth Divide DivideDTInterval DivideInterval DivideYMInterval ElementAt EndsWith EqualNullSafe
+EqualTo ExtractANSIIntervalDays Floor FromUnixTime GetArrayItem GetArrayStructFields GetMapValue GetStructField
+GreaterThan GreaterThanOrEqual Greatest Hour ILike If In IntegralDivide IsNotNull IsNull Least Left Length LessThan
+LessThanOrEqual Like LikeAll LikeAny Literal Lower Md5 Minute Month Multiply MultiplyDTInterval MultiplyInterval
+MultiplyYMInterval Not NotLikeAll NotLikeAny NullIf Nvl Or Overlay ParseToDate ParseToTimestamp RLike Remainder Right
+Round RoundCeil RoundFloor Second Sha1 Sha2 SplitPart StartsWith StringLPad StringLocate StringRPad StringReplace
+StringTrim StringTrimBoth StringTrimLeft StringTrimRight Substring Subtract SubtractDates SubtractTimestamps TimeAdd
+TimestampAdd TimestampAddYMInterval TimestampDiff TruncDate TruncTimestamp TypedNullLiteral UnaryMinus UnaryPositive
+Upper Year
+"""
+_RESOLVED = frozenset(f"{CATALYST}expressions.{name}" for name in _RESOLVED_KINDS.split()) | frozenset(
+    f"{CATALYST}plans.logical.{name}" for name in ("Filter", "SubqueryAlias", "View")
+)
+"""What the analyzer makes of the allowed nodes, functions and types of columns: nothing of it asks for the time."""
 
 
 def matching(spark: SparkSession, rows: DataFrame, predicate: str) -> DataFrame:
@@ -61,11 +77,13 @@ def matching(spark: SparkSession, rows: DataFrame, predicate: str) -> DataFrame:
     except Exception:  # noqa: BLE001 - the cause quotes the predicate
         raise refused("The predicate is not a SQL expression, or is too large.") from None
     _require_parsed(nodes)
+    require_dated_literals(nodes)
     session = bare_session(spark, VIEW, rows)
     try:
         frame = session.table(VIEW).where(Column(classes(spark).org.apache.spark.sql.Column(parsed)))
         analyzed = query_execution(frame).analyzed()
         resolved, is_stable = reader.read(analyzed), _is_stable(analyzed)
+        replaced = reader.read(without_stand_ins(spark, analyzed))
     except Exception as error:  # noqa: BLE001 - the cause quotes the predicate
         kind = getattr(error, "getErrorClass", lambda: None)()
         raise refused(
@@ -75,6 +93,7 @@ def matching(spark: SparkSession, rows: DataFrame, predicate: str) -> DataFrame:
     foreign = next((node for node in resolved if node.kind not in _RESOLVED), None)
     if foreign is not None or not is_stable:
         raise refused("The predicate must depend on the row alone, and give the same answer each time.")
+    require_dated_casts(replaced)
     return frame_of(spark, analyzed)
 
 
