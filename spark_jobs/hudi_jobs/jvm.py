@@ -203,6 +203,11 @@ def collected_rows(frame: DataFrame) -> tuple[JavaObject, list[JavaObject]]:
     return frame._jdf.schema(), list(frame._jdf.collectAsList())  # noqa: SLF001
 
 
+def local_rows(frame: DataFrame) -> JavaObject:
+    """Return a Java iterator of a frame's rows, which come one partition after the other."""
+    return frame._jdf.toLocalIterator()  # noqa: SLF001
+
+
 def from_protobuf(value: Column, message: str, descriptor_file: str) -> Column:
     """Return the message of a name in a file of descriptors; null where the value is none.
 

@@ -51,7 +51,7 @@ AnyReason = (
 
 _ASK = "ask the platform team."
 _ANOTHER_COMMIT = "Name another commit, in another HudiSavepoint."
-_ERASE_AGAIN = "Remove the files that the message names, then erase the same keys with another HudiOperation."
+_ERASE_AGAIN = "Do what the message says of each file, then erase the same keys with another HudiOperation."
 _ANOTHER_OPERATION = "Create another HudiOperation."
 _DRIVER_LOG = "See the log of the driver's pod."
 _MORE_MEMORY = "Nothing: each attempt gives the driver half as much memory again, up to the limit of the class."

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from hudi_jobs.contract import MOST_LISTED, FailureReason, OperationKind, OperationPhase, OperationReport
 from hudi_jobs.contract.operations.erase import EraseReport, EraseTask
 from hudi_jobs.contract.table.support import COMPLEX, key_generator_of
-from hudi_jobs.contract.wording import listed
+from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.operations.check import (
@@ -33,6 +33,7 @@ from hudi_jobs.operations.erase.keys import (
 from hudi_jobs.operations.erase.quarantine import count_in
 from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.erase.sealed import unsealed
+from hudi_jobs.operations.erase.search.rows import require_in_no_other_row
 from hudi_jobs.operations.erase.search.scan import (
     File,
     files_below,
@@ -79,6 +80,8 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
             _require_no_strays(work, files, keys)
         data = [file for file in files if is_data(file.path)]
         holding = _holding(work, data, keys)
+        with each():
+            require_in_no_other_row(context, with_key(rows, keys, without=True), data, holding, keys)
         kept = _holding_savepoints(work, timeline.savepoints(), holding | unsearched_logs(data, keys))
         report = EraseReport(
             keys=len(keys),
@@ -212,7 +215,15 @@ def _keys(work: Work, erase: EraseTask) -> Keys:
     if erase.where is None:
         require_comparable(rows, key_fields(table))
         return keys_named(context, erase, table, work.operation.uid)
-    return keys_where(context, rows, table, erase.where, work.operation.uid)
+    keys, others = keys_where(context, rows, table, erase.where, work.operation.uid)
+    if others:
+        with work.obstacles.each():
+            raise refused(
+                f"The predicate does not select {counted(others, 'row')} with the key of a row that it selects, and a "
+                "key is erased in every partition. Widen the predicate so that it selects these rows too, or list the "
+                "keys (keys) if the rows of all partitions are meant."
+            )
+    return keys
 
 
 def _require_known(table: HudiTable) -> None:

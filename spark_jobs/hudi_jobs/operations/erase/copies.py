@@ -5,12 +5,12 @@ table has an index of record keys, that knows one place for each; and beside row
 again (`HoodieDuplicateKeyException`). By buckets Hudi writes nothing to a partition with two files of one bucket.
 """
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from hudi_jobs.as_found.metadata import has_record_index
 from hudi_jobs.operations.buckets import is_in_buckets
-from hudi_jobs.operations.erase.keys import PARTITION, RECORD_KEY, Keys, with_key
+from hudi_jobs.operations.erase.keys import PARTITION, RECORD_KEY, Keys, file_group, with_key
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.rows import are_doubled, indexed_by
 from hudi_jobs.operations.work import Work
@@ -18,7 +18,7 @@ from hudi_jobs.operations.work import Work
 MOST_COPIES = 20
 """Rows of a key in one file: each takes a commit of its own."""
 
-_FILE, _GROUP = "_hoodie_file_name", "_hoodie_file_group"
+_GROUP = "_hoodie_file_group"
 _BUCKET = 8
 """Characters of a file group's id that are the number of its bucket (`BucketIdentifier`)."""
 
@@ -27,7 +27,7 @@ _ADVICE = "Remove all but the newest row of each key first (repair.deduplicate).
 
 def require_deletable(work: Work, rows: DataFrame, keys: Keys) -> None:
     """Refuse keys of which a copy would stay, or after which the metadata table could not be made again."""
-    found = with_key(rows, keys).withColumn(_GROUP, _group())
+    found = with_key(rows, keys).withColumn(_GROUP, file_group())
     most = found.groupBy(PARTITION, _GROUP, RECORD_KEY).count().agg(sf.max("count")).first()
     if most is not None and (most[0] or 0) > MOST_COPIES:
         raise refused(f"A key has {most[0]:,} rows in one file; at most {MOST_COPIES} are supported. {_ADVICE}")
@@ -43,19 +43,15 @@ def require_deletable(work: Work, rows: DataFrame, keys: Keys) -> None:
 
 def lie_apart(rows: DataFrame) -> bool:
     """Tell whether rows of one key lie in several file groups."""
-    places = rows.withColumn(_GROUP, _group()).select(PARTITION, _GROUP, RECORD_KEY).distinct()
+    places = rows.withColumn(_GROUP, file_group()).select(PARTITION, _GROUP, RECORD_KEY).distinct()
     return are_doubled(places, (RECORD_KEY,))
 
 
 def _require_one_file_of_a_bucket(rows: DataFrame, found: DataFrame) -> None:
     places = sf.broadcast(found.select(PARTITION).distinct())
-    groups = rows.join(places, PARTITION, "left_semi").select(PARTITION, _group().alias(_GROUP)).distinct()
+    groups = rows.join(places, PARTITION, "left_semi").select(PARTITION, file_group().alias(_GROUP)).distinct()
     if are_doubled(groups, (PARTITION, sf.substring(_GROUP, 1, _BUCKET))):
         raise refused(
             "A partition of these records has two files of one bucket, as bulk inserts make them, so Hudi "
             f"cannot delete its rows. {_ADVICE}"
         )
-
-
-def _group() -> Column:
-    return sf.substring_index(_FILE, "_", 1)

@@ -28,6 +28,7 @@ from hudi_jobs.table import HudiTable
 
 RECORD_KEY = "_hoodie_record_key"
 PARTITION = "_hoodie_partition_path"
+_FILE = "_hoodie_file_name"
 
 SHORTEST_IN_BYTES = 8
 """Characters of UTF-8: shorter texts are found by chance where nobody has written them."""
@@ -145,16 +146,18 @@ def keys_named(context: TaskContext, erase: EraseTask, table: HudiTable, uid: st
     return keys_of(fields, values, uid)
 
 
-def keys_where(context: TaskContext, rows: DataFrame, table: HudiTable, predicate: str, uid: str) -> Keys:
-    """Return the keys of the rows that a predicate selects."""
+def keys_where(context: TaskContext, rows: DataFrame, table: HudiTable, predicate: str, uid: str) -> tuple[Keys, int]:
+    """Return the keys of the rows that a predicate selects, and how many rows of these keys it does not select."""
     fields = key_fields(table)
     wanted = (*(_text(name, rows).alias(f"_{place}") for place, name in enumerate(fields)), sf.col(RECORD_KEY))
     with unquoted():
-        selected = matching(context.spark, rows, predicate).select(*wanted).distinct()
-        found = selected.limit(MOST_ERASED + 1).collect()
-    _require_few(len(found))
+        selected = matching(context.spark, rows, predicate)
+        found = selected.select(*wanted).distinct().limit(MOST_ERASED + 1).collect()
+        _require_few(len(found))
+        records = frozenset(str(row[-1]) for row in found)
+        others = _with_record(rows, records).count() - selected.count() if records else 0
     values = frozenset(tuple("" if value is None else str(value) for value in row[:-1]) for row in found)
-    return keys_of(fields, values, uid, records=frozenset(str(row[-1]) for row in found))
+    return keys_of(fields, values, uid, records=records), others
 
 
 def keys_of(
@@ -179,9 +182,18 @@ def named_digest(fields: Collection[str], values: Iterable[Key]) -> str:
     return hashlib.sha256("\n".join(sorted(named)).encode()).hexdigest()
 
 
+def file_group() -> Column:
+    """Return which group of files a row lies in, as the names of its base and log files begin."""
+    return sf.substring_index(_FILE, "_", 1)
+
+
 def with_key(rows: DataFrame, keys: Keys, *, without: bool = False) -> DataFrame:
     """Return the rows that have one of the keys, or all others."""
-    wanted = local_frame(rows.sparkSession, ([key] for key in keys.records), "erased STRING")
+    return _with_record(rows, keys.records, without=without)
+
+
+def _with_record(rows: DataFrame, records: Iterable[str], *, without: bool = False) -> DataFrame:
+    wanted = local_frame(rows.sparkSession, ([record] for record in records), "erased STRING")
     is_wanted = rows[RECORD_KEY] == wanted["erased"]  # the table may have a column of that name
     return rows.join(sf.broadcast(wanted), is_wanted, "left_anti" if without else "left_semi")
 

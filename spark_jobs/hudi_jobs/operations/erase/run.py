@@ -9,13 +9,14 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, TaskResult
 from hudi_jobs.contract.operations.erase import MOST_LEFT
-from hudi_jobs.contract.wording import counted, listed
+from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import DriverStopping, TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import classify
 from hudi_jobs.operations.compared import compare, partitions
 from hudi_jobs.operations.erase.check import asked, checked, keys_again
 from hudi_jobs.operations.erase.keys import Keys
+from hudi_jobs.operations.erase.left import left_said, shown
 from hudi_jobs.operations.erase.quarantine import erase_from, holding_in
 from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.erase.report import write_report
@@ -24,7 +25,6 @@ from hudi_jobs.operations.erase.search.scan import (
     File,
     files_below,
     in_record_index,
-    is_data,
     located_path,
     search,
     unsearched_logs,
@@ -43,9 +43,6 @@ from hudi_jobs.operations.work import Work, succeeded
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.preparation import load_timeline
-
-_NAMED = 3
-_OF_HUDI = "Do not remove files in .hoodie by hand: the table needs its commits, even those that name a key. "
 
 
 def would_erase(work: Work) -> TaskResult:
@@ -194,38 +191,29 @@ class _Run:
         seen.found |= in_record_index(self._context, self._work.table.base_path, keys)
         seen.unread |= unsearched_logs(files, keys) | unknown
         kept = holding_in(self._context, self._asked.quarantines, keys)
-        left = sorted(kept | self._shown(seen.found | seen.unread, files, unknown))
+        left = {path: path for path in kept} | self._shown(seen.found | seen.unread, files, unknown)
         record = record.told(
             files_searched=seen.files,
             bytes_searched=seen.size,
             bytes_decoded=seen.decoded,
             keys_in_bytes=keys.count_in_bytes,
-            left_in=tuple(left[:MOST_LEFT]),
+            left_in=tuple(shown(left, left)[:MOST_LEFT]),
         )
         if left:
-            self._refuse(record, left)
+            self._fail(record, FailureReason.NOT_ERASED)
+            raise TaskFailed(FailureReason.NOT_ERASED, left_said(left))
         return record
 
     def _base(self) -> str:
         return located_path(self._context, self._work.table.base_path)
 
-    def _shown(self, holding: set[str], files: list[File], unknown: set[str]) -> set[str]:
+    def _shown(self, holding: set[str], files: list[File], unknown: set[str]) -> dict[str, str]:
         """Return files that hold a key, or have one in their names, without what such names tell."""
         base, texts = self._base(), WholeTexts(self._keys)
         tried = {file.path: before_the_name(file.path, base, texts) for file in files}
-        named = {path: shown for path, shown in tried.items() if shown is not None}
-        shown = named | strays_shown(unknown, base, self._keys)
-        return {shown.get(path, path) for path in holding | named.keys()}
-
-    def _refuse(self, record: EraseRecord, left: list[str]) -> None:
-        self._fail(record, FailureReason.NOT_ERASED)
-        is_of_hudi = not all(map(is_data, left))
-        raise TaskFailed(
-            FailureReason.NOT_ERASED,
-            f"The rows are deleted, but {counted(len(left), 'file')} still hold a key, or cannot be searched: "
-            f"{listed(left, _NAMED)}. {_OF_HUDI if is_of_hudi else ''}Inspect these files, remove them, "
-            "and erase the same keys again.",
-        )
+        named = {path: said for path, said in tried.items() if said is not None}
+        masked = named | strays_shown(unknown, base, self._keys)
+        return {path: masked.get(path, path) for path in holding | named.keys()}
 
 
 def _nothing(work: Work) -> TaskResult:

@@ -206,7 +206,7 @@ def test_a_file_that_still_holds_a_key_is_named_and_the_key_is_not(lake: Any, mo
     result, kept = erase(lake, where=f"id = '{customer(7)}'"), lake.folder / "table/.hudi-operator"
     assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.NOT_ERASED)
     assert "export.txt" in result.message
-    assert "Do not remove files in .hoodie by hand" in result.message
+    assert "Do not remove files in .hoodie or .hudi-operator by hand" in result.message
     assert customer(7) not in result.message
     assert result.operation is not None
     assert result.operation.phase is OperationPhase.VERIFYING
@@ -252,9 +252,12 @@ def test_beside_a_write_that_stays_pending_nothing_more_is_erased_until_it_is_de
 
 
 def test_what_cannot_be_erased_is_refused_before_anything_is_written(lake: Any) -> None:
-    put(lake, 0, f"{customers(0, 5)}id:{customer(3)},0\n")
+    put(lake, 0, f"{customers(0, 5)}id:{customer(3)},0\n{customer(9)},sent by {customer(4)}.\n")
     assert "Another record has the same key" in refusal(erase(lake, ids=(customer(3),)))
     assert "Another record has the same key" in refusal(erase(lake, where=f"id = '{customer(3)}'"))
+    for dry_run in (True, False):
+        sentence = refusal(erase(lake, ids=(customer(4),), dry_run=dry_run))
+        assert "1 row with other keys holds one of these keys in another column (v)" in sentence
     before = files(lake)
     for where in (
         "id = (SELECT max(id) FROM rows)",

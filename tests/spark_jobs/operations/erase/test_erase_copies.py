@@ -63,6 +63,8 @@ def test_all_rows_of_a_key_go_from_one_file_also_where_a_run_ended_after_the_fir
         insert(lake, [*((KEY, "a", value, value) for value in (2, 3)), (KEY, "b", 4, 4)])
     before = rows(lake)
     assert len([row for row in before if row[0] == KEY]) >= 3
+    for more, dry_run in (("p = 'a'", True), ("(ts > 1 OR NULL)", False)):
+        assert "Widen the predicate" in refusal(erase(lake, where=f"id = '{KEY}' AND {more}", dry_run=dry_run))
 
     def ends(*_: object) -> None:
         raise RuntimeError("the run ends here")

@@ -21,8 +21,10 @@ from tests.spark_jobs.operations.erase.wholes import KEY, KEYS, LONGER, WHOLE
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import Service
+from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.erase.keys import Keys, where_found, with_key
 from hudi_jobs.operations.erase.quarantine import count_in, erase_from, holding_in
+from hudi_jobs.operations.erase.search.rows import mentions, require_in_no_other_row
 from hudi_jobs.operations.erase.search.scan import File, files_below, search, unsearched_logs
 from hudi_jobs.operations.erase.search.strays import strays, strays_refused
 
@@ -198,6 +200,35 @@ def test_a_short_key_is_found_as_a_value_whatever_the_folder_and_the_columns_are
     rows = lake.spark.createDataFrame([("7", "x"), ("8", "7")], "_hoodie_record_key STRING, erased STRING")
     assert [row["erased"] for row in with_key(rows, keys("7")).collect()] == ["x"]
     assert [row["erased"] for row in with_key(rows, keys("7"), without=True).collect()] == ["7"]
+
+
+def test_rows_that_hold_a_key_in_some_text_are_counted_with_the_columns_of_these(lake: Any) -> None:
+    context = TaskContext(spark=lake.spark, run="r", task=lake.service_request(Service.CLEANING).tasks[0])
+    inside = "named_struct('n', 1, 'of', array(map('x', named_struct('by', {}))))"
+    values = [
+        ("by", f"'{KEY}'", f"'{KEY}'", f"'{KEY}0'", "NULL", "'x'"),
+        ("note", "NULL", f"'for {KEY}.'", f"'{KEY}-b'", "NULL", "NULL"),
+        ("raw", "X'00'", "X'00'", f"encode('{KEY}', 'UTF-8')", "NULL", "X'00'"),
+        ("in.side", *(inside.format(by) for by in ("NULL", "'-'", "'-'", f"'{KEY}'")), "NULL"),
+        ("n", "1", "1", "1", "1", "1"),
+    ]
+    names, *cells = zip(*values, strict=True)
+    selects = ((f"{value} AS `{name}`" for value, name in zip(row, names, strict=True)) for row in cells)
+    rows = lake.spark.sql(" UNION ALL ".join(f"SELECT {', '.join(select)}" for select in selects))
+    assert mentions(context, rows, keys("nobody-at-all", KEY)) == (4, ["by", "note", "raw", "in.side"])
+    assert mentions(context, rows, keys("nobody-at-all")) == (0, [])
+    assert mentions(context, rows.limit(0), keys(KEY)) == (0, [])
+
+
+def test_rows_are_looked_at_in_files_that_hold_a_key_or_are_unknown(lake: Any) -> None:
+    context = TaskContext(spark=lake.spark, run="r", task=lake.service_request(Service.CLEANING).tasks[0])
+    names = ["f1-0_0-1-2_20260310.parquet", "f2-0_0-1-2_20260310.parquet", "f3-0", "f9-0_0-1-2_20260310.parquet", None]
+    rows = lake.spark.createDataFrame([(name, KEY) for name in names], "_hoodie_file_name STRING, v STRING")
+    data = [File(f"/t/{name}", 1) for name in (*names[:2], ".f3-0_20260310.log.1_0-1-0")]
+    for holding, found in (([], 3), ([data[0].path], 4), ([data[0].path, data[1].path], 5)):
+        with pytest.raises(TaskFailed, match=f"^{found} rows with other keys hold .*\\(v\\)"):
+            require_in_no_other_row(context, rows, data, holding, keys(KEY))
+    require_in_no_other_row(context, rows, data, [], keys("short"))
 
 
 def test_log_files_that_are_left_cannot_tell_whether_they_hold_a_short_key() -> None:

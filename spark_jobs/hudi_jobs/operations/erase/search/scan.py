@@ -18,7 +18,7 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import DriverStopping
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import exact, located, statuses_below
-from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, java_objects
+from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, java_objects, local_rows
 from hudi_jobs.operations.erase.keys import RECORD_KEY, Keys, with_key
 from hudi_jobs.operations.erase.search.letters import for_scanner
 from hudi_jobs.table import HudiTable
@@ -99,7 +99,7 @@ def search(context: TaskContext, files: Iterable[File], keys: Keys) -> Search:
     with stage("The files of the table cannot be searched", otherwise=FailureReason.HUDI_ERROR):
         files = list(files)
         result = Search(files=len(files), size=sum(file.size for file in files))
-        scanner = _Scanner(context, keys.in_bytes)
+        scanner = Scanner(context, keys.in_bytes)
         with ThreadPoolExecutor(_THREADS) as threads:
             for file, (decoded, found, unread) in zip(files, threads.map(scanner.search, files), strict=True):
                 result.decoded += decoded
@@ -149,8 +149,8 @@ def among(paths: Collection[str], rows: DataFrame) -> set[str]:
     return {path for path in paths if path.rpartition("/")[2] in names}
 
 
-class _Scanner:
-    """Looks for texts in the bytes of a file, inside the JVM."""
+class Scanner:
+    """Looks for texts in the bytes of files and of values, inside the JVM."""
 
     def __init__(self, context: TaskContext, texts: Sequence[bytes]) -> None:
         spark = context.spark
@@ -173,6 +173,12 @@ class _Scanner:
         """Return how many bytes were decoded, whether a text is there, and whether some part could not be read."""
         if self._stopping.is_set():
             raise DriverStopping
-        answer = str(self._apply.invoke(self._scanner, java_objects(self._spark, file.path)))
-        _, decoded, found, unread = map(int, answer.split())
+        _, decoded, found, unread = self._answer(file.path)
         return decoded, bool(found), bool(unread)
+
+    def count(self, rows: DataFrame) -> tuple[int, ...]:
+        """Return how many rows of texts hold one of them, and in how many values of each column; 0 of no rows."""
+        return self._answer(local_rows(rows))
+
+    def _answer(self, about: JavaObject) -> tuple[int, ...]:
+        return tuple(map(int, str(self._apply.invoke(self._scanner, java_objects(self._spark, about))).split()))

@@ -53,5 +53,10 @@ def strays_refused(paths: Collection[str], base: str, keys: Keys) -> str:
 
 
 def _is_own(below: str) -> bool:
-    name = below.rpartition("/")[2]
-    return below.startswith(_OWN_FOLDERS) or is_base(name) or any(each.fullmatch(name) for each in _OF_HUDI)
+    return below.startswith(_OWN_FOLDERS) or is_of_table(below)
+
+
+def is_of_table(path: str) -> bool:
+    """Tell whether a file has the name of one that holds rows of a table, or marks a partition."""
+    name = path.rpartition("/")[2]
+    return is_base(name) or any(each.fullmatch(name) for each in _OF_HUDI)

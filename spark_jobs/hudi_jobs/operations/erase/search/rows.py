@@ -1,0 +1,95 @@
+"""Rows that stay and hold a key in some text of theirs: no file that they lie in could be shown to be without it."""
+
+from collections.abc import Collection, Iterable
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StringType, StructType
+
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract.wording import counted, listed
+from hudi_jobs.ingestion.schemas.types import column_named
+from hudi_jobs.local_frame import local_frame
+from hudi_jobs.operations.erase.keys import Keys, file_group
+from hudi_jobs.operations.erase.search.scan import File, Scanner, is_log
+from hudi_jobs.operations.erase.search.texts import WholeTexts
+from hudi_jobs.operations.refusal import refused
+
+_NAMED = 5
+_BETWEEN = "\n"
+"""Of several texts of a value: no part of a word, so each of them stands alone."""
+
+
+def require_in_no_other_row(
+    context: TaskContext, others: DataFrame, data: Iterable[File], holding: Collection[str], keys: Keys
+) -> None:
+    """Refuse keys that rows which stay hold in another column; `holding` are the files of the table that hold a key."""
+    if not keys.in_bytes:
+        return
+    rows, columns = mentions(context, _in_files(others, data, holding), keys)
+    if rows:
+        named = listed([WholeTexts(keys).masked(name) for name in columns], _NAMED)
+        raise refused(
+            f"{counted(rows, 'row')} with other keys {'holds' if rows == 1 else 'hold'} one of these keys in another "
+            f"column ({named}), and the key would stay in the files of these rows. Change these values first, or erase "
+            "these rows as well."
+        )
+
+
+def mentions(context: TaskContext, rows: DataFrame, keys: Keys) -> tuple[int, list[str]]:
+    """Return how many rows hold a key in one of their texts, also in nested ones, and the columns of these texts."""
+    fields = [field for field in rows.schema.fields if _has_texts(field.dataType)]
+    values = [sf.array_join(_texts(column_named(field.name), field.dataType), _BETWEEN) for field in fields]
+    texts = rows.select(*(value.alias(f"_{place}") for place, value in enumerate(values)))
+    count, *counts = Scanner(context, keys.in_bytes).count(texts)
+    return count, [field.name for field, found in zip(fields, counts, strict=False) if found]
+
+
+def _in_files(rows: DataFrame, data: Iterable[File], holding: Collection[str]) -> DataFrame:
+    """Return the rows without those of files that hold no key: whatever is not certain to be such a row stays.
+
+    Of a log file the search does not see every value's end, so the rows beside one are all looked at.
+    """
+    groups: dict[str, bool] = {}
+    for file in data:
+        group = file.name.removeprefix(".").partition("_")[0]
+        groups[group] = groups.get(group, False) or file.path in holding or is_log(file.path)
+    without = local_frame(
+        rows.sparkSession, ([group] for group, looked in groups.items() if not looked), "group STRING"
+    )
+    return rows.join(sf.broadcast(without), file_group() == without["group"], "left_anti")
+
+
+def _has_texts(kind: DataType) -> bool:
+    match kind:
+        case StructType():
+            return any(_has_texts(field.dataType) for field in kind.fields)
+        case ArrayType():
+            return _has_texts(kind.elementType)
+        case MapType():
+            return _has_texts(kind.keyType) or _has_texts(kind.valueType)
+        case _:
+            return isinstance(kind, StringType | BinaryType)
+
+
+def _texts(value: Column, kind: DataType) -> Column:
+    """Return the texts in a value, as an array; bytes count as UTF-8."""
+    none = sf.array().cast("array<string>")
+    match kind:
+        case StructType():
+            inner = [
+                _texts(value.getField(field.name), field.dataType)
+                for field in kind.fields
+                if _has_texts(field.dataType)
+            ]
+            return sf.concat(none, *inner)
+        case ArrayType() if _has_texts(kind.elementType):
+            element = kind.elementType
+            return sf.coalesce(sf.flatten(sf.transform(value, lambda each: _texts(each, element))), none)
+        case MapType():
+            keys = _texts(sf.map_keys(value), ArrayType(kind.keyType))
+            return sf.concat(keys, _texts(sf.map_values(value), ArrayType(kind.valueType)))
+        case StringType() | BinaryType():
+            return sf.array(value.cast("string"))
+        case _:
+            return none
