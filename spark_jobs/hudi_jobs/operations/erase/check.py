@@ -45,6 +45,7 @@ from hudi_jobs.operations.erase.search.scan import (
 )
 from hudi_jobs.operations.erase.search.strays import strays, strays_refused
 from hudi_jobs.operations.erase.search.texts import WholeTexts, before_the_name
+from hudi_jobs.operations.erase.search.timeline import require_unnamed
 from hudi_jobs.operations.refusal import UNCHANGED, refused, require_nobody_at_work
 from hudi_jobs.operations.rows import count_rows, current_rows, summed
 from hudi_jobs.operations.work import Work
@@ -83,6 +84,8 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
         with each():
             require_in_no_other_row(context, with_key(rows, keys, without=True), data, holding, keys)
         kept = _holding_savepoints(work, timeline.savepoints(), holding | unsearched_logs(data, keys))
+        with each():
+            require_unnamed(context, files, keys, kept)
         report = EraseReport(
             keys=len(keys),
             digest=keys.digest,
@@ -146,7 +149,7 @@ def _at_rest(work: Work) -> tuple[Timeline, str]:
 
 def _require_no_strays(work: Work, files: list[File], keys: Keys) -> None:
     base = located_path(work.context, work.table.base_path)
-    found = strays(files, base, keys)
+    found = strays(files, base)
     if found:
         raise refused(strays_refused(found, base, keys))
 

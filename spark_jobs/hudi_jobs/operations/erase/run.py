@@ -186,7 +186,7 @@ class _Run:
 
     def _searched(self, record: EraseRecord) -> EraseRecord:
         files, keys = files_below(self._context, self._work.table.base_path), self._keys
-        unknown = strays(files, self._base(), keys)
+        unknown = strays(files, self._base())
         seen = search(self._context, files, keys)
         seen.found |= in_record_index(self._context, self._work.table.base_path, keys)
         seen.unread |= unsearched_logs(files, keys) | unknown

@@ -1,6 +1,7 @@
 """An erasure: the keys are in no byte below the table afterwards, and every other row is what it was."""
 
 import json
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,6 @@ from hudi_jobs.contract import (
     Service,
 )
 from hudi_jobs.operations.erase import run
-from hudi_jobs.operations.erase.keys import Keys
 from hudi_jobs.operations.erase.search.scan import File
 from hudi_jobs.operations.erase.search.strays import strays
 from hudi_jobs.services.client import write_client
@@ -61,10 +61,9 @@ def without(before: list[tuple[Any, ...]], *keys: str) -> list[tuple[Any, ...]]:
 
 
 def unknown(lake: Any) -> set[str]:
-    """Files of the table beside which no short key could be erased."""
-    short = Keys(fields=("id",), values=frozenset({("7",)}), records=frozenset({"7"}), digest="")
+    """Files of the table beside which no key could be erased."""
     found = [File(path, size) for path, (size, _) in files(lake).items() if not path.endswith(".crc")]
-    return strays(found, str(lake.folder / "table"), short)
+    return strays(found, str(lake.folder / "table"))
 
 
 @pytest.mark.timeout(900)
@@ -179,31 +178,43 @@ def test_short_keys_are_compared_as_values_and_a_row_that_was_deleted_before_goe
     assert list((lake.folder / "table").glob(".*.log.*")) == []
 
 
-def require_refused_beside_strays(lake: Any) -> None:
-    """Files that tell a short key to nobody who searches for it stop the erasure before it begins, and its dry run."""
-    table, before = lake.folder / "table", rows(lake)
-    csv, parquet = table / "export.csv", table / "exports/part-00000-c000.snappy.parquet"
+def require_refused(lake: Any, path: Path, said: str, key: str, *, dry_run: bool) -> None:
+    """A file stops the erasure of a key before it begins, and its dry run, and is gone afterwards."""
+    was = {each: seen for each, seen in files(lake).items() if ".hudi-operator" not in each}
+    sentence = refusal(erase(lake, ids=(key,), uid="uid-of-refused", dry_run=dry_run))
+    assert path.name in sentence
+    assert said in sentence
+    assert key not in sentence
+    assert {each: seen for each, seen in files(lake).items() if ".hudi-operator" not in each} == was
+    path.unlink()
+
+
+def test_files_that_may_hold_a_key_for_good_stop_an_erasure_before_it_begins(lake: Any) -> None:
+    put(lake, 0, customers(0, 30))
+    table, long, before = lake.folder / "table", "123456789", rows(lake)
+    packed, parquet = table / "export.deflate", table / "exports/part-00000-c000.snappy.parquet"
+    packed.write_bytes(zlib.compress(b"id,v\n123456789,0\n"))
+    require_refused(lake, packed, "Move them out", long, dry_run=True)
     parquet.parent.mkdir()
-    csv.write_text("id,v\n4711,0\n")
-    pq.write_table(pa.table({"id": ["4711"], "v": ["0"]}), parquet)
-    for stray, dry_run in ((csv, True), (parquet, False)):
-        was = {path: seen for path, seen in files(lake).items() if ".hudi-operator" not in path}
-        sentence = refusal(erase(lake, ids=("4711",), uid="uid-of-strays", dry_run=dry_run))
-        assert str(stray) in sentence
-        assert "4711" not in sentence
-        assert {path: seen for path, seen in files(lake).items() if ".hudi-operator" not in path} == was
-        stray.unlink()
+    pq.write_table(pa.table({"id": [int(long)], "v": ["0"]}), parquet)
+    require_refused(lake, parquet, "Move them out", long, dry_run=False)
+    named = table / ".hoodie/20200310120000000.commit"
+    named.write_text(f'{{"extraMetadata": {{"file": "/landing/{customer(7)}/1.csv"}}}}')
+    require_refused(lake, named, "leave these files where they are", customer(7), dry_run=True)
+    statistics = table / ".hoodie/20200310120000000.deltacommit"
+    commit = {"partitionToWriteStats": {"": [{"recordsStats": {"val": {"_hoodie_record_key": {"minValue": "1"}}}}]}}
+    statistics.write_text(json.dumps(commit))
+    require_refused(lake, statistics, "Upgrade the table", "nobody", dry_run=False)
     assert rows(lake) == before
 
 
 def test_a_file_that_still_holds_a_key_is_named_and_the_key_is_not(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     put(lake, 0, customers(0, 30))
-    stray = lake.folder / "table/export.txt"
-    stray.write_text(f"id: {customer(7)}.")
-    of_hudi = lake.folder / "table/.hoodie/names-a-key"
-    of_hudi.write_text(customer(7))
-    (lake.folder / f"table/{customer(7)}.txt").write_text("named by a key")
-    result, kept = erase(lake, where=f"id = '{customer(7)}'"), lake.folder / "table/.hudi-operator"
+    table, kept = lake.folder / "table", lake.folder / "table/.hudi-operator"
+    late = (table / "export.txt", table / ".hoodie/names-a-key", table / f"{customer(7)}.txt")
+    with monkeypatch.context() as beside:  # they come too late for the check
+        beside.setattr(run, "erase_from", lambda *_: [path.write_text(f"id: {customer(7)}.") for path in late])
+        result = erase(lake, where=f"id = '{customer(7)}'")
     assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.NOT_ERASED)
     assert "export.txt" in result.message
     assert "Do not remove files in .hoodie or .hudi-operator by hand" in result.message
@@ -211,23 +222,18 @@ def test_a_file_that_still_holds_a_key_is_named_and_the_key_is_not(lake: Any, mo
     assert result.operation is not None
     assert result.operation.phase is OperationPhase.VERIFYING
     assert list(kept.glob("keys-of-*")) == [], "no run follows that needs them"
-    stray.unlink()
-    of_hudi.unlink()
-    (lake.folder / f"table/{customer(7)}.txt").unlink()
+    for path in late:
+        path.unlink()
     again = erase(lake, where=f"id = '{customer(7)}'")
     assert (again.reason, "with another HudiOperation" in again.message) == (FailureReason.NOT_ERASED, True)
     erased(erase(lake, ids=(customer(7),), uid="uid-of-again"))
     assert len(rows(lake)) == 29
-    require_refused_beside_strays(lake)
-    stray = lake.folder / "table/.f1_20260310120000000.log.1_0-1-0"
+    stray = table / ".f1_20260310120000000.log.1_0-1-0"
     stray.write_text("a log file of nobody: short keys are not seen in it")
-    late = lake.folder / "table/late.csv"
-    monkeypatch.setattr(run, "erase_from", lambda *_: late.write_text("id,v\n7,0\n"))
     result = erase(lake, ids=("7",), uid="uid-of-short")
     assert result.reason is FailureReason.NOT_ERASED
-    assert "2 files" in result.message
+    assert "1 file" in result.message
     assert stray.name in result.message
-    assert late.name in result.message, "it came too late for the check"
 
 
 def test_beside_a_write_that_stays_pending_nothing_more_is_erased_until_it_is_dead(

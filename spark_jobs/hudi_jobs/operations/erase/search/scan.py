@@ -25,7 +25,7 @@ from hudi_jobs.table import HudiTable
 
 _TEXTS, _SCANNER = "KeyTexts", "KeyScanner"  # the second is compiled with the first
 META_FOLDER = ".hoodie"
-_METADATA_TABLE = f"{META_FOLDER}/metadata"
+METADATA_TABLE = f"{META_FOLDER}/metadata"
 _RECORD_INDEX = 5
 _THREADS = 2  # each may hold a row group of a file
 _META = f"/{META_FOLDER}/"
@@ -107,7 +107,7 @@ def search(context: TaskContext, files: Iterable[File], keys: Keys) -> Search:
                 result.unread |= {file.path} if unread else set()
         whole = [file for file in files if file.path not in result.unread]
         result.found |= _with_record_keys(context.spark, whole, keys)
-        result.unread |= _without_record_keys(context.spark, whole, keys)
+        result.unread |= _without_record_keys(context.spark, whole)
     return result
 
 
@@ -117,10 +117,10 @@ def _with_record_keys(spark: SparkSession, files: Collection[File], keys: Keys) 
     return among(wanted, with_key(_record_keys(spark, wanted), keys)) if wanted else set()
 
 
-def _without_record_keys(spark: SparkSession, files: Collection[File], keys: Keys) -> set[str]:
-    """Return what is named as base files are and has rows without a record key, where short keys need one."""
+def _without_record_keys(spark: SparkSession, files: Collection[File]) -> set[str]:
+    """Return what is named as base files are and has rows without a record key, which may hold one as a number."""
     named = {file.path for file in files if is_data(file.path) and is_base(file.name) and file.size}
-    if keys.are_all_in_bytes or not named:
+    if not named:
         return set()
     return among(named, _record_keys(spark, named).where(sf.col(RECORD_KEY).isNull()))
 
@@ -137,7 +137,7 @@ def in_record_index(context: TaskContext, base_path: str, keys: Keys) -> set[str
     if table is None or keys.are_all_in_bytes or not has_record_index(table.properties):
         return set()
     with stage("The index of record keys cannot be searched", otherwise=FailureReason.HUDI_ERROR):
-        folder = f"{base_path.rstrip('/')}/{_METADATA_TABLE}"
+        folder = f"{base_path.rstrip('/')}/{METADATA_TABLE}"
         entries = context.spark.newSession().read.format("hudi").load(folder).where(sf.col("type") == _RECORD_INDEX)
         is_empty = with_key(entries.select(sf.col("key").alias(RECORD_KEY)), keys).isEmpty()
     return set() if is_empty else {f"{folder}/record_index"}

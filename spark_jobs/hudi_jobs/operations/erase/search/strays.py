@@ -1,16 +1,19 @@
-"""Files below a table that nobody knows of, where keys are too short for a search in bytes: nothing else looks there.
+"""Files below a table that are not its own: nothing shows that they hold no key.
+
+A search in bytes does not find short keys, and what such a file is, nothing tells: a key may be in it as a number, in
+another encoding, or compressed in a way that no reader of the search knows.
 
 Of its own files a table has, in its partitions, base files, whose record keys are compared, log files, of which none is
-left, and what marks a partition. What is in Hudi's folder names files, times and counts, and the metadata table is made
-again. A file that lies anywhere else, or has another name, could hold such a key unseen.
+left, and what marks a partition. The metadata table is made again, and the rest of Hudi's folder is searched before
+anything is written (`timeline.py`).
 """
 
 import re
 from collections.abc import Collection, Iterable
 
 from hudi_jobs.contract import OPERATOR_FOLDER
-from hudi_jobs.contract.wording import counted, listed
-from hudi_jobs.operations.erase.keys import SHORTEST_IN_BYTES, Keys
+from hudi_jobs.contract.wording import listed
+from hudi_jobs.operations.erase.keys import Keys
 from hudi_jobs.operations.erase.search.scan import META_FOLDER, File, is_base
 from hudi_jobs.operations.erase.search.texts import WholeTexts, before_the_name
 
@@ -23,10 +26,8 @@ _OF_HUDI = (
 """Names of log files (`FSUtils.LOG_FILE_PATTERN`), and of `HoodiePartitionMetadata`, also of one half written."""
 
 
-def strays(files: Iterable[File], base: str, keys: Keys) -> set[str]:
-    """Return the files below a table that are not its own, where some keys are too short for a search in bytes."""
-    if keys.are_all_in_bytes:
-        return set()
+def strays(files: Iterable[File], base: str) -> set[str]:
+    """Return the files below a table that are not its own."""
     root = f"{base.rstrip('/')}/"
     return {file.path for file in files if file.size and not _is_own(file.path.removeprefix(root))}
 
@@ -46,9 +47,8 @@ def strays_refused(paths: Collection[str], base: str, keys: Keys) -> str:
     names = listed(named, _NAMED, count=len(named) + len(paths) - len(shown))
     hidden = "" if all(path == said for path, said in shown.items()) else " (... is a name with a key in it)"
     return (
-        f"{counted(keys.count_short, 'key')} of fewer than {SHORTEST_IN_BYTES} bytes cannot be looked for in files "
-        f"that are not the table's own, and such files are below it: {names}{hidden}. Move them out "
-        "of the table's folder, or remove them, and erase again."
+        "Below the table are files that are not its own, and nothing can show that they hold none of the keys: "
+        f"{names}{hidden}. Move them out of the table's folder, or remove them, and erase again."
     )
 
 

@@ -1,0 +1,106 @@
+"""Keys in Hudi's own folder, from which no erasure removes them: one that finds them there does not begin.
+
+Commits name input files in their checkpoints. Up to Hudi 0.15, those of log files have statistics of all columns as
+well, with the least and the greatest record key (`HoodieDeltaWriteStat.recordsStats`). Hudi 1.2.0 writes none, and
+keeps none where it archives a commit or upgrades the table.
+"""
+
+import json
+from collections.abc import Collection, Iterable
+
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract.wording import listed
+from hudi_jobs.failures.classification import stage
+from hudi_jobs.filesystem import located
+from hudi_jobs.operations.erase.keys import Keys
+from hudi_jobs.operations.erase.search.scan import META_FOLDER, METADATA_TABLE, File, Search, located_path, search
+from hudi_jobs.operations.erase.search.texts import WholeTexts, before_the_name
+from hudi_jobs.operations.refusal import refused
+from hudi_jobs.services.timeline import Savepoint
+
+LARGEST = 64 * 1024 * 1024
+"""Bytes of a commit that is looked into."""
+
+_NAMED = 3
+_STATISTICS = "recordsStats"
+_VALUE = "val"
+"""How Jackson writes what an `Option` holds."""
+
+
+def require_unnamed(context: TaskContext, files: Iterable[File], keys: Keys, released: Collection[Savepoint]) -> None:
+    """Refuse keys that Hudi's own folder names, but for the metadata table and savepoints, which the erasure removes.
+
+    Whether statistics have a short key, nothing tells.
+    """
+    base = located_path(context, context.task.table.base_path)
+    staying = [file for file in files if _stays(file, f"{base.rstrip('/')}/", {each.instant for each in released})]
+    texts = WholeTexts(keys)
+    hidden = {file.path: before_the_name(file.path, base, texts) for file in staying}
+    seen = search(context, staying, keys)
+    naming = seen.found | {path for path, shown in hidden.items() if shown is not None}
+    suspects = [file for file in staying if file.path in naming or not keys.are_all_in_bytes]
+    with_statistics = _with_statistics(context, suspects)
+    if with_statistics:
+        raise refused(
+            f"Commits of Hudi 0.15 or older have statistics of record keys: {_shown(with_statistics, hidden)}. "
+            "Upgrade the table (kind: Upgrade), which writes its commits without them, or wait until they are "
+            "archived, and erase again."
+        )
+    if naming:
+        raise refused(
+            f"Hudi's own folder names a key, as a commit names its input files: {_shown(naming, hidden)}. Hudi needs "
+            "its commits, so leave these files where they are: write the other rows to a new table, and remove this "
+            "one as a whole."
+        )
+    if seen.unread:
+        raise refused(
+            f"Files in Hudi's own folder cannot be read as a whole: {_shown(seen.unread, hidden)}. Find out what they "
+            "are, and move away those that are not Hudi's."
+        )
+
+
+def has_statistics(content: str) -> bool:
+    """Tell whether a commit has statistics of the columns of log files, or is nothing that can be looked into."""
+    found = []
+
+    def look(document: dict[str, object]) -> dict[str, object]:
+        told = document.get(_STATISTICS)
+        found.append(told.get(_VALUE) if isinstance(told, dict) and told.keys() == {_VALUE} else told)
+        return document
+
+    try:
+        json.loads(content, object_hook=look)
+    except (ValueError, RecursionError):
+        return True
+    return any(found)
+
+
+def _stays(file: File, root: str, released: Collection[str]) -> bool:
+    below = file.path.removeprefix(root)
+    is_released = (
+        file.name.endswith(".savepoint") and file.name.removesuffix(".savepoint").partition("_")[0] in released
+    )
+    return below.startswith(f"{META_FOLDER}/") and not below.startswith(f"{METADATA_TABLE}/") and not is_released
+
+
+def _with_statistics(context: TaskContext, files: list[File]) -> set[str]:
+    named = Keys(fields=(), values=frozenset(), records=frozenset({_STATISTICS}), digest="")
+    seen: Search = search(context, files, named)
+    sizes = {file.path: file.size for file in files}
+    return {path for path in seen.found if sizes[path] > LARGEST or has_statistics(_read(context, path))}
+
+
+def _read(context: TaskContext, path: str) -> str:
+    with stage("The timeline cannot be read", otherwise=FailureReason.HUDI_ERROR):
+        filesystem, place = located(context.spark, path)
+        stream = filesystem.open(place)
+        try:
+            return bytes(stream.readAllBytes()).decode(errors="replace")
+        finally:
+            stream.close()
+
+
+def _shown(paths: Collection[str], hidden: dict[str, str | None]) -> str:
+    names = sorted({hidden.get(path) or path for path in paths})
+    return listed(names, _NAMED)
