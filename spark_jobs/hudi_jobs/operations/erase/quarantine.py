@@ -4,10 +4,11 @@ What stays of a file is written under a new name before the file is deleted, so 
 records are there twice until the next run, and none is lost.
 """
 
-import json
 import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
 from hudi_jobs.context import TaskContext
@@ -16,10 +17,9 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import exact, located
 from hudi_jobs.jvm import JavaObject
-from hudi_jobs.local_frame import local_frame
+from hudi_jobs.operations.erase.bad_records import BadRecords, Verdict
 from hudi_jobs.operations.erase.keys import Keys
-from hudi_jobs.operations.erase.search.scan import File, among, files_below, search
-from hudi_jobs.operations.erase.search.texts import WholeTexts
+from hudi_jobs.operations.erase.search.scan import File, files_below, search
 from hudi_jobs.operations.refusal import refused
 
 LARGEST = 256 * 1024 * 1024
@@ -27,49 +27,77 @@ LARGEST = 256 * 1024 * 1024
 
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:(?=/)")
 _KEPT, _KEPT_AGAIN = "kept-", "kept2-"
-_RECORD = "record"
+_UNREADABLE = "unreadable"
+_SUCCESS = "_SUCCESS"
+
+
+@dataclass
+class _Seen:
+    """What was seen in a folder: files of nobody, and by name how many records go, and whether some are undecided."""
+
+    odd: set[str] = field(default_factory=set)
+    going: Counter[str] = field(default_factory=Counter)
+    undecided: set[str] = field(default_factory=set)
 
 
 def count_in(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> int:
     """Return how many records of some folders have a key; refuse files of which none could be removed."""
-    texts, count = WholeTexts(keys), 0
+    records, count = BadRecords(keys), 0
     for folder in folders:
         files = _own(context, folder)
-        with stage("The quarantine cannot be searched", otherwise=FailureReason.HUDI_ERROR):
-            seen = search(context, files, keys)
-        records = _plain(files)
-        odd = seen.unread | (seen.found - {file.path for file in records})
-        odd |= {file.path for file in records if file.path in seen.found and file.size > LARGEST}
+        seen = _searched(context, files, keys, records)
+        odd = seen.odd | {file.path for file in files if file.name in seen.going and file.size > LARGEST}
         if odd:
             raise refused(
                 f"The file {min(odd)} of the quarantine cannot be read as a whole, has more than {LARGEST:,} bytes, "
-                "or holds a key although no run wrote it; inspect the file, and delete it."
+                "holds a key in a form that is not known, or was written by no run; inspect the file, and delete it."
             )
-        holding = seen.found | _by_value(context, records, keys)
-        count += sum(len(_lines(context, file, keys, texts)[1]) for file in records if file.path in holding)
+        undecided = {file.path for file in files if file.name in seen.undecided}
+        if undecided:
+            raise refused(
+                f"The file {min(undecided)} of the quarantine has a record that may be of one of the keys: it is "
+                "binary, or writes numbers or times in another way. Inspect the file, remove such records from it "
+                "or delete it, and erase again."
+            )
+        count += seen.going.total()
     return count
 
 
 def erase_from(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> None:
     """Remove the records with a key from the files of some folders."""
-    texts = WholeTexts(keys)
+    records = BadRecords(keys)
     for folder in folders:
         files = _plain(_own(context, folder))
         with stage("The quarantine cannot be searched", otherwise=FailureReason.HUDI_ERROR):
-            holding = search(context, files, keys).found | _by_value(context, files, keys)
-        for file in (file for file in files if file.path in holding):
-            _rewrite(context, file, *_lines(context, file, keys, texts))
+            going = {name for name, verdict in _judged(context, files, records) if verdict is Verdict.GOES}
+        for file in (file for file in files if file.name in going):
+            _rewrite(context, file, *_lines(context, file, records))
 
 
 def holding_in(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> set[str]:
     """Return the files of some folders that hold a key, or cannot be searched."""
-    found: set[str] = set()
+    records, found = BadRecords(keys), set[str]()
     for folder in folders:
         files = _own(context, folder)
-        with stage("The quarantine cannot be searched", otherwise=FailureReason.HUDI_ERROR):
-            searched = search(context, files, keys)
-            found |= searched.found | searched.unread | _by_value(context, _plain(files), keys)
+        seen = _searched(context, files, keys, records)
+        found |= seen.odd | {file.path for file in files if file.name in seen.going.keys() | seen.undecided}
     return found
+
+
+def _searched(context: TaskContext, files: list[File], keys: Keys, records: BadRecords) -> _Seen:
+    """Look for keys in the bytes of some files, and in each of their records."""
+    plain, seen = _plain(files), _Seen()
+    with stage("The quarantine cannot be searched", otherwise=FailureReason.HUDI_ERROR):
+        scanned = search(context, files, keys)
+        for name, verdict in _judged(context, plain, records):
+            if verdict is Verdict.GOES:
+                seen.going[name] += 1
+            elif verdict is Verdict.UNDECIDED:
+                seen.undecided.add(name)
+    told = {file.path for file in plain if file.name in seen.going.keys() | seen.undecided}
+    of_nobody = {file.path for file in files if file.size and file.name != _SUCCESS} - {file.path for file in plain}
+    seen.odd = scanned.unread | of_nobody | (scanned.found - told)
+    return seen
 
 
 def _own(context: TaskContext, folder: str) -> list[File]:
@@ -97,30 +125,20 @@ def _plain(files: list[File]) -> list[File]:
     return [file for file in files if file.name.endswith(".json")]
 
 
-def _by_value(context: TaskContext, files: list[File], keys: Keys) -> set[str]:
-    """Return the files with a record whose key fields have the values of a key."""
+def _judged(context: TaskContext, files: list[File], records: BadRecords) -> Iterator[tuple[str, Verdict]]:
+    """Yield for each record of some files the name of its file, and what becomes of it."""
     if not files:
-        return set()
+        return
     lines = context.spark.newSession().read.text([exact(file.path) for file in files])
-    record = sf.get_json_object("value", f"$.{_RECORD}")
-    places = [f"_{place}" for place in range(len(keys.fields))]
-    values = {place: _in_json(record, field) for place, field in zip(places, keys.fields, strict=True)}
-    schema = ", ".join(f"{place} STRING" for place in places)
-    wanted = sf.broadcast(local_frame(lines.sparkSession, sorted(keys.plain_values), schema))
-    found = (
-        lines.withColumn("file", sf.col("_metadata.file_name")).withColumns(values).join(wanted, places, "left_semi")
-    )
-    return among([file.path for file in files], found)
+    for line, path in lines.select("value", sf.col("_metadata.file_path")).toLocalIterator():
+        yield _segments(path)[-1], _judge(line, path, records)
 
 
-def _in_json(record: Column, field: str) -> Column:
-    """Return the text of a field of a record that is JSON, also of one inside another; empty where there is none."""
-    inside = "".join(f"['{name}']" for name in field.split("."))
-    paths = dict.fromkeys((f"$['{field}']", f"${inside}"))
-    return sf.coalesce(*(sf.get_json_object(record, path) for path in paths), sf.lit(""))
+def _judge(line: str, path: str, records: BadRecords) -> Verdict:
+    return records.judge(line, is_unreadable=_segments(path)[-2] == _UNREADABLE)
 
 
-def _lines(context: TaskContext, file: File, keys: Keys, texts: WholeTexts) -> tuple[list[str], list[str]]:
+def _lines(context: TaskContext, file: File, records: BadRecords) -> tuple[list[str], list[str]]:
     """Return the records of a file that stay, and those that go."""
     if file.size > LARGEST:
         raise TaskFailed(
@@ -132,7 +150,7 @@ def _lines(context: TaskContext, file: File, keys: Keys, texts: WholeTexts) -> t
     with stage("The quarantine cannot be read", otherwise=FailureReason.HUDI_ERROR):
         for row in context.spark.read.text(exact(file.path)).collect():
             line = str(row[0])
-            (gone if _is_about(line, keys, texts) else kept).append(line)
+            (gone if _judge(line, file.path, records) is Verdict.GOES else kept).append(line)
     return kept, gone
 
 
@@ -151,31 +169,6 @@ def _new_name(name: str) -> str:
     """Return the name of what stays of a file: not its own, for a run may be killed while it writes."""
     bare = name.removeprefix(_KEPT).removeprefix(_KEPT_AGAIN)
     return f"{_KEPT_AGAIN if name.startswith(_KEPT) else _KEPT}{bare}"
-
-
-def _is_about(line: str, keys: Keys, texts: WholeTexts) -> bool:
-    """Tell whether a record has a key: by its key fields, else by its text."""
-    if texts.are_in(line):
-        return True
-    try:
-        record = json.loads(json.loads(line)[_RECORD])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return False
-    return tuple(_text(_value(record, field)) for field in keys.fields) in keys.plain_values
-
-
-def _value(record: object, field: str) -> object:
-    """Return the value of a field, also of one inside of another; None where there is none."""
-    if isinstance(record, dict) and field in record:
-        return record[field]
-    name, _, inside = field.partition(".")
-    return _value(record.get(name), inside) if inside and isinstance(record, dict) else None
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _write(filesystem: JavaObject, path: JavaObject, content: bytes) -> None:

@@ -9,6 +9,7 @@ import random
 import threading
 import time
 import zipfile
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -343,3 +344,27 @@ def test_records_of_a_quarantine_go_by_keys_of_parts_without_a_value_and_inside_
     assert second.name != first.name, "a run that is killed while it writes leaves the former file"
     assert len(second.read_text().splitlines()) == len(others) - 1
     assert count_in(context, (str(tmp_path),), other) == 0
+
+
+def test_a_record_that_no_run_could_read_goes_with_its_key_or_the_erasure_is_refused(lake: Any, tmp_path: Path) -> None:
+    context = TaskContext(spark=lake.spark, run="r", task=lake.service_request(Service.CLEANING).tasks[0])
+    folder = tmp_path / f"run-1/{context.task.id}/unreadable"
+    folder.mkdir(parents=True)
+    uuid = "d3b07384-d113-4ec6-a7b4-1c6e5f8a9b10"
+    records = ("4711,Ada,too,many", '{"id": 4711, "na', f"H{uuid}\x06Ada", b64encode(b"\xffH" + uuid.encode()).decode())
+    lines = [json.dumps({"message": "orders-0:17", "reason": "r", "record": each}) for each in (*records, "4712,Bo")]
+    (folder / "part.json").write_text("".join(f"{line}\n" for line in lines))
+    asked, folders = keys("4711", uuid), (str(tmp_path),)
+    assert count_in(context, folders, asked) == len(records)
+    erase_from(context, folders, asked)
+    assert holding_in(context, folders, asked) == set()
+    (left,) = folder.glob("*.json")
+    assert left.read_text().splitlines() == lines[len(records) :]
+    left = folder / "other.json"
+    left.write_text(json.dumps({"message": "orders-0:18", "reason": "r", "record": b64encode(b"\xff\x08").decode()}))
+    with pytest.raises(TaskFailed, match="Inspect the file, remove such records from it or delete it"):
+        count_in(context, folders, asked)
+    assert holding_in(context, folders, asked) == {f"file:{left}"}
+    left.rename(folder / "part.json.deflate")
+    with pytest.raises(TaskFailed, match="written by no run; inspect the file, and delete it"):
+        count_in(context, folders, asked)

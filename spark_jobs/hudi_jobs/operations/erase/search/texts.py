@@ -5,24 +5,29 @@ from bisect import bisect
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from hudi_jobs.operations.erase.keys import Keys
+from hudi_jobs.operations.erase.keys import SHORTEST_IN_BYTES, Keys
 from hudi_jobs.operations.erase.search.letters import is_longer, script_after, script_before
 
 _ESCAPE = re.compile(r"(\\[bfnrt]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2})$")
 _LONGEST_ESCAPE = 6
 """How JSON and URLs spell other characters: no letter of these is one of the text."""
 
+_LONGEST_LENGTH = 4
+"""Bytes of a length that stands before a text."""
+
 _MASK = "***"
 
 
-class WholeTexts:
-    """Finds a key in a text where it stands as a whole, as `KeyTexts` does: of very many keys as fast as of one."""
+class Texts:
+    """Finds texts in another one where each stands as a whole, as `KeyTexts` does: very many as fast as one.
 
-    def __init__(self, keys: Keys, *, also_short: bool = False) -> None:
-        texts = [text.decode() for text in keys.in_bytes]
-        short = sorted((text.decode() for text in keys.short), key=len) if also_short else []
-        alike = (texts, *(list(group) for _, group in groupby(short, key=len)))
-        self._indexes = [_Index(group) for group in alike if group]
+    `encoding` is what lengths that stand before a text count bytes of.
+    """
+
+    def __init__(self, texts: Iterable[str], *, encoding: str = "utf-8") -> None:
+        ordered = sorted(texts, key=_bounded_length)
+        self._encoding = encoding
+        self._indexes = [_Index(group) for _, group in groupby(ordered, key=_bounded_length)]
 
     def are_in(self, line: str) -> bool:
         """Tell whether one of them is in a line."""
@@ -37,12 +42,44 @@ class WholeTexts:
             done = max(done, end)
         return shown + line[done:]
 
+    def found(self, line: str) -> set[str]:
+        """Return those that are in a line."""
+        return {line[start:end] for start, end in self._places(line)}
+
     def _places(self, line: str) -> Iterator[tuple[int, int]]:
         """Yield where in a line they begin and end."""
         for index in self._indexes:
             for start, text in index.found_in(line):
-                if _stands_alone(line, start, start + len(text)):
+                if self._is_whole(line, start, start + len(text)):
                     yield start, start + len(text)
+
+    def _is_whole(self, line: str, start: int, end: int) -> bool:
+        return _stands_alone(line, start, end) or self._has_its_length_before(line, start, end)
+
+    def _has_its_length_before(self, line: str, start: int, end: int) -> bool:
+        """Tell whether what goes before is the length of a text, as `KeyScanner.isPrefixed` does."""
+        before = line[max(start - _LONGEST_LENGTH, 0) : start].encode(self._encoding, errors="replace")
+        size = len(line[start:end].encode(self._encoding, errors="replace"))
+        lengths = (size.to_bytes(4, "big"), size.to_bytes(4, "little"), (size & 0xFFFF).to_bytes(2, "big"))
+        return before.endswith((*lengths, _variable(size), _variable(2 * size)))
+
+
+class WholeTexts(Texts):
+    """Finds keys in a text."""
+
+    def __init__(self, keys: Keys, *, also_short: bool = False) -> None:
+        super().__init__(text.decode() for text in (*keys.in_bytes, *(keys.short if also_short else ())))
+
+
+def _bounded_length(text: str) -> int:
+    """Return the length of a text by which it is looked for: of long ones, as much as all of them have."""
+    return min(len(text), SHORTEST_IN_BYTES)
+
+
+def _variable(size: int) -> bytes:
+    """Return a length as a variable number, as Protobuf writes it, and Avro the double of it."""
+    low, high = size & 0x7F, size >> 7
+    return bytes([low | 0x80]) + _variable(high) if high else bytes([low])
 
 
 class _Index:

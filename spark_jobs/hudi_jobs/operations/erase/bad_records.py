@@ -1,0 +1,188 @@
+"""Whether a record of a quarantine has a key: by its key fields, and where it does not tell them by its text.
+
+A run writes rows that it has read as JSON objects with all their values, and leaves out those that are null
+(`ingestion/rules/quality.py`). What it cannot read is there as it came, in the folder `unreadable`: a line of a file,
+or a message, as base64 where it is no UTF-8 (`corrupt_text`). It may lack a field, or have it in another place.
+"""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterable
+from enum import IntEnum
+
+from hudi_jobs.ingestion.rules.record_keys import NOTHING
+from hudi_jobs.operations.erase.keys import SHORTEST_IN_BYTES, Key, Keys, spellings
+from hudi_jobs.operations.erase.meanings import finer, is_time, meaning, numbers_in
+from hudi_jobs.operations.erase.search.texts import Texts, WholeTexts
+
+_RECORD, _MESSAGE = "record", "message"
+_BYTES = "latin-1"
+_NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_LOST = "\ufffd"
+"""What stands for a character that Spark could not read."""
+
+
+class Verdict(IntEnum):
+    """What becomes of a record."""
+
+    STAYS = 0
+    UNDECIDED = 1
+    GOES = 2
+
+
+class _Number(str):
+    """A number of JSON as it is written there."""
+
+    __slots__ = ()
+
+
+class BadRecords:
+    """Tells records with a key from others: of very many keys as fast as of one."""
+
+    def __init__(self, keys: Keys) -> None:
+        self._fields, self._whole = keys.fields, WholeTexts(keys)
+        self._by_meaning: dict[tuple[str, ...], list[Key]] = {}
+        self._by_longest: dict[str, list[Key]] = {}
+        self._values: dict[str, set[str]] = {}
+        for key in keys.plain_values:
+            self._by_meaning.setdefault(tuple(map(meaning, key)), []).append(key)
+            told = [value for value in key if value]
+            if told:
+                longest = max(told, key=lambda value: (not is_time(value), len(value)))
+                self._by_longest.setdefault(meaning(longest), []).append(key)
+            for value in told:
+                for spelt in spellings(value):
+                    self._values.setdefault(spelt, set()).add(value)
+        self._texts = Texts(self._values)
+        self._in_bytes = {
+            value.encode().decode(_BYTES): value
+            for values in self._values.values()
+            for value in values
+            if len(value.encode()) >= SHORTEST_IN_BYTES
+        }
+        self._bytes = Texts(self._in_bytes, encoding=_BYTES)
+        self._is_ascii = all(map(str.isascii, self._values))
+        self._has_times = any(is_time(value) for key in keys.plain_values for value in key)
+        self._are_only_times = any(
+            any(key) and all(is_time(value) for value in key if value) for key in keys.plain_values
+        )
+
+    def judge(self, line: str, *, is_unreadable: bool) -> Verdict:
+        """Return what becomes of a line of the quarantine."""
+        if self._whole.are_in(line):
+            return Verdict.GOES
+        told = _parsed(line)
+        if not isinstance(told, dict) or not isinstance(told.get(_RECORD), str):
+            return self._by_text(line, is_message=True)
+        text = str(told[_RECORD])
+        values = self._values_in(text, is_unreadable=is_unreadable)
+        if values is None:
+            return self._by_text(text, is_message=_MESSAGE in told)
+        asked = self._by_meaning.get(tuple(map(meaning, values)), [])
+        alike = (_alike(values, key, is_unreadable=is_unreadable) for key in asked)
+        return max(alike, default=Verdict.STAYS)
+
+    def _values_in(self, text: str, *, is_unreadable: bool) -> list[str] | None:
+        """Return the values of the key fields; None where the record does not tell them."""
+        record = _parsed(text, is_exact=is_unreadable)
+        if not isinstance(record, dict):
+            return None
+        values = [_value(record, field) for field in self._fields]
+        if any(isinstance(value, dict | list) or (value is None and is_unreadable) for value in values):
+            return None
+        texts = [_plain(value) for value in values]
+        if is_unreadable and self._has_times and not any(map(is_time, texts)):
+            return None
+        return texts
+
+    def _by_text(self, text: str, *, is_message: bool) -> Verdict:
+        content: bytes | None
+        if _NO_TEXT.search(text) or (_LOST in text and not self._is_ascii):
+            content = text.encode(errors="replace")
+        else:
+            verdict = self._by_words(text)
+            content = _from_base64(text) if is_message else None
+            if verdict is Verdict.GOES or content is None:
+                return verdict
+        found = {self._in_bytes[each] for each in self._bytes.found(content.decode(_BYTES))}
+        return Verdict.GOES if self._are_there(found, set()) is Verdict.GOES else Verdict.UNDECIDED
+
+    def _by_words(self, text: str) -> Verdict:
+        found = {value for spelt in self._texts.found(text) for value in self._values[spelt]}
+        verdict = self._are_there(found, numbers_in(text))
+        return max(verdict, Verdict.UNDECIDED if self._are_only_times else Verdict.STAYS)
+
+    def _are_there(self, found: Iterable[str], numbers: set[str]) -> Verdict:
+        """Tell whether a key has all its values among those that were found, or among numbers written otherwise.
+
+        Sources write times in many ways, so these may be there unseen.
+        """
+        verdict, found = Verdict.STAYS, set(found)
+        alike = {meaning(value) for value in found} | numbers
+        for key in (key for each in alike for key in self._by_longest.get(each, ())):
+            if all(value in found for value in key if value):
+                return Verdict.GOES
+            if all(is_time(value) or meaning(value) in alike for value in key if value):
+                verdict = Verdict.UNDECIDED
+        return verdict
+
+
+def _alike(values: list[str], key: Key, *, is_unreadable: bool) -> Verdict:
+    """Compare values with those of a key that mean the same."""
+    return min(_one_alike(value, asked, is_unreadable) for value, asked in zip(values, key, strict=True))
+
+
+def _one_alike(value: str, asked: str, is_unreadable: bool) -> Verdict:  # noqa: FBT001 - of this module alone
+    if value == asked or isinstance(value, _Number):
+        return Verdict.GOES
+    if is_time(asked):
+        digits = finer(value)
+        return Verdict.GOES if digits == finer(asked) else Verdict.STAYS if digits else Verdict.UNDECIDED
+    return Verdict.UNDECIDED if is_unreadable else Verdict.STAYS
+
+
+def _parsed(text: str, *, is_exact: bool = False) -> object:
+    """Return what a JSON text says, with numbers as they are written; None where it is none.
+
+    With `is_exact` a text is none either where an object has a name twice: readers differ in which one they take.
+    """
+    hook = _with_each_name_once if is_exact else None
+    try:
+        return json.loads(text, parse_int=_Number, parse_float=_Number, parse_constant=_Number, object_pairs_hook=hook)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _with_each_name_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    if len({name.lower() for name, _ in pairs}) < len(pairs):
+        raise ValueError
+    return dict(pairs)
+
+
+def _value(record: object, field: str) -> object:
+    """Return the value of a field, also of one inside of another; None where there is none."""
+    if isinstance(record, dict) and field in record:
+        return record[field]
+    name, _, inside = field.partition(".")
+    return _value(record.get(name), inside) if inside and isinstance(record, dict) else None
+
+
+def _plain(value: object) -> str:
+    if value is None or value in NOTHING:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _from_base64(text: str) -> bytes | None:
+    """Return the bytes of a message that was no UTF-8; None for another text. Spark may have cut it into lines."""
+    try:
+        content = base64.b64decode(re.sub(r"[\r\n]", "", text), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return content
+    return None

@@ -1,0 +1,163 @@
+"""Whether a record of the quarantine has a key: one that no run could read, and values that have several texts."""
+
+import base64
+import json
+
+import pytest
+
+from hudi_jobs.operations.erase.bad_records import BadRecords, Verdict
+from hudi_jobs.operations.erase.keys import Key, Keys
+from hudi_jobs.operations.erase.meanings import meaning, numbers_in
+from hudi_jobs.operations.erase.search.texts import WholeTexts
+from hudi_jobs.operations.erase.search.timeline import has_statistics
+
+STAYS, UNDECIDED, GOES = Verdict
+UUID = "d3b07384-d113-4ec6-a7b4-1c6e5f8a9b10"
+
+
+def keys(*values: Key | str, fields: tuple[str, ...] = ("id",)) -> Keys:
+    found = frozenset((value,) if isinstance(value, str) else value for value in values)
+    records = frozenset(
+        key[0] if len(fields) == 1 else ",".join(map(":".join, zip(fields, key, strict=True))) for key in found
+    )
+    return Keys(fields=fields, values=found, records=records, digest="")
+
+
+def unreadable(record: str, *, origin: str = "source_file") -> str:
+    return json.dumps({origin: "orders-0:17", "reason": "cannot be read as JSON", "record": record})
+
+
+def message(value: bytes) -> str:
+    """A message that cannot be decoded, as `corrupt_text` stores it."""
+    try:
+        return unreadable(value.decode(), origin="message")
+    except UnicodeDecodeError:
+        return unreadable(base64.b64encode(value).decode(), origin="message")
+
+
+def row(record: object) -> str:
+    return json.dumps({"reason": "no ordering value", "record": json.dumps(record)})
+
+
+def judged(line: str, asked: Keys) -> Verdict:
+    return BadRecords(asked).judge(line, is_unreadable="source_file" in line or "message" in line)
+
+
+@pytest.mark.parametrize(
+    ("record", "verdict"),
+    [
+        ("4711,Ada,too,many", GOES),
+        ('{"id": 4711, "na', GOES),
+        ('[{"id": 4711}]', GOES),
+        ('{"after": {"id": 4711}}', GOES),
+        ('{"ID": 4711}', GOES),
+        ('{"id": 8, "id": 4711}', GOES),
+        ('{"id": null, "key": "4711"}', GOES),
+        ('{"id": 4711, "v": {}}', GOES),
+        ('{"id": 4711.0, "v": {}}', GOES),
+        ('{"id": "04711", "v": {}}', UNDECIDED),
+        ("04711,Ada,too,many", UNDECIDED),
+        ('{"id": 4.711e3, "na', UNDECIDED),
+        ("47\x0011,Ada", UNDECIDED),
+        ('{"id": 8, "v": 4711}', STAYS),
+        ("4712,Bo,too,many", STAYS),
+        ("47110,14711,10:47:11,4711-1,x4711", STAYS),
+        ("customer", STAYS),
+    ],
+)
+def test_a_short_key_is_found_in_what_no_run_could_read(record: str, verdict: Verdict) -> None:
+    assert judged(unreadable(record), keys("4711", "99")) is verdict
+
+
+@pytest.mark.parametrize(
+    ("value", "key", "verdict"),
+    [
+        (b"\xff\x00" + b"H" + UUID.encode() + b"Hmore", UUID, GOES),
+        (b"\x00\x10H" + UUID.encode() + b"\x06Ada", UUID, GOES),
+        (b"H" + UUID.encode() + b"Ada", UUID, GOES),
+        (b"\xff " + UUID.encode() + b"\x00", UUID, GOES),
+        (b"\xff" + b"x" * 40, UUID, UNDECIDED),
+        (b"\x00\x10\x06Ada", UUID, UNDECIDED),
+        (b"\xff\x084711\x00", "4711", UNDECIDED),
+        (b"\xce\x49\x06Ada", "4711", UNDECIDED),
+        (b"\x00\x00\x12\x67", "4711", UNDECIDED),
+        ("Ada, 4711".encode("utf-16"), "4711", UNDECIDED),
+        (b"id=4711", "4711", GOES),
+        (b"the words of nobody", "4711", STAYS),
+    ],
+)
+def test_a_binary_message_goes_with_a_long_key_and_else_nothing_tells_what_it_holds(
+    value: bytes, key: str, verdict: Verdict
+) -> None:
+    assert judged(message(value), keys(key)) is verdict
+
+
+@pytest.mark.parametrize(
+    ("value", "key", "verdict"),
+    [
+        ("2026-01-02T00:00:00.000Z", "2026-01-02 00:00:00", GOES),
+        ("2026-01-02T01:00:00.5+01:00", "2026-01-02 00:00:00.5", GOES),
+        ("2026-01-02T00:00:00.123Z", "2026-01-02 00:00:00.123456", UNDECIDED),
+        ("2026-01-02T00:00:00.123Z", "2026-01-02 00:00:00.124", STAYS),
+        ("+12026-01-02T00:00:00.000Z", "+12026-01-02 00:00:00", GOES),
+        ("2026-01-02", "2026-01-02", GOES),
+        (10.5, "10.50", GOES),
+        (1e22, "1.0E22", GOES),
+        (12345678901234567890123456789012345678, "12345678901234567890123456789012345678.00", GOES),
+        (12345678901234567890123456789012345678, "12345678901234567890123456789012345679", STAYS),
+        (0.0, "-0.00", GOES),
+        ("007", "7", STAYS),
+        ("7", "7", GOES),
+        (None, "7", STAYS),
+        ("__null__", "", GOES),
+        (True, "true", GOES),
+    ],
+)
+def test_a_row_of_the_quarantine_has_a_key_by_its_value(value: object, key: str, verdict: Verdict) -> None:
+    assert judged(row({"id": value, "v": "4711"}), keys(key, "4711")) is verdict
+
+
+def test_keys_of_several_fields_are_in_a_text_with_all_their_values() -> None:
+    asked = keys(("acme", "4711"), ("acme", ""), ("2026-01-02 00:00:00", "5"), fields=("tenant", "id"))
+    assert judged(unreadable("4711,x,acme"), asked) is GOES
+    assert judged(unreadable("4711,x,other"), asked) is STAYS
+    assert judged(unreadable("5,x,02.01.2026"), asked) is UNDECIDED, "sources write times in many ways"
+    assert judged(unreadable("6,x,02.01.2026"), asked) is STAYS
+    assert judged(unreadable("6,x,02.01.2026"), keys("2026-01-02 00:00:00")) is UNDECIDED
+    assert judged(unreadable('{"id": "02.01.2026", "v": 1}'), keys("2026-01-02 00:00:00")) is UNDECIDED
+    assert judged(row({"tenant": "acme"}), asked) is GOES
+    assert judged(row({"id": "4711"}), asked) is STAYS
+
+
+def test_a_character_that_could_not_be_read_hides_no_key_of_plain_letters() -> None:
+    assert judged(unreadable("1,J\ufffdrg"), keys("4711")) is STAYS
+    assert judged(unreadable("1,J\ufffdrg"), keys("Jörg")) is UNDECIDED
+
+
+def test_numbers_stand_alone_and_are_no_parts_of_times() -> None:
+    assert numbers_in('7, {"a":8.0} [-1e2] x9 1.2.3 2026-01-02 10:11:12') == {"7", "8", "-1E+2"}
+    assert meaning("100") == meaning("1e2") == meaning(" 100.00 ")
+
+
+@pytest.mark.parametrize(("size", "before"), [(36, "\0\0\0$"), (36, "H"), (200, "\0\0\0\xc8"), (69, "E")])
+def test_a_length_before_a_key_makes_it_whole(size: int, before: str) -> None:
+    key = "k" * size
+    texts = WholeTexts(keys(key))
+    assert texts.are_in(f"x{before}{key}y") is (size != 200), "of this length the last byte is no UTF-8"
+    assert not texts.are_in(f"xI{key}y")
+
+
+@pytest.mark.parametrize(
+    ("told", "found"),
+    [
+        ({"val": {"_hoodie_record_key": {"minValue": "1"}}}, True),
+        ({"_hoodie_record_key": {"minValue": "1"}}, True),
+        ({"val": None}, False),
+        ({"val": {}}, False),
+        (None, False),
+    ],
+)
+def test_a_commit_has_statistics_only_where_they_are_of_a_column(told: object, found: bool) -> None:
+    commit = {"partitionToWriteStats": {"": [{"fileId": "f1"}, {"recordsStats": told}]}}
+    assert has_statistics(json.dumps(commit)) is found
+    assert has_statistics("recordsStats, but no JSON")
