@@ -28,11 +28,11 @@ def unreadable(record: str, *, origin: str = "source_file") -> str:
 
 
 def message(value: bytes) -> str:
-    """A message that cannot be decoded, as `corrupt_text` stores it."""
+    """A message that cannot be decoded, as `corrupt_text` stores it: Spark cuts base64 into lines."""
     try:
         return unreadable(value.decode(), origin="message")
     except UnicodeDecodeError:
-        return unreadable(base64.b64encode(value).decode(), origin="message")
+        return unreadable(base64.encodebytes(value).strip().replace(b"\n", b"\r\n").decode(), origin="message")
 
 
 def row(record: object) -> str:
@@ -73,6 +73,7 @@ def test_a_short_key_is_found_in_what_no_run_could_read(record: str, verdict: Ve
     ("value", "key", "verdict"),
     [
         (b"\xff\x00" + b"H" + UUID.encode() + b"Hmore", UUID, GOES),
+        (b"\xff" * 90 + b"H" + UUID.encode() + b"x" * 50, UUID, GOES),
         (b"\x00\x10H" + UUID.encode() + b"\x06Ada", UUID, GOES),
         (b"H" + UUID.encode() + b"Ada", UUID, GOES),
         (b"\xff " + UUID.encode() + b"\x00", UUID, GOES),
