@@ -166,6 +166,21 @@ def test_where_a_file_is_cut_for_reading_a_key_is_as_whole_as_elsewhere(lake: An
     assert seen(lake, folder, KEY) == ({path.name for path in folder.glob("whole-*")}, set())
 
 
+def test_a_text_that_ends_with_a_key_is_found_whatever_the_length_of_the_next_one(lake: Any, tmp_path: Path) -> None:
+    plain: dict[str, Any] = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+    (tmp_path / "with").mkdir()
+    (tmp_path / "without").mkdir()
+    sizes = (1, 10, 45, 46, 48, 57, 65, 97, 122, 255, 256, 304, 353, 3_888)
+    for size in sizes:
+        parquet(tmp_path / "with", f"{size}.parquet", [f"call {KEY}", "x" * size], **plain)
+        longer = [f"call {KEY}{more}" for more in ("1", "a", ".x")]
+        parquet(
+            tmp_path / "without", f"{size}.parquet", [text for one in longer for text in (one, "x" * size)], **plain
+        )
+    assert seen(lake, tmp_path / "with", KEY) == ({f"{size}.parquet" for size in sizes}, set())
+    assert seen(lake, tmp_path / "without", KEY) == (set(), set())
+
+
 def test_keys_that_end_alike_are_looked_for_as_fast_as_others(lake: Any, tmp_path: Path) -> None:
     folder = tmp_path / "alike"
     folder.mkdir()

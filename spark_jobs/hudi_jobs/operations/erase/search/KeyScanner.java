@@ -105,7 +105,7 @@ public final class KeyScanner implements java.util.function.Function {
             boolean isFound = false;
             for (int column = 0; column < row.length(); column++) {
                 byte[] content = row.getString(column).getBytes("UTF-8");
-                if (holds(content, content.length, false)) {
+                if (texts.areIn(content)) {
                     counts[column]++;
                     isFound = true;
                 }

@@ -17,7 +17,7 @@ import java.util.Random;
  * makes it longer. What does, `letters.py` says; an escape of JSON or a URL does not.
  */
 public final class KeyTexts {
-    /** Bytes behind the end of a text that tell whether it goes on: a dot and a character. */
+    /** Bytes behind the end of a text that tell whether it goes on: a dot and a character, or a length and what follows. */
     public static final int AFTER = 5;
     /** Bytes before its start that tell whether it begins there: the longest escape. */
     private static final int BEFORE = 6;
@@ -193,7 +193,16 @@ public final class KeyTexts {
         }
         boolean follows = isLonger(next(content, end, length), text.scriptAfter)
             || end < length && content[end] == '.' && isLonger(next(content, end + 1, length), text.scriptAfter);
-        return !follows && (!isLonger(previous(content, start), text.scriptBefore) || isEscape(content, start));
+        boolean ends = !follows || isLength(content, end, length);
+        return ends && (!isLonger(previous(content, start), text.scriptBefore) || isEscape(content, start));
+    }
+
+    /**
+     * Whether the length of a next text may begin there, as in plain pages of Parquet: four bytes, the low one first.
+     * If the text went on for one more character, the length would end one byte later, with a zero.
+     */
+    private static boolean isLength(byte[] content, int place, int length) {
+        return place + 5 <= length && content[place + 2] == 0 && content[place + 3] == 0 && content[place + 4] != 0;
     }
 
     private boolean isLonger(int character, int script) {
