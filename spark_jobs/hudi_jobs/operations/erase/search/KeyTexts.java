@@ -17,7 +17,7 @@ import java.util.Random;
  * makes it longer. What does, `letters.py` says; an escape of JSON or a URL does not.
  */
 public final class KeyTexts {
-    /** Bytes behind the end of a text that tell whether it goes on: a dot and a character, or a length and what follows. */
+    /** Bytes behind the end of a text that tell whether it goes on: a dot and a character, or a length. */
     public static final int AFTER = 5;
     /** Bytes before its start that tell whether it begins there: the longest escape. */
     private static final int BEFORE = 6;
