@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.operations.erase.predicate import FUNCTIONS
+from hudi_jobs.operations.erase.predicates.selection import FUNCTIONS
 from hudi_operator.api.status.conditions import ConditionType
 from hudi_operator.planning.model import PodTrouble
 from hudi_operator.planning.model.reasons import FORMER_NAMES, Retry

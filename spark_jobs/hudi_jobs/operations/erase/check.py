@@ -30,7 +30,7 @@ from hudi_jobs.operations.erase.keys import (
     where_found,
     with_key,
 )
-from hudi_jobs.operations.erase.quarantine import count_in
+from hudi_jobs.operations.erase.quarantine.files import count_in
 from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.erase.sealed import unsealed
 from hudi_jobs.operations.erase.search.rows import require_in_no_other_row

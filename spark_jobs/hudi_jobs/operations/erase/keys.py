@@ -22,7 +22,7 @@ from hudi_jobs.filesystem import exact, located
 from hudi_jobs.ingestion.rules.record_keys import NOTHING
 from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.local_frame import local_frame
-from hudi_jobs.operations.erase.predicate import matching, unquoted
+from hudi_jobs.operations.erase.predicates.selection import matching, unquoted
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.table import HudiTable
 

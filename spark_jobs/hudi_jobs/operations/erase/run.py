@@ -17,7 +17,7 @@ from hudi_jobs.operations.compared import compare, partitions
 from hudi_jobs.operations.erase.check import asked, checked, keys_again
 from hudi_jobs.operations.erase.keys import Keys
 from hudi_jobs.operations.erase.left import left_said, shown
-from hudi_jobs.operations.erase.quarantine import erase_from, holding_in
+from hudi_jobs.operations.erase.quarantine.files import erase_from, holding_in
 from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.erase.report import write_report
 from hudi_jobs.operations.erase.sealed import discard, seal

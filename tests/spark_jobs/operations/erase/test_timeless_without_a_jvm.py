@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 import pytest
 
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.operations.erase.timeless import require_dated_casts, require_dated_literals
+from hudi_jobs.operations.erase.predicates.timeless import require_dated_casts, require_dated_literals
 from hudi_jobs.query.kinds import CATALYST
 from hudi_jobs.query.plan import tree
 

@@ -14,7 +14,7 @@ from enum import IntEnum
 
 from hudi_jobs.ingestion.rules.record_keys import NOTHING
 from hudi_jobs.operations.erase.keys import SHORTEST_IN_BYTES, Key, Keys, spellings
-from hudi_jobs.operations.erase.meanings import finer, is_time, meaning, numbers_in
+from hudi_jobs.operations.erase.quarantine.meanings import finer, is_time, meaning, numbers_in
 from hudi_jobs.operations.erase.search.texts import Texts, WholeTexts
 
 _RECORD, _MESSAGE = "record", "message"

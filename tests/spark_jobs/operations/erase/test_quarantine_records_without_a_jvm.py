@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from hudi_jobs.operations.erase.bad_records import BadRecords, Verdict
 from hudi_jobs.operations.erase.keys import Key, Keys
-from hudi_jobs.operations.erase.meanings import meaning, numbers_in
+from hudi_jobs.operations.erase.quarantine.meanings import meaning, numbers_in
+from hudi_jobs.operations.erase.quarantine.records import BadRecords, Verdict
 from hudi_jobs.operations.erase.search.texts import WholeTexts
 from hudi_jobs.operations.erase.search.timeline import has_statistics
 

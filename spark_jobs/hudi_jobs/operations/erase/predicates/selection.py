@@ -15,7 +15,7 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.operations.erase import LONGEST_PREDICATE
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes, frame_of, parsed_expression, query_execution, without_stand_ins
-from hudi_jobs.operations.erase.timeless import require_dated_casts, require_dated_literals
+from hudi_jobs.operations.erase.predicates.timeless import require_dated_casts, require_dated_literals
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.query.kinds import CATALYST
 from hudi_jobs.query.plan import Node, PlanReader

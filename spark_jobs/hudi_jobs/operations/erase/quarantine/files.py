@@ -17,8 +17,8 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import exact, located
 from hudi_jobs.jvm import JavaObject
-from hudi_jobs.operations.erase.bad_records import BadRecords, Verdict
 from hudi_jobs.operations.erase.keys import Keys
+from hudi_jobs.operations.erase.quarantine.records import BadRecords, Verdict
 from hudi_jobs.operations.erase.search.scan import File, files_below, search
 from hudi_jobs.operations.refusal import refused
 

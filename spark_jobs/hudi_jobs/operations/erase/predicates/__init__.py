@@ -1,0 +1,1 @@
+"""SQL predicates of owners of tables, by which they select what is erased."""

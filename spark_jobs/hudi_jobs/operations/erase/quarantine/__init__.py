@@ -1,0 +1,1 @@
+"""Records of a quarantine that have a key which is erased."""
