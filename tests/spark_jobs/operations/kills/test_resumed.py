@@ -135,7 +135,7 @@ UNDONE = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "version", "service"), sampled(*UNDONE, few=3))
+@pytest.mark.parametrize(("kind", "version", "service"), sampled(*UNDONE))
 def test_a_service_that_a_restore_was_undoing_when_it_failed_does_not_stay_pending(
     lake: Any, monkeypatch: pytest.MonkeyPatch, kind: str, version: int, service: Service
 ) -> None:
@@ -224,7 +224,7 @@ def keep(lake: Any, instant: str) -> None:
         client.savepoint(instant, user="somebody", comment="mine")
 
 
-@pytest.mark.parametrize("phase", [Phase.RECORDED, Phase.PREPARED])
+@pytest.mark.parametrize("phase", sampled(Phase.PREPARED, Phase.RECORDED))
 def test_a_commit_that_comes_after_the_check_is_not_undone_until_it_is_named(
     lake: Any, monkeypatch: pytest.MonkeyPatch, phase: Phase
 ) -> None:
