@@ -44,7 +44,7 @@ def require_unnamed(context: TaskContext, files: Iterable[File], keys: Keys, rel
     if with_statistics:
         raise refused(
             f"Commits of Hudi 0.15 or older have statistics of record keys: {_shown(with_statistics, hidden)}. "
-            "Upgrade the table (kind: Upgrade), which writes its commits without them, or wait until they are "
+            "Upgrade the table with a HudiOperation, which writes its commits without them, or wait until they are "
             "archived, and erase again."
         )
     if naming:
