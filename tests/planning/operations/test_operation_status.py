@@ -142,8 +142,9 @@ def test_it_expires_after_its_end_unless_a_person_must_look_at_it() -> None:
     kept = operation(ttlAfterFinished="10m")
     assert decide_operation(kept, saying(entry(**ended)), now=NOW).requeue == 61
     assert decide_operation(kept, saying(entry(**ended)), now=NOW + minutes(1)).expires
-    left = entry(**{**ended, "state": "Failed", "reason": "NotVerified"})
-    assert not decide_operation(kept, saying(left), now=NOW + minutes(60)).expires
+    for reason in ("NotVerified", "CascadeFailed"):
+        left = entry(**{**ended, "state": "Failed", "reason": reason})
+        assert not decide_operation(kept, saying(left), now=NOW + minutes(60)).expires
 
 
 def test_a_table_names_the_operations_of_which_it_says_something_else() -> None:

@@ -366,12 +366,6 @@ def test_one_that_was_approved_says_so_while_it_waits_for_its_turn() -> None:
 APPROVALS: dict[str, dict[str, Any]] = {"approved": {"approved": True}, "dry": {"dryRun": True}, "asks": {}}
 
 
-def test_the_class_bounds_how_many_wait() -> None:
-    many = [operation(f"no-{number}", created=NOW - minutes(9 - number)) for number in range(3)]
-    seen = world(*many, table_class=allowing(maxPerTable=2))
-    assert [of(seen, f"no-{number}").reason for number in range(3)] == ["Draining", "Waiting", "TooManyOperations"]
-
-
 def test_a_suspended_table_can_be_restored() -> None:
     seen = world(operation(), remembered=(entry(),), suspend=True, **INGESTS)
     assert [one.job.service for one in launches(seen)] == [Service.OPERATION]

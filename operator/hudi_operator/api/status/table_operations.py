@@ -11,6 +11,9 @@ from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
 OPERATIONS_SHOWN = 20
 
+LONGEST_ASKED = 8192
+"""Characters of the JSON by which a HudiOperation asks for a table service."""
+
 
 class NamedServiceRun(Model):
     """Which table service a Job runs for a HudiOperation."""
@@ -18,7 +21,7 @@ class NamedServiceRun(Model):
     service: RunnableService
     """The service."""
 
-    asked: Annotated[str, Field(max_length=8192)]
+    asked: Annotated[str, Field(max_length=LONGEST_ASKED)]
     """What the HudiOperation asks for, as JSON."""
 
 

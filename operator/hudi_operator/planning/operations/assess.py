@@ -4,7 +4,7 @@ From when one may begin until it is finished it has the table to itself. One tha
 becomes of its resource, its class or its table: only another run of it can bring the table out of what is in between.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -26,6 +26,7 @@ SOON = timedelta(seconds=1)
 """When the table is looked at again after an operation was recorded: its run starts with the next reconcile."""
 
 _MESSAGE_LIMIT = 1024
+_WAITING = frozenset({OperationState.PENDING, OperationState.AWAITING_APPROVAL, OperationState.APPROVED})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,15 +68,16 @@ def assess(
         told.append(answer[0])
         if answer[1] is not None:
             waiting.append((answer[0], answer[1]))
-    current, job = _current(told, waiting)
+    current, job = _current(told, waiting, held)
     entries = tuple(one.entry for one in told if one is not current)
+    untold = frozenset(one.entry.uid for one in told if _is_untold(one))
     if current is None:
-        return Operations(entries=_shown(entries), maintenance=_unacknowledged(told))
+        return Operations(entries=_shown(entries, untold), maintenance=_unacknowledged(told))
     behind = {one.entry.uid: waiting_state(one.resource, observation) for one, _ in waiting}
     entries = tuple(_behind(entry, current, behind) for entry in entries)
     step = _step(current, job, observation, active=active, held=held, now=now)
     maintenance = step.maintenance or _unacknowledged(told)
-    return replace(step, entries=_shown((*step.entries, *entries)), maintenance=maintenance)
+    return replace(step, entries=_shown((*step.entries, *entries), untold), maintenance=maintenance)
 
 
 def _brief(one: Declared, entry: TableOperation) -> TableOperation:
@@ -114,13 +116,17 @@ def _admitted(
 
 
 def _current(
-    told: Iterable[Declared], waiting: list[tuple[Declared, NamedOperationJob]]
+    told: Iterable[Declared], waiting: list[tuple[Declared, NamedOperationJob]], held: Held
 ) -> tuple[Declared | None, NamedOperationJob | None]:
-    """Return the operation that has the table to itself, or is to have it: first one that is at work or has begun."""
+    """Return the operation that has the table to itself, or is to have it: first one that is at work or has begun.
+
+    One that may not begin lets those pass that may, such as the repair of what holds it.
+    """
     must = sorted((one for one in told if one.must_be_finished), key=lambda one: one.job is None)
     if must:
         return must[0], must[0].entry.job
-    return waiting[0] if waiting else (None, None)
+    may_begin = (one for one in waiting if held.of(one[0].entry) is None)
+    return next(may_begin, waiting[0] if waiting else (None, None))
 
 
 def _step(
@@ -238,10 +244,26 @@ def _with(one: Declared, **changes: object) -> Declared:
     return replace(one, entry=one.entry.model_copy(update={**changes, "message": message}))
 
 
-def _shown(entries: Iterable[TableOperation]) -> tuple[TableOperation, ...]:
-    """Return as many as status holds: first what is not finished, then the newest of what is."""
+def _is_untold(one: Declared) -> bool:
+    """Whether the resource of what is finished does not say so yet: forgotten before, it would be done again."""
+    if not one.is_finished or one.resource is None or one.resource.status.reason == OperationReason.CASCADING:
+        return False
+    return one.resource.status.phase not in FINISHED
+
+
+def _shown(entries: Iterable[TableOperation], untold: Collection[str]) -> tuple[TableOperation, ...]:
+    """Return as many as status holds: what is at work, what is `untold`, what waits, then the newest of the finished.
+
+    What waits and has no place is seen again by its resource.
+    """
+
+    def rank(one: TableOperation) -> int:
+        if one.state in FINISHED:
+            return 1 if one.uid in untold else 3
+        return 0 if one.begun or one.state not in _WAITING else 2
+
     ordered = sorted(entries, key=lambda one: one.finished_at or "", reverse=True)
-    return tuple(sorted(ordered, key=lambda one: one.state in FINISHED))[:OPERATIONS_SHOWN]
+    return tuple(sorted(ordered, key=rank))[:OPERATIONS_SHOWN]
 
 
 def settled(

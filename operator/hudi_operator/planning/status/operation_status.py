@@ -25,6 +25,9 @@ WAITING_SECONDS = 30.0
 ENDING_SECONDS = 5.0
 
 _STALLED = frozenset({OperationReason.NOT_ALLOWED.value, OperationReason.TOO_MANY.value})
+_LOOKED_AT = frozenset({OperationReason.NOT_VERIFIED, OperationReason.CASCADE_FAILED})
+"""How operations end that a person has to look at; with that of a cascade, those of other tables would go."""
+
 _MESSAGE_LIMIT = 1024
 
 
@@ -95,7 +98,7 @@ def _invalid(operation: InvalidObject, *, now: datetime) -> HudiOperationStatus:
 def _time_left(operation: HudiOperation, status: HudiOperationStatus, *, now: datetime) -> float | None:
     """Return the seconds until a resource that is over is deleted; one that a person has to look at stays."""
     ttl, ended = operation.spec.ttl_after_finished, parse_time(status.finished_at)
-    if ttl is None or ended is None or status.phase not in FINISHED or status.reason == OperationReason.NOT_VERIFIED:
+    if ttl is None or ended is None or status.phase not in FINISHED or status.reason in _LOOKED_AT:
         return None
     return (ended + parse_duration(ttl) - now) / timedelta(seconds=1)
 

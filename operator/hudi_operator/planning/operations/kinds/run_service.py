@@ -8,7 +8,7 @@ from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.spec.operation_kinds.run_service import RunServiceSpec
 from hudi_operator.api.spec.services import CleaningPolicy, ClusteringPlanStrategy, CompactionPlanStrategy
 from hudi_operator.api.spec.table import HudiTableSpec
-from hudi_operator.api.status.table_operations import NamedOperationJob
+from hudi_operator.api.status.table_operations import LONGEST_ASKED, NamedOperationJob
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.operations.answer import Answer, fails, waits_for_table
@@ -27,6 +27,8 @@ def _admit(resource: HudiOperation, observation: Observation) -> Answer | None:
 
 def _refusal(run: RunServiceSpec, spec: HudiTableSpec) -> str | None:
     """Return why a service can never be run so on a table."""
+    if len(_asked(run)) > LONGEST_ASKED:
+        return f"The options have more than {LONGEST_ASKED:,} characters as JSON: name fewer partitions or columns."
     if run.service is RunnableService.COMPACTION and spec.type is not TableType.MERGE_ON_READ:
         return "Only a MergeOnRead table has log files to compact."
     if not spec.partition_by and _plans_by_partition(run):
@@ -50,7 +52,11 @@ def _plans_by_partition(run: RunServiceSpec) -> bool:
 def _remember(resource: HudiOperation, _: HudiTable) -> Mapping[str, Any]:
     run = resource.spec.run_service
     assert run is not None, "the kind says so"
-    return {"service": {"service": run.service, "asked": run.model_dump_json(by_alias=True, exclude_unset=True)}}
+    return {"service": {"service": run.service, "asked": _asked(run)}}
+
+
+def _asked(run: RunServiceSpec) -> str:
+    return run.model_dump_json(by_alias=True, exclude_unset=True)
 
 
 def _wording(job: NamedOperationJob) -> str:

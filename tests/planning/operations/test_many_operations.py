@@ -1,0 +1,70 @@
+"""Many operations of one table: each is done once, however many wait, and one that may not begin holds up no other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tests.planning.operations.operations import allowing, entry, launches, of, operation, world
+from tests.planning.world import NOW, ago, ended, minutes, outcome, status_of
+
+from hudi_jobs.contract import Outcome, Service
+from hudi_operator.api.resources import OPERATIONS
+from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
+from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN
+from hudi_operator.planning.status.operation_status import decide_operation
+
+CLEANING: dict[str, Any] = {"runService": {"service": "Cleaning"}}
+
+
+def test_the_class_bounds_how_many_wait() -> None:
+    many = [operation(f"no-{number}", created=NOW - minutes(9 - number)) for number in range(3)]
+    seen = world(*many, table_class=allowing(maxPerTable=2))
+    assert [of(seen, f"no-{number}").reason for number in range(3)] == ["Draining", "Waiting", "TooManyOperations"]
+
+
+def test_each_of_many_is_done_once() -> None:
+    known = {f"no-{number:02}": HudiOperationStatus() for number in range(OPERATIONS_SHOWN + 5)}
+    seen, ran = world(), []
+    for step in range(3 * len(known)):
+        asked = [
+            operation(name, created=NOW - minutes(99 - number), status=told, **CLEANING)
+            for number, (name, told) in enumerate(known.items())
+        ]
+        seen = replace(seen, related={OPERATIONS: asked})
+        status = status_of(seen, now=NOW + minutes(step))
+        table = seen.table.model_copy(update={"status": status})
+        changes = {one.metadata.name: decide_operation(one, table, now=NOW).status for one in asked}
+        known |= {name: told for name, told in changes.items() if told is not None}
+        jobs = [one for one in status.active_jobs if one.operation is not None]
+        ran += [one.operation.resource for one in jobs if one.operation is not None]
+        over = outcome(Outcome.SUCCEEDED)
+        seen = replace(
+            seen, table=table, jobs=tuple(ended(one.name, service=Service.OPERATION, outcome=over) for one in jobs)
+        )
+    assert {told.phase for told in known.values()} == {OperationState.SUCCEEDED}
+    assert sorted(ran) == sorted(known)
+
+
+def test_a_repair_does_not_wait_for_an_older_operation_that_it_is_to_free() -> None:
+    stuck = (f"{ago(3)}.deltacommit.requested", f"{ago(3)}.deltacommit.inflight")
+    waits = operation(created=NOW - minutes(9))
+    repairs = operation("frees", repair={"rollbackInflight": {"instant": ago(3)}})
+    remembered = (entry(), entry("frees", kind="Repair"))
+    seen = world(waits, repairs, files=stuck, remembered=remembered)
+    (launch,) = launches(seen)
+    assert launch.job.operation is not None
+    assert launch.job.operation.resource == "frees"
+    assert of(seen).message == "Waiting for HudiOperation frees."
+
+
+def test_options_of_a_service_that_no_status_could_hold_are_refused() -> None:
+    partitions = {"names": [f"day={number:02}{'a' * 249}" for number in range(20)]}
+    options = {
+        "plan": {"strategy": "SelectedPartitions", "partitions": partitions},
+        "execution": {"sortColumns": [f"c{number:02}{'x' * 240}" for number in range(16)]},
+    }
+    asked = {"service": "Clustering", "clustering": options}
+    seen = world(operation(runService=asked), table_class=allowing(), partitionBy=["day"])
+    assert (of(seen).state, of(seen).reason) == (OperationState.FAILED, "OperationRefused")
+    assert "name fewer partitions or columns" in of(seen).message
