@@ -193,6 +193,12 @@ def test_the_latest_commit_is_that_which_completed_last() -> None:
     seen = world(operation(rollback={"instant": ago(10)}), remembered=(entry(),), **compacted)
     assert (of(seen).reason, launches(seen)) == ("NotLatest", [])
     assert f"The latest commit is {ago(15)}" in of(seen).message
+    older = seen.snapshot.timeline
+    assert older is not None
+    untold = replace(older, instants=tuple(one._replace(completed_at=None) for one in older.instants))
+    assert launches(replace(seen, snapshot=replace(seen.snapshot, timeline=untold))), (
+        "before version 8 the driver tells"
+    )
 
 
 def test_a_restore_goes_to_the_commit_of_a_savepoint() -> None:

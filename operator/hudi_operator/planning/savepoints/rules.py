@@ -23,10 +23,11 @@ def newest_commit(timeline: Timeline) -> str | None:
 
 
 def last_completed(timeline: Timeline) -> str | None:
-    """Return the requested time of the commit that completed last; layout 1 does not say when one completed."""
+    """Return the requested time of the commit that completed last; None where the timeline does not tell (layout 1)."""
     commits = [one for one in timeline.completed if one.action in COMMITS]
-    last = max(commits, key=lambda one: (one.completion, one.time), default=None)
-    return last.time if last is not None else None
+    if not all(one.completed_at for one in commits):
+        return None
+    return max(commits, key=lambda one: (one.completion, one.time)).time if commits else None
 
 
 def newer_commits(instant: str, timeline: Timeline) -> int:

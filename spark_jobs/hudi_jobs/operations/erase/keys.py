@@ -93,6 +93,11 @@ class Keys:
         return len(self._long) == len(self._texts)
 
     @property
+    def have_numbers(self) -> bool:
+        """Whether one is of digits alone, as numbers are that nobody takes for a key."""
+        return any(text.isascii() and text.isdigit() for text in self._texts)
+
+    @property
     def _long(self) -> set[str]:
         return {text for text in self._texts if len(text.encode()) >= SHORTEST_IN_BYTES}
 

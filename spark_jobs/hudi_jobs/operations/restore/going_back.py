@@ -106,7 +106,8 @@ class _Run:
             return
         remake_metadata_table(self._context, options)
         is_refused = error.reason is FailureReason.OPERATION_REFUSED
-        if is_refused and not earlier.savepoints and not lost_metadata_table(self._context, options):
+        there = {each.instant for each in load_timeline(self._context).savepoints()}
+        if is_refused and there.issuperset(earlier.savepoints) and not lost_metadata_table(self._context, options):
             self._journal.forget(earlier.uid)
             self._work.say(report.model_copy(update={"phase": OperationPhase.CHECKING}))
 

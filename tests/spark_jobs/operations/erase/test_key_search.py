@@ -181,6 +181,22 @@ def test_a_text_that_ends_with_a_key_is_found_whatever_the_length_of_the_next_on
     assert seen(lake, tmp_path / "without", KEY) == (set(), set())
 
 
+def test_an_offset_or_a_size_in_the_timeline_is_no_key_and_a_name_of_digits_is(lake: Any, tmp_path: Path) -> None:
+    numbers = ("[12345678,1]", "[1, 12345678]", '"size" : 12345678,', '{\\"a\\":12345678}', '"a": 12345678\n}')
+    names = ('"12345678"', "s3://lake/12345678/a.csv", "id=12345678", "12345678 ")
+    for folder, expected in (
+        (".hoodie/timeline", names),
+        (".hoodie/metadata", numbers + names),
+        ("p", numbers + names),
+    ):
+        place = tmp_path / folder
+        place.mkdir(parents=True)
+        for number, text in enumerate((*numbers, *names)):
+            (place / f"{number}").write_text(f"so {text}")
+        first = len(numbers + names) - len(expected)
+        assert seen(lake, place, "12345678") == ({f"{number}" for number in range(first, len(numbers + names))}, set())
+
+
 def test_keys_that_end_alike_are_looked_for_as_fast_as_others(lake: Any, tmp_path: Path) -> None:
     folder = tmp_path / "alike"
     folder.mkdir()

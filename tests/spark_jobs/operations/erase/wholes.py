@@ -16,7 +16,8 @@ ORDERS = (
     "a pig order 0000007",
     "order 0000007 of 2026",
 )
-KEYS = ("nobody-at-all", KEY, NUMBER, CYRILLIC, HOUSE, NAME, CLIENT, KOREAN, *ORDERS)
+ADDRESS = "smith@example.com"
+KEYS = ("nobody-at-all", KEY, NUMBER, CYRILLIC, HOUSE, NAME, CLIENT, KOREAN, ADDRESS, *ORDERS)
 
 WHOLE = (
     f'{{"id":"{KEY}"}}',
@@ -55,6 +56,9 @@ WHOLE = (
     "xvery big order 0000007",
     "order 0000007 of2026",
     "order 0000007 of 20267",
+    f"mailto:{ADDRESS}",
+    f"='{ADDRESS}'",
+    f"... .{ADDRESS}.",
 )
 LONGER = (
     f"{KEY}.de",
@@ -81,4 +85,8 @@ LONGER = (
     "xorder 0000007",
     "very big order 00000077",
     "big order 000000",
+    f"john.{ADDRESS}",
+    f"john+{ADDRESS}",
+    f"o'{ADDRESS}",
+    f"{ADDRESS}.au",
 )

@@ -55,7 +55,7 @@ def _refused(kind: OperationKind, instant: str, timeline: Timeline) -> Answer | 
     if found is not None and not (found[0] is SavepointReason.INSTANT_CLEANED and _is_kept(instant, timeline)):
         return fails(found[0], f"{found[1]} Nothing was changed.")
     newest = last_completed(timeline)
-    if kind is OperationKind.ROLLBACK and instant != newest:
+    if kind is OperationKind.ROLLBACK and newest is not None and instant != newest:
         message = f"The latest commit is {newest}, not {instant}. Nothing was changed."
         return fails(OperationReason.NOT_LATEST, message)
     return None

@@ -105,7 +105,7 @@ public final class KeyScanner implements java.util.function.Function {
             boolean isFound = false;
             for (int column = 0; column < row.length(); column++) {
                 byte[] content = row.getString(column).getBytes("UTF-8");
-                if (texts.areIn(content)) {
+                if (texts.areIn(content, false)) {
                     counts[column]++;
                     isFound = true;
                 }
@@ -119,8 +119,10 @@ public final class KeyScanner implements java.util.function.Function {
         return answer.toString();
     }
 
+    /** The timeline is full of offsets and sizes, which are no keys. */
     private Found scanOnce(String path, boolean isOwn) throws IOException {
         Found found = new Found();
+        found.skipsNumbers = path.contains("/.hoodie/") && !path.contains("/.hoodie/metadata/");
         try {
             scan(new Path(path), found);
         } catch (FileNotFoundException error) {
@@ -146,6 +148,7 @@ public final class KeyScanner implements java.util.function.Function {
         long decoded;
         boolean hit;
         boolean unread;
+        boolean skipsNumbers;
     }
 
     private void scan(Path path, Found found) throws IOException {
@@ -285,7 +288,7 @@ public final class KeyScanner implements java.util.function.Function {
                 if (chunk[0] > from) {
                     byte[] between = new byte[bounded(chunk[0] - from)];
                     input.readFully(from, between);
-                    found.hit |= texts.areIn(between);
+                    found.hit |= texts.areIn(between, found.skipsNumbers);
                 }
                 from = Math.max(from, chunk[1]);
             }
@@ -324,7 +327,7 @@ public final class KeyScanner implements java.util.function.Function {
         }
         byte[] rest = new byte[bounded(left)];
         input.readFully(rest);
-        found.hit |= texts.areIn(rest);
+        found.hit |= texts.areIn(rest, found.skipsNumbers);
     }
 
     private static byte[] unpacked(byte[] content, int size) throws IOException {
@@ -396,7 +399,7 @@ public final class KeyScanner implements java.util.function.Function {
                 continue;
             }
             int until = read < 0 ? filled : filled - KeyTexts.AFTER;
-            found.hit |= texts.endIn(buffer, judged, until, filled);
+            found.hit |= texts.endIn(buffer, judged, until, filled, found.skipsNumbers);
             if (read < 0 || found.hit) {
                 return;
             }
@@ -408,7 +411,7 @@ public final class KeyScanner implements java.util.function.Function {
 
     private void scanDecoded(byte[] content, Found found) {
         found.decoded += content.length;
-        found.hit |= texts.areIn(content);
+        found.hit |= texts.areIn(content, found.skipsNumbers);
     }
 
     private static int bounded(long size) {

@@ -96,6 +96,8 @@ public final class KeyTexts {
         final byte[] bytes;
         final int scriptBefore;
         final int scriptAfter;
+        final boolean isNumber;
+        final boolean isAddress;
         int within = -1;
 
         Text(DataInputStream input) throws IOException {
@@ -103,7 +105,18 @@ public final class KeyTexts {
             scriptBefore = input.readInt();
             scriptAfter = input.readInt();
             input.readFully(bytes);
+            String text = new String(bytes, StandardCharsets.UTF_8);
+            isNumber = text.matches("[0-9]+");
+            isAddress = text.indexOf('@') >= 0;
         }
+    }
+
+    /** Whether a number of JSON stands there, which is no text: an offset or a size. */
+    private static boolean isNumber(byte[] content, int start, int end, int length) {
+        int before = start - (start > 1 && content[start - 1] == ' ' ? 2 : 1);
+        int after = end + (end < length && content[end] == ' ' ? 1 : 0);
+        return before >= 0 && after < length && "[,:".indexOf(content[before]) >= 0
+            && ",]}\r\n".indexOf(content[after]) >= 0;
     }
 
     /** How many bytes at the end of a part of some content are needed again, before the next part. */
@@ -111,12 +124,13 @@ public final class KeyTexts {
         return longest + AFTER + BEFORE;
     }
 
-    public boolean areIn(byte[] content) {
-        return endIn(content, 0, content.length, content.length);
+    /** Whether one of them is in some content; with `skipsNumbers`, one of digits is none where JSON has a number. */
+    public boolean areIn(byte[] content, boolean skipsNumbers) {
+        return endIn(content, 0, content.length, content.length, skipsNumbers);
     }
 
     /** Whether one of them ends behind `from` and not behind `until`, in content of a length. */
-    public boolean endIn(byte[] content, int from, int until, int length) {
+    public boolean endIn(byte[] content, int from, int until, int length, boolean skipsNumbers) {
         if (texts.length == 0) {
             return false;
         }
@@ -124,18 +138,21 @@ public final class KeyTexts {
         for (int place = Math.max(0, from - WINDOW + 1); place < until; place++) {
             window = window << 8 | content[place] & 0xff;
             int slot = slot(window);
-            if (first[slot] >= 0 && place >= from && endAt(content, place + 1, length, slot)) {
+            if (first[slot] >= 0 && place >= from && endAt(content, place + 1, length, slot, skipsNumbers)) {
                 return true;
             }
         }
         return false;
     }
 
-    private boolean endAt(byte[] content, int end, int length, int slot) {
+    private boolean endAt(byte[] content, int end, int length, int slot, boolean skipsNumbers) {
         int index = greatest(content, end, slot);
         int same = shared(content, end, texts[index].bytes, 0);
         for (; index >= 0; index = texts[index].within) {
-            if (texts[index].bytes.length <= same && stands(content, end, length, texts[index])) {
+            Text text = texts[index];
+            boolean isSkipped = skipsNumbers && text.isNumber
+                && isNumber(content, end - text.bytes.length, end, length);
+            if (text.bytes.length <= same && !isSkipped && stands(content, end, length, text)) {
                 return true;
             }
         }
@@ -194,7 +211,14 @@ public final class KeyTexts {
         boolean follows = isLonger(next(content, end, length), text.scriptAfter)
             || end < length && content[end] == '.' && isLonger(next(content, end + 1, length), text.scriptAfter);
         boolean ends = !follows || isLength(content, end, length);
-        return ends && (!isLonger(previous(content, start), text.scriptBefore) || isEscape(content, start));
+        return ends && !isJoined(content, start, text)
+            && (!isLonger(previous(content, start), text.scriptBefore) || isEscape(content, start));
+    }
+
+    /** Whether the name of an address goes on before it: `b@example.com` is no part of `a.b@example.com`. */
+    private boolean isJoined(byte[] content, int start, Text text) {
+        return text.isAddress && start > 1 && ".+'".indexOf(content[start - 1]) >= 0
+            && isLonger(previous(content, start - 1), text.scriptBefore);
     }
 
     /**

@@ -54,6 +54,8 @@ class Texts:
                     yield start, start + len(text)
 
     def _is_whole(self, line: str, start: int, end: int) -> bool:
+        if _is_joined(line, start, end):
+            return False
         return _stands_alone(line, start, end) or self._has_its_length_before(line, start, end)
 
     def _has_its_length_before(self, line: str, start: int, end: int) -> bool:
@@ -121,6 +123,12 @@ def _stands_alone(line: str, start: int, end: int) -> bool:
         return False
     before = line[max(start - _LONGEST_ESCAPE, 0) : start]
     return not is_longer(before[-1:], script_before(text)) or _ESCAPE.search(before) is not None
+
+
+def _is_joined(line: str, start: int, end: int) -> bool:
+    """Tell whether the name of an address goes on before it: `b@example.com` is no part of `a.b@example.com`."""
+    text, before = line[start:end], line[max(start - 2, 0) : start]
+    return "@" in text and before[1:] in {".", "+", "'"} and is_longer(before[:1], script_before(text))
 
 
 def before_the_name(path: str, below: str, texts: WholeTexts) -> str | None:

@@ -31,7 +31,7 @@ _VALUE = "val"
 def require_unnamed(context: TaskContext, files: Iterable[File], keys: Keys, released: Collection[Savepoint]) -> None:
     """Refuse keys that Hudi's own folder names, but for the metadata table and savepoints, which the erasure removes.
 
-    Whether statistics have a short key, nothing tells.
+    Whether statistics have a short key, or one of digits, nothing tells: offsets and sizes have digits too.
     """
     base = located_path(context, context.task.table.base_path)
     staying = [file for file in files if _stays(file, f"{base.rstrip('/')}/", {each.instant for each in released})]
@@ -39,7 +39,8 @@ def require_unnamed(context: TaskContext, files: Iterable[File], keys: Keys, rel
     hidden = {file.path: before_the_name(file.path, base, texts) for file in staying}
     seen = search(context, staying, keys)
     naming = seen.found | {path for path, shown in hidden.items() if shown is not None}
-    suspects = [file for file in staying if file.path in naming or not keys.are_all_in_bytes]
+    are_told = keys.are_all_in_bytes and not keys.have_numbers
+    suspects = [file for file in staying if file.path in naming or not are_told]
     with_statistics = _with_statistics(context, suspects)
     if with_statistics:
         raise refused(
