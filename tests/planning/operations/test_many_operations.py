@@ -27,10 +27,10 @@ def test_each_of_many_is_done_once() -> None:
     known = {f"no-{number:02}": HudiOperationStatus() for number in range(OPERATIONS_SHOWN + 5)}
     seen, ran = world(), []
     for step in range(3 * len(known)):
-        asked = [
+        asked = tuple(
             operation(name, created=NOW - minutes(99 - number), status=told, **CLEANING)
             for number, (name, told) in enumerate(known.items())
-        ]
+        )
         seen = replace(seen, related={OPERATIONS: asked})
         status = status_of(seen, now=NOW + minutes(step))
         table = seen.table.model_copy(update={"status": status})
