@@ -12,6 +12,7 @@ from tests.planning.savepoints.savepoints import RESTING
 from tests.planning.world import IMAGE, as_declared, story
 
 from hudi_operator.api.resources import HudiTable, parse_table
+from hudi_operator.control.claims.claims import Claims
 from hudi_operator.control.controllers import CONTROLLERS
 from hudi_operator.control.parts import Parts
 from hudi_operator.control.settings import Settings
@@ -50,6 +51,12 @@ class RestingTable:
             alert=self.queue.add,
         )
         self._reconcile = reconcile_by_kind(CONTROLLERS, parts)
+
+    async def claim(self, name: str) -> None:
+        """Have another table hold the claim on its base path, as if the operator had reconciled it."""
+        table = parse_table(self.cluster.tables[name])
+        assert isinstance(table, HudiTable)
+        assert await Claims(self.cluster).ensure(table) is None
 
     def shows(self, *files: str) -> None:
         """What the store holds; every commit is of a run of the operator."""

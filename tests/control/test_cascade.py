@@ -6,6 +6,7 @@ import json
 from copy import deepcopy
 from typing import Any
 
+import structlog
 from tests.control.test_erasures import KEY, process
 from tests.control.test_operations import BACK, Process
 
@@ -78,6 +79,35 @@ async def test_a_table_of_another_namespace_is_left_and_counted_and_its_name_is_
     assert "NOT erased from 1 table of other namespaces" in one.status["message"]
     assert "team-b" not in json.dumps(one.operations)
     assert set(one.operations) == {"back"}
+
+
+def reads_raw(one: Process) -> None:
+    """Have the table read a folder, and a table of another namespace say that it lies there and reads the table."""
+    one.cluster.tables["flights"]["spec"]["ingestion"] = {"source": {"hudi": {"path": "s3a://lake/raw"}}}
+    add_reader(one, "x", namespace="evil", basePath="s3a://lake/raw")
+    (allows,) = one.cluster.classes.values()
+    allows["spec"]["allowedSourcePaths"] = ["s3a://lake/"]
+
+
+async def test_a_table_of_another_namespace_that_only_says_to_lie_in_a_folder_stops_no_erasure() -> None:
+    one = process()
+    reads_raw(one)
+    await erased_here(one)
+    assert one.status["phase"] == "Succeeded"
+
+
+async def test_a_circle_over_another_namespace_is_refused_and_only_the_log_names_the_other_table() -> None:
+    one = process()
+    reads_raw(one)
+    await one.claim("x")
+    one.declare(**CASCADE)
+    with structlog.testing.capture_logs() as logged:
+        await one.work()
+        await one.look()
+    assert (one.status["phase"], one.status["reason"]) == ("Failed", "OperationRefused")
+    assert "a table of another namespace read each other" in one.status["message"]
+    assert "evil" not in json.dumps([one.operations, one.cluster.tables["flights"]["status"], one.cluster.events])
+    assert ("team-a/flights", "evil/x") in [line["tables"] for line in logged if "tables" in line]
 
 
 async def test_an_operation_that_the_api_server_refuses_is_told_of_and_tried_again() -> None:

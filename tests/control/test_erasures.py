@@ -44,6 +44,7 @@ async def test_tables_behind_others_are_named_and_those_of_other_namespaces_only
     reads(one, "totals", flights)
     reads(one, "a-report", "s3a://lake/totals")
     reads(one, "copy", flights, namespace="team-b")
+    await one.claim("copy")
     reads(one, "of-the-copy", "s3a://lake/copy")
     one.cluster.tables["flights"]["spec"]["ingestion"] = {"source": {"hudi": {"path": "s3a://lake/a-report"}}}
     (allows,) = one.cluster.classes.values()

@@ -23,9 +23,11 @@ ROOT = Reading(namespace="team-a", name="flights", path="s3://lake/flights")
 SOURCE = {"source": {"hudi": {"path": "s3a://lake/flights"}}}
 
 
-def reading(name: str, reads: str | None, namespace: str = "team-a", path: str | None = None) -> Reading:
+def reading(
+    name: str, reads: str | None, namespace: str = "team-a", path: str | None = None, *, holds: bool = True
+) -> Reading:
     source = f"s3://lake/{reads}" if reads else None
-    return Reading(namespace=namespace, name=name, path=path or f"s3://lake/{name}", reads=source)
+    return Reading(namespace=namespace, name=name, path=path or f"s3://lake/{name}", reads=source, holds=holds)
 
 
 def erasing(**changes: Any) -> HudiOperation:
@@ -50,7 +52,7 @@ def test_each_table_comes_after_the_one_that_it_reads_and_other_namespaces_are_t
         reading("totals", "flights"),
         reading("alone", None),
         reading("copy", "flights", namespace="team-b", path="s3://lake/b"),
-        Reading(namespace="team-a", name="of-the-copy", path="s3://lake/of-the-copy", reads="s3://lake/b"),
+        reading("of-the-copy", "b"),
         reading("flights", None),
     ]
     found = lineage_of(ROOT, tables)
@@ -60,10 +62,37 @@ def test_each_table_comes_after_the_one_that_it_reads_and_other_namespaces_are_t
 
 
 def test_tables_that_read_one_another_are_found_once_and_a_rival_for_the_folder_makes_no_circle() -> None:
-    around = [reading("totals", "flights"), reading("flights", "totals")]
-    assert lineage_of(ROOT, around).circle == ("flights", "totals")
+    root, totals = replace(ROOT, reads="s3://lake/totals"), reading("totals", "flights")
+    assert lineage_of(root, [totals, reading("flights", "totals")]).circle == totals
+    assert lineage_of(root, [replace(totals, holds=False)]).circle is not None, "of its own namespace any counts"
     rival = reading("mine", "totals", namespace="team-b", path="s3://lake/flights")
-    assert lineage_of(ROOT, [reading("totals", "flights"), rival]).circle is None
+    assert lineage_of(ROOT, [totals, rival]) == Lineage(tables=("totals",))
+
+
+@pytest.mark.parametrize("owner", ["team-a", "team-b"])
+def test_a_table_of_another_namespace_makes_a_circle_only_if_it_holds_the_claim_on_its_folder(owner: str) -> None:
+    root, raw = replace(ROOT, reads="s3://lake/raw"), reading("raw", None, namespace=owner)
+    evil = reading("x", "flights", namespace="evil", path="s3://lake/raw", holds=False)
+    behind = reading("y", "other", namespace="evil", path="s3://lake/raw", holds=False)
+    of_others = reading("other", "flights", namespace="evil")
+    found = lineage_of(root, [raw, evil, behind, of_others])
+    assert found == Lineage(elsewhere=("evil/other", "evil/x", "evil/y"))
+    upstream = reading("raw", "other", namespace="team-b")
+    assert lineage_of(root, [upstream, of_others]).circle == upstream
+
+
+@pytest.mark.parametrize("holds", [True, False])
+@pytest.mark.parametrize("namespace", ["evil", "zoo"])
+def test_no_table_of_another_namespace_hides_one_that_reads_a_table_of_the_own(namespace: str, holds: bool) -> None:
+    rival = reading("x", "flights", namespace=namespace, path="s3://lake/totals", holds=holds)
+    tables = [reading("totals", "flights"), reading("by-day", "totals"), rival]
+    assert lineage_of(ROOT, tables) == Lineage(tables=("totals", "by-day"), elsewhere=(f"{namespace}/x",))
+
+
+def test_nothing_is_behind_a_table_of_another_namespace_that_does_not_hold_the_claim_on_its_folder() -> None:
+    rival = reading("x", "flights", namespace="evil", path="s3://lake/b", holds=False)
+    tables = [rival, reading("copy", None, namespace="team-b", path="s3://lake/b"), reading("of-the-copy", "b")]
+    assert lineage_of(ROOT, tables) == Lineage(elsewhere=("evil/x",))
 
 
 def test_it_begins_where_the_same_keys_can_be_erased_from_all() -> None:
@@ -93,9 +122,15 @@ def test_it_begins_where_the_same_keys_can_be_erased_from_all() -> None:
         ((reader(of_class=table_class()),), {}, "OperationNotAllowed", "does not allow Erase for table totals"),
         (
             (),
-            {"lineage": Lineage(circle=("flights", "totals"))},
+            {"lineage": Lineage(circle=reading("totals", None))},
             "OperationRefused",
-            "flights and totals read each other",
+            "The tables flights and totals read each other",
+        ),
+        (
+            (),
+            {"lineage": Lineage(circle=reading("totals", None, namespace="team-b"))},
+            "OperationRefused",
+            "The table flights and a table of another namespace read each other",
         ),
         (
             (),

@@ -49,8 +49,8 @@ class Claims:
         async with self._one_at_a_time:
             if self._loaded:
                 return
-            for claim in await self._kube.list_claims(f"{_CLAIM_LABEL}=true"):
-                self._index.add(_read(claim))
+            for claim in await list_claims(self._kube):
+                self._index.add(claim)
             self._loaded = True
 
     def remembers(self, table: HudiTable) -> bool:
@@ -142,6 +142,11 @@ class Claims:
         # A table whose finalizer was removed by hand may have left a driver behind that still writes or deletes.
         pods = await self._kube.list(POD, namespace, label_selector=table_selector(claim.holder))
         return not all(pod_has_ended(pod) for pod in pods if controller_of(pod) is not None)
+
+
+async def list_claims(kube: KubernetesApi) -> tuple[Claim, ...]:
+    """Return all claims that there are now."""
+    return tuple(_read(claim) for claim in await kube.list_claims(f"{_CLAIM_LABEL}=true"))
 
 
 def _key(table: HudiTable) -> TableKey:

@@ -1,11 +1,12 @@
 """Which tables read another one: all that the operator serves are listed, while an operation is to go on to them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from hudi_jobs.contract.operations.erase import MOST_CASCADED
 from hudi_operator.api.resources import HudiTable, parse_table
+from hudi_operator.control.claims.claims import list_claims
 from hudi_operator.control.keys import TABLE
-from hudi_operator.kube.api import ObjectApi
+from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.fields import Document, text
 from hudi_operator.planning.model import Derived, DerivedTable, Reading, lineage_of
 from hudi_operator.planning.policy.paths import canonical_path
@@ -21,12 +22,13 @@ class Readings:
         self._documents: dict[str, Document] = {}
 
     @classmethod
-    async def look(cls, kube: ObjectApi, namespaces: Sequence[str | None], *, own: str) -> "Readings":
+    async def look(cls, kube: KubernetesApi, namespaces: Sequence[str | None], *, own: str) -> "Readings":
         """List the tables of the namespaces; `own` is the one whose documents are kept."""
         found = cls()
+        holders = {claim.path: claim.holder for claim in await list_claims(kube)}
         for namespace in namespaces:
             async for document in kube.each(TABLE, namespace):
-                reading = reading_of(document)
+                reading = reading_of(document, holders)
                 if reading is not None:
                     found.all.append(reading)
                     if reading.namespace == own:
@@ -48,16 +50,31 @@ class Readings:
 
 def root_of(table: HudiTable) -> Reading:
     """Return a table as the one that others may read."""
-    metadata = table.metadata
-    return Reading(namespace=metadata.namespace, name=metadata.name, path=canonical_path(table.spec.base_path))
+    metadata, ingestion = table.metadata, table.spec.ingestion
+    source = ingestion.source.hudi if ingestion is not None else None
+    return Reading(
+        namespace=metadata.namespace,
+        name=metadata.name,
+        path=canonical_path(table.spec.base_path),
+        reads=canonical_path(source.path) if source is not None else None,
+    )
 
 
-def reading_of(document: Document) -> Reading | None:
-    """Return what a table reads, whether or not the rest of it is valid; None where it says no path of its own."""
+def reading_of(document: Document, holders: Mapping[str, str]) -> Reading | None:
+    """Return what a table reads, whether or not the rest of it is valid; None where it says no path of its own.
+
+    `holders` are the uids of the tables that hold the claims on canonical paths.
+    """
     namespace, name = text(document, "metadata", "namespace"), text(document, "metadata", "name")
     path = text(document, "spec", "basePath", limit=_LONGEST_PATH)
     reads = text(document, "spec", "ingestion", "source", "hudi", "path", limit=_LONGEST_PATH)
     if namespace is None or name is None or path is None:
         return None
-    canonical = canonical_path(reads) if reads is not None else None
-    return Reading(namespace=namespace, name=name, path=canonical_path(path), reads=canonical)
+    uid, canonical = text(document, "metadata", "uid"), canonical_path(path)
+    return Reading(
+        namespace=namespace,
+        name=name,
+        path=canonical,
+        reads=canonical_path(reads) if reads is not None else None,
+        holds=uid is not None and holders.get(canonical) == uid,
+    )

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+import structlog
+
 from hudi_jobs.contract import ConcurrencyMode, Service
 from hudi_operator.api.resources import HudiTable, HudiTableClass, InvalidObject, ObjectMetadata
 from hudi_operator.api.spec.services import ServiceMode
@@ -47,6 +49,8 @@ from hudi_operator.planning.savepoints.declared import may_choose_again, reading
 from hudi_operator.planning.status.build import small_file_limit
 from hudi_operator.planning.status.class_status import class_problem
 from hudi_operator.runtime.controller import Trigger
+
+_log = structlog.get_logger(__name__)
 
 _REWRITE = frozenset({Service.SAVEPOINT, Service.OPERATION})
 
@@ -111,7 +115,11 @@ class Observer:
     async def _derived_from(self, table: HudiTable, *, since: float) -> Derived:
         """Return the tables that read this one, and those that read them, with what their classes say."""
         seen = await Readings.look(self._kube, self._namespaces, own=table.metadata.namespace)
-        derived = seen.derived_from(table)
+        derived, namespace = seen.derived_from(table), table.metadata.namespace
+        circle = derived.lineage.circle
+        if circle is not None and circle.namespace != namespace:  # which the message of the operation does not name
+            names = (f"{namespace}/{table.metadata.name}", f"{circle.namespace}/{circle.name}")
+            _log.warning("tables of two namespaces read each other, so no erasure cascades", tables=names)
         tables = [await self._with_class(one, since=since) for one in derived.tables]
         return replace(derived, tables=tuple(tables))
 

@@ -11,12 +11,16 @@ from hudi_operator.planning.model.blockers import Blocker
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class Reading:
-    """One HudiTable: where it lies, and which folder it reads, both in the canonical form of paths."""
+    """One HudiTable: where it lies, and which folder it reads, both in the canonical form of paths.
+
+    Both are what its resource says, which anybody may write; `holds` is whether it holds the claim on where it lies.
+    """
 
     namespace: str
     name: str
     path: str
     reads: str | None = None
+    holds: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,12 +28,13 @@ class Lineage:
     """Which tables hold what one table holds.
 
     `tables` are those of its namespace, each after the one that it reads. `elsewhere` are those of other namespaces and
-    all behind them, as namespace/name. `circle` are two tables that read one another, over others or not.
+    all behind them, as namespace/name. `circle` is the table that this one reads, if it reads this one, over others or
+    not; its name is not told in another namespace.
     """
 
     tables: tuple[str, ...] = ()
     elsewhere: tuple[str, ...] = ()
-    circle: tuple[str, str] | None = None
+    circle: Reading | None = None
 
     def told_in(self, namespace: str) -> Readers:
         """Return what may be said of the tables in the namespace of the root: names of other namespaces are not."""
@@ -58,33 +63,39 @@ class Derived:
 def lineage_of(root: Reading, all_tables: Iterable[Reading]) -> Lineage:
     """Return which tables read one, and which read these.
 
-    Each reads one table at most, so one that comes twice is the root, or reads a folder that two resources name.
+    Those of its namespace are followed first and alone, so that no resource of another namespace hides one of them.
+    Where others are followed, a table of another namespace counts as what lies in a folder only if it holds the claim
+    on it: else nothing is read from it, whatever its resource says.
     """
+    readers = [one for one in all_tables if one.path != root.path]
+    own = _followed((root,), (one for one in readers if one.namespace == root.namespace))
+    outside = _followed((root, *own), set(readers).difference(own))
+    circle = next((one for one in (root, *own, *outside) if one.path == root.reads and _lies_there(one, root)), None)
+    return Lineage(
+        tables=tuple(one.name for one in own),
+        elsewhere=tuple(f"{one.namespace}/{one.name}" for one in outside),
+        circle=circle,
+    )
+
+
+def _followed(starts: tuple[Reading, ...], tables: Iterable[Reading]) -> list[Reading]:
+    """Return which of some tables read the first ones, and which read these, each after the one that it reads."""
     readers: dict[str, list[Reading]] = {}
-    for one in sorted(all_tables):
+    for one in sorted(tables):
         if one.reads is not None:
             readers.setdefault(one.reads, []).append(one)
-    tables: list[str] = []
-    elsewhere: list[str] = []
-    circle: tuple[str, str] | None = None
-    waiting = deque([(root, False)])
+    found: list[Reading] = []
+    waiting = deque(starts)
     while waiting:
-        current, is_outside = waiting.popleft()
-        for one in readers.pop(current.path, ()):
-            if one.path == root.path:
-                circle = circle or ((root.name, current.name) if _is_same(one, root) else None)
-                continue
-            outside = is_outside or one.namespace != root.namespace
-            if outside:
-                elsewhere.append(f"{one.namespace}/{one.name}")
-            else:
-                tables.append(one.name)
-            waiting.append((one, outside))
-    return Lineage(tables=tuple(tables), elsewhere=tuple(elsewhere), circle=circle)
+        new = readers.pop(waiting.popleft().path, ())
+        found.extend(new)
+        waiting.extend(one for one in new if _lies_there(one, starts[0]))
+    return found
 
 
-def _is_same(one: Reading, other: Reading) -> bool:
-    return (one.namespace, one.name) == (other.namespace, other.name)
+def _lies_there(one: Reading, root: Reading) -> bool:
+    """Whether a table counts as what lies in its folder: one of the same namespace as another always does."""
+    return one.holds or one.namespace == root.namespace
 
 
 def direct_readers(root: Reading, all_tables: Iterable[Reading]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from hudi_operator.api.resources import OPERATIONS, HudiOperation, HudiTable
 from hudi_operator.api.spec.operation import OperationApproval
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.operation import FINISHED
-from hudi_operator.planning.model import Derived, DerivedTable, Observation
+from hudi_operator.planning.model import Derived, DerivedTable, Observation, Reading
 from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.operations.answer import Answer, fails, waits
 from hudi_operator.planning.policy.paths import is_allowed
@@ -29,7 +29,7 @@ def cascade_problem(resource: HudiOperation, observation: Observation) -> Answer
     derived = observation.derived
     if derived is None:
         return waits(OperationReason.WAITING, "The tables that read this one are not known yet.")
-    if (refused := _lineage_problem(derived)) is not None:
+    if (refused := _lineage_problem(derived, observation.table)) is not None:
         return refused
     found = [answer for one in derived.tables for answer in _problems(one, resource, observation.table)]
     # What no time mends is said first.
@@ -62,20 +62,27 @@ def cascade_wording(resource: HudiOperation, observation: Observation) -> str:
     return f" from this table and {', '.join(tables)}" if tables else ""
 
 
-def _lineage_problem(derived: Derived) -> Answer | None:
+def _lineage_problem(derived: Derived, table: HudiTable) -> Answer | None:
     lineage = derived.lineage
     if lineage.circle is not None:
-        root, other = lineage.circle
-        return _refused(
-            f"The tables {root} and {other} read each other, so erased rows could come back from the other table: "
-            f"remove the source of one, or {_ALONE}, while the others are suspended."
-        )
+        return _refused(_circle(table, lineage.circle))
     if len(lineage.tables) > MOST_CASCADED:
         return _refused(
             f"{len(lineage.tables):,} tables read this one, directly or through others, and the limit is "
             f"{MOST_CASCADED}: {_ALONE}."
         )
     return None
+
+
+def _circle(table: HudiTable, other: Reading) -> str:
+    """Return the sentence that refuses a circle; it names the other table only to those of its namespace."""
+    name, is_own = table.metadata.name, other.namespace == table.metadata.namespace
+    who = f"tables {name} and {other.name}" if is_own else f"table {name} and a table of another namespace"
+    named = "" if is_own else " The operator's log names the other table."
+    return (
+        f"The {who} read each other, so erased rows could come back from the other table: remove the source of one, or "
+        f"{_ALONE}, while the others are suspended.{named}"
+    )
 
 
 def _problems(one: DerivedTable, resource: HudiOperation, upstream: HudiTable) -> Iterator[Answer]:
