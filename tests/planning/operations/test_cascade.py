@@ -7,27 +7,20 @@ from typing import Any
 
 import pytest
 from tests.planning.operations.operations import allowing, decided, entry, launches, of, operation, world
+from tests.planning.operations.test_lineage import reading
 from tests.planning.world import NOW, table, table_class
 
 from hudi_operator.api.resources import HudiOperation
 from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
 from hudi_operator.jobs.cascaded_erasure import build_cascaded, cascaded_name
-from hudi_operator.planning.model import Derived, DerivedTable, Lineage, Observation, Reading, lineage_of
+from hudi_operator.planning.model import Derived, DerivedTable, Lineage, Observation
 from hudi_operator.planning.operations.cascade import awaits_lineage
 from hudi_operator.planning.operations.declared import may_have_begun
 from hudi_operator.planning.status.cascade_status import CascadeSeen
 from hudi_operator.planning.status.operation_status import OperationStep, decide_operation
 
 KEY = "customer-of-ours"
-ROOT = Reading(namespace="team-a", name="flights", path="s3://lake/flights")
 SOURCE = {"source": {"hudi": {"path": "s3a://lake/flights"}}}
-
-
-def reading(
-    name: str, reads: str | None, namespace: str = "team-a", path: str | None = None, *, holds: bool = True
-) -> Reading:
-    source = f"s3://lake/{reads}" if reads else None
-    return Reading(namespace=namespace, name=name, path=path or f"s3://lake/{name}", reads=source, holds=holds)
 
 
 def erasing(**changes: Any) -> HudiOperation:
@@ -44,55 +37,6 @@ def seen(*readers: DerivedTable, asked: HudiOperation | None = None, **changes: 
     lineage = changes.pop("lineage", Lineage(tables=tuple(one.name for one in readers)))
     found = world(asked or erasing(), recordKey=["id"], **{"table_class": allowing(), **changes})
     return replace(found, derived=Derived(lineage=lineage, tables=readers))
-
-
-def test_each_table_comes_after_the_one_that_it_reads_and_other_namespaces_are_told_apart() -> None:
-    tables = [
-        reading("by-day", "totals"),
-        reading("totals", "flights"),
-        reading("alone", None),
-        reading("copy", "flights", namespace="team-b", path="s3://lake/b"),
-        reading("of-the-copy", "b"),
-        reading("flights", None),
-    ]
-    found = lineage_of(ROOT, tables)
-    assert found.tables == ("totals", "by-day")
-    assert found.elsewhere == ("team-b/copy", "team-a/of-the-copy")
-    assert found.circle is None
-
-
-def test_tables_that_read_one_another_are_found_once_and_a_rival_for_the_folder_makes_no_circle() -> None:
-    root, totals = replace(ROOT, reads="s3://lake/totals"), reading("totals", "flights")
-    assert lineage_of(root, [totals, reading("flights", "totals")]).circle == totals
-    assert lineage_of(root, [replace(totals, holds=False)]).circle is not None, "of its own namespace any counts"
-    rival = reading("mine", "totals", namespace="team-b", path="s3://lake/flights")
-    assert lineage_of(ROOT, [totals, rival]) == Lineage(tables=("totals",))
-
-
-@pytest.mark.parametrize("owner", ["team-a", "team-b"])
-def test_a_table_of_another_namespace_makes_a_circle_only_if_it_holds_the_claim_on_its_folder(owner: str) -> None:
-    root, raw = replace(ROOT, reads="s3://lake/raw"), reading("raw", None, namespace=owner)
-    evil = reading("x", "flights", namespace="evil", path="s3://lake/raw", holds=False)
-    behind = reading("y", "other", namespace="evil", path="s3://lake/raw", holds=False)
-    of_others = reading("other", "flights", namespace="evil")
-    found = lineage_of(root, [raw, evil, behind, of_others])
-    assert found == Lineage(elsewhere=("evil/other", "evil/x", "evil/y"))
-    upstream = reading("raw", "other", namespace="team-b")
-    assert lineage_of(root, [upstream, of_others]).circle == upstream
-
-
-@pytest.mark.parametrize("holds", [True, False])
-@pytest.mark.parametrize("namespace", ["evil", "zoo"])
-def test_no_table_of_another_namespace_hides_one_that_reads_a_table_of_the_own(namespace: str, holds: bool) -> None:
-    rival = reading("x", "flights", namespace=namespace, path="s3://lake/totals", holds=holds)
-    tables = [reading("totals", "flights"), reading("by-day", "totals"), rival]
-    assert lineage_of(ROOT, tables) == Lineage(tables=("totals", "by-day"), elsewhere=(f"{namespace}/x",))
-
-
-def test_nothing_is_behind_a_table_of_another_namespace_that_does_not_hold_the_claim_on_its_folder() -> None:
-    rival = reading("x", "flights", namespace="evil", path="s3://lake/b", holds=False)
-    tables = [rival, reading("copy", None, namespace="team-b", path="s3://lake/b"), reading("of-the-copy", "b")]
-    assert lineage_of(ROOT, tables) == Lineage(elsewhere=("evil/x",))
 
 
 def test_it_begins_where_the_same_keys_can_be_erased_from_all() -> None:
