@@ -16,11 +16,11 @@ from hudi_jobs.contract import (
     OperationReport,
     TableOperation,
 )
-from hudi_jobs.contract.wording import listed
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import sizes_of
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint
+from hudi_jobs.operations.again import require_nothing_come
 from hudi_jobs.operations.journal import Journal
 from hudi_jobs.operations.refusal import (
     refused,
@@ -47,7 +47,6 @@ from hudi_jobs.table import HudiTable
 
 KEPT_INDEXES = frozenset({"files", "column_stats", "partition_stats", "bloom_filters", "record_index"})
 _NEVER_BESIDE = frozenset({"indexing", "logcompaction"})
-_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -119,12 +118,7 @@ def require_as_checked(context: TaskContext, record: RestoreRecord) -> None:
         timeline = load_timeline(context)
         come = _come_since(record, timeline, History(context.spark, timeline))
         come |= {each.instant for each in busy(context, timeline)}
-    if come:
-        raise TaskFailed(
-            FailureReason.CONFLICT,
-            f"The timeline has changed since the table was checked ({listed(sorted(come), _NAMED)}), so nothing was "
-            "restored, and another run checks again. Stop all other writers.",
-        )
+    require_nothing_come(come, "nothing was restored")
 
 
 def _come_since(record: RestoreRecord, timeline: Timeline, history: History) -> set[str]:

@@ -1,8 +1,8 @@
 """A restore or a rollback: what would go, what goes, and whether the table then holds what it held."""
 
-from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, TaskResult
+from hudi_jobs.contract import OperationPhase, Outcome, TaskResult
 from hudi_jobs.contract.wording import counted
-from hudi_jobs.failures import TaskFailed
+from hudi_jobs.operations.again import not_begun_again
 from hudi_jobs.operations.check import checked, require_as_checked, require_no_restore
 from hudi_jobs.operations.compared import compare
 from hudi_jobs.operations.restore.checkpoints import commit_checkpoint
@@ -85,7 +85,7 @@ class _Run:
             record = checked(self._work)
         except Exception as error:
             if earlier is not None:
-                self._not_begun(earlier, error)
+                not_begun_again(self._work, earlier, error, savepoints=earlier.savepoints)
             raise
         if earlier is not None:
             record = record.following(earlier)
@@ -94,22 +94,6 @@ class _Run:
         self._work.keep(record)
         reach(Phase.RECORDED)
         return record
-
-    def _not_begun(self, earlier: RestoreRecord, error: Exception) -> None:
-        """Report what an earlier run has recorded; where a refusal leaves nothing of that, forget it.
-
-        A report that only came to check would say that nothing was recorded before, so that a refusal is final.
-        """
-        report, options = earlier.report(), earlier.metadata_options
-        self._work.say(report)
-        if not isinstance(error, TaskFailed):
-            return
-        remake_metadata_table(self._context, options)
-        is_refused = error.reason is FailureReason.OPERATION_REFUSED
-        there = {each.instant for each in load_timeline(self._context).savepoints()}
-        if is_refused and there.issuperset(earlier.savepoints) and not lost_metadata_table(self._context, options):
-            self._journal.forget(earlier.uid)
-            self._work.say(report.model_copy(update={"phase": OperationPhase.CHECKING}))
 
     def _change(self, record: RestoreRecord, begun: Restore | None) -> RestoreRecord:
         context = self._context

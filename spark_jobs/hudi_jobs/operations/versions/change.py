@@ -9,6 +9,7 @@ Before the first move everything is merged and nothing is pending, so that no fi
 """
 
 import re
+from collections.abc import Collection
 from contextlib import AbstractContextManager
 
 from hudi_jobs.as_found.metadata import ENABLED
@@ -18,8 +19,9 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 from hudi_jobs.notes import commit_notes
+from hudi_jobs.operations.again import require_nothing_come
 from hudi_jobs.operations.restore.steps import remove_metadata_table
-from hudi_jobs.operations.versions.check import LAYOUT_2_FROM
+from hudi_jobs.operations.versions.check import LAYOUT_2_FROM, VERSION_KEPT
 from hudi_jobs.operations.versions.record import VersionRecord
 from hudi_jobs.services.client import WriteClient, write_client
 from hudi_jobs.services.compaction import EVERY_LOG_FILE
@@ -39,8 +41,11 @@ _ARCHIVED_AT_ONCE, _ALL = "500", "100000"
 """A downgrade of Hudi 1.2.0 drops an archived instant whenever it begins another batch (`ArchiveEntryFlusher`)."""
 
 
-def prepare_change(context: TaskContext, record: VersionRecord) -> str:
-    """Merge all log files and keep the latest commit with a savepoint; return that commit."""
+def prepare_change(context: TaskContext, record: VersionRecord, known: Collection[str]) -> str:
+    """Merge all log files and keep the latest commit with a savepoint; return that commit.
+
+    Merging may take hours, so what has come since the check beside the `known` commits is looked for again after it.
+    """
     remove_metadata_table(context)
     Others(context).roll_back(load_timeline(context))
     notes = commit_notes(context.run, context.task)
@@ -49,13 +54,16 @@ def prepare_change(context: TaskContext, record: VersionRecord) -> str:
         with _client(context, _EVERYTHING) as client:
             for plan in timeline.pending_clusterings():
                 client.rollback(plan.instant)
-            for plan in timeline.pending_compactions():
-                client.compact(plan.instant, notes, at_rest=context.at_rest())
-            is_merged = str(timeline.meta.getTableType().name()) != "MERGE_ON_READ"
-            instant = None if is_merged else client.schedule_compaction(notes)
-            if instant is not None:
+            compactions = [plan.instant for plan in timeline.pending_compactions()]
+            for instant in compactions:
                 client.compact(instant, notes, at_rest=context.at_rest())
+            is_merged = str(timeline.meta.getTableType().name()) != "MERGE_ON_READ"
+            last = None if is_merged else client.schedule_compaction(notes)
+            if last is not None:
+                client.compact(last, notes, at_rest=context.at_rest())
+                compactions.append(last)
         timeline = load_timeline(context)
+        require_nothing_come(timeline.commits() ^ {*known, *compactions}, VERSION_KEPT)
         pending, newest = timeline.begun(), timeline.newest_commit()
         if pending or newest is None:
             named = f"{pending[0].action} {pending[0].instant}" if pending else "no commit"

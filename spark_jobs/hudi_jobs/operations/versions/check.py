@@ -1,23 +1,29 @@
 """Whether the version of a table can be changed without losing a row, seen before anything is written."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from hudi_jobs.as_found.metadata import metadata_partitions
 from hudi_jobs.clock.guard import instants_in_order
-from hudi_jobs.contract import Location, OperationKind
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason, Location, OperationKind
 from hudi_jobs.contract.table.merging import columns_of, payload_of
 from hudi_jobs.contract.table.support import COMPLEX, WRITTEN_VERSIONS, key_generator_of
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located, statuses_below
+from hudi_jobs.operations.again import require_nothing_come
 from hudi_jobs.operations.check import KEPT_INDEXES, busy
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.restore.history import History
 from hudi_jobs.operations.work import Work
 from hudi_jobs.services.plans import require_plans_inside
+from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
 
 LAYOUT_2_FROM = 8
 """The first version whose timeline has a folder of its own, and whose names hold when instants completed."""
+
+VERSION_KEPT = "the version was not changed"
 
 _FIRST_WITH_SEVERAL_ORDERING_FIELDS = 9
 _ENDED_HERE = frozenset({"commit", "deltacommit", "replacecommit", "rollback", "compaction", "clustering"})
@@ -43,6 +49,14 @@ def require_changeable(work: Work, version: int) -> None:
         with each():
             _require_readable_slices(work, version)
     work.obstacles.require_none()
+
+
+def require_as_checked(context: TaskContext, known: Collection[str]) -> None:
+    """Raise `TaskFailed` where commits have come or gone, or others have begun something, since the check."""
+    with stage("The table cannot be looked at again", otherwise=FailureReason.HUDI_ERROR):
+        timeline = load_timeline(context)
+        come = timeline.commits() ^ {*known} | {each.instant for each in busy(context, timeline)}
+    require_nothing_come(come, VERSION_KEPT)
 
 
 def _require_whole(work: Work, timeline: Timeline, version: int) -> None:

@@ -24,6 +24,15 @@ class VersionRecord(OperationRecord):
     rows_after: int | None = None
     metadata_options: dict[str, str] = Field(default_factory=dict)
 
+    @property
+    def is_prepared(self) -> bool:
+        """Whether the change may have begun; until then a run checks again, as rows may have come since."""
+        return self.phase is not OperationPhase.RUNNING or self.target is not None
+
+    def following(self, earlier: Self) -> Self:
+        """Return the record of an operation whose earlier run may have removed the metadata table already."""
+        return self.model_copy(update={"metadata_options": self.metadata_options or earlier.metadata_options})
+
     def report(self) -> OperationReport:
         """Return what the outcome of a run says."""
         return OperationReport(

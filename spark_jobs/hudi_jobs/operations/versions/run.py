@@ -7,6 +7,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.lease.owner import require_not_owned_elsewhere
 from hudi_jobs.lease.stores import open_table_files
+from hudi_jobs.operations.again import not_begun_again
 from hudi_jobs.operations.check import metadata_options_of, require_no_restore
 from hudi_jobs.operations.compared import compare
 from hudi_jobs.operations.journal import Journal
@@ -18,7 +19,7 @@ from hudi_jobs.operations.restore.steps import (
 )
 from hudi_jobs.operations.rows import rows_now
 from hudi_jobs.operations.versions.change import change_version, mend_properties, prepare_change
-from hudi_jobs.operations.versions.check import require_changeable
+from hudi_jobs.operations.versions.check import require_as_checked, require_changeable
 from hudi_jobs.operations.versions.record import VersionRecord
 from hudi_jobs.operations.work import Work, succeeded
 from hudi_jobs.phases import Phase, reach
@@ -52,16 +53,34 @@ def change_table_version(work: Work) -> TaskResult:
     if record is not None and record.phase is OperationPhase.DONE:
         return succeeded(context, f"An earlier run has changed the table {_way(record)}.")
     with noting_affected(context, lambda: load_timeline(context)):
-        if record is None:
-            record = _checked(work)
-            work.keep(record)
-            reach(Phase.RECORDED)
+        if record is None or not record.is_prepared:
+            record = _prepared(work, record)
         if record.phase is OperationPhase.RUNNING:
             record = _changed(work, record)
         record = _verified(work, record)
     lost = lost_metadata_table(context, record.metadata_options)
     rows = counted(record.expected.rows, "row")
     return succeeded(context, f"Changed the table {_way(record)}; {rows} compared. {lost}".rstrip())
+
+
+def _prepared(work: Work, earlier: VersionRecord | None) -> VersionRecord:
+    """Check, record, and prepare the change, also where an earlier run has done a part of that."""
+    context, known = work.context, Timeline(work.context.spark, work.table).commits()
+    try:
+        record = _checked(work)
+    except Exception as error:
+        if earlier is not None:
+            not_begun_again(work, earlier, error, is_whole=True)
+        raise
+    if earlier is not None:
+        record = record.following(earlier)
+    work.keep(record)
+    reach(Phase.RECORDED)
+    require_as_checked(context, known)
+    record = record.model_copy(update={"target": prepare_change(context, record, known)})
+    work.keep(record)
+    reach(Phase.PREPARED)
+    return record
 
 
 def _checked(work: Work) -> VersionRecord:
@@ -90,10 +109,6 @@ def _checked(work: Work) -> VersionRecord:
 
 def _changed(work: Work, record: VersionRecord) -> VersionRecord:
     context = work.context
-    if record.target is None:
-        record = record.model_copy(update={"target": prepare_change(context, record)})
-        work.keep(record)
-        reach(Phase.PREPARED)
     change_version(context, record)
     reach(Phase.CHANGED)
     remove_metadata_table(context)  # an earlier run may have been killed while it made a new one

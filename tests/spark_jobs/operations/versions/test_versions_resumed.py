@@ -7,7 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.spark_jobs.operations.asked import DOWNGRADE, UPGRADE, commits, done, pending, report_of, request, rows
+from tests.spark_jobs.operations.asked import (
+    DOWNGRADE,
+    UPGRADE,
+    commits,
+    done,
+    overwrite,
+    pending,
+    refusal,
+    report_of,
+    request,
+    rows,
+)
 from tests.spark_jobs.operations.versions.test_versions import change, declare, read_by_the_operator, savepoints
 from tests.spark_jobs.services.test_services import fill, succeeded
 from tests.spark_jobs.tables.test_table_version import versions
@@ -15,6 +26,8 @@ from tests.spark_jobs.trials import ALL, IN_FULL, LEASE, crossed, sampled
 
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, Service
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.operations.restore.steps import remove_metadata_table
+from hudi_jobs.phases import Phase
 from hudi_jobs.services.client import write_client
 
 pytestmark = [pytest.mark.spark]
@@ -101,6 +114,40 @@ def test_a_timeline_that_is_half_moved_is_moved_to_its_end(
     assert read_by_the_operator(lake) == (after, len(known), [])
     fill(lake, 1, first=4)
     assert rows(lake) != expected
+
+
+def test_a_commit_that_comes_after_the_check_keeps_the_version_until_its_rows_are_counted(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declare(lake, "CopyOnWrite", 8, metadata=True)
+    fill(lake, 1, rows=10)
+    lake.spec.pop("tableVersion")
+
+    def come(*given: Any) -> None:
+        overwrite(lake, 7, version=8, metadata=True)
+        if given != (Phase.RECORDED,):
+            remove_metadata_table(*given)
+
+    def require_conflict(step: str) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(f"hudi_jobs.operations.versions.{step}", come)
+            ended = change(lake, 8, 9)
+        assert (ended.reason, report_of(ended).phase) == (FailureReason.CONFLICT, OperationPhase.RUNNING), ended
+        assert commits(lake)[-1] in ended.message
+        assert savepoints(lake) == []
+
+    require_conflict("run.reach")
+    assert versions(lake) == ["8", "8"]
+    require_conflict("change.remove_metadata_table")
+    assert versions(lake) == ["8"]
+    lake.table["version"] = 8
+    assert "pins 8, not 9" in refusal(change(lake, 8, 9))
+    assert versions(lake) == ["8", "8"], "the metadata table is made again"
+    lake.table.pop("version")
+    require_conflict("change.remove_metadata_table")
+    done(change(lake, 8, 9))
+    assert versions(lake) == ["9", "9"]
+    assert rows(lake) == rows(lake, metadata=True) == [(str(key), "7") for key in range(10)]
 
 
 @pytest.mark.parametrize("content", [None, b""] if ALL else [b""])
