@@ -24,6 +24,10 @@ RECORD_LIMIT = 8_000_000
 MOST_RECORDS = 20
 """Operations that are remembered; the oldest ones that are done are forgotten first."""
 
+MOST_FOLLOWED = 1_000
+"""Erasures of upstream tables that are remembered, by digests of 64 characters. Their records are forgotten long before
+an ingestion that is far behind has read past the commits of all of them."""
+
 AnyRecord = RestoreRecord | ServiceRecord | RepairRecord | VersionRecord | EraseRecord
 """The records of all kinds, which their `kind` tells apart."""
 
@@ -31,8 +35,18 @@ R = TypeVar("R", bound=OperationRecord)
 
 
 class _Records(Document):
+    """The file: `followed` are the digests of followed erasures, the newest first; older files have none."""
+
     version: Literal[1] = 1
     records: tuple[AnyRecord, ...] = ()
+    followed: tuple[str, ...] = ()
+
+    @property
+    def every_followed(self) -> tuple[str, ...]:
+        """Return the digests that are kept, after those of records, which older drivers keep alone."""
+        erasures = (each for each in self.records if isinstance(each, EraseRecord))
+        told = (each.upstream_digest for each in erasures if each.phase is OperationPhase.DONE)
+        return tuple(dict.fromkeys((*(each for each in told if each is not None), *self.followed)))
 
 
 class Journal:
@@ -44,7 +58,7 @@ class Journal:
 
     def find(self, kind: type[R], uid: str) -> R | None:
         """Return the record of an operation; raise `TaskFailed` where the file is no longer what a run has written."""
-        found = next((record for record in self._read()[0] if record.uid == uid), None)
+        found = next((record for record in self._read()[0].records if record.uid == uid), None)
         if found is None or isinstance(found, kind):
             return found
         raise TaskFailed(
@@ -53,33 +67,32 @@ class Journal:
 
     def unfinished(self) -> frozenset[str]:
         """Return the uids of operations that have begun, and that another run may go on with."""
-        return frozenset(record.uid for record in self._read()[0] if record.is_open)
+        return frozenset(record.uid for record in self._read()[0].records if record.is_open)
 
     def followed_erasures(self) -> frozenset[str]:
         """Return the digests of the upstream erasures whose keys were erased from this table as well."""
-        done = (each for each in self._read()[0] if each.phase is OperationPhase.DONE and isinstance(each, EraseRecord))
-        return frozenset(each.upstream_digest for each in done if each.upstream_digest is not None)
+        return frozenset(self._read()[0].every_followed)
 
     def beginner_of(self, restore: Restore) -> str | None:
         """Return the resource whose operation has begun a restore that is pending, as far as records tell."""
-        running = (each for each in self._read()[0] if each.phase is OperationPhase.RUNNING)
+        running = (each for each in self._read()[0].records if each.phase is OperationPhase.RUNNING)
         restores = (each for each in running if isinstance(each, RestoreRecord))
         mine = (each for each in restores if each.target == restore.target and each.newest < restore.instant)
         return next((each.resource for each in mine), None)
 
     def newest_change_of_version(self) -> str | None:
         """Return the newest commit from before a change of the table's version, as far as records tell."""
-        change = _newest_change(self._read()[0])
+        change = _newest_change(self._read()[0].records)
         return None if change is None else change.target
 
     def keep(self, record: AnyRecord) -> None:
         """Write the record of an operation in the place of its former one."""
-        records, version = self._read()
-        kept = [record, *(each for each in records if each.uid != record.uid)]
-        content = _encoded(kept)
+        found, version = self._read()
+        kept = [record, *(each for each in found.records if each.uid != record.uid)]
+        content = _encoded(kept, found.followed)
         while len(content) > RECORD_LIMIT and (oldest := _left_behind(kept)) is not None:
             kept.remove(oldest)
-            content = _encoded(kept)
+            content = _encoded(kept, found.followed)
         if len(content) > RECORD_LIMIT:
             raise TaskFailed(
                 FailureReason.OPERATION_REFUSED,
@@ -90,20 +103,21 @@ class Journal:
 
     def forget(self, uid: str) -> None:
         """Remove the record of an operation that has left everything as it was."""
-        records, version = self._read()
-        self._files.write(RECORD_FILE, _encoded([each for each in records if each.uid != uid]), expected=version)
+        found, version = self._read()
+        kept = [each for each in found.records if each.uid != uid]
+        self._files.write(RECORD_FILE, _encoded(kept, found.followed), expected=version)
 
     def put_beside(self, name: str, content: bytes) -> None:
         """Replace another file of the folder, whatever it held: the lease is this run's."""
         found = self._files.read(name)
         self._files.write(name, content, expected=None if found is None else found[1])
 
-    def _read(self) -> tuple[Sequence[AnyRecord], str | None]:
+    def _read(self) -> tuple[_Records, str | None]:
         found = self._files.read(RECORD_FILE)
         if found is None:
-            return (), None
+            return _Records(), None
         try:
-            return _Records.model_validate_json(found[0]).records, found[1]
+            return _Records.model_validate_json(found[0]), found[1]
         except (ValidationError, RecursionError) as error:
             raise TaskFailed(
                 FailureReason.OPERATION_REFUSED,
@@ -127,7 +141,7 @@ def _newest_change(records: Sequence[AnyRecord]) -> VersionRecord | None:
     return max(changes, key=lambda each: each.target or "", default=None)
 
 
-def _encoded(records: Sequence[AnyRecord]) -> bytes:
+def _encoded(records: Sequence[AnyRecord], followed: tuple[str, ...]) -> bytes:
     """Return the newest records as JSON. Those that another run may go on with are kept before others.
 
     The newest change of the version is never forgotten: an operation may be asked to go back before it years later.
@@ -141,5 +155,6 @@ def _encoded(records: Sequence[AnyRecord]) -> bytes:
         if each.uid not in forgotten or each is change
     ]
     last = [each for each in kept[2 * MOST_RECORDS :] if change is not None and each.uid == change.uid]
-    content = _Records(records=(*kept[: 2 * MOST_RECORDS], *last))
+    erasures = _Records(records=tuple(records), followed=followed).every_followed[:MOST_FOLLOWED]
+    content = _Records(records=(*kept[: 2 * MOST_RECORDS], *last), followed=erasures)
     return content.model_dump_json(by_alias=True, exclude_none=True).encode()

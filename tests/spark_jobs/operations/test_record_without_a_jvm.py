@@ -1,5 +1,6 @@
 """The record of operations as a file: what is kept of whom, and what is no record."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from hudi_jobs.failures.classification import stage
 from hudi_jobs.lease.stores import LocalFiles
 from hudi_jobs.operations.erase import run
 from hudi_jobs.operations.erase.keys import digest_of, keys_of
-from hudi_jobs.operations.journal import MOST_RECORDS, RECORD_FILE, RECORD_LIMIT, Journal
+from hudi_jobs.operations.erase.record import EraseRecord
+from hudi_jobs.operations.journal import MOST_FOLLOWED, MOST_RECORDS, RECORD_FILE, RECORD_LIMIT, Journal
 from hudi_jobs.operations.kinds import KINDS
 from hudi_jobs.operations.record import OperationRecord, Part, Rows
 from hudi_jobs.operations.repair.record import RepairRecord
@@ -89,6 +91,47 @@ def test_the_newest_change_of_the_version_is_never_forgotten_and_older_ones_are(
     journal(tmp_path).keep(change_of_version("20260310130000000"))
     journal(tmp_path).keep(record("last", phase))
     assert journal(tmp_path).newest_change_of_version() == "20260310130000000"
+
+
+def erasure(number: int, phase: OperationPhase = OperationPhase.DONE) -> EraseRecord:
+    fields = {"uid": f"e{number}", "resource": "team/forget", "kind": OperationKind.ERASE, "phase": phase}
+    told = {"newest": LATER, "latest": LATER, "rows_before": 4, "expected": ROWS, "erased": {"keys": 1}}
+    return EraseRecord.model_validate({**fields, **told, "upstream_digest": f"{number:064}"})
+
+
+def digests(*numbers: int) -> set[str]:
+    return {f"{number:064}" for number in numbers}
+
+
+def test_followed_erasures_are_known_long_after_their_records_and_the_oldest_are_forgotten(tmp_path: Path) -> None:
+    journal(tmp_path).keep(erasure(-1, OperationPhase.RUNNING))
+    assert journal(tmp_path).followed_erasures() == set(), "it is not done"
+    for number in range(3 * MOST_RECORDS):
+        journal(tmp_path).keep(erasure(number))
+    journal(tmp_path).keep(record("a"))
+    journal(tmp_path).forget("a")
+    assert journal(tmp_path).find(EraseRecord, "e0") is None
+    assert journal(tmp_path).followed_erasures() == digests(*range(3 * MOST_RECORDS))
+    content = json.loads((tmp_path / RECORD_FILE).read_text())
+    content["followed"] = [f"{number:064}" for number in range(5_000, 5_000 + MOST_FOLLOWED)]
+    (tmp_path / RECORD_FILE).write_text(json.dumps(content))
+    journal(tmp_path).keep(erasure(100))
+    found = journal(tmp_path).followed_erasures()
+    assert len(found) == MOST_FOLLOWED
+    assert found >= digests(5_000, 100)
+    assert not found & digests(5_000 + MOST_FOLLOWED - 1)
+
+
+def test_erasures_that_an_older_driver_has_recorded_are_known_too(tmp_path: Path) -> None:
+    for number in (1, 2):
+        journal(tmp_path).keep(erasure(number))
+    content = json.loads((tmp_path / RECORD_FILE).read_text())
+    del content["followed"]
+    (tmp_path / RECORD_FILE).write_text(json.dumps(content))
+    assert journal(tmp_path).followed_erasures() == digests(1, 2)
+    for number in range(3 * MOST_RECORDS):
+        journal(tmp_path).keep(record(str(number), OperationPhase.DONE))
+    assert journal(tmp_path).followed_erasures() == digests(1, 2)
 
 
 def test_a_uid_that_was_recorded_as_another_kind_is_no_record_of_this_one(tmp_path: Path) -> None:
