@@ -1,6 +1,7 @@
 """The file of records: which operations of a table have begun, and how far each came."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Literal, TypeVar
 
 from pydantic import ValidationError
@@ -45,8 +46,8 @@ class _Records(Document):
     def every_followed(self) -> tuple[str, ...]:
         """Return the digests that are kept, after those of records, which older drivers keep alone."""
         erasures = (each for each in self.records if isinstance(each, EraseRecord))
-        told = (each.upstream_digest for each in erasures if each.phase is OperationPhase.DONE)
-        return tuple(dict.fromkeys((*(each for each in told if each is not None), *self.followed)))
+        told = (each.every_followed for each in erasures if each.phase is OperationPhase.DONE)
+        return tuple(dict.fromkeys((*chain.from_iterable(told), *self.followed)))
 
 
 class Journal:

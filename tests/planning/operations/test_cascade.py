@@ -13,6 +13,7 @@ from tests.planning.world import NOW, table, table_class
 from hudi_operator.api.resources import HudiOperation
 from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
 from hudi_operator.jobs.cascaded_erasure import build_cascaded, cascaded_name
+from hudi_operator.jobs.requests.erasure import build_erase_task
 from hudi_operator.planning.model import Derived, DerivedTable, Lineage, Observation
 from hudi_operator.planning.operations.cascade import awaits_lineage
 from hudi_operator.planning.operations.declared import may_have_begun
@@ -245,6 +246,17 @@ def test_what_is_made_asks_for_the_same_and_is_approved_as_its_parent_was() -> N
     long = operation("x" * 253, erase={"keys": [{"id": "1"}], "cascade": True})
     assert len(cascaded_name(long, "totals")) <= 253
     assert cascaded_name(long, "totals") != cascaded_name(long, "others")
+
+
+def test_the_request_of_one_that_follows_says_where_the_table_lies_that_is_read() -> None:
+    source = {"hudi": {"path": "s3a://lake/events"}}
+    table, of_class = world(ingestion={"source": source}).table, table_class().spec
+    asked = build_erase_task(child(erasing(), "totals", "Running"), table, of_class)
+    assert asked is not None
+    assert (asked.cascaded_from, asked.upstream) == (erasing().metadata.uid, "s3a://lake/events")
+    first = build_erase_task(erasing(), table, of_class)
+    assert first is not None
+    assert (first.cascaded_from, first.upstream) == (None, None)
 
 
 def test_who_asks_is_noted_at_the_first_look_and_not_believed_later() -> None:

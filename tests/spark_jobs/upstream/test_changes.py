@@ -11,7 +11,7 @@ from tests.spark_jobs.upstream.conftest import KINDS, sampled
 
 from hudi_jobs.contract import METADATA_PREFIX, FailureReason, Outcome
 from hudi_jobs.ingestion.sources.hudi.source import Hudi
-from hudi_jobs.notes import ERASED_KEY
+from hudi_jobs.notes import ERASED_KEY, OPERATION_KEY
 from hudi_jobs.operations.erase.keys import digest_of
 
 pytestmark = pytest.mark.spark
@@ -124,22 +124,39 @@ def test_removed_rows_stop_ingestion_until_a_person_keeps_them(upstream: Any, ki
 
 
 @IN_FULL
-@pytest.mark.parametrize("fields", [("id",), ("day", "id")], ids=["one_field", "fields_in_another_order"])
-def test_what_was_erased_upstream_and_here_is_no_removal(upstream: Any, fields: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("fields", "cascaded_from", "is_archived"),
+    [(("id",), "uid-upstream", False), (("day", "id"), "uid-again", False), (("id",), "uid-again", True)],
+    ids=["one_field", "fields_in_another_order_by_another_operation", "archived_by_another_operation"],
+)
+def test_what_was_erased_upstream_and_here_is_no_removal(
+    upstream: Any, *, fields: tuple[str, ...], cascaded_from: str, is_archived: bool
+) -> None:
     def key(number: int) -> dict[str, str]:
         return {field: {"id": str(number), "day": "d"}[field] for field in fields}
+
+    def erases(number: int, uid: str) -> None:
+        told = {"cascaded_from": cascaded_from, "upstream": upstream.path}
+        erased(erase(upstream.lake, keys=(key(number),), uid=uid, **told))
 
     upstream.lake.table["recordKey"] = list(fields)
     upstream.write([(1, "d", "a", 1), (2, "d", "b", 1)])
     upstream.follow()
     digest = digest_of(fields[::-1], [tuple(key(1).values())[::-1]], "uid-upstream")
-    notes = {"hoodie__datasource__write__commitmeta__key__prefix": METADATA_PREFIX, ERASED_KEY: digest}
-    upstream.write([(1, "d", "", 9)], "delete", **notes)
+    notes = {ERASED_KEY: digest, OPERATION_KEY: "uid-upstream"}
+    erasing = upstream.write(
+        [(1, "d", "", 9)], "delete", hoodie__datasource__write__commitmeta__key__prefix=METADATA_PREFIX, **notes
+    )
     upstream.write([(3, "d", "c", 9)])
     upstream.refused(FailureReason.UPSTREAM_ROWS_REMOVED)
-    erased(erase(upstream.lake, keys=(key(2),), uid="uid-of-others", cascaded_from="uid-upstream"))
+    erases(2, "uid-of-others")
     upstream.refused(FailureReason.UPSTREAM_ROWS_REMOVED)
-    erased(erase(upstream.lake, keys=(key(1),), cascaded_from="uid-upstream"))
+    for _ in range(4 * is_archived):
+        upstream.write([(3, "d", "c", 9)], **ARCHIVABLE)
+    if is_archived:
+        busy(upstream)
+    assert (erasing in upstream.instants()) is not is_archived
+    erases(1, "uid-of-erase")
     assert upstream.follow().outcome is Outcome.SUCCEEDED
     assert [row[0] for row in upstream.followed()] == [3]
 

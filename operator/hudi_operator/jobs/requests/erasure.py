@@ -24,6 +24,8 @@ def build_erase_task(
     if erase is None:
         return None
     ingestion = table.spec.ingestion
+    upstream = ingestion.source.hudi if ingestion is not None else None
+    parent = parent_of(resource)
     quarantine = ingestion.bad_records.quarantine_path if ingestion is not None else None
     return EraseTask(
         keys=erase.keys or (),
@@ -33,7 +35,8 @@ def build_erase_task(
         release_savepoints=erase.release_savepoints,
         quarantines=(quarantine,) if quarantine is not None else (),
         requested_by=requester_of(resource),
-        cascaded_from=parent_of(resource),
+        cascaded_from=parent,
+        upstream=upstream.path if parent is not None and upstream is not None else None,
         read_by=readers.names[:MOST_READERS] if readers is not None else (),
         read_by_count=len(readers.names) if readers is not None else None,
         read_elsewhere=readers.elsewhere if readers is not None else None,

@@ -33,6 +33,8 @@ LONGEST_REQUESTER = 256
 DIGEST = r"^[0-9a-f]{64}$"
 """A SHA-256 in hexadecimal digits."""
 
+UID = r"^[0-9a-zA-Z-]{1,64}$"
+
 KeyValue = Annotated[str, Field(min_length=1, max_length=LONGEST_VALUE)]
 InstantTime = Annotated[str, Field(pattern=r"^[0-9]{14}([0-9]{3})?$", max_length=17)]
 
@@ -54,7 +56,7 @@ class EraseTask(Document):
     `read_by` are tables of the namespace that read this one, directly or through others, whose rows are not erased: the
     report names them. There are `read_by_count` of them, and `read_elsewhere` in other namespaces, whose names nobody
     is told. `requested_by` is who asks, for the report. `cascaded_from` is the uid of the operation that erases the
-    same keys from the table that this one reads.
+    same keys from the table that this one reads, which lies at `upstream`.
     """
 
     keys: tuple[dict[str, KeyValue], ...] = Field(default=(), max_length=MOST_KEYS)
@@ -68,7 +70,8 @@ class EraseTask(Document):
     read_by_count: int | None = None
     read_elsewhere: int | None = None
     requested_by: Requester | None = None
-    cascaded_from: str | None = Field(default=None, pattern=r"^[0-9a-zA-Z-]{1,64}$")
+    cascaded_from: str | None = Field(default=None, pattern=UID)
+    upstream: str | None = Field(default=None, max_length=1_024)
 
 
 class EraseReport(Document):

@@ -18,9 +18,9 @@ from hudi_jobs.operations.check import (
     require_no_restore,
 )
 from hudi_jobs.operations.erase.copies import require_deletable
+from hudi_jobs.operations.erase.followed import followed_by
 from hudi_jobs.operations.erase.keys import (
     Keys,
-    digest_of,
     key_fields,
     keys_named,
     keys_where,
@@ -103,6 +103,7 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
         work.obstacles.require_none()
         report = report.model_copy(update={"quarantined": count_in(context, erase.quarantines, keys)})
         before, expected = count_rows(context), summed(context, with_key(rows, keys, without=True))
+    followed = followed_by(work, erase, keys)
     record = EraseRecord(
         uid=work.operation.uid,
         resource=work.operation.resource,
@@ -115,13 +116,10 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
         expected=expected,
         metadata_options=metadata_options_of(table),
         erased=report.model_copy(update={"rows": before - expected.rows}),
-        upstream_digest=_digest_of_upstream(keys, erase.cascaded_from),
+        upstream_digest=next(iter(followed), None),
+        followed=followed[1:],
     )
     return record, keys
-
-
-def _digest_of_upstream(keys: Keys, upstream: str | None) -> str | None:
-    return None if upstream is None else digest_of(keys.fields, keys.values, upstream)
 
 
 def _at_rest(work: Work) -> tuple[Timeline, str]:

@@ -176,9 +176,15 @@ def keys_of(
 
 def digest_of(fields: Sequence[str], values: Iterable[Key], uid: str) -> str:
     """Return what tells whether an operation was about these keys, in whatever order a table has their fields."""
+    return digests_of(fields, values, [uid])[0]
+
+
+def digests_of(fields: Sequence[str], values: Iterable[Key], uids: Iterable[str]) -> list[str]:
+    """Return the same for several operations."""
     order = sorted(range(len(fields)), key=fields.__getitem__)
     ordered = sorted(tuple(key[place] for place in order) for key in values)
-    return hashlib.sha256(uid.encode() + b"\0" + json.dumps(ordered).encode()).hexdigest()
+    content = json.dumps(ordered).encode()
+    return [hashlib.sha256(uid.encode() + b"\0" + content).hexdigest() for uid in uids]
 
 
 def named_digest(fields: Collection[str], values: Iterable[Key]) -> str:

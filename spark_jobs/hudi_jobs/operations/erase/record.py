@@ -13,8 +13,8 @@ from hudi_jobs.operations.record import OperationRecord, Rows
 class EraseRecord(OperationRecord):
     """An erasure; `latest` is the newest commit before it, `expected` are the rows that stay.
 
-    `upstream_digest` is the digest of the same keys in the erasure that this one follows, and `failed` why the rows are
-    deleted and nothing is proven. `savepoints` are those that
+    `upstream_digest` is the digest of the same keys in the erasure that this one was cascaded from, `followed` are
+    those in earlier ones, and `failed` is why the rows are deleted and nothing is proven. `savepoints` are those that
     are released, and `metadata_options` make the metadata table again.
     """
 
@@ -27,7 +27,13 @@ class EraseRecord(OperationRecord):
     metadata_options: dict[str, str] = Field(default_factory=dict)
     erased: EraseReport
     upstream_digest: str | None = None
+    followed: tuple[str, ...] = ()
     failed: FailureReason | None = None
+
+    @property
+    def every_followed(self) -> tuple[str, ...]:
+        """The digests of all upstream erasures that this one follows."""
+        return self.followed if self.upstream_digest is None else (self.upstream_digest, *self.followed)
 
     @property
     def is_open(self) -> bool:

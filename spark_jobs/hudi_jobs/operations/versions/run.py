@@ -70,7 +70,7 @@ def _prepared(work: Work, earlier: VersionRecord | None) -> VersionRecord:
         record = _checked(work)
     except Exception as error:
         if earlier is not None:
-            not_begun_again(work, earlier, error, is_whole=True)
+            not_begun_again(work, earlier, error)
         raise
     if earlier is not None:
         record = record.following(earlier)

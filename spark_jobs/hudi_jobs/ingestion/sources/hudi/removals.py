@@ -28,23 +28,31 @@ _NAMED = 3
 
 
 @dataclass(frozen=True)
+class Erasure:
+    """What the commit of an erasure says of it: the digest of the keys, and the uid of the operation."""
+
+    digest: str
+    uid: str
+
+
+@dataclass(frozen=True)
 class Removal:
     """A commit that has removed rows; how many is not known of one that replaces files or partitions.
 
-    `erased` is the digest of their keys where it is that of an erasure.
+    `erased` is what it says where it is that of an erasure.
     """
 
     instant: str
     operation: str
     rows: int | None
-    erased: str | None = None
+    erased: Erasure | None = None
 
     def __str__(self) -> str:
         rows = "an unknown number of rows" if self.rows is None else counted(self.rows, "row")
         return f"{self.instant} ({self.operation or 'no operation named'}: {rows})"
 
 
-def removal_by(instant: str, operation: str, deleted: int, erased: str | None = None) -> Removal | None:
+def removal_by(instant: str, operation: str, deleted: int, erased: Erasure | None = None) -> Removal | None:
     """Return what a commit has removed, or None. What is not known is taken for a removal."""
     if operation in _REWRITES:
         return None

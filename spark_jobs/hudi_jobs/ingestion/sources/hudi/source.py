@@ -139,12 +139,12 @@ class Hudi:
 
     def _not_followed(self, removals: list[Removal]) -> list[Removal]:
         """Return the removals but for erasures whose keys were erased from this table, too."""
-        if not any(one.erased for one in removals):
+        if all(one.erased is None for one in removals):
             return removals
         base_path = self._context.task.table.base_path
         followed = Journal(open_table_files(self._context.spark, base_path, limit=RECORD_LIMIT), base_path)
         done = followed.followed_erasures()
-        return [one for one in removals if one.erased not in done]
+        return [one for one in removals if one.erased is None or one.erased.digest not in done]
 
     def _nothing(self, seen: _Seen, checkpoint: Checkpoint | None, remark: str) -> InputBatch:
         return InputBatch(None, checkpoint, figures=self._figures(seen, ()), contents="0 commits", remark=remark)

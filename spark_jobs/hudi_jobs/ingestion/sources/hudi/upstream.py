@@ -16,10 +16,10 @@ from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.schemas.types import column_named, plain_type
 from hudi_jobs.ingestion.sources.hudi.commits import Look, UpstreamCommit
-from hudi_jobs.ingestion.sources.hudi.removals import Removal, removal_by
+from hudi_jobs.ingestion.sources.hudi.removals import Erasure, Removal, removal_by
 from hudi_jobs.ingestion.sources.hudi.support import obstacles
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, schema_json
-from hudi_jobs.notes import ERASED_KEY
+from hudi_jobs.notes import ERASED_KEY, OPERATION_KEY
 from hudi_jobs.table import HudiTable, commit_metadata
 
 COMMIT_TIME = "_hoodie_commit_time"
@@ -162,10 +162,11 @@ class Upstream:
         return frame.drop(*(name for name in frame.columns if name.startswith(_HUDI_COLUMNS)))
 
 
-def _erased(metadata: JavaObject) -> str | None:
-    """Return the digest of the keys that a commit has erased, by its own metadata."""
-    found = (metadata.getExtraMetadata() or {}).get(ERASED_KEY)
-    return None if found is None else str(found)
+def _erased(metadata: JavaObject) -> Erasure | None:
+    """Return what the commit of an erasure says of it, by its own metadata."""
+    notes = metadata.getExtraMetadata() or {}
+    digest = notes.get(ERASED_KEY)
+    return None if digest is None else Erasure(str(digest), str(notes.get(OPERATION_KEY) or ""))
 
 
 def _plain(frame: DataFrame) -> DataFrame:

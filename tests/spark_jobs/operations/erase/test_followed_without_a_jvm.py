@@ -1,0 +1,33 @@
+"""Which erasures of an upstream table one of a derived table follows, by their digests."""
+
+import pytest
+
+from hudi_jobs.ingestion.sources.hudi.removals import Erasure
+from hudi_jobs.operations.erase.followed import MOST_COMPARED, matching
+from hudi_jobs.operations.erase.keys import digest_of, keys_of
+
+FIELDS, VALUES = ("id", "day"), frozenset({("1", "x"), ("2", "y")})
+KEYS = keys_of(FIELDS, VALUES, "uid-here")
+
+
+def erasure(uid: str, values: frozenset[tuple[str, ...]] = VALUES) -> Erasure:
+    return Erasure(digest_of(FIELDS, values, uid), uid)
+
+
+def test_an_earlier_erasure_of_the_same_keys_is_followed_and_one_of_other_keys_is_not() -> None:
+    others = erasure("uid-of-others", frozenset({("1", "x")}))
+    found = matching(KEYS, "uid-again", [erasure("uid-first"), others, erasure("uid-second")])
+    assert found == tuple(erasure(uid).digest for uid in ("uid-again", "uid-first", "uid-second"))
+    assert matching(KEYS, "uid-first", [erasure("uid-first")]) == (erasure("uid-first").digest,)
+
+
+@pytest.mark.parametrize("uid", ["", "uid\0", "uid of nobody", "\ud800", "u" * 65, "uid-first\n"])
+def test_a_commit_that_names_no_operation_is_followed_by_none(uid: str) -> None:
+    told = Erasure(erasure("uid-first").digest, uid)
+    assert matching(KEYS, "uid-again", [told]) == (erasure("uid-again").digest,)
+
+
+def test_so_many_erasures_are_compared_and_no_more() -> None:
+    many = [Erasure("0" * 64, f"uid-{number}") for number in range(MOST_COMPARED)]
+    assert len(matching(KEYS, "uid-again", [*many[1:], erasure("uid-last")])) == 2
+    assert len(matching(KEYS, "uid-again", [*many, erasure("uid-last")])) == 1
