@@ -29,8 +29,8 @@ def not_begun_again(
 ) -> None:
     """Report what an earlier run has recorded; where a refusal leaves nothing of that, forget it.
 
-    A report that only came to check would say that nothing was recorded before, so that a refusal is final. `savepoints`
-    are those that the earlier run was to remove.
+    A report that only came to check would say that nothing was recorded before, so that a refusal is final. The earlier
+    run was to remove the `savepoints`.
     """
     report, options = earlier.report(), earlier.metadata_options
     work.say(report)
