@@ -18,6 +18,15 @@ def located(spark: SparkSession, path: str, name: str | None = None) -> tuple[Ja
     return place.getFileSystem(hadoop_configuration(spark)), place
 
 
+def read_bytes(spark: SparkSession, filesystem: JavaObject, path: JavaObject) -> bytes:
+    """Return all bytes of a file, of which the caller knows that they are few."""
+    stream = filesystem.open(path)
+    try:
+        return bytes(classes(spark).org.apache.hudi.io.util.FileIOUtils.readAsByteArray(stream))
+    finally:
+        stream.close()
+
+
 def statuses_below(filesystem: JavaObject, folder: JavaObject) -> Iterator[JavaObject]:
     """Yield the statuses of all files in a folder and in those below it.
 

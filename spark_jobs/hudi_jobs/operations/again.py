@@ -37,8 +37,9 @@ def not_begun_again(
     if not isinstance(error, TaskFailed):
         return
     remake_metadata_table(work.context, options)
-    is_refused = error.reason is FailureReason.OPERATION_REFUSED
+    if error.reason is not FailureReason.OPERATION_REFUSED or lost_metadata_table(work.context, options):
+        return
     there = {each.instant for each in load_timeline(work.context).savepoints()}
-    if is_refused and there.issuperset(savepoints) and not lost_metadata_table(work.context, options):
+    if there.issuperset(savepoints):
         work.journal.forget(earlier.uid)
         work.say(report.model_copy(update={"phase": OperationPhase.CHECKING}))

@@ -209,11 +209,15 @@ def _require(spark: SparkSession, meta: JavaObject) -> None:
 
 def _plan_of(spark: SparkSession, meta: JavaObject, instant: JavaObject) -> tuple[str, JavaObject] | None:
     """Return the kind and the plan of an instant; None where it has none, or one that Hudi cannot read either."""
-    kind, read = PLANS.get(str(instant.getAction()), ("", _no_plan))
     try:
-        plan = read(classes(spark).org.apache.hudi, meta, instant)
+        return _read_plan(spark, meta, instant)
     except Py4JJavaError:
         return None
+
+
+def _read_plan(spark: SparkSession, meta: JavaObject, instant: JavaObject) -> tuple[str, JavaObject] | None:
+    kind, read = PLANS.get(str(instant.getAction()), ("", _no_plan))
+    plan = read(classes(spark).org.apache.hudi, meta, instant)
     return None if plan is None else (kind, plan)
 
 
@@ -223,15 +227,12 @@ def can_be_read(spark: SparkSession, meta: JavaObject, instant: str) -> bool:
     A replacecommit without a plan is a write that overwrites rows (`ClusteringUtils.getClusteringPlan`).
     """
     for each in elements(meta.getActiveTimeline().filterInflightsAndRequested().getInstants()):
-        if str(each.requestedTime()) != instant:
-            continue
-        if str(each.getAction()) != REPLACE_ACTION:
-            return _plan_of(spark, meta, each) is not None
-        try:
-            _clustering_plan(classes(spark).org.apache.hudi, meta, each)
-        except Py4JJavaError:
-            return False
-        return True
+        if str(each.requestedTime()) == instant:
+            try:
+                plan = _read_plan(spark, meta, each)
+            except Py4JJavaError:
+                return False
+            return plan is not None or str(each.getAction()) == REPLACE_ACTION
     return False
 
 

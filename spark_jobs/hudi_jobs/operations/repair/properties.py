@@ -105,17 +105,19 @@ def _is_unreadable(context: TaskContext, operation: TableOperation) -> bool:
     if operation.repair is None or operation.repair.step is not RepairStep.RESTORE_PROPERTIES:
         return False
     with stage(f"{_FILE} cannot be read", otherwise=FailureReason.STORAGE_UNAVAILABLE):
-        return is_there(context, _FILE) and not _is_whole(context, _FILE)
+        return is_there(context, _FILE) and _whole(context, _FILE) is None
 
 
-def _is_whole(context: TaskContext, file: str) -> bool:
-    """Tell whether a file holds what Hudi needs to open a table, and its last line is whole.
+def _whole(context: TaskContext, file: str) -> JavaObject | None:
+    """Return the properties of a file with what Hudi needs to open a table, whose last line is whole; else None.
 
     What writes the file ends each line (`java.util.Properties.store`), and its checksum is one of two names alone.
     """
-    properties = _properties(context, file)
+    content = content_of(context, file)
+    properties = _properties(context, content)
     needed = ("hoodie.table.name", "hoodie.table.type", _CHECKSUM)
-    return all(properties.getProperty(key) for key in needed) and content_of(context, file).endswith(b"\n")
+    is_whole = all(properties.getProperty(key) for key in needed) and content.endswith(b"\n")
+    return properties if is_whole else None
 
 
 def _require_backup(context: TaskContext) -> None:
@@ -128,7 +130,7 @@ def _require_backup(context: TaskContext) -> None:
             f"{_FILE} or its backup was modified a moment ago, so a tool may be writing it; wait a few minutes."
         )
     found = differences(
-        texts(context.spark, _properties(context, _BACKUP)),
+        texts(context.spark, _properties(context, content_of(context, _BACKUP))),
         declared(context.task),
         ingests=False,
         keeps_operations=False,
@@ -139,19 +141,19 @@ def _require_backup(context: TaskContext) -> None:
 
 def _is_sound(context: TaskContext, file: str) -> bool:
     """Tell whether a file holds the properties of a table, with the checksum that Hudi gives them."""
-    jvm = classes(context.spark)
     with stage(f"{file} cannot be read", otherwise=FailureReason.STORAGE_UNAVAILABLE):
-        if not is_there(context, file) or not _is_whole(context, file):
-            return False
-        properties = _properties(context, file)
+        properties = _whole(context, file) if is_there(context, file) else None
+    if properties is None:
+        return False
+    jvm = classes(context.spark)
     stored, config = str(properties.getProperty(_CHECKSUM)), jvm.org.apache.hudi.common.table.HoodieTableConfig
     return stored.isascii() and stored.isdigit() and bool(int(stored) == config.generateChecksum(properties))
 
 
-def _properties(context: TaskContext, file: str) -> JavaObject:
+def _properties(context: TaskContext, content: bytes) -> JavaObject:
     jvm = classes(context.spark)
     properties = jvm.java.util.Properties()
-    properties.load(jvm.java.io.ByteArrayInputStream(content_of(context, file)))
+    properties.load(jvm.java.io.ByteArrayInputStream(content))
     return properties
 
 

@@ -112,10 +112,11 @@ public final class KeyTexts {
     }
 
     /** Whether a number of JSON stands there, which is no text: an offset or a size. */
-    private static boolean isNumber(byte[] content, int start, int end, int length) {
+    private static boolean isNumber(byte[] content, int end, int length, Text text) {
+        int start = end - text.bytes.length;
         int before = start - (start > 1 && content[start - 1] == ' ' ? 2 : 1);
         int after = end + (end < length && content[end] == ' ' ? 1 : 0);
-        return before >= 0 && after < length && "[,:".indexOf(content[before]) >= 0
+        return text.isNumber && before >= 0 && after < length && "[,:".indexOf(content[before]) >= 0
             && ",]}\r\n".indexOf(content[after]) >= 0;
     }
 
@@ -150,9 +151,10 @@ public final class KeyTexts {
         int same = shared(content, end, texts[index].bytes, 0);
         for (; index >= 0; index = texts[index].within) {
             Text text = texts[index];
-            boolean isSkipped = skipsNumbers && text.isNumber
-                && isNumber(content, end - text.bytes.length, end, length);
-            if (text.bytes.length <= same && !isSkipped && stands(content, end, length, text)) {
+            if (text.bytes.length > same || skipsNumbers && isNumber(content, end, length, text)) {
+                continue;
+            }
+            if (stands(content, end, length, text)) {
                 return true;
             }
         }

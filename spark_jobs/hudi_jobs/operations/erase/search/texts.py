@@ -59,7 +59,7 @@ class Texts:
         return _stands_alone(line, start, end) or self._has_its_length_before(line, start, end)
 
     def _has_its_length_before(self, line: str, start: int, end: int) -> bool:
-        """Tell whether what goes before is the length of a text, as `KeyScanner.isPrefixed` does."""
+        """Tell whether what goes before is the length of a text, as `KeyTexts.isPrefixed` does."""
         before = line[max(start - _LONGEST_LENGTH, 0) : start].encode(self._encoding, errors="replace")
         size = len(line[start:end].encode(self._encoding, errors="replace"))
         lengths = (size.to_bytes(4, "big"), size.to_bytes(4, "little"), (size & 0xFFFF).to_bytes(2, "big"))

@@ -12,7 +12,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.wording import listed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import located
+from hudi_jobs.filesystem import located, read_bytes
 from hudi_jobs.operations.erase.keys import Keys
 from hudi_jobs.operations.erase.search.scan import META_FOLDER, METADATA_TABLE, File, Search, located_path, search
 from hudi_jobs.operations.erase.search.texts import WholeTexts, before_the_name
@@ -94,12 +94,7 @@ def _with_statistics(context: TaskContext, files: list[File]) -> set[str]:
 
 def _read(context: TaskContext, path: str) -> str:
     with stage("The timeline cannot be read", otherwise=FailureReason.HUDI_ERROR):
-        filesystem, place = located(context.spark, path)
-        stream = filesystem.open(place)
-        try:
-            return bytes(stream.readAllBytes()).decode(errors="replace")
-        finally:
-            stream.close()
+        return read_bytes(context.spark, *located(context.spark, path)).decode(errors="replace")
 
 
 def _shown(paths: Collection[str], hidden: dict[str, str | None]) -> str:

@@ -6,7 +6,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import located
+from hudi_jobs.filesystem import located, read_bytes
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 from hudi_jobs.operations.refusal import refused
 
@@ -23,11 +23,7 @@ def content_of(context: TaskContext, file: str) -> bytes:
         size = int(filesystem.getFileStatus(path).getLen())
         if size > _LARGEST:
             raise refused(f"{file} has {size:,} bytes, too many for such a file.")
-        stream = filesystem.open(path)
-        try:
-            return bytes(classes(context.spark).org.apache.hudi.io.util.FileIOUtils.readAsByteArray(stream))
-        finally:
-            stream.close()
+        return read_bytes(context.spark, filesystem, path)
 
 
 def checksum_of(context: TaskContext, file: str) -> str:
