@@ -170,11 +170,11 @@ class MemoryCluster:
             return self._write(lambda: self._create_object(kind, manifest))
         return self._write(lambda: self._create_job(manifest))
 
-    async def delete(self, key: ObjectKey, *, uid: str) -> bool:
+    async def delete(self, key: ObjectKey, *, uid: str, version: str | None = None) -> bool:
         self.calls.append(f"delete {key.kind}")
         if key.kind == POD:
             return self._write(lambda: self._delete_pod(key.name, uid))
-        return self._write(lambda: self._delete(self.of_kind(key.kind), key.name, uid))
+        return self._write(lambda: self._delete(self.of_kind(key.kind), key.name, uid, version))
 
     async def replace_status(self, kind: Kind, document: Document, status: Mapping[str, Any]) -> Document:
         self.calls.append(f"replace the status of {kind}")
@@ -296,11 +296,12 @@ class MemoryCluster:
         return True
 
     @staticmethod
-    def _delete(documents: dict[str, Document], name: str, uid: str) -> bool:
+    def _delete(documents: dict[str, Document], name: str, uid: str, version: str | None = None) -> bool:
         if name not in documents:
             return False
-        if documents[name]["metadata"]["uid"] != uid:
-            raise Conflict("another object", status=409)
+        metadata = documents[name]["metadata"]
+        if metadata["uid"] != uid or version not in {None, metadata.get("resourceVersion")}:
+            raise Conflict("another object, or another version of it", status=409)
         del documents[name]
         return True
 

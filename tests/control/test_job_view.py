@@ -243,6 +243,18 @@ def test_the_gates_that_hold_a_pod_are_named() -> None:
     assert view(the_job(), gated)[0].message == "its scheduling gates hold it: kueue.x-k8s.io/admission."
 
 
+@pytest.mark.parametrize(
+    ("generation", "suspend", "version"), [(1, True, "7"), (3, True, None), (None, True, None), (1, False, None)]
+)
+def test_a_job_that_a_queue_has_never_let_go_is_known_by_its_generation(
+    generation: int | None, version: str | None, *, suspend: bool
+) -> None:
+    held = suspended(suspend=suspend)
+    held["metadata"] |= {"generation": generation, "resourceVersion": "7"}
+    (found,) = view(held)
+    assert (found.phase, found.held_version) == (JobPhase.SUSPENDED, version)
+
+
 def test_the_time_to_start_counts_from_when_the_queue_let_the_job_go() -> None:
     freed = the_job(status={"startTime": stamp(NOW - timedelta(seconds=5))})
     (found,) = view(freed)

@@ -70,6 +70,13 @@ class Process(RestingTable):
         job["status"] = {"conditions": [{"type": "Failed", "status": "True"}]}
         await self.look()
 
+    def hold(self, *, generation: int) -> Document:
+        """Have a queue hold the only Job, which it has changed as often as the generation says."""
+        (job,) = self.cluster.jobs.values()
+        job["metadata"] |= {"generation": generation, "resourceVersion": "1"}
+        job["spec"]["suspend"] = True
+        return job
+
     @property
     def status(self) -> Document:
         found: Document = self.operations["back"]["status"]
@@ -149,6 +156,37 @@ async def test_one_that_has_not_begun_is_just_removed() -> None:
     await process.work()
     assert "back" not in process.operations
     assert "operations" not in {key for key, value in process.cluster.tables["flights"]["status"].items() if value}
+
+
+async def test_a_job_that_a_queue_has_held_since_it_was_created_goes_with_its_operation() -> None:
+    process = Process()
+    process.declare()
+    await process.work()
+    await process.look()
+    process.hold(generation=1)
+    await process.look()
+    assert process.cluster.tables["flights"]["status"]["activeJobs"][0]["state"] == "Suspended"
+
+    process.delete("back")
+    await process.work()
+    await process.look()
+    assert (process.cluster.jobs, "back" in process.operations) == ({}, False)
+    status = process.cluster.tables["flights"]["status"]
+    assert not status.get("operations")
+    assert not status.get("activeJobs")
+    assert [run["reason"] for run in status["history"]] == ["OperationWithdrawn"]
+    assert not process.cluster.pods
+
+
+async def test_a_job_that_a_queue_has_let_go_once_may_have_begun_its_operation() -> None:
+    process = Process()
+    process.declare()
+    await process.work()
+    await process.look()
+    process.hold(generation=3)
+    process.delete("back")
+    await process.look()
+    assert (len(process.cluster.jobs), "back" in process.operations) == (1, True)
 
 
 async def test_one_that_has_begun_is_held_and_finished_by_another_run() -> None:

@@ -37,6 +37,10 @@ async def _nothing_can_crash() -> None:
     raise RuntimeError("a crash was asked for, and nothing was given that can crash")
 
 
+def _as_sent(_: Call, body: bytes) -> bytes:
+    return body
+
+
 @dataclass(frozen=True, kw_only=True)
 class Write:
     """A write that the operator asked for."""
@@ -63,6 +67,9 @@ class FaultProxy:
         self._random = Random(seed)
         self._watches: set[asyncio.Task[web.StreamResponse]] = set()
         self.rule: Rule = none
+        self.webhook: Callable[[Call, bytes], bytes] = _as_sent
+        """What an admission webhook of somebody else makes of the body of a call."""
+
         self.watch_faults = WatchFaults()
         self.writes: list[Write] = []
         self.renewals = 0
@@ -118,7 +125,7 @@ class FaultProxy:
             watch.add_done_callback(self._watches.discard)
             return await watch
         try:
-            return await self._answer(request, body, fault)
+            return await self._answer(request, self.webhook(call, body), fault)
         except (ConnectionError, aiohttp.ClientError):
             return _hang_up(request)
 

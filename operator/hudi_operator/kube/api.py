@@ -39,8 +39,8 @@ class ObjectApi(Protocol):
         """Create an object; raises `AlreadyExists`."""
         ...
 
-    async def delete(self, key: ObjectKey, *, uid: str) -> bool:
-        """Delete the object with this uid; False when it was gone already."""
+    async def delete(self, key: ObjectKey, *, uid: str, version: str | None = None) -> bool:
+        """Delete the object with this uid, and this resourceVersion if given; False when it was gone already."""
         ...
 
     async def replace_status(self, kind: Kind, document: Document, status: Mapping[str, Any]) -> Document:

@@ -94,17 +94,18 @@ class KubernetesClient:
         """Create an object; raises `AlreadyExists` when one of this name exists, whoever made it."""
         return await self._write("POST", collection_path(kind, namespace), dict(manifest))
 
-    async def delete(self, key: ObjectKey, *, uid: str) -> bool:
+    async def delete(self, key: ObjectKey, *, uid: str, version: str | None = None) -> bool:
         """Delete the object with this uid and, in the background, what it owns; False when it was gone already.
 
-        Raises `Conflict` when the name now belongs to another object.
+        Raises `Conflict` when the name now belongs to another object, or this one no longer has the resourceVersion
+        `version`.
         """
         # The default for Jobs of batch/v1 is to orphan their pods.
         options = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
             "propagationPolicy": "Background",
-            "preconditions": {"uid": uid},
+            "preconditions": {"uid": uid} | ({"resourceVersion": version} if version is not None else {}),
         }
         try:
             await self._write("DELETE", object_path(key), options)

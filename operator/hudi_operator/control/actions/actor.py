@@ -79,7 +79,8 @@ class Actor:
         """Carry out one action on a table as it is stored; raise `JobRefused` when a Job is not accepted."""
         namespace = target.metadata.namespace
         if isinstance(action, StopJob):
-            await self._kube.delete(ObjectKey(JOB, namespace, action.job.name), uid=action.uid)
+            key = ObjectKey(JOB, namespace, action.job.name)
+            await self._kube.delete(key, uid=action.uid, version=action.version)
             _log.info("job stopped", job=action.job.name, state=action.job.state)
         elif isinstance(action, RemoveExecutors):
             await self._remove_executors(namespace, action.job.name, action.pods)

@@ -114,6 +114,7 @@ def _observe(job: Document, pods: list[Document], executors: list[Document], *, 
         attempt=whole_number(annotations, ATTEMPT_ANNOTATION) or 1,
         created_at=created_at,
         waiting_since=waiting_since,
+        held_version=_held_version(job) if phase is JobPhase.SUSPENDED else None,
         phase=phase,
         image=text(annotations, IMAGE_ANNOTATION) or text(template, "image") or "",
         base_instant=_instant(text(annotations, BASE_INSTANT_ANNOTATION, limit=_INSTANT_LIMIT)),
@@ -187,6 +188,12 @@ def _is_suspended(job: Document) -> bool:
     """Whether a queue holds a Job: until it says otherwise, and until the Job controller has heard of that."""
     started = field(job, "status", "startTime")
     return bool(field(job, "spec", "suspend")) or (not started and _condition(job, "Suspended") is not None)
+
+
+def _held_version(job: Document) -> str | None:
+    """Return the version of a suspended Job that was never let go: the API server counts every change of a spec."""
+    is_new = field(job, "spec", "suspend") is True and whole_number(part(job, "metadata"), "generation") == 1
+    return text(job, "metadata", "resourceVersion") if is_new else None
 
 
 def _trouble(job: Document, pods: list[Document], *, phase: JobPhase) -> tuple[PodTrouble | None, str]:

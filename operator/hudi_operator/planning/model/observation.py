@@ -156,6 +156,9 @@ class PodTrouble(StrEnum):
     START_TIMEOUT = "StartTimeout"
     """The pod did not start in time, for a reason other than those above."""
 
+    WITHDRAWN = "OperationWithdrawn"
+    """The HudiOperation was deleted while a queue held its Job, and the Job was removed before it had a pod."""
+
     INIT_FAILED = "InitContainerFailed"
     """An injected container that runs before the driver failed."""
 
@@ -179,6 +182,7 @@ START_TROUBLES = frozenset(
         PodTrouble.CONFIGURATION,
         PodTrouble.FORBIDDEN,
         PodTrouble.START_TIMEOUT,
+        PodTrouble.WITHDRAWN,
     }
 )
 """Troubles of a pod that has not started; the others ended one that had."""
@@ -197,9 +201,10 @@ class JobObservation:
     """What is known about one Job and its driver's pod.
 
     `service` is None where this version of the operator does not know it: then nothing runs beside it. `waiting_since`
-    is since when its pod could start: a queue may have held the Job before. `remains` says that a
-    Job which is over keeps a pod of which only containers of others run. `class_version` is the fingerprint of the
-    class that a continuous ingestion works by, None for every other Job. `executors` are those that outlive their
+    is since when its pod could start: a queue may have held the Job before. `held_version` is the resourceVersion of a
+    Job that a queue has held since it was created: as long as it has this one, it has never had a pod. `remains` says
+    that a Job which is over keeps a pod of which only containers of others run. `class_version` is the fingerprint of
+    the class that a continuous ingestion works by, None for every other Job. `executors` are those that outlive their
     driver and that nobody has asked to end. `seen_to_end` says that the kubelet has told of the end of every driver and
     executor that is there: what was removed from the API, or is on a node that is lost, may run on. `pods` are those
     drivers.
@@ -222,6 +227,7 @@ class JobObservation:
     message: str = ""
     exit_code: int | None = None
     waiting_since: datetime | None = None
+    held_version: str | None = None
     remains: bool = False
     seen_to_end: bool = False
     pods: tuple[str, ...] = ()

@@ -39,10 +39,14 @@ class CreateJob:
 
 @dataclass(frozen=True, kw_only=True)
 class StopJob:
-    """Delete a Job that cannot start, or that is over and keeps a pod."""
+    """Delete a Job that cannot start, or that is over and keeps a pod.
+
+    With a `version`, only as long as nobody has written to the Job since.
+    """
 
     job: ActiveJob
     uid: str
+    version: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

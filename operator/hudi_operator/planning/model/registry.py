@@ -115,6 +115,10 @@ _PODS: _Table = {
         Retry.INFRASTRUCTURE,
         "See the Events of the pod; job.startTimeout of the class limits the time to start.",
     ),
+    PodTrouble.WITHDRAWN: (
+        Retry.INFRASTRUCTURE,
+        "Nothing: the operation has not begun, and goes. Create another HudiOperation where it is wanted after all.",
+    ),
     PodTrouble.INIT_FAILED: (
         Retry.INFRASTRUCTURE,
         "Ask whoever injects containers into the pods of this namespace.",

@@ -105,6 +105,8 @@ def _failure(job: ActiveJob, *, observed: JobObservation | None, result: TaskRes
 
 
 def _lost(job: ActiveJob) -> Failure:
+    if job.state == PodTrouble.WITHDRAWN:
+        return Failure(reason=job.state, message=f"Job {job.name} was removed before it had a pod: {job.message}")
     if job.state in START_TROUBLES:
         message = f"Job {job.name} could not start in time and was given up: {job.message or job.state}"
         return Failure(reason=job.state, message=message)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from hudi_jobs.contract import SavepointWork, Service
-from hudi_operator.api.resources import OPERATIONS, SAVEPOINTS, HudiOperation, HudiSavepoint
+from hudi_operator.api.resources import OPERATIONS, SAVEPOINTS, HudiOperation, HudiSavepoint, ObjectMetadata
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.spec.table_class import JobSettings
 from hudi_operator.api.status.live import LiveStatus
@@ -61,10 +61,11 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
     for job in map(partial(_with_service, observation=observation), remembered):
         own, living = _found(job, observation)
         if living is not None:
-            living, stops = _as_remembered(living, observation, desired_image=desired_image, now=now)
+            its = job if living is own else None
+            living, stops = _as_remembered(living, observation, job=its, desired_image=desired_image, now=now)
             known = refreshed(job, living) if own or job.uid else adopted(living)
             active.append(followed(known, living, observation, now=now))
-            actions += [StopJob(job=active[-1], uid=living.uid)] if stops else []
+            actions += [StopJob(job=active[-1], uid=living.uid, version=living.held_version)] if stops else []
         elif job.service is Service.DELETION:
             continue  # was never decided: this table is not being deleted
         elif own is None and job.uid is None and observation.snapshot.instant_of(job.name) is None:
@@ -78,7 +79,7 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
     names = {job.name for job in remembered}
     forgotten = {job.name: job for job in observation.jobs if job.name not in names and job.phase is not JobPhase.OVER}
     for found in forgotten.values():
-        living, stops = _as_remembered(found, observation, desired_image=desired_image, now=now)
+        living, stops = _as_remembered(found, observation, job=None, desired_image=desired_image, now=now)
         active.append(followed(adopted(living), living, observation, now=now))
         actions += [StopJob(job=active[-1], uid=living.uid)] if stops else []
     actions += _removals(observation.jobs, active)
@@ -103,9 +104,15 @@ def _with_service(job: ActiveJob, *, observation: Observation) -> ActiveJob:
 
 
 def _as_remembered(
-    found: JobObservation, observation: Observation, *, desired_image: str, now: datetime
+    found: JobObservation, observation: Observation, *, job: ActiveJob | None, desired_image: str, now: datetime
 ) -> tuple[JobObservation, bool]:
-    """Return a Job that is not over as it is to be remembered, and whether it is stopped."""
+    """Return a Job that is not over as it is to be remembered, and whether it is stopped.
+
+    `job` is what was decided, where the Job is certain to be that one.
+    """
+    if job is not None and found.held_version is not None and _is_withdrawn(job, observation):
+        message = "The HudiOperation was deleted while a queue held its Job."
+        return replace(found, trouble=PodTrouble.WITHDRAWN, message=message), True
     stops = _must_stop(found, observation, desired_image=desired_image, now=now)
     return given_up(found) if stops else found, stops
 
@@ -189,10 +196,25 @@ def _is_operation_asked_for(job: ActiveJob, observation: Observation) -> bool:
     if job.operation is None:
         return False
     uid = job.operation.uid
-    if any(one.begun for one in observation.table.status.operations if one.uid == uid):
+    if _has_begun(uid, observation):
         return True
-    found = [one.metadata for one in observation.related.get(OPERATIONS, ()) if isinstance(one, HudiOperation)]
-    return any(one.uid == uid and one.deletion_timestamp is None for one in found)
+    return any(one.deletion_timestamp is None for one in _operations_with(uid, observation))
+
+
+def _is_withdrawn(job: ActiveJob, observation: Observation) -> bool:
+    """Whether the HudiOperation of a run is being deleted, and no earlier run has begun it."""
+    if job.operation is None or _has_begun(job.operation.uid, observation):
+        return False
+    return any(one.deletion_timestamp is not None for one in _operations_with(job.operation.uid, observation))
+
+
+def _has_begun(uid: str, observation: Observation) -> bool:
+    return any(one.begun for one in observation.table.status.operations if one.uid == uid)
+
+
+def _operations_with(uid: str, observation: Observation) -> list[ObjectMetadata]:
+    found = (one.metadata for one in observation.related.get(OPERATIONS, ()) if isinstance(one, HudiOperation))
+    return [one for one in found if one.uid == uid]
 
 
 def _must_stop(found: JobObservation, observation: Observation, *, desired_image: str, now: datetime) -> bool:
