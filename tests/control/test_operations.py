@@ -10,6 +10,7 @@ from tests.planning.operations.operations import decided
 from tests.planning.world import IMAGE, active, done, observe, table
 
 from hudi_jobs.contract import JobOutcome, Outcome, TaskResult
+from hudi_operator.api.resources import OPERATION_UID_ANNOTATION
 from hudi_operator.control.actions.actor import JobRefused, build_manifest
 from hudi_operator.control.keys import TABLE, operation_key
 from hudi_operator.control.operations import OPERATIONS
@@ -132,6 +133,38 @@ async def test_an_operation_is_held_carried_out_told_of_and_let_go() -> None:
     process.delete("back")
     await process.work()
     assert "back" not in process.operations
+
+
+def restore_from_backup(process: Process) -> None:
+    """Create the operation as a backup has it: with another uid, its annotation of before, and no status."""
+    process.declare()
+    process.operations["back"]["metadata"]["annotations"] = {OPERATION_UID_ANNOTATION: "uid-from-before"}
+
+
+@pytest.mark.parametrize("alone_first", [False, True], ids=["in the order of the queue", "before there is its table"])
+async def test_one_that_comes_from_a_backup_is_refused_whenever_its_table_is_looked_at(alone_first: bool) -> None:
+    process = Process()
+    tables = dict(process.cluster.tables)
+    if alone_first:
+        process.cluster.tables.clear()
+    restore_from_backup(process)
+    await process.work()
+    process.cluster.tables.update(tables)
+    process.queue.add(BACK)
+    await process.work()
+    await process.look()
+    assert (process.status["phase"], process.status["reason"], process.cluster.jobs) == ("Failed", "ComesAgain", {})
+    metadata = process.operations["back"]["metadata"]
+    assert metadata["annotations"] == {OPERATION_UID_ANNOTATION: "uid-from-before"}
+    assert metadata["finalizers"] == ["hudi-operator.io/operation"]
+
+
+async def test_one_that_is_over_gets_its_uid_back_so_that_a_backup_of_it_has_it() -> None:
+    process = Process()
+    process.declare()
+    process.operations["back"]["status"] = {"phase": "Succeeded", "reason": "Succeeded"}
+    await process.work()
+    assert process.operations["back"]["metadata"]["annotations"] == {OPERATION_UID_ANNOTATION: "uid-of-back"}
 
 
 async def test_it_waits_for_its_approval() -> None:

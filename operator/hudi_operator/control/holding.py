@@ -19,7 +19,7 @@ async def hold(
     wake: Callable[[ObjectKey], None],
     annotations: Mapping[str, str] = NO_NOTES,
 ) -> Document:
-    """Return the resource with its finalizer, and these annotations.
+    """Return the resource with its finalizer, and with these annotations where it has none of their names.
 
     That it is held is no news to the informer, and nothing starts for one that is not: so its table is woken. That may
     have looked at the resource before it was held, so `wake` has it look at everything again.

@@ -138,6 +138,7 @@ class OperationReconciler:
             await remove_finalizer(self._kube, OPERATION, document, OPERATION_FINALIZER)
             return None
         if step.hold:
+            # A copy keeps the uid that it came with: the table refuses it by that alone, and may not be there yet.
             note = {OPERATION_UID_ANNOTATION: document["metadata"]["uid"]}
             document = await hold(
                 self._kube, OPERATION, document, OPERATION_FINALIZER, wake=self._wake, annotations=note

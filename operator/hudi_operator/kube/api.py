@@ -111,15 +111,16 @@ class KubernetesApi(ObjectApi, Protocol):
 async def add_finalizer(
     kube: ObjectApi, kind: Kind, document: Document, finalizer: str, *, annotations: Mapping[str, str] = NO_NOTES
 ) -> Document:
-    """Add a finalizer and annotations unless they are there, all at once.
+    """Add a finalizer and annotations unless they are there, all at once; an annotation with another value stays.
 
     Raises `Conflict` when the object was written to since it was read.
     """
-    present = _finalizers_of(document)
-    if finalizer in present and annotations.items() <= (document["metadata"].get("annotations") or {}).items():
+    present, noted = _finalizers_of(document), document["metadata"].get("annotations") or {}
+    missing = {name: value for name, value in annotations.items() if name not in noted}
+    if finalizer in present and not missing:
         return document
     return await kube.set_finalizers(
-        kind, document, [*(one for one in present if one != finalizer), finalizer], annotations=annotations
+        kind, document, [*(one for one in present if one != finalizer), finalizer], annotations=missing
     )
 
 

@@ -84,9 +84,9 @@ def test_rows_that_are_not_as_expected_are_a_warning_of_their_own() -> None:
     assert (notice.reason, notice.warning) == ("OperationNotVerified", True)
 
 
-def test_it_is_held_until_it_is_over() -> None:
+def test_it_is_held_also_when_it_is_over() -> None:
     assert decide_operation(operation(held=False), saying(), now=NOW).hold
-    assert not decide_operation(operation(), saying(entry(state="Succeeded")), now=NOW).hold
+    assert decide_operation(operation(held=False), saying(entry(state="Succeeded")), now=NOW).hold
 
 
 def test_one_that_had_a_job_says_so_until_its_table_knows_it_again() -> None:

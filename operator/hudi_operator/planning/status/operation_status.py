@@ -75,7 +75,7 @@ def decide_operation(
     return OperationStep(
         status=status,
         creates=creates,
-        hold=status.phase not in FINISHED,
+        hold=True,  # also what is over: its annotation tells a copy of it, which has no status, from a new one
         notice=_notice(operation, status, table),
         requeue=pause if left is None else min(pause, left + 1),
     )
