@@ -4,6 +4,7 @@ import hashlib
 from typing import Any
 
 from hudi_operator.api.resources import CASCADE_LABEL, HudiOperation
+from hudi_operator.api.spec.operation import HudiOperationSpec
 from hudi_operator.api.values.base import GROUP, VERSION
 from hudi_operator.jobs.requests.erasure import parent_of, requester_of
 
@@ -52,9 +53,19 @@ def build_cascaded(parent: HudiOperation, table: str) -> dict[str, Any]:
     }
 
 
-def is_cascaded_from(child: HudiOperation, parent: HudiOperation) -> bool:
-    """Whether an operation was created for another one."""
-    return parent_of(child) == parent.metadata.uid
+def is_cascaded_from(child: HudiOperation, parent: HudiOperation, table: str) -> bool:
+    """Whether an operation is the one for a table: its name alone says nothing, since anybody can create it first.
+
+    So it asks for the same; what may differ is who asks, the approval, and how long the resource is kept.
+    """
+    if parent_of(child) != parent.metadata.uid:
+        return False
+    wanted = HudiOperationSpec.model_validate(build_cascaded(parent, table)["spec"])
+    return _asked(child.spec) == _asked(wanted)
+
+
+def _asked(spec: HudiOperationSpec) -> HudiOperationSpec:
+    return spec.model_copy(update={"approved": False, "requested_by": None, "ttl_after_finished": None})
 
 
 def _requester(parent: HudiOperation) -> dict[str, str]:

@@ -21,6 +21,7 @@ from hudi_operator.planning.status.cascade_status import CascadeSeen
 from hudi_operator.planning.status.operation_status import OperationStep, decide_operation
 
 KEY = "customer-of-ours"
+ANOTHER = "Another HudiOperation, which does not ask for the same, has this name."
 SOURCE = {"source": {"hudi": {"path": "s3a://lake/flights"}}}
 
 
@@ -134,7 +135,8 @@ def child(parent: HudiOperation, name: str, phase: str, **changes: Any) -> HudiO
     made = build_cascaded(parent, name)
     owners = [{"kind": "HudiOperation", "uid": changes.pop("owner", parent.metadata.uid), "controller": True}]
     told = HudiOperationStatus(phase=OperationState(phase), message=changes.pop("message", None))
-    found = operation(made["metadata"]["name"], erase=made["spec"]["erase"], status=told)
+    spec = {**made["spec"], **changes}
+    found = operation(made["metadata"]["name"], status=told, **spec)
     metadata = HudiOperation.model_validate(
         {"metadata": {"name": "x", "ownerReferences": owners}, "spec": made["spec"]}
     ).metadata.owner_references
@@ -174,7 +176,13 @@ def test_the_other_tables_follow_once_the_first_is_done_each_by_an_operation_tha
     ("phase", "changes", "said"),
     [
         ("Failed", {"message": "Savepoints keep files."}, "Savepoints keep files."),
-        ("Succeeded", {"owner": "somebody"}, "Another HudiOperation has this name."),
+        ("Succeeded", {"owner": "somebody"}, ANOTHER),
+        ("Succeeded", {"tableRef": {"name": "others"}}, ANOTHER),
+        ("Succeeded", {"dryRun": True}, ANOTHER),
+        ("Succeeded", {"acceptOtherWriters": True}, ANOTHER),
+        ("Succeeded", {"erase": {"keys": [{"id": "nobody"}], "cascade": True}}, ANOTHER),
+        ("Succeeded", {"erase": {"keys": [{"id": KEY}]}}, ANOTHER),
+        ("Succeeded", {"erase": None, "runService": {"service": "Cleaning"}}, ANOTHER),
         (None, {}, "deleted before it finished"),
     ],
 )
@@ -193,6 +201,41 @@ def test_one_that_fails_fails_the_whole_and_is_named(phase: str | None, changes:
     assert name in (step.status.message or "")
     assert step.notice is not None
     assert step.notice.warning
+
+
+@pytest.mark.parametrize(
+    ("told", "reason"),
+    [
+        ({"phase": "Pending"}, "CascadeFailed"),
+        ({"phase": "AwaitingApproval"}, "CascadeFailed"),
+        ({"phase": "Approved"}, "CascadeFailed"),
+        ({"phase": "Pending", "begun": True, "reason": "TableNotFound"}, "CascadeFailed"),
+        ({"phase": "Pending", "begun": True}, "Cascading"),
+        ({"phase": "Running"}, "Cascading"),
+    ],
+)
+def test_one_that_cannot_begin_any_more_because_its_table_has_changed_fails_the_whole(
+    told: dict[str, Any], reason: str
+) -> None:
+    asked = erasing()
+    going = look(asked, CascadeSeen(readers=("totals",))).status
+    assert going is not None
+    made = child(asked, "totals", "Pending").model_copy(update={"status": HudiOperationStatus.model_validate(told)})
+    found = CascadeSeen(operations={made.metadata.name: made}, unsuitable={"totals": "It is gone."})
+    step = look(asked.model_copy(update={"status": going}), found)
+    assert step.status is not None
+    assert step.status.reason == reason
+    assert ("It is gone." in (step.status.message or "")) is (reason == "CascadeFailed")
+
+
+def test_what_is_approved_or_expires_later_than_its_parent_is_still_its_own() -> None:
+    asked = erasing()
+    going = look(asked, CascadeSeen(readers=("totals",))).status
+    assert going is not None
+    made = child(asked, "totals", "Succeeded", approved=True, ttlAfterFinished="1h", requestedBy="anna")
+    step = look(asked.model_copy(update={"status": going}), CascadeSeen(operations={made.metadata.name: made}))
+    assert step.status is not None
+    assert step.status.phase is OperationState.SUCCEEDED
 
 
 def test_nothing_is_made_for_other_tables_before_or_without_success() -> None:

@@ -43,6 +43,7 @@ class OperationState(StrEnum):
 
 
 FINISHED = frozenset({OperationState.SUCCEEDED, OperationState.FAILED})
+WAITING = frozenset({OperationState.PENDING, OperationState.AWAITING_APPROVAL, OperationState.APPROVED})
 
 
 class EraseReportStatus(Model):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from hudi_jobs.contract import GOES_BACK, OperationPhase
-from hudi_operator.api.status.operation import FINISHED, OperationState
+from hudi_operator.api.status.operation import FINISHED, WAITING, OperationState
 from hudi_operator.api.status.table import ActiveJob, RunStatus, ServicesStatus
 from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, NamedOperationJob, TableOperation
 from hudi_operator.planning.model import LaunchJob, Observation
@@ -26,7 +26,6 @@ SOON = timedelta(seconds=1)
 """When the table is looked at again after an operation was recorded: its run starts with the next reconcile."""
 
 _MESSAGE_LIMIT = 1024
-_WAITING = frozenset({OperationState.PENDING, OperationState.AWAITING_APPROVAL, OperationState.APPROVED})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,7 +259,7 @@ def _shown(entries: Iterable[TableOperation], untold: Collection[str]) -> tuple[
     def rank(one: TableOperation) -> int:
         if one.state in FINISHED:
             return 1 if one.uid in untold else 3
-        return 0 if one.begun or one.state not in _WAITING else 2
+        return 0 if one.begun or one.state not in WAITING else 2
 
     ordered = sorted(entries, key=lambda one: one.finished_at or "", reverse=True)
     return tuple(sorted(ordered, key=rank))[:OPERATIONS_SHOWN]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from hudi_jobs.contract.operations.erase import MOST_CASCADED
 from hudi_jobs.contract.wording import counted
 from hudi_operator.api.resources import HudiOperation, InvalidObject
-from hudi_operator.api.status.operation import FINISHED, CascadedErasure, OperationState
+from hudi_operator.api.status.operation import FINISHED, WAITING, CascadedErasure, OperationState
 from hudi_operator.jobs.cascaded_erasure import cascaded_name, is_cascaded_from
 from hudi_operator.planning.model.reasons import OperationReason
 
@@ -79,17 +79,20 @@ def cascaded(operation: HudiOperation, seen: CascadeSeen, *, own: str) -> Cascad
 
 
 def _look(one: CascadedErasure, operation: HudiOperation, seen: CascadeSeen) -> CascadedErasure:
-    found = seen.operations.get(one.operation)
+    found, unsuitable = seen.operations.get(one.operation), seen.unsuitable.get(one.table)
     if one.phase in FINISHED:
         return one
     if found is None:
-        gone = seen.unsuitable.get(one.table) if one.phase is None else "It was deleted before it finished."
+        gone = unsuitable if one.phase is None else "It was deleted before it finished."
         return one if gone is None else _failed(one, gone)
     if isinstance(found, InvalidObject):
         return _failed(one, f"It is not valid: {found.message}")
-    if not is_cascaded_from(found, operation):
-        return _failed(one, "Another HudiOperation has this name.")
+    if not is_cascaded_from(found, operation, one.table):
+        return _failed(one, "Another HudiOperation, which does not ask for the same, has this name.")
     told = found.status
+    is_without_table = told.reason == OperationReason.TABLE_NOT_FOUND
+    if unsuitable is not None and told.phase in WAITING and (is_without_table or not told.begun):
+        return _failed(one, unsuitable)  # it would wait for ever
     return one.model_copy(update={"phase": told.phase, "message": (told.message or "")[:_SHORT]})
 
 
