@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tests.planning.operations.operations import allowing, entry, launches, of, operation, world
+import pytest
+from tests.planning.operations.operations import allowing, begun, entry, launches, of, operation, world
 from tests.planning.world import NOW, ago, ended, minutes, outcome, status_of
 
 from hudi_jobs.contract import Outcome, Service
-from hudi_operator.api.resources import OPERATIONS
+from hudi_operator.api.resources import OPERATIONS, HudiOperation
 from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
 from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN
+from hudi_operator.planning.model import Observation
 from hudi_operator.planning.status.operation_status import decide_operation
 
+STUCK = (f"{ago(3)}.deltacommit.requested", f"{ago(3)}.deltacommit.inflight")
 CLEANING: dict[str, Any] = {"runService": {"service": "Cleaning"}}
 
 
@@ -21,6 +24,44 @@ def test_the_class_bounds_how_many_wait() -> None:
     many = [operation(f"no-{number}", created=NOW - minutes(9 - number)) for number in range(3)]
     seen = world(*many, table_class=allowing(maxPerTable=2))
     assert [of(seen, f"no-{number}").reason for number in range(3)] == ["Draining", "Waiting", "TooManyOperations"]
+
+
+def waiting_before(last: HudiOperation, **changes: Any) -> Observation:
+    """A table whose class allows two operations, with three that ask for a restore and one that was created later."""
+    settings = {"maxPerTable": 2, **changes.pop("operations", {})}
+    older = [operation(f"no-{number}", created=NOW - minutes(9 - number)) for number in range(3)]
+    remembered = tuple(entry(one.metadata.name, kind=one.spec.kind, dry_run=one.spec.dry_run) for one in (*older, last))
+    return world(*older, last, remembered=remembered, table_class=allowing(**settings), **changes)
+
+
+@pytest.mark.parametrize(
+    ("last", "changes"),
+    [
+        ({"approved": True}, {"operations": {"approval": "Manual"}}),
+        ({"dryRun": True}, {"operations": {"approval": "Manual"}}),
+        (CLEANING, {"operations": {"allowed": ["RunService"]}}),
+        ({"repair": {"rollbackInflight": {"instant": ago(3)}}}, {"files": STUCK}),
+        ({"dryRun": True}, {"files": STUCK}),
+    ],
+    ids=[
+        "of approval",
+        "of approval, a dry run",
+        "of the class",
+        "of a stranger, its rollback",
+        "of a stranger, a dry run",
+    ],
+)
+def test_what_may_not_begin_takes_no_place_of_what_may(last: dict[str, Any], changes: dict[str, Any]) -> None:
+    seen = waiting_before(operation("last", created=NOW, **last), **changes)
+    (launch,) = launches(seen)
+    assert launch.job.operation is not None
+    assert launch.job.operation.resource == "last"
+
+
+def test_what_is_at_work_has_a_place() -> None:
+    many = [operation(f"no-{number}", created=NOW - minutes(9 - number)) for number in range(3)]
+    seen = world(*many, remembered=(begun("no-0"),), table_class=allowing(maxPerTable=2))
+    assert [of(seen, f"no-{number}").reason for number in range(1, 3)] == ["Waiting", "TooManyOperations"]
 
 
 def test_each_of_many_is_done_once() -> None:
@@ -47,11 +88,10 @@ def test_each_of_many_is_done_once() -> None:
 
 
 def test_a_repair_does_not_wait_for_an_older_operation_that_it_is_to_free() -> None:
-    stuck = (f"{ago(3)}.deltacommit.requested", f"{ago(3)}.deltacommit.inflight")
     waits = operation(created=NOW - minutes(9))
     repairs = operation("frees", repair={"rollbackInflight": {"instant": ago(3)}})
     remembered = (entry(), entry("frees", kind="Repair"))
-    seen = world(waits, repairs, files=stuck, remembered=remembered)
+    seen = world(waits, repairs, files=STUCK, remembered=remembered)
     (launch,) = launches(seen)
     assert launch.job.operation is not None
     assert launch.job.operation.resource == "frees"

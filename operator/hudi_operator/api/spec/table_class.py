@@ -188,7 +188,7 @@ class OperationSettings(Model):
     """Whether an operation waits until a person sets its spec.approved."""
 
     max_per_table: Annotated[int, Field(ge=1, le=20)] = 5
-    """Maximum HudiOperations of one table that wait or run at once; further ones are not considered."""
+    """Maximum HudiOperations of one table that run or may begin at once; further ones are not considered."""
 
     report_path: PathPrefix | None = None
     """Folder for the reports of erasures, outside of every table; without it they are in status alone."""

@@ -7,6 +7,7 @@ becomes of its resource, its class or its table: only another run of it can brin
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
 from hudi_jobs.contract import GOES_BACK, OperationPhase
 from hudi_operator.api.status.operation import FINISHED, WAITING, OperationState
@@ -26,6 +27,10 @@ SOON = timedelta(seconds=1)
 """When the table is looked at again after an operation was recorded: its run starts with the next reconcile."""
 
 _MESSAGE_LIMIT = 1024
+
+
+Waiting: TypeAlias = list[tuple[Declared, NamedOperationJob]]
+"""Operations that may begin, and what their Jobs are to do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,19 +59,7 @@ def assess(
         replace(one, entry=_brief(one, after_runs(one.entry, finished, observation, now=now)))
         for one in declared_of(observation, active)
     ]
-    limit = observation.table_class.spec.operations.max_per_table if observation.table_class is not None else 1
-    told: list[Declared] = []
-    waiting: list[tuple[Declared, NamedOperationJob]] = []
-    for one in found:
-        if one.is_finished or one.must_be_finished:
-            told.append(_without_keys(one, now=now) if is_without_keys(one, observation) else one)
-            continue
-        if one.is_going or observation.metadata.deletion_timestamp is not None:
-            continue  # has not begun, and never will: the table knows it no more
-        answer = _admitted(one, observation, count=sum(not other.is_finished for other in told), limit=limit, now=now)
-        told.append(answer[0])
-        if answer[1] is not None:
-            waiting.append((answer[0], answer[1]))
+    told, waiting = _looked_at(found, observation, held=held, now=now)
     current, job = _current(told, waiting, held)
     entries = tuple(one.entry for one in told if one is not current)
     untold = frozenset(one.entry.uid for one in told if _is_untold(one))
@@ -77,6 +70,33 @@ def assess(
     step = _step(current, job, observation, active=active, held=held, now=now)
     maintenance = step.maintenance or _unacknowledged(told)
     return replace(step, entries=_shown((*step.entries, *entries), untold), maintenance=maintenance)
+
+
+def _looked_at(
+    found: Iterable[Declared], observation: Observation, *, held: Held, now: datetime
+) -> tuple[list[Declared], Waiting]:
+    """Return what is said of each operation, and those that may begin as far as they and their class are concerned.
+
+    The class limits how many have begun or may begin. What waits for a person, the class or a stranger has no place of
+    these, so that it keeps nothing out, least of all what mends that.
+    """
+    limit = observation.table_class.spec.operations.max_per_table if observation.table_class is not None else 1
+    told: list[Declared] = []
+    waiting: Waiting = []
+    places = limit
+    for one in found:
+        if one.is_finished or one.must_be_finished:
+            told.append(_without_keys(one, now=now) if is_without_keys(one, observation) else one)
+            places -= not told[-1].is_finished
+            continue
+        if one.is_going or observation.metadata.deletion_timestamp is not None:
+            continue  # has not begun, and never will: the table knows it no more
+        answer, job = _admitted(one, observation, now=now) if places > 0 else (_too_many(one, limit), None)
+        told.append(answer)
+        if job is not None:
+            waiting.append((answer, job))
+            places -= held.of(answer.entry) is None
+    return told, waiting
 
 
 def _brief(one: Declared, entry: TableOperation) -> TableOperation:
@@ -99,13 +119,13 @@ def _without_keys(one: Declared, *, now: datetime) -> Declared:
     return _with(one, message=message, **over)
 
 
-def _admitted(
-    one: Declared, observation: Observation, *, count: int, limit: int, now: datetime
-) -> tuple[Declared, NamedOperationJob | None]:
+def _too_many(one: Declared, limit: int) -> Declared:
+    message = f"The class allows {limit} operations per table that may begin; this one waits until another finishes."
+    return _with(one, state=OperationState.PENDING, reason=OperationReason.TOO_MANY, message=message)
+
+
+def _admitted(one: Declared, observation: Observation, *, now: datetime) -> tuple[Declared, NamedOperationJob | None]:
     assert one.resource is not None, "what has not begun and has no resource is forgotten"
-    if count >= limit:
-        message = f"The class allows {limit} unfinished operations per table; this one waits until another finishes."
-        return _with(one, state=OperationState.PENDING, reason=OperationReason.TOO_MANY, message=message), None
     answer = admitted(one.resource, observation, shown=one.entry.job)
     if isinstance(answer, Answer):
         over = {"finished_at": format_time(now)} if answer.state in FINISHED else {}
@@ -115,7 +135,7 @@ def _admitted(
 
 
 def _current(
-    told: Iterable[Declared], waiting: list[tuple[Declared, NamedOperationJob]], held: Held
+    told: Iterable[Declared], waiting: Waiting, held: Held
 ) -> tuple[Declared | None, NamedOperationJob | None]:
     """Return the operation that has the table to itself, or is to have it: first one that is at work or has begun.
 
