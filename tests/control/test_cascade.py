@@ -6,11 +6,17 @@ import json
 from copy import deepcopy
 from typing import Any
 
+import pytest
 import structlog
 from tests.control.test_erasures import KEY, process
 from tests.control.test_operations import BACK, Process
+from tests.control.test_reconciler import KEY as TABLE
 
 from hudi_jobs.contract import Outcome
+from hudi_operator.api.resources import HudiTable, parse_table
+from hudi_operator.control.keys import operation_key
+from hudi_operator.control.observation.derived import derived_from, list_readings
+from hudi_operator.runtime.controller import Trigger
 
 CASCADE = {"restore": None, "erase": {"keys": [{"id": KEY}], "cascade": True}}
 DONE = {"phase": "Done", "verified": True, "erased": {"keys": 1, "rows": 1}}
@@ -119,8 +125,12 @@ async def test_an_operation_that_the_api_server_refuses_is_told_of_and_tried_aga
     assert set(one.operations) == {"back"}
     assert "CascadeRefused" in [event[1] for event in one.cluster.events]
     assert KEY not in str(one.cluster.events)
+    one.pass_minutes(10)
+    assert await one._reconcile(BACK, Trigger.POLL) == pytest.approx(60, abs=9), (
+        "one that is refused for long is tried less often"
+    )
     one.cluster.refusal = None
-    await one.reconcile(BACK)
+    assert await one._reconcile(BACK, Trigger.POLL) == 5
     assert len(one.operations) == 2
 
 
@@ -133,3 +143,65 @@ async def test_a_table_that_comes_to_read_it_by_a_transform_meanwhile_is_named_a
     assert (one.status["phase"], one.status["reason"]) == ("Failed", "CascadeFailed")
     assert "through a transform" in one.status["message"]
     assert set(one.operations) == {"back"}
+
+
+async def test_many_that_wait_share_one_listing_of_the_tables() -> None:
+    one = process()
+    (allows,) = one.cluster.classes.values()
+    allows["spec"]["operations"] = {"allowed": ["Restore"]}
+    keys = [operation_key("team-a", f"waits-{number}") for number in range(8)]
+    for key in keys:
+        one.create(key.name, {"erase": CASCADE["erase"]})
+    await one.work()
+    assert {one.operations[key.name]["status"]["reason"] for key in keys} == {"OperationNotAllowed"}
+    one.cluster.calls.clear()
+    for key in keys:
+        one.queue.add(key)
+    await one.work()
+    await one.reconcile(TABLE)
+    assert one.cluster.calls.count("list HudiTable") == 1, "the table is looked at live, and for all of them at once"
+    assert one.cluster.calls.count("get HudiOperation") == 2 * len(keys), "there is nothing to look for on other tables"
+
+
+async def test_what_ends_it_is_looked_at_anew_so_that_no_table_is_passed_over_that_came_meanwhile() -> None:
+    one = process()
+    await one.begin(**CASCADE)
+    add_reader(one)
+    await one.end_job(Outcome.SUCCEEDED, operation=DONE, message="Erased.")
+    assert child(one)["spec"]["tableRef"] == {"name": "totals"}
+    child(one)["status"] = {"phase": "Succeeded", "message": "Erased."}
+    add_reader(one, "means")
+    await one.reconcile(BACK)
+    assert one.status["reason"] == "Cascading"
+    assert [each["spec"]["tableRef"]["name"] for each in list(one.operations.values())[1:]] == ["totals", "means"]
+
+
+async def test_it_ends_where_a_table_that_reads_it_goes_before_its_erasure_begins() -> None:
+    one = process()
+    add_reader(one)
+    await erased_here(one)
+    assert child(one)
+    del one.cluster.tables["totals"]
+    await one.reconcile(BACK)
+    assert (one.status["phase"], one.status["reason"]) == ("Failed", "CascadeFailed")
+    assert "There is no valid HudiTable any more." in one.status["message"]
+
+
+async def test_it_ends_although_its_own_table_is_gone_as_well() -> None:
+    one = process()
+    add_reader(one)
+    await erased_here(one)
+    one.cluster.tables.clear()
+    await one.reconcile(BACK)
+    assert (one.status["phase"], one.status["reason"]) == ("Failed", "CascadeFailed")
+
+
+async def test_a_table_that_has_gone_since_the_last_listing_stands_in_the_way_of_nothing() -> None:
+    one = process()
+    add_reader(one)
+    readings = await list_readings(one.cluster, (None,))
+    flights = parse_table(one.cluster.tables["flights"])
+    assert isinstance(flights, HudiTable)
+    assert [each.name for each in (await derived_from(one.cluster, flights, readings)).tables] == ["totals"]
+    del one.cluster.tables["totals"]
+    assert (await derived_from(one.cluster, flights, readings)).tables == ()

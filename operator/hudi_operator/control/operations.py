@@ -4,6 +4,7 @@ An operation is a run of its table, which is decided with the table. What is dec
 its finalizer, its end after `ttlAfterFinished`, and of an erasure the further ones for the tables that read its own.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,12 +18,11 @@ from hudi_operator.api.resources import (
     HudiTable,
     InvalidObject,
     parse_operation,
-    parse_table,
 )
 from hudi_operator.api.status.operation import FINISHED
 from hudi_operator.control.holding import hold
 from hudi_operator.control.keys import OPERATION, operation_key, table_key, table_named_by
-from hudi_operator.control.observation.derived import Readings, root_of
+from hudi_operator.control.observation.derived import Readings, read_table, root_of
 from hudi_operator.control.parts import Parts
 from hudi_operator.jobs.cascaded_erasure import build_cascaded
 from hudi_operator.kube.api import KubernetesApi, remove_finalizer
@@ -33,7 +33,8 @@ from hudi_operator.planning.model import direct_readers, lineage_of
 from hudi_operator.planning.model.reasons import OperationEvent
 from hudi_operator.planning.operations.cascade import key_problem
 from hudi_operator.planning.status.cascade_status import CascadeSeen, noted
-from hudi_operator.planning.status.operation_status import OperationStep, decide_operation
+from hudi_operator.planning.status.operation_status import OperationStep, decide_operation, is_done_alone
+from hudi_operator.planning.status.pauses import ENDING_SECONDS
 from hudi_operator.planning.status.transitions import Transition
 from hudi_operator.runtime.controller import Controller, Reconcile, Trigger, concerns_what_it_refers_to
 
@@ -54,26 +55,39 @@ class OperationReconciler:
     ) -> None:
         self._kube = kube
         self._wake = wake
-        self._namespaces: Sequence[str | None] = namespaces or (None,)
+        self._readings = Readings(kube, namespaces)
         self._verifies_requesters = verifies_requesters
 
     async def reconcile(self, key: ObjectKey, _trigger: Trigger) -> float | None:
         """Write what the table says of an operation; return the seconds until the next look, None when it is gone."""
+        began = asyncio.get_running_loop().time()
         document = await self._kube.get(key)
         if document is None:
             return None
         parsed = parse_operation(document)
         table = await self._table(key, parsed, document)
-        seen = await self._cascade(parsed, table)
-        step = decide_operation(
-            parsed, table, now=self._kube.now(), seen=seen, verifies_requesters=self._verifies_requesters
-        )
-        if seen is not None and seen.elsewhere and step.status is not None and step.status.phase in FINISHED:
-            _log.warning("tables of other namespaces are not erased", operation=str(key), tables=seen.elsewhere)
+        is_new = isinstance(parsed, HudiOperation) and parsed.status.observed_generation < 0
+        seen, step = await self._decide(parsed, table, since=began if is_new else None)
+        if seen is not None and step.status is not None and step.status.phase in FINISHED:
+            # A table that has come to read this one since the last listing must not be passed over.
+            seen, step = await self._decide(parsed, table, since=began)
+            if seen is not None and seen.elsewhere:
+                _log.warning("tables of other namespaces are not erased", operation=str(key), tables=seen.elsewhere)
         try:
             return await self._carry_out(key, document, step)
         except NotFound:
             return None
+
+    async def _decide(
+        self,
+        operation: HudiOperation | InvalidObject,
+        table: HudiTable | InvalidObject | None,
+        *,
+        since: float | None,
+    ) -> tuple[CascadeSeen | None, OperationStep]:
+        seen = await self._cascade(operation, table, since=since)
+        now, verifies = self._kube.now(), self._verifies_requesters
+        return seen, decide_operation(operation, table, now=now, seen=seen, verifies_requesters=verifies)
 
     async def _table(
         self, key: ObjectKey, named: HudiOperation | InvalidObject, document: Document
@@ -81,55 +95,64 @@ class OperationReconciler:
         """Return the table that an operation names; of one that cannot be read, by the name that it gives."""
         found = table_named_by(document) if isinstance(named, InvalidObject) else None
         name = named.spec.table_ref.name if isinstance(named, HudiOperation) else found.name if found else None
-        table = await self._kube.get(table_key(key.namespace, name)) if name else None
-        return None if table is None else parse_table(table)
+        return await read_table(self._kube, table_key(key.namespace, name)) if name else None
 
     async def _cascade(
-        self, operation: HudiOperation | InvalidObject, table: HudiTable | InvalidObject | None
+        self,
+        operation: HudiOperation | InvalidObject,
+        table: HudiTable | InvalidObject | None,
+        *,
+        since: float | None,
     ) -> CascadeSeen | None:
-        """Return the tables that an operation goes on to, and the operations there are for them."""
+        """Return the tables that an operation goes on to, and the operations there are for them.
+
+        The tables are as they were at `since` or later, else at most a minute old; one by one nothing is read of them
+        before their turn comes, so that what only waits costs little.
+        """
         if not isinstance(operation, HudiOperation) or not operation.spec.cascades:
             return None
         if operation.status.phase in FINISHED or operation.metadata.deletion_timestamp is not None:
             return None
+        seen = CascadeSeen()
+        if isinstance(table, HudiTable):
+            root, readings = root_of(table), await self._readings.get(since=since)
+            seen = CascadeSeen(readers=direct_readers(root, readings), elsewhere=lineage_of(root, readings).elsewhere)
+        if not is_done_alone(operation, table):
+            return seen
         namespace = operation.metadata.namespace
-        seen = await self._readers(operation, table) if isinstance(table, HudiTable) else CascadeSeen()
-        names = [one.operation for one in noted(operation, seen.readers)]
-        found = {name: await self._kube.get(operation_key(namespace, name)) for name in names}
+        tables = noted(operation, seen.readers)
+        found = {one.operation: await self._kube.get(operation_key(namespace, one.operation)) for one in tables}
         there = {name: parse_operation(one) for name, one in found.items() if one is not None}
-        return replace(seen, operations=there)
+        unsuitable = {one.table: await self._problem(namespace, one.table, table) for one in tables}
+        problems = {name: problem for name, problem in unsuitable.items() if problem is not None}
+        return replace(seen, operations=there, unsuitable=problems)
 
-    async def _readers(self, operation: HudiOperation, table: HudiTable) -> CascadeSeen:
-        readings = await Readings.look(self._kube, self._namespaces, own=operation.metadata.namespace)
-        root = root_of(table)
-        readers = direct_readers(root, readings.all)
-        unsuitable = {}
-        for one in noted(operation, readers):
-            reader = readings.of(one.table)
-            problem = "There is no valid HudiTable any more." if reader is None else key_problem(reader, table)
-            if problem is not None:
-                unsuitable[one.table] = problem
-        elsewhere = lineage_of(root, readings.all).elsewhere
-        return CascadeSeen(readers=readers, elsewhere=elsewhere, unsuitable=unsuitable)
+    async def _problem(self, namespace: str, name: str, upstream: HudiTable | InvalidObject | None) -> str | None:
+        """Return why the same keys cannot be erased from a table now."""
+        reader = await read_table(self._kube, table_key(namespace, name))
+        if not isinstance(reader, HudiTable):
+            return "There is no valid HudiTable any more."
+        return key_problem(reader, upstream) if isinstance(upstream, HudiTable) else None
 
-    async def _create(self, document: Document, table: str) -> None:
-        """Create the operation of a table that reads this one's; what is there already is looked at next time."""
+    async def _create(self, document: Document, table: str) -> bool:
+        """Create the operation of a table that reads this one's, unless it is there; return whether it is."""
         operation = parse_operation(document)
         if not isinstance(operation, HudiOperation):
-            return
+            return False
         manifest = build_cascaded(operation, table)
         name = manifest["metadata"]["name"]
         try:
             await self._kube.create(OPERATION, operation.metadata.namespace, manifest)
         except AlreadyExists:
-            return
+            return True
         except (Forbidden, Rejected) as error:
             said = _without_keys(str(error), operation)
             message = f"The Kubernetes API refused HudiOperation {name}, which erases from table {table}: {said}"
             await self._tell(document, Transition(warning=True, reason=OperationEvent.NOT_CREATED, message=message))
             _log.warning("operation not created", operation=name, error=said)
-            return
+            return False
         _log.info("operation created", operation=name, table=table)
+        return True
 
     async def _carry_out(self, key: ObjectKey, document: Document, step: OperationStep) -> float | None:
         if step.released is not None:
@@ -147,14 +170,13 @@ class OperationReconciler:
             return None if not step.requeue else step.requeue
         document = await self._kube.replace_status(OPERATION, document, step.status.to_document())
         await self._tell(document, step.notice)
-        for table in step.creates:
-            await self._create(document, table)
+        created = [await self._create(document, table) for table in step.creates]
         if step.status.phase in FINISHED:
             self._wake_parent(document)
         if step.expires:
             await self._kube.delete(key, uid=document["metadata"]["uid"])
             _log.info("expired operation deleted", operation=str(key))
-        return step.requeue
+        return ENDING_SECONDS if created and all(created) else step.requeue
 
     def _wake_parent(self, document: Document) -> None:
         """Have the operation looked at that has made this one."""

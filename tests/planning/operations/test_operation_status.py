@@ -151,3 +151,12 @@ def test_a_table_names_the_operations_of_which_it_says_something_else() -> None:
     before, after = status(operations=(entry(), entry("other"))), status(operations=(entry(state="Running"),))
     assert moved_operations(before, after) == ("back", "other")
     assert moved_operations(before, before) == ()
+
+
+def test_one_that_waits_or_goes_for_long_is_looked_at_less_often() -> None:
+    ages = (0, 1, 10, 600)
+    waits = [decide_operation(operation(created=NOW - minutes(age)), saying(), now=NOW).requeue for age in ages]
+    assert waits == [30, 30, 60, 300]
+    begun = saying(entry(begun=True, state="Running"))
+    goes = [decide_operation(operation(deleted=NOW - minutes(age)), begun, now=NOW).requeue for age in ages]
+    assert goes == [5, 6, 60, 300]

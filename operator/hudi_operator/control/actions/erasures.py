@@ -10,7 +10,7 @@ from hudi_operator.api.resources import HudiOperation, HudiTable, parse_operatio
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.control.keys import operation_key
-from hudi_operator.control.observation.derived import Readings, root_of
+from hudi_operator.control.observation.derived import list_readings, root_of
 from hudi_operator.jobs.requests.erasure import build_erase_task
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.planning.model import lineage_of
@@ -35,8 +35,7 @@ async def erasure_of(
     resource = parse_operation(found) if found is not None else None
     if not isinstance(resource, HudiOperation) or resource.metadata.uid != named.uid:
         raise KeysLost(f"HudiOperation {named.resource} is gone or cannot be read, and it alone holds the keys")
-    seen = await Readings.look(kube, namespaces, own=namespace)
-    lineage = lineage_of(root_of(table), seen.all)
+    lineage = lineage_of(root_of(table), await list_readings(kube, namespaces))
     if lineage.elsewhere and not resource.spec.cascades:
         _log.warning("tables of other namespaces are not erased", operation=named.resource, tables=lineage.elsewhere)
     try:

@@ -1,13 +1,16 @@
 """Which tables read another one: all that the operator serves are listed, while an operation is to go on to them."""
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 
 from hudi_jobs.contract.operations.erase import MOST_CASCADED
-from hudi_operator.api.resources import HudiTable, parse_table
+from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
 from hudi_operator.control.claims.claims import list_claims
-from hudi_operator.control.keys import TABLE
+from hudi_operator.control.keys import TABLE, table_key
+from hudi_operator.control.observation.recent import Recent
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.fields import Document, text
+from hudi_operator.kube.kinds import ObjectKey
 from hudi_operator.planning.model import Derived, DerivedTable, Reading, lineage_of
 from hudi_operator.planning.policy.paths import canonical_path
 
@@ -15,37 +18,53 @@ _LONGEST_PATH = 1_024
 
 
 class Readings:
-    """What each table reads, and the documents of those of one namespace."""
+    """What each table reads, as it was listed last: a listing is of the whole cluster, so all that wait share one."""
 
-    def __init__(self) -> None:
-        self.all: list[Reading] = []
-        self._documents: dict[str, Document] = {}
+    def __init__(self, kube: KubernetesApi, namespaces: Sequence[str]) -> None:
+        self._kube = kube
+        self._namespaces: Sequence[str | None] = namespaces or (None,)
+        self._known = Recent(self._list)
+        self._one_at_a_time = asyncio.Lock()
 
-    @classmethod
-    async def look(cls, kube: KubernetesApi, namespaces: Sequence[str | None], *, own: str) -> "Readings":
-        """List the tables of the namespaces; `own` is the one whose documents are kept."""
-        found = cls()
-        holders = {claim.path: claim.holder for claim in await list_claims(kube)}
-        for namespace in namespaces:
-            async for document in kube.each(TABLE, namespace):
-                reading = reading_of(document, holders)
-                if reading is not None:
-                    found.all.append(reading)
-                    if reading.namespace == own:
-                        found._documents[reading.name] = document
-        return found
+    async def get(self, *, since: float | None = None) -> tuple[Reading, ...]:
+        """Return what they read as it was at `since` (seconds of the event loop) or later, else at most a minute old.
 
-    def of(self, name: str) -> HudiTable | None:
-        """Return a table of the own namespace; None where it cannot be read."""
-        document = self._documents.get(name)
-        parsed = parse_table(dict(document)) if document is not None else None
-        return parsed if isinstance(parsed, HudiTable) else None
+        What rests on it for good, such as that no further table reads another one, is asked with `since`.
+        """
+        async with self._one_at_a_time:  # those that ask meanwhile share the next listing
+            return await self._known.get(None, since=since)
 
-    def derived_from(self, table: HudiTable) -> Derived:
-        """Return the lineage of a table, with its tables but not their classes."""
-        lineage = lineage_of(root_of(table), self.all)
-        names: Iterable[str] = lineage.tables if len(lineage.tables) <= MOST_CASCADED else ()
-        return Derived(lineage=lineage, tables=tuple(DerivedTable(name=name, table=self.of(name)) for name in names))
+    async def _list(self, _: None) -> tuple[Reading, ...]:
+        return await list_readings(self._kube, self._namespaces)
+
+
+async def list_readings(kube: KubernetesApi, namespaces: Sequence[str | None]) -> tuple[Reading, ...]:
+    """Return what each table of the namespaces reads now."""
+    holders = {claim.path: claim.holder for claim in await list_claims(kube)}
+    found = [reading_of(one, holders) for namespace in namespaces async for one in kube.each(TABLE, namespace)]
+    return tuple(one for one in found if one is not None)
+
+
+async def read_table(kube: KubernetesApi, key: ObjectKey) -> HudiTable | InvalidObject | None:
+    """Return a table as it is now; None where there is none."""
+    document = await kube.get(key)
+    return None if document is None else parse_table(document)
+
+
+async def derived_from(kube: KubernetesApi, table: HudiTable, readings: Iterable[Reading]) -> Derived:
+    """Return the lineage of a table, with its tables as they are now but not their classes; what is gone is left out.
+
+    The readings may be older, so what they name and is not there any more stands in the way of nothing.
+    """
+    lineage = lineage_of(root_of(table), readings)
+    names: Iterable[str] = lineage.tables if len(lineage.tables) <= MOST_CASCADED else ()
+    found = [(name, await read_table(kube, table_key(table.metadata.namespace, name))) for name in names]
+    tables = (
+        DerivedTable(name=name, table=one if isinstance(one, HudiTable) else None)
+        for name, one in found
+        if one is not None
+    )
+    return Derived(lineage=lineage, tables=tuple(tables))
 
 
 def root_of(table: HudiTable) -> Reading:

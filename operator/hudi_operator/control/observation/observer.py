@@ -23,7 +23,7 @@ from hudi_operator.control.jobs.own_objects import own_jobs, own_pods
 from hudi_operator.control.jobs.running import RunningJobs
 from hudi_operator.control.keys import OPERATION, TableKey
 from hudi_operator.control.observation.classes import TableClasses
-from hudi_operator.control.observation.derived import Readings
+from hudi_operator.control.observation.derived import Readings, derived_from
 from hudi_operator.control.observation.namespaces import NamespaceLabels
 from hudi_operator.control.observation.related import RelatedObjects
 from hudi_operator.control.snapshots.reader import Snapshots
@@ -77,7 +77,7 @@ class Observer:
         self._running = running
         self._identity = identity
         self._related = related
-        self._namespaces: Sequence[str | None] = namespaces or (None,)
+        self._readings = Readings(kube, namespaces)
 
     async def observe(
         self, key: TableKey, table: HudiTable, trigger: Trigger, *, since: float | None = None
@@ -89,13 +89,14 @@ class Observer:
         await self._claims.load()
         live = trigger is Trigger.EVENT or not self._claims.remembers(table)
         now = asyncio.get_running_loop().time()
-        table_class, blockers = await self.class_and_blockers(table, since=(since or now) if live else None)
+        read_since = (since or now) if live else None
+        table_class, blockers = await self.class_and_blockers(table, since=read_since)
         if live and not is_hidden(blockers) and (rival := await self._claims.ensure(table)) is not None:
             blockers = (rival, *blockers)
         jobs_matter = trigger is not Trigger.POLL or live or table.status.active_jobs
         jobs = await self.jobs(table.metadata, table.status) if jobs_matter else ()
         related = await self._related_to(key, table)
-        derived = await self._derived_from(table, since=since or now) if awaits_lineage(related) else None
+        derived = await self._derived_from(table, since=read_since) if awaits_lineage(related) else None
         # The snapshot comes last: what a run that was seen to end has written is then in it.
         snapshot = await self._snapshot(table, table_class, blockers)
         name = table_class.metadata.name if table_class else ""
@@ -112,10 +113,10 @@ class Observer:
             derived=derived,
         )
 
-    async def _derived_from(self, table: HudiTable, *, since: float) -> Derived:
+    async def _derived_from(self, table: HudiTable, *, since: float | None) -> Derived:
         """Return the tables that read this one, and those that read them, with what their classes say."""
-        seen = await Readings.look(self._kube, self._namespaces, own=table.metadata.namespace)
-        derived, namespace = seen.derived_from(table), table.metadata.namespace
+        derived = await derived_from(self._kube, table, await self._readings.get(since=since))
+        namespace = table.metadata.namespace
         circle = derived.lineage.circle
         if circle is not None and circle.namespace != namespace:  # which the message of the operation does not name
             names = (f"{namespace}/{table.metadata.name}", f"{circle.namespace}/{circle.name}")
@@ -123,7 +124,7 @@ class Observer:
         tables = [await self._with_class(one, since=since) for one in derived.tables]
         return replace(derived, tables=tuple(tables))
 
-    async def _with_class(self, one: DerivedTable, *, since: float) -> DerivedTable:
+    async def _with_class(self, one: DerivedTable, *, since: float | None) -> DerivedTable:
         if one.table is None:
             return one
         table_class, blockers = await self.class_and_blockers(one.table, since=since)

@@ -16,13 +16,8 @@ from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.operations.declared import has_begun, may_have_begun
 from hudi_operator.planning.status.cascade_status import CascadeSeen, cascaded, noted
 from hudi_operator.planning.status.conditions import ConditionMaker
+from hudi_operator.planning.status.pauses import ENDING_SECONDS, QUIET_SECONDS, WAITING_SECONDS, growing_pause
 from hudi_operator.planning.status.transitions import Transition, event_of
-
-QUIET_SECONDS = 300.0
-"""Until the next look at an operation: its table tells of what happens with it."""
-
-WAITING_SECONDS = 30.0
-ENDING_SECONDS = 5.0
 
 _STALLED = frozenset({OperationReason.NOT_ALLOWED.value, OperationReason.TOO_MANY.value})
 _LOOKED_AT = frozenset({OperationReason.NOT_VERIFIED, OperationReason.CASCADE_FAILED})
@@ -69,9 +64,9 @@ def decide_operation(
     status = _with_requester(operation, status, verified=verifies_requesters)
     if (left := _time_left(operation, status, now=now)) is not None and left <= 0:
         return OperationStep(status=status, expires=True)
-    pause = QUIET_SECONDS if status.phase in FINISHED else WAITING_SECONDS
-    if creates:
-        pause = ENDING_SECONDS
+    pause = QUIET_SECONDS
+    if status.phase not in FINISHED:
+        pause = growing_pause(operation.metadata.creation_timestamp, now=now, least=WAITING_SECONDS)
     return OperationStep(
         status=status,
         creates=creates,
@@ -148,6 +143,16 @@ def _with_cascade(
         "cascade": found.entries,
     }
     return status.model_copy(update=changes), found.creates
+
+
+def is_done_alone(operation: HudiOperation, table: HudiTable | InvalidObject | None) -> bool:
+    """Whether an operation has succeeded on its own table, as far as that is known."""
+    entry = entry_of(operation, table)
+    return (
+        operation.status.reason == OperationReason.CASCADING
+        if entry is None
+        else entry.state is OperationState.SUCCEEDED
+    )
 
 
 def _told_alone(status: HudiOperationStatus) -> str:
@@ -266,9 +271,10 @@ def _ending_alone(
         return OperationStep(released="The operation had not begun, and nothing starts on a table that cannot be read.")
     if is_over or (entry is None and not (begun and _is_open(operation))):
         return OperationStep(released=entry.message if entry is not None else "The operation had not begun.")
+    pause = growing_pause(operation.metadata.deletion_timestamp, now=now, least=ENDING_SECONDS)
     if isinstance(operation, InvalidObject):
-        return OperationStep(requeue=ENDING_SECONDS)
-    return OperationStep(status=_status(operation, table, now=now), requeue=ENDING_SECONDS)
+        return OperationStep(requeue=pause)
+    return OperationStep(status=_status(operation, table, now=now), requeue=pause)
 
 
 def _is_open(operation: HudiOperation | InvalidObject) -> bool:

@@ -17,14 +17,7 @@ from hudi_operator.planning.model.reasons import SavepointReason, TableReason
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.savepoints.declared import PATIENCE, expires_at
 from hudi_operator.planning.status.conditions import ConditionMaker
-
-QUIET_SECONDS = 300.0
-"""Until the next look at a savepoint with which nothing happens: the table tells of what does."""
-
-WAITING_SECONDS = 30.0
-ENDING_SECONDS = 5.0
-"""The same while it waits, or goes, at first; then a tenth of how long it does, so that very many cost little."""
-
+from hudi_operator.planning.status.pauses import ENDING_SECONDS, QUIET_SECONDS, WAITING_SECONDS, growing_pause
 
 _STALLED = frozenset({SavepointState.REFUSED, SavepointState.LOST, SavepointState.REMOVED, SavepointState.RETAINED})
 _GOING = frozenset({SavepointState.REMOVED, SavepointState.RETAINED})
@@ -69,15 +62,10 @@ def decide_savepoint(
     status = _status(savepoint, table, now=now)
     at, pause = expires_at(savepoint), QUIET_SECONDS
     if any(one.type is ConditionType.RECONCILING for one in status.conditions):
-        pause = _pause(savepoint.metadata.creation_timestamp, now=now, least=WAITING_SECONDS)
+        pause = growing_pause(savepoint.metadata.creation_timestamp, now=now, least=WAITING_SECONDS)
     if at is not None and at > now:
         pause = min(pause, (at - now).total_seconds() + 1)
     return SavepointStep(status=status, hold=True, requeue=pause)
-
-
-def _pause(since: str | None, *, now: datetime, least: float) -> float:
-    waited = now - (parse_time(since) or now)
-    return min(QUIET_SECONDS, max(least, waited.total_seconds() / 10))
 
 
 def _status(savepoint: HudiSavepoint, table: HudiTable | InvalidObject | None, *, now: datetime) -> HudiSavepointStatus:
@@ -213,7 +201,7 @@ def _ending(
     if entry is not None and entry.state in _GOING:
         stays = entry.state is SavepointState.RETAINED
         return SavepointStep(status=None, released=entry.message, stays=stays, is_left=stays and not entry.adopted)
-    pause = _pause(savepoint.metadata.deletion_timestamp, now=now, least=ENDING_SECONDS)
+    pause = growing_pause(savepoint.metadata.deletion_timestamp, now=now, least=ENDING_SECONDS)
     return SavepointStep(status=_status(savepoint, table, now=now), requeue=pause)
 
 
