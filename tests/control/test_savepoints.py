@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from datetime import timedelta
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.planning.world import IMAGE, NOW, active, done, minutes, observe, sta
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import SAVEPOINT_FINALIZER, HudiTable, parse_table
+from hudi_operator.api.status.table_savepoints import SAVEPOINTS_SHOWN
 from hudi_operator.control.actions.actor import JobRefused, build_manifest
 from hudi_operator.control.keys import savepoint_key
 from hudi_operator.control.observation.observer import _questions
@@ -234,22 +236,35 @@ async def test_the_end_of_one_that_was_never_made_warns_of_nothing() -> None:
     assert process.cluster.events[-1][:2] == ("Normal", "SavepointRemoved")
 
 
-async def test_of_very_many_resources_fifty_are_read_first_those_with_which_something_is_to_be_done() -> None:
+async def test_of_very_many_resources_fifty_are_read_beside_those_that_are_remembered_and_over() -> None:
     process = Process(suspend=True)
-    for number in range(60):
+    for number in range(90):
         process.declare(f"s{number:03}", instant=NEWEST)
     process.declare("going", instant=NEWEST)
     process.savepoints["going"]["metadata"]["finalizers"] = [SAVEPOINT_FINALIZER]
     kept = {"resource": "going", "uid": "uid-of-going", "instant": NEWEST, "since": "2026-03-10T11:00:00Z"}
-    over = [{"resource": f"s{number:03}", "uid": f"uid-of-s{number:03}", "state": "Lost"} for number in range(20)]
+    over = [
+        {"resource": f"s{number:03}", "uid": f"uid-of-s{number:03}", "state": "Lost", "since": "2026-03-10T11:00:00Z"}
+        for number in range(20)
+    ]
     process.cluster.tables["flights"]["status"] = {"savepoints": [*over, kept]}
+    for one in over:
+        told = {"type": "Ready", "status": "False", "reason": "SavepointLost", "message": "It is gone."}
+        told |= {"observedGeneration": 1, "lastTransitionTime": "2026-03-10T11:00:00Z"}
+        process.savepoints[one["resource"]]["status"] = {"observedGeneration": 1, "conditions": [told]}
+        process.event("MODIFIED", one["resource"])
     process.delete("going")
     process.cluster.calls.clear()
     await process.reconcile(KEY)
-    assert process.cluster.calls.count("get HudiSavepoint") == MOST_RELATED
+    assert process.cluster.calls.count("get HudiSavepoint") == MOST_RELATED + len(over)
     assert "list HudiSavepoint" not in process.cluster.calls
     names = [one["resource"] for one in process.cluster.tables["flights"]["status"]["savepoints"]]
-    assert (len(names), names[0], "s059" in names) == (MOST_RELATED, "going", True)
+    assert (len(names), names[0]) == (SAVEPOINTS_SHOWN, "going")
+    assert set(names) >= {f"s{number:03}" for number in range(20, 69)}, "what is over gives its place to these"
+    await process.reconcile(KEY)
+    settled = deepcopy(process.cluster.tables["flights"]["status"])
+    await process.reconcile(KEY)
+    assert process.cluster.tables["flights"]["status"] == settled
 
 
 async def test_an_object_that_has_gone_or_names_another_table_by_now_is_not_seen_with_it() -> None:

@@ -12,12 +12,13 @@ from tests.control.bookmarks import BOOKMARK, BOOKMARKS
 
 from hudi_operator.api.values.base import GROUP, VERSION
 from hudi_operator.control.controllers import CONTROLLERS
+from hudi_operator.control.keys import SAVEPOINT, savepoint_key, table_key
 from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.process import OperatorProcess
 from hudi_operator.kube.api import WatchedApi
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import KubernetesError
-from hudi_operator.kube.kinds import Kind
+from hudi_operator.kube.kinds import Kind, ObjectKey
 from hudi_operator.kube.transport import Transport
 from hudi_operator.runtime.controller import Controller, Trigger
 from hudi_operator.runtime.known import KnownObjects
@@ -105,6 +106,44 @@ async def test_a_process_stands_for_election_and_is_ready_once_all_its_kinds_can
         await election.stood.wait()
     status, why = await _readiness(process)
     assert status == 200, why
+    process.stop()
+    await running
+
+
+class Listing(Cluster):
+    """An API server that lists one savepoint, which names a table, and no operations before it is told to."""
+
+    async def each(self, kind: Kind, namespace: str | None) -> AsyncIterator[dict[str, Any]]:
+        async for _ in super().each(kind, namespace):
+            if kind == SAVEPOINT:
+                yield {"metadata": {"namespace": "n", "name": "s"}, "spec": {"tableRef": {"name": "a"}}}
+
+
+async def test_no_table_is_reconciled_before_everything_that_may_name_it_is_known() -> None:
+    cluster = Listing("huditables")
+    reconciled: list[ObjectKey] = []
+    both = asyncio.Event()
+
+    async def reconcile(key: ObjectKey, _trigger: Trigger) -> None:
+        reconciled.append(key)
+        if len(reconciled) == 2:
+            both.set()
+
+    cluster.forbidden = "hudioperations"
+    process = OperatorProcess(
+        settings=Settings(spark_image="unused", health_port=0, metrics_port=0),
+        kube=cast("WatchedApi", cluster),
+        controllers=CONTROLLERS,
+        known=KnownObjects(CONTROLLERS),
+        reconcile=reconcile,
+    )
+    running = asyncio.create_task(process.run())
+    await asyncio.sleep(0.2)
+    assert (process.queue.depth, reconciled) == (2, [])
+    cluster.forbidden = None
+    async with asyncio.timeout(10):
+        await both.wait()
+    assert set(reconciled) == {savepoint_key("n", "s"), table_key("n", "a")}
     process.stop()
     await running
 

@@ -11,7 +11,7 @@ import pytest
 from hudi_jobs.contract import Service
 from hudi_operator.control.class_reporter import TABLE_CLASSES
 from hudi_operator.control.controllers import CONTROLLERS
-from hudi_operator.control.keys import TABLE, TableKey, class_key, table_key
+from hudi_operator.control.keys import TABLE, TableKey, class_key, operation_key, savepoint_key, table_key
 from hudi_operator.control.observation.ending import FINALIZER
 from hudi_operator.control.tables import TABLES
 from hudi_operator.jobs.names import job_labels
@@ -67,6 +67,8 @@ def test_no_document_makes_the_reading_of_it_fail(document: Any) -> None:
     own_key(TABLE, document)
     known.learn(table_key("n", "a"), document)
     known.learn(class_key("c"), document)
+    known.learn(savepoint_key("n", "s"), document)
+    known.learn(operation_key("n", "o"), document)
     parent_of(known, document)
     assert [*known.referring_to(class_key("")), *known.referring_to(class_key("c"))] == [table_key("n", "a")]
 
@@ -137,6 +139,15 @@ async def test_only_what_a_listing_names_for_the_first_time_may_wait_its_turn(
     changed["metadata"].update(change)
     informer.object_event(TABLES, {"type": kind, "object": changed})
     assert [waiting.trigger for waiting in queue._waiting.values()] == [trigger]
+
+
+def test_a_status_alone_is_no_news_and_ranks_its_object_anew() -> None:
+    known, key = KnownObjects(CONTROLLERS), operation_key("n", "o")
+    document: dict[str, Any] = {"metadata": {"namespace": "n", "name": "o"}, "spec": {"tableRef": {"name": "a"}}}
+    assert known.learn(key, document) == (table_key("n", "a"),)
+    assert known.rank(key) == 1
+    assert known.learn(key, {**document, "status": {"phase": "Succeeded"}}) is None
+    assert (known.rank(key), known.rank(operation_key("n", "other"))) == (None, None)
 
 
 def test_the_read_only_views_that_kopf_hands_out_are_read_as_well() -> None:

@@ -23,6 +23,7 @@ from hudi_operator.api.status.operation import FINISHED
 from hudi_operator.control.holding import hold
 from hudi_operator.control.keys import OPERATION, operation_key, table_key, table_named_by
 from hudi_operator.control.observation.derived import Readings, read_table, root_of
+from hudi_operator.control.observation.remembered import rank_of_operation
 from hudi_operator.control.parts import Parts
 from hudi_operator.jobs.cascaded_erasure import build_cascaded
 from hudi_operator.kube.api import KubernetesApi, remove_finalizer
@@ -214,6 +215,7 @@ OPERATIONS = Controller(
     reference=table_named_by,
     dependents=concerns_what_it_refers_to,
     observed_as=parse_operation,
+    rank=rank_of_operation,
     polled=True,
     finalizer=OPERATION_FINALIZER,
 )

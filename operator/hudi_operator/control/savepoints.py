@@ -19,6 +19,7 @@ from hudi_operator.api.resources import (
 )
 from hudi_operator.control.holding import hold
 from hudi_operator.control.keys import SAVEPOINT, table_key, table_named_by
+from hudi_operator.control.observation.remembered import rank_of_savepoint
 from hudi_operator.control.parts import Parts
 from hudi_operator.kube.api import KubernetesApi, remove_finalizer
 from hudi_operator.kube.errors import NotFound
@@ -87,6 +88,7 @@ SAVEPOINTS = Controller(
     reference=table_named_by,
     dependents=concerns_what_it_refers_to,
     observed_as=parse_savepoint,
+    rank=rank_of_savepoint,
     polled=True,
     finalizer=SAVEPOINT_FINALIZER,
 )

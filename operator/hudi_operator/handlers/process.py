@@ -132,6 +132,8 @@ class OperatorProcess:
             await self._shut_down(parts)
 
     async def _work(self) -> None:
+        # Before all objects are known, a table would be decided without those that name it, such as what holds it.
+        await self.resync.wait_until_completed()
         await self.queue.run(
             workers=self._settings.workers,
             handler=self._reconcile_key,
@@ -183,6 +185,8 @@ class OperatorProcess:
         await asyncio.gather(*parts, return_exceptions=True)
 
     def _queue_check(self) -> str | None:
+        if not self.resync.completed:
+            return None  # nothing is taken before all objects are known
         idle = self.queue.seconds_without_progress
         limit = max(_STANDSTILL_SECONDS, 2 * self._settings.reconcile_timeout_seconds)
         return f"{self.queue.depth} objects wait and none was taken for {idle:.0f} seconds" if idle > limit else None

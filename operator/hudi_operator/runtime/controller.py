@@ -38,7 +38,7 @@ class KnownObject:
     """What is remembered of an object: just enough to tell what an event means.
 
     `reference` is the object that it names: of a table its class. `held` says whether it had the operator's finalizer:
-    that it has one now is no news, that it lost it is.
+    that it has one now is no news, that it lost it is. `rank` is what the controller's `rank` said of it last.
     """
 
     key: ObjectKey
@@ -46,6 +46,7 @@ class KnownObject:
     reference: ObjectKey | None
     fingerprint: int
     held: bool = field(default=False, compare=False)
+    rank: int | None = field(default=0, compare=False)
 
 
 class References(Protocol):
@@ -72,6 +73,11 @@ class Children:
 def refers_to_nothing(_document: object) -> ObjectKey | None:
     """Return that an object names no other one."""
     return None
+
+
+def ranks_with_all_others(_document: object) -> int | None:
+    """Return that an object is read when its turn comes among those of its kind."""
+    return 0
 
 
 def concerns_itself_alone(_known: KnownObject, _references: References) -> Iterable[ObjectKey]:
@@ -106,6 +112,10 @@ class Controller(Generic[Parts]):
 
     observed_as: Callable[[dict[str, Any]], object] | None = None
     """Reads a document for the observation of the object that it names; None where it does not enter it."""
+
+    rank: Callable[[object], int | None] = ranks_with_all_others
+    """When a document is read of very many that name one object: the lowest number first, None if nothing is left to do
+    for it. It is given whatever the API server holds, and never raises."""
 
     polled: bool = False
     """Whether an object is always in the queue, so that a resync puts back one that is not."""

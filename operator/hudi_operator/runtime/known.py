@@ -35,6 +35,11 @@ class KnownObjects:
         """Return the keys of the objects that name this one."""
         return tuple(self._referring.get(key, ()))
 
+    def rank(self, key: ObjectKey) -> int | None:
+        """Return when an object is read of very many, as its document said last; None where it is over, or unknown."""
+        known = self._objects[key.kind].get(key)
+        return known.rank if known is not None else None
+
     def learn(self, key: ObjectKey, document: object) -> tuple[ObjectKey, ...] | None:
         """Remember an object; return whom else its change concerns, or None where its declaration has not changed."""
         controller = self._controllers[key.kind]
@@ -44,6 +49,7 @@ class KnownObjects:
             reference=_within(key, controller.reference(document)),
             fingerprint=fingerprint(document, controller.finalizer),
             held=is_held(document, controller.finalizer),
+            rank=controller.rank(document),
         )
         before = self._objects[key.kind].get(key)
         if before == now and not (before.held and not now.held):

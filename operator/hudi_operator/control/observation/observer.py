@@ -7,7 +7,6 @@ knows of some; a Job's or pod's event reads these; for anything else, and before
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import structlog
 
@@ -21,16 +20,17 @@ from hudi_operator.control.identity import OperatorIdentity
 from hudi_operator.control.jobs.job_view import observe_jobs
 from hudi_operator.control.jobs.own_objects import own_jobs, own_pods
 from hudi_operator.control.jobs.running import RunningJobs
-from hudi_operator.control.keys import OPERATION, TableKey
+from hudi_operator.control.keys import TableKey
 from hudi_operator.control.observation.classes import TableClasses
 from hudi_operator.control.observation.derived import Readings, derived_from
 from hudi_operator.control.observation.namespaces import NamespaceLabels
 from hudi_operator.control.observation.related import RelatedObjects
+from hudi_operator.control.observation.remembered import remembered
 from hudi_operator.control.snapshots.reader import Snapshots
 from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.jobs.names import table_selector
 from hudi_operator.kube.api import KubernetesApi
-from hudi_operator.kube.kinds import JOB, POD, ObjectKey
+from hudi_operator.kube.kinds import JOB, POD
 from hudi_operator.planning.model import (
     Blocker,
     BlockerReason,
@@ -41,11 +41,10 @@ from hudi_operator.planning.model import (
     TimelineSnapshot,
     is_hidden,
 )
-from hudi_operator.planning.operations import declared as operations
 from hudi_operator.planning.operations.cascade import awaits_lineage
 from hudi_operator.planning.policy.class_policy import policy_blockers
 from hudi_operator.planning.policy.namespaces import asks_for_labels, namespace_blocker
-from hudi_operator.planning.savepoints.declared import may_choose_again, reading_rank
+from hudi_operator.planning.savepoints.declared import may_choose_again
 from hudi_operator.planning.status.build import small_file_limit
 from hudi_operator.planning.status.class_status import class_problem
 from hudi_operator.runtime.controller import Trigger
@@ -133,7 +132,7 @@ class Observer:
     async def _related_to(self, key: TableKey, table: HudiTable) -> dict[str, tuple[object, ...]]:
         if self._related is None:
             return {}
-        return await self._related.of(key, rank=partial(_rank, table.status))
+        return await self._related.of(key, remembered=remembered(key.namespace, table.status))
 
     async def _snapshot(
         self, table: HudiTable, table_class: HudiTableClass | None, blockers: tuple[Blocker, ...]
@@ -179,12 +178,6 @@ class Observer:
         if (stranger := namespace_blocker(parsed, namespace, labels)) is not None:
             return parsed, (stranger,)
         return parsed, policy_blockers(table, parsed)
-
-
-def _rank(status: HudiTableStatus, key: ObjectKey) -> int:
-    """Return when an object that names a table is read of very many of its kind."""
-    rank = operations.reading_rank if key.kind == OPERATION else reading_rank
-    return rank(status, key.name)
 
 
 def _questions(spec: HudiTableSpec, status: HudiTableStatus) -> Questions:

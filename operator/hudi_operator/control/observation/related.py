@@ -1,20 +1,33 @@
 """Objects of further kinds that enter the observation of a table, because they name it."""
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from hudi_operator.kube.api import ObjectApi
-from hudi_operator.kube.kinds import ObjectKey
+from hudi_operator.kube.fields import text
+from hudi_operator.kube.kinds import Kind, ObjectKey
 from hudi_operator.planning.model.observation import MOST_RELATED
 from hudi_operator.runtime.controller import Controller
 from hudi_operator.runtime.known import KnownObjects
 
 
+@dataclass(frozen=True, kw_only=True)
+class Remembered:
+    """An object that the status of a table names; `is_over` says that nothing is left to do for it."""
+
+    key: ObjectKey
+    uid: str
+    is_over: bool = False
+
+
 class RelatedObjects:
     """Reads the objects that name a table, of the kinds that are observed with it.
 
-    They are read live, one by one, and no more than `MOST_RELATED` of a kind. So what a namespace holds besides costs
-    nothing, and a table without any costs no call: the event of the first one has the table reconciled.
+    They are read live, one by one. What the status of the table names is always read, whatever events have told: if it
+    is not there afterwards, it is gone, or names another table by now. Of all others no more are read than leave
+    `MOST_RELATED` of a kind that are not over. So what a namespace holds besides costs nothing, and a table without any
+    costs no call: the event of the first one has the table reconciled.
     """
 
     def __init__(self, *, kube: ObjectApi, known: KnownObjects, controllers: Iterable[Controller[Any]]) -> None:
@@ -22,21 +35,34 @@ class RelatedObjects:
         self._known = known
         self._observed = {one.kind: one for one in controllers if one.observed_as is not None}
 
-    async def of(self, key: ObjectKey, *, rank: Callable[[ObjectKey], int]) -> dict[str, tuple[object, ...]]:
-        """Return the objects that name a table, by the name of their kind; `rank` says which come first."""
-        known = sorted(self._known.referring_to(key), key=rank)
+    async def of(self, table: ObjectKey, *, remembered: Collection[Remembered]) -> dict[str, tuple[object, ...]]:
+        """Return the objects that name a table, by the name of their kind; its status has `remembered` some of them."""
+        uids = frozenset(one.uid for one in remembered)
         found: dict[str, tuple[object, ...]] = {}
         for kind, controller in self._observed.items():
-            keys = [one for one in known if one.kind == kind][:MOST_RELATED]
+            own = [one for one in remembered if one.key.kind == kind]
+            keys = (*dict.fromkeys(one.key for one in own), *self._others(kind, table, own))
             if keys:
-                found[kind.name] = tuple([one async for one in self._read(controller, keys, table=key)])
+                found[kind.name] = tuple([one async for one in self._read(controller, keys, table=table, uids=uids)])
         return found
 
+    def _others(self, kind: Kind, table: ObjectKey, remembered: Iterable[Remembered]) -> list[ObjectKey]:
+        """Return the objects that the status of the table does not name, those first that matter most."""
+        places = {one.key: one.is_over for one in remembered}
+        named = (one for one in self._known.referring_to(table) if one.kind == kind and one not in places)
+        ranked = [(rank, one) for one in named if (rank := self._known.rank(one)) is not None]
+        taken = sum(not is_over for is_over in places.values())
+        return [one for _, one in sorted(ranked, key=lambda each: each[0])][: max(0, MOST_RELATED - taken)]
+
     async def _read(
-        self, controller: Controller[Any], keys: Iterable[ObjectKey], *, table: ObjectKey
+        self, controller: Controller[Any], keys: Iterable[ObjectKey], *, table: ObjectKey, uids: Collection[str]
     ) -> AsyncIterator[object]:
         read = controller.observed_as
         for key in keys:
             document = await self._kube.get(key)
-            if document is not None and read is not None and controller.reference(document) == table:
+            if document is None or read is None:
+                continue
+            named = controller.reference(document)
+            # What names no table that can be read is still there, and still its own.
+            if named == table or (named is None and text(document, "metadata", "uid") in uids):
                 yield read(document)

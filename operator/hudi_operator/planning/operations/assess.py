@@ -16,6 +16,7 @@ from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, NamedOpe
 from hudi_operator.planning.model import LaunchJob, Observation
 from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.model.times import format_time, parse_time
+from hudi_operator.planning.operations.acknowledgement import unacknowledged
 from hudi_operator.planning.operations.admission import admitted, waiting_state
 from hudi_operator.planning.operations.answer import Answer
 from hudi_operator.planning.operations.declared import Declared, declared_of, is_without_keys
@@ -64,11 +65,11 @@ def assess(
     entries = tuple(one.entry for one in told if one is not current)
     untold = frozenset(one.entry.uid for one in told if _is_untold(one))
     if current is None:
-        return Operations(entries=_shown(entries, untold), maintenance=_unacknowledged(told))
+        return Operations(entries=_shown(entries, untold), maintenance=unacknowledged(told, observation))
     behind = {one.entry.uid: waiting_state(one.resource, observation) for one, _ in waiting}
     entries = tuple(_behind(entry, current, behind) for entry in entries)
     step = _step(current, job, observation, active=active, held=held, now=now)
-    maintenance = step.maintenance or _unacknowledged(told)
+    maintenance = step.maintenance or unacknowledged(told, observation)
     return replace(step, entries=_shown((*step.entries, *entries), untold), maintenance=maintenance)
 
 
@@ -246,14 +247,6 @@ def _behind(entry: TableOperation, current: Declared, behind: Mapping[str, Opera
     return entry.model_copy(update=changes)
 
 
-def _unacknowledged(told: Iterable[Declared]) -> str | None:
-    """Return what a person has to look at: rows that are not as expected, until the resource is deleted."""
-    for one in told:
-        if one.entry.reason == OperationReason.NOT_VERIFIED and not one.is_going:
-            return f"HudiOperation {one.entry.resource}: {one.entry.message}"
-    return None
-
-
 def _alone(entry: TableOperation, message: str) -> str:
     return f"Blocked by HudiOperation {entry.resource}, which has the table to itself: {message}"[:_MESSAGE_LIMIT]
 
@@ -273,13 +266,13 @@ def _is_untold(one: Declared) -> bool:
 def _shown(entries: Iterable[TableOperation], untold: Collection[str]) -> tuple[TableOperation, ...]:
     """Return as many as status holds: what is at work, what is `untold`, what waits, then the newest of the finished.
 
-    What waits and has no place is seen again by its resource.
+    What waits or holds the table and has no place is seen again by its resource.
     """
 
     def rank(one: TableOperation) -> int:
         if one.state in FINISHED:
-            return 1 if one.uid in untold else 3
-        return 0 if one.begun or one.state not in WAITING else 2
+            return 1 if one.uid in untold else 2 if one.reason == OperationReason.NOT_VERIFIED else 4
+        return 0 if one.begun or one.state not in WAITING else 3
 
     ordered = sorted(entries, key=lambda one: one.finished_at or "", reverse=True)
     return tuple(sorted(ordered, key=rank))[:OPERATIONS_SHOWN]

@@ -139,9 +139,3 @@ def has_begun(status: HudiTableStatus) -> bool:
         job.operation.uid for job in status.active_jobs if job.operation is not None and not job.operation.dry_run
     }
     return any(one.state not in FINISHED and (one.begun or one.uid in at_work) for one in status.operations)
-
-
-def reading_rank(status: HudiTableStatus, name: str) -> int:
-    """Return when a resource is read of very many: first what has begun, last what is over."""
-    known = next((one for one in status.operations if one.resource == name), None)
-    return 1 if known is None else 2 if known.state in FINISHED else 0

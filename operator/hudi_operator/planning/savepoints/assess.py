@@ -4,7 +4,7 @@ What status remembers of a resource can only be lost in the safe direction: a sa
 it counts as adopted and stays, and one whose commit is decided is made on another only where that one can have none.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -16,7 +16,7 @@ from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.runs.failures import attempts
-from hudi_operator.planning.savepoints.declared import Declared, declared_of, unreadable_entries
+from hudi_operator.planning.savepoints.declared import OVER, Declared, declared_of, unreadable_entries
 from hudi_operator.planning.savepoints.ending import ending
 from hudi_operator.planning.savepoints.living import living
 from hudi_operator.planning.savepoints.seen import Answer, Seen, Work, see
@@ -50,7 +50,7 @@ def assess(
     unread = tuple(unreadable_entries(observation))
     seen.claimed = {one.instant: one.resource or "" for one in unread if one.instant and one.since} | _claims(found)
     answers = [(declared, *_answer(declared, seen)) for declared in found]
-    entries = (*(entry for _, entry, _ in answers), *unread, *_of_nobody(seen))[:SAVEPOINTS_SHOWN]
+    entries = (*_in_order(answers, unread), *_of_nobody(seen))[:SAVEPOINTS_SHOWN]
     waiting = [(declared, entry, work) for declared, entry, work in answers if work is not None]
     ready = [one for one in waiting if (at := parse_time(one[1].retry_at)) is None or at <= now]
     if ready:
@@ -59,6 +59,16 @@ def assess(
         return Savepoints(entries=entries, following=_job(declared, work))
     moments = (parse_time(entry.retry_at) for _, entry, _ in waiting)
     return Savepoints(entries=entries, retry_at=min((one for one in moments if one is not None), default=None))
+
+
+def _in_order(
+    answers: Sequence[tuple[Declared, TableSavepoint, Work | None]], unread: Iterable[TableSavepoint]
+) -> Iterator[TableSavepoint]:
+    """Yield what is remembered, last what has ended and whose resource says so itself: it needs no place here."""
+    ended = [entry for declared, entry, _ in answers if entry.state in OVER and declared.says_that_it_is_over]
+    yield from (entry for _, entry, _ in answers if entry not in ended)
+    yield from unread
+    yield from ended
 
 
 def _claims(found: Iterable[Declared]) -> dict[str, str]:

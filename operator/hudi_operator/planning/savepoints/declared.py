@@ -20,7 +20,10 @@ from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.runs.failures import failure_kind, next_attempt_at
 from hudi_operator.planning.savepoints.rules import is_instant
 
-_OVER = frozenset({SavepointState.REFUSED, SavepointState.LOST, SavepointState.REMOVED})
+OVER = frozenset({SavepointState.LOST, SavepointState.REMOVED})
+"""States that are final: what is refused would be tried again if it were forgotten."""
+ENDS = frozenset({SavepointReason.EXPIRED, SavepointReason.LOST})
+"""Reasons by which a resource says that it is over."""
 
 PATIENCE = timedelta(minutes=10)
 """How long a resource that goes waits where nothing can start, runs fail, or its table says nothing of it."""
@@ -79,6 +82,12 @@ class Declared:
         is_over = state is None and SavepointReason.EXPIRED in told
         is_lost = SavepointReason.LOST in told or state in {SavepointState.LOST, SavepointState.REMOVED}
         return self.since is not None and (is_over or is_lost)
+
+    @property
+    def says_that_it_is_over(self) -> bool:
+        """Whether the resource itself remembers that it is over, and does not wait for the table to let it go."""
+        told = {one.reason for one in self.savepoint.status.conditions}
+        return not self.is_deleted and not told.isdisjoint(ENDS)
 
     @property
     def failures(self) -> int:
@@ -238,12 +247,6 @@ def _rank(declared: Declared, *, now: datetime) -> tuple[bool, bool, bool, str, 
     memory, metadata = declared.memory, declared.savepoint.metadata
     is_over = declared.has_expired(now) and memory is not None and memory.state is SavepointState.REMOVED
     return not declared.is_deleted, is_over, declared.since is None, metadata.creation_timestamp or "", metadata.name
-
-
-def reading_rank(status: HudiTableStatus, name: str) -> int:
-    """Return when a resource is read of very many: first what the table has to do with, last what is over."""
-    known = next((one.state for one in status.savepoints if one.resource == name), None)
-    return 1 if known is None else 2 if known in _OVER else 0
 
 
 def may_choose_again(status: HudiTableStatus) -> bool:

@@ -194,8 +194,13 @@ def _unanswered(operation: HudiOperation, table: HudiTable | InvalidObject | Non
     if table is None:
         message = f"There is no HudiTable {operation.spec.table_ref.name} in this namespace."
         return OperationReason.TABLE_NOT_FOUND, message
-    if len(table.status.operations) >= OPERATIONS_SHOWN:
-        return OperationReason.TOO_MANY, "The table has its maximum of operations and considers no further ones."
+    taking = [one for one in table.status.operations if one.state not in FINISHED or one.reason in _LOOKED_AT]
+    if len(taking) >= OPERATIONS_SHOWN:
+        message = (
+            f"The table has {OPERATIONS_SHOWN} operations that are not finished or that a person has to look at, and "
+            f"considers no further ones. Delete some of them, for example {taking[0].resource}."
+        )
+        return OperationReason.TOO_MANY, message
     return OperationReason.WAITING, "Waiting for the next reconcile of the table."
 
 

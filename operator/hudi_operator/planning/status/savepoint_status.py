@@ -15,7 +15,7 @@ from hudi_operator.planning.model import BlockerReason
 from hudi_operator.planning.model.observation import MOST_RELATED
 from hudi_operator.planning.model.reasons import SavepointReason, TableReason
 from hudi_operator.planning.model.times import format_time, parse_time
-from hudi_operator.planning.savepoints.declared import PATIENCE, expires_at
+from hudi_operator.planning.savepoints.declared import ENDS, OVER, PATIENCE, expires_at
 from hudi_operator.planning.status.conditions import ConditionMaker
 from hudi_operator.planning.status.pauses import ENDING_SECONDS, QUIET_SECONDS, WAITING_SECONDS, growing_pause
 
@@ -115,9 +115,9 @@ def _unanswered(
     savepoint: HudiSavepoint, table: HudiTable | InvalidObject, make: ConditionMaker
 ) -> Iterator[Condition]:
     told = savepoint.status.conditions
-    if any(one.reason in {SavepointReason.EXPIRED, SavepointReason.LOST} for one in told):
+    if any(one.reason in ENDS for one in told):
         return iter(told)  # is over, and the table has no place for it
-    if sum(one.resource is not None for one in table.status.savepoints) >= MOST_RELATED:
+    if sum(one.resource is not None and one.state not in OVER for one in table.status.savepoints) >= MOST_RELATED:
         message = f"More than {MOST_RELATED} HudiSavepoints name the table; the operator considers no further ones."
         return _stalled(make, SavepointReason.TOO_MANY, message)
     return _reconciling(

@@ -1,0 +1,71 @@
+"""What the status of a table names of the resources that ask something of it, and how much these matter.
+
+A status is given as the API server holds it: nothing here raises, whatever it says.
+"""
+
+import re
+from collections.abc import Iterator
+
+from hudi_operator.api.resources import OPERATION_FINALIZER, SAVEPOINT_FINALIZER
+from hudi_operator.api.status.operation import FINISHED
+from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.control.keys import operation_key, savepoint_key
+from hudi_operator.control.observation.related import Remembered
+from hudi_operator.kube.fields import field, items, text
+from hudi_operator.planning.model.reasons import OperationReason
+from hudi_operator.planning.savepoints.declared import ENDS, OVER
+from hudi_operator.runtime.documents import is_held
+
+_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
+"""What the API server accepts as a name: of another one there is no object."""
+
+
+def remembered(namespace: str, status: HudiTableStatus) -> tuple[Remembered, ...]:
+    """Return the resources that the status of a table names, each with its uid."""
+    found = (*_operations(namespace, status), *_savepoints(namespace, status))
+    return tuple(one for one in found if _NAME.fullmatch(one.key.name))
+
+
+def _operations(namespace: str, status: HudiTableStatus) -> Iterator[Remembered]:
+    for one in status.operations:
+        yield Remembered(key=operation_key(namespace, one.resource), uid=one.uid, is_over=one.state in FINISHED)
+    for job in status.active_jobs:
+        if job.operation is not None:
+            yield Remembered(key=operation_key(namespace, job.operation.resource), uid=job.operation.uid)
+
+
+def _savepoints(namespace: str, status: HudiTableStatus) -> Iterator[Remembered]:
+    for one in status.savepoints:
+        if one.resource is not None and one.uid is not None:
+            yield Remembered(key=savepoint_key(namespace, one.resource), uid=one.uid, is_over=one.state in OVER)
+    for job in status.active_jobs:
+        if (named := job.named_savepoint) is not None:
+            yield Remembered(key=savepoint_key(namespace, named.resource), uid=named.uid)
+
+
+def rank_of_operation(document: object) -> int | None:
+    """Return when a HudiOperation is read of very many: first what holds its table; of what is over nothing is left."""
+    if _is_let_go(document, OPERATION_FINALIZER):
+        return 2
+    reason = text(document, "status", "reason")
+    if reason == OperationReason.NOT_VERIFIED:
+        return 0
+    if reason == OperationReason.CASCADING:
+        return None  # done with its own table
+    return None if text(document, "status", "phase") in FINISHED else 1
+
+
+def rank_of_savepoint(document: object) -> int:
+    """Return when a HudiSavepoint is read of very many: first what goes, last what its status says is over."""
+    if _is_let_go(document, SAVEPOINT_FINALIZER):
+        return 2
+    if text(document, "metadata", "deletionTimestamp") is not None:
+        return 0
+    is_told = field(document, "status", "observedGeneration") == field(document, "metadata", "generation")
+    is_over = any(text(one, "reason") in ENDS for one in items(document, "status", "conditions"))
+    return 2 if is_told and is_over else 1
+
+
+def _is_let_go(document: object, finalizer: str) -> bool:
+    """Whether a resource is deleted and nobody but another controller keeps it."""
+    return text(document, "metadata", "deletionTimestamp") is not None and not is_held(document, finalizer)
