@@ -249,7 +249,7 @@ async def test_of_very_many_resources_fifty_are_read_beside_those_that_are_remem
     ]
     process.cluster.tables["flights"]["status"] = {"savepoints": [*over, kept]}
     for one in over:
-        told = {"type": "Ready", "status": "False", "reason": "SavepointLost", "message": "It is gone."}
+        told: Document = {"type": "Ready", "status": "False", "reason": "SavepointLost", "message": "It is gone."}
         told |= {"observedGeneration": 1, "lastTransitionTime": "2026-03-10T11:00:00Z"}
         process.savepoints[one["resource"]]["status"] = {"observedGeneration": 1, "conditions": [told]}
         process.event("MODIFIED", one["resource"])
