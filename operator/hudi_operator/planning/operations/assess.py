@@ -264,7 +264,7 @@ def _is_untold(one: Declared) -> bool:
 
 
 def _shown(entries: Iterable[TableOperation], untold: Collection[str]) -> tuple[TableOperation, ...]:
-    """Return as many as status holds: what is at work, what is `untold`, what waits, then the newest of the finished.
+    """Return as many as status holds: what is at work or `untold`, holds the table, or waits; then the newest others.
 
     What waits or holds the table and has no place is seen again by its resource.
     """
