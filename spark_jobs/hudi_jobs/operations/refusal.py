@@ -54,7 +54,13 @@ def require_latest(history: History, instant: str) -> Write:
             f"Commit {instant} is the only one of the active timeline, so there is no earlier commit to return to."
         )
     target = commits[-2]
-    also = [one.instant for one in history.after(target) if one.completed is not None and one != latest]
+    gone = history.after(target)
+    if latest not in gone:  # a compaction, which `RestoreInstantComparatorFactory` orders by its request
+        raise refused(
+            f"Hudi orders {instant} before {target.instant}, which completed before it, so a rollback would not undo "
+            f"it; restore the table to a commit from before {instant}."
+        )
+    also = [one.instant for one in gone if one.completed is not None and one != latest]
     if also:
         raise refused(
             f"A rollback of {instant} would undo {listed(also, _NAMED)} too; restore the table to a commit instead."

@@ -9,7 +9,7 @@ import pytest
 from hudi_jobs.contract import OPERATOR_FOLDER, ConcurrencyMode, FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.lease.exclusive import SERVICES_LEASE
-from hudi_jobs.operations.refusal import UNCHANGED, require_contiguous
+from hudi_jobs.operations.refusal import UNCHANGED, require_contiguous, require_latest
 from hudi_jobs.operations.restore.history import History, Write
 from hudi_jobs.services.others import HEARTBEATS, Others
 
@@ -116,6 +116,46 @@ def test_a_target_with_all_others_before_or_after_it_is_accepted(goes: tuple[Wri
     plan = Write(f"{BEFORE[:-1]}1", "compaction", None, is_service=True)
     earlier = Write(f"{BEFORE[:-1]}2", "commit", BEFORE)
     check(goes=goes, stays=(earlier, plan), archived=(BEFORE, earlier.instant, TIME, *(one.instant for one in goes)))
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A MergeOnRead table: its completed commits, of which a restore undoes compactions by the times of requests."""
+
+    writes: tuple[Write, ...]
+
+    def completed(self) -> list[Write]:
+        return sorted(self.writes, key=lambda write: write.completed or "")
+
+    def after(self, target: Write) -> list[Write]:
+        def goes(write: Write) -> bool:
+            if write.action == "commit":
+                return write.instant > target.instant
+            return (write.completed or "") > (target.completed or "")
+
+        return [write for write in self.writes if goes(write)]
+
+
+FIRST = Write(BEFORE, "deltacommit", f"{BEFORE[:-1]}1")
+COMPACTION = Write(TIME, "commit", LAST, is_service=True)
+
+
+def latest_of(*writes: Write) -> Write:
+    return require_latest(cast("History", Merged((FIRST, *writes))), TIME)
+
+
+def test_a_rollback_of_a_compaction_that_hudi_orders_before_a_later_commit_is_refused() -> None:
+    beside = Write(f"{TIME[:-1]}1", "deltacommit", LATER)
+    match = f"orders {TIME} before {beside.instant}.*restore the table to a commit from before {TIME}.*{UNCHANGED}"
+    with pytest.raises(TaskFailed, match=match) as refused:
+        latest_of(COMPACTION, beside)
+    assert refused.value.reason is FailureReason.OPERATION_REFUSED
+
+
+def test_a_rollback_of_a_compaction_beside_which_nothing_was_written_goes_to_the_commit_before_it() -> None:
+    assert latest_of(COMPACTION) == FIRST
+    with pytest.raises(TaskFailed, match=f"is not the latest: {LATER} completed after it"):
+        latest_of(Write(TIME, "commit", TIME, is_service=True), Write(LATER, "deltacommit", LAST))
 
 
 @pytest.mark.parametrize(("is_dry", "is_alive"), [(True, False), (False, True)])
