@@ -15,6 +15,7 @@ from hudi_jobs.ingestion.sources.hudi.removals import Removal, removed_since
 from hudi_jobs.ingestion.sources.hudi.source import Hudi
 from hudi_jobs.ingestion.sources.kafka.offsets.again import not_again
 from hudi_jobs.ingestion.sources.kafka.offsets.ranges import TopicOffsets, TopicPartition, TopicProgress, standing
+from hudi_jobs.ingestion.sources.kafka.offsets.state import KafkaProgress
 from hudi_jobs.operations.restore.checkpoints import checkpoints_undone, other_kind
 from hudi_jobs.table import Commit, HudiTable
 
@@ -76,11 +77,16 @@ class Read:
     at: Mapping[str, TopicProgress] = field(default_factory=dict)
     first: Mapping[TopicPartition, int] = field(default_factory=dict)
     going: Sequence[Mapping[str, TopicProgress]] = ()
+    gone: Sequence[int] = ()
+    """The progresses, 0 for `at`, by which the topics were gone."""
 
     def missed(self, *, matched: bool = False) -> str:
-        found = standing(self.at, self.now, self.first, matched=self.at if matched else ())
-        going = (self.newest, *self.going)
-        return not_again(self.at, self.newest, going, topics=self.now, starts=self.first, losses=found.losses)
+        past = [self.progress(number, one) for number, one in enumerate((self.at, *self.going, self.newest))]
+        found = standing(self.at, self.now, self.first, matched=self.at if matched else (), gone=past[0].gone)
+        return not_again(past[0], past[:0:-1], topics=self.now, starts=self.first, losses=found.losses)
+
+    def progress(self, number: int, topics: Mapping[str, TopicProgress]) -> KafkaProgress:
+        return KafkaProgress(number, topics=topics, gone=frozenset(topics if number in self.gone else ()))
 
 
 def one(*offsets: int, identity: str = "one") -> dict[str, TopicProgress]:
@@ -153,7 +159,80 @@ def test_a_topic_that_was_replaced_between_two_removed_commits_is_not_read_again
     now, starts = {"orders": topic((0, 1000))}, {place(0): 0}
     assert Read(READ, now, {}, starts).missed() == ""
     assert Read(READ, now, {}, starts, [one(30)]).missed() == ""
-    assert "all of the topic orders, which was deleted" in Read(READ, now, {}, starts, [past]).missed()
+    assert "all of the topic orders, which was cut off" in Read(READ, now, {}, starts, [past]).missed()
+
+
+@pytest.mark.parametrize(
+    ("at", "going", "said"),
+    [
+        (100, (20, 120), True),
+        (100, (20, 100), True),
+        (100, (20,), True),
+        (50, (100, 20, 120), True),
+        (50, (100, 120), False),
+        (100, (100, 120), False),
+    ],
+    ids=["grown beyond", "grown as far", "and no more", "after the target", "grown alone", "no news first"],
+)
+@pytest.mark.parametrize("identity", ["one", "@cluster", ""])
+def test_a_topic_that_was_cut_off_after_the_target_is_not_read_again_however_far_it_has_grown_since(
+    at: int, going: tuple[int, ...], said: bool, identity: str
+) -> None:
+    now = {"orders": topic((0, 150), identity=identity)}
+    past = [one(number, identity=identity) for number in going]
+    missed = Read(past[-1], now, one(at, identity=identity), going=past[:-1]).missed()
+    assert ("all of the topic orders, which was cut off" in missed, bool(missed)) == (said, said), missed
+
+
+def test_an_upgrade_of_the_brokers_does_not_hide_that_a_topic_was_replaced() -> None:
+    now = {"orders": topic((0, 1000), identity="two")}
+    past = [one(20, identity="one"), one(30, identity="")]
+    assert "cut off" in Read(one(40, identity="two"), now, one(10, identity=""), going=past).missed()
+    assert Read(one(40, identity="two"), now, one(10, identity=""), going=past[1:]).missed() == ""
+
+
+@pytest.mark.parametrize(
+    ("identity", "gone", "newest", "said"),
+    [
+        ("@cluster", (1,), 120, True),
+        ("", (1,), 120, True),
+        ("@cluster", (1, 2), 100, True),
+        ("one", (1,), 120, False),
+        ("one", (1, 2), 100, False),
+    ],
+    ids=[
+        "back as another",
+        "back without any id",
+        "back and not read",
+        "the same",
+        "the same and not read",
+    ],
+)
+def test_a_topic_that_was_gone_after_the_target_is_not_read_again_unless_its_id_is_the_same(
+    identity: str, gone: tuple[int, ...], newest: int, said: bool
+) -> None:
+    now = {"orders": topic((0, 150), identity=identity)}
+    at, later = one(100, identity=identity), one(newest, identity=identity)
+    missed = Read(later, now, at, going=[at if 1 in gone else later], gone=gone).missed()
+    assert ("all of the topic orders" in missed, bool(missed)) == (said, said), missed
+
+
+@pytest.mark.parametrize(
+    ("before", "going", "said"),
+    [("zero", one(90), False), ("zero", one(5), True), ("one", one(20), True), ("@cluster", one(20), True)],
+    ids=["another", "another that was cut off", "the same, cut off", "not known"],
+)
+def test_a_topic_that_was_gone_by_the_target_is_read_again_where_it_is_certainly_another(
+    before: str, going: dict[str, TopicProgress], said: bool
+) -> None:
+    now = {"orders": topic((0, 150))}
+    at = one(100, identity=before)
+    missed = Read(going, now, at, going=[one(7)] if before == "zero" else [], gone=(0,)).missed()
+    assert bool(missed) is said, missed
+
+
+def test_a_topic_that_was_not_read_since_may_have_been_replaced() -> None:
+    assert Read(one(5), {"orders": topic((0, 9), identity="two")}, one(5)).missed() == ""
 
 
 def test_a_topic_of_the_pattern_that_vanished_counts_where_it_was_read_since() -> None:

@@ -1,8 +1,10 @@
 """Kafka as a source: what follows the committed offsets, as one bounded batch."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from hudi_jobs.context import TaskContext
@@ -101,15 +103,16 @@ class Kafka:
 
     def not_again(self, undone: Undone) -> str:
         """Return which messages that were read are gone, or would not certainly be read again."""
-        at, newest = KafkaProgress.of(undone.at), KafkaProgress.of(undone.newest)
+        at = KafkaProgress.of(undone.at)
         prepare_secrets(self._context.spark, self._source)
         with Brokers.reached(self._context.spark, self._source) as brokers:
             topics = brokers.topics(self._names(brokers))
             starts = starting_points(brokers, self._source, topics, at)
         losses = self._standing(at, topics, starts).losses
         log_losses(self._context, losses)
-        going = (KafkaProgress.of(one).topics for one in undone.going)
-        return not_again(at.topics, newest.topics, going, topics=topics, starts=starts, losses=losses)
+        # There may be many, and what they keep of events may be large.
+        going = (replace(KafkaProgress.of(one), events={}) for one in chain((undone.newest,), undone.going))
+        return not_again(at, going, topics=topics, starts=starts, losses=losses)
 
     def _standing(
         self, before: KafkaProgress, topics: Mapping[str, TopicOffsets], starts: Mapping[TopicPartition, int]

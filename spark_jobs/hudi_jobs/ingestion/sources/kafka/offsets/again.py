@@ -1,7 +1,7 @@
 """Whether messages that were read are certain to be read again, once an older checkpoint counts: pure values."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import combinations, pairwise, zip_longest
 
 from hudi_jobs.contract.wording import listed
 from hudi_jobs.ingestion.sources.kafka.offsets.losses import NAMED_LOSSES, named
@@ -12,38 +12,70 @@ from hudi_jobs.ingestion.sources.kafka.offsets.ranges import (
     TopicProgress,
     differ,
     is_another,
+    is_same,
 )
+from hudi_jobs.ingestion.sources.kafka.offsets.state import KafkaProgress
 
 
 def not_again(
-    at: Mapping[str, TopicProgress],
-    newest: Mapping[str, TopicProgress],
-    going: Iterable[Mapping[str, TopicProgress]],
+    at: KafkaProgress,
+    going: Iterable[KafkaProgress],
     *,
     topics: Mapping[str, TopicOffsets],
     starts: Mapping[TopicPartition, int],
     losses: Sequence[Loss],
 ) -> str:
-    """Return a sentence on messages read between two progresses that reading from the older one may miss, or nothing.
+    """Return a sentence on messages read since a progress that reading on from it may miss, or nothing.
 
-    `going` are those between them. `starts` are where topics begin now that the older one does not have, `losses` what
-    reading from it has lost.
+    `going` are all later ones, in any order. `starts` are where topics begin now that the older one does not have,
+    `losses` what reading from it has lost.
     """
-    between = ((name, past) for one in going for name, past in one.items() if past != at.get(name) and name in newest)
-    replaced = {name for name, past in between if _is_replaced(past, newest[name])}
-    read = {name: progress for name, progress in sorted(newest.items()) if progress != at.get(name)}
+    past = [at, *sorted(going, key=lambda one: one.sequence)]
+    newest = {name: progress for one in past for name, progress in one.topics.items()}
+    reached = ((name, progress) for one in past for name, progress in one.topics.items())
+    moved = {name for name, progress in reached if progress != at.topics.get(name)}
+    back = {name for name in at.topics.keys() & topics.keys() if _is_back(name, past, topics[name])}
+    replaced = back | {name for name in moved if _is_replaced(name, past, topics.get(name))}
+    read = {name: newest[name] for name in sorted(moved | back)}
     lost = [loss for loss in losses if loss.topic in read]
     places = {loss.place for loss in lost}
-    unsure = [said for place, said in _unsure(at, read, replaced, topics, starts) if place not in places]
+    unsure = [said for place, said in _unsure(at.topics, read, replaced, topics, starts) if place not in places]
     gone = f"Messages that would have to be read again are no longer in the topic ({named(lost)})." if lost else ""
     more = f"These messages may not be read again: {listed(unsure, NAMED_LOSSES)}." if unsure else ""
     return f"{gone} {more}".strip()
 
 
-def _is_replaced(past: TopicProgress, newest: TopicProgress) -> bool:
-    """Tell whether a topic was replaced between two progresses, which lower offsets show too where it has no id."""
-    is_lower = any(one > other for one, other in zip_longest(past.next, newest.next, fillvalue=0))
-    return differ(past.id, newest.id) or is_lower or len(newest.next) < len(past.next)
+def _is_replaced(name: str, past: Sequence[KafkaProgress], topic: TopicOffsets | None) -> bool:
+    """Tell whether a topic was replaced or cut off between the first of these progresses, the oldest first, and now.
+
+    Each is compared with its successor: the offsets may since have grown beyond those from before. Where a topic was
+    gone by the first one and is another now, all of that is read again (`standing`).
+    """
+    known = [one.topics[name] for one in past if name in one.topics]
+    if name in past[0].gone and topic is not None and is_another(past[0].topics[name], topic):
+        known = known[1:]
+    ids = {one.id for one in known} | ({topic.id} if topic is not None else set())
+    if any(differ(one, other) for one, other in combinations(ids, 2)):
+        return True
+    if any(_is_lower(one, later) for one, later in pairwise(known)):
+        return True
+    return _has_vanished(name, past) and not (topic is not None and all(is_same(one, topic) for one in known))
+
+
+def _is_back(name: str, past: Sequence[KafkaProgress], topic: TopicOffsets) -> bool:
+    """Tell whether reading on from the first progress takes a topic that is new for the one that was gone meanwhile."""
+    at = past[0].topics[name]
+    return _has_vanished(name, past) and not is_same(at, topic) and not is_another(at, topic)
+
+
+def _has_vanished(name: str, past: Sequence[KafkaProgress]) -> bool:
+    return any(name in later.gone and name not in earlier.gone for earlier, later in pairwise(past))
+
+
+def _is_lower(past: TopicProgress, later: TopicProgress) -> bool:
+    """Tell whether reading went back between two progresses, which alone shows that a topic without an id is new."""
+    fewer = len(later.next) < len(past.next)
+    return fewer or any(one > other for one, other in zip_longest(past.next, later.next, fillvalue=0))
 
 
 def _unsure(
@@ -58,7 +90,10 @@ def _unsure(
         if topic is None:
             yield name, f"all of the topic {name}, which the source does not read now"
         elif name in replaced or is_another(progress, topic):
-            yield name, f"all of the topic {name}, which was deleted and created again, or is in another cluster now"
+            yield (
+                name,
+                f"all of the topic {name}, which was cut off, or deleted and created again, or is in another cluster",
+            )
         else:
             yield from _of_topic(name, progress.next, topic, {} if name in at else starts)
 
