@@ -31,6 +31,16 @@ def has_record_index(properties: Mapping[str, str]) -> bool:
     return _RECORD_INDEX in metadata_partitions(properties)
 
 
+def partitions_of(options: Mapping[str, str]) -> frozenset[str]:
+    """Return the partitions of the metadata table that these options make."""
+    names = {
+        _FILES: (ENABLED,),
+        **{name: (option,) for name, option in _INDEXES.items()},
+        _RECORD_INDEX: RECORD_INDEXES,
+    }
+    return frozenset(name for name, keys in names.items() if any(options.get(key) == _TRUE for key in keys))
+
+
 def metadata_options(
     properties: Mapping[str, str], options: Mapping[str, str], *, is_pending: bool, is_partitioned: bool
 ) -> dict[str, str]:

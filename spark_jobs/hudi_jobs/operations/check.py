@@ -109,24 +109,25 @@ def checked(work: Work) -> RestoreRecord:
     )
 
 
-def require_as_checked(context: TaskContext, record: RestoreRecord) -> None:
-    """Raise `TaskFailed` where something has come to the table since the check, which read every row in between.
+def require_as_checked(context: TaskContext, record: RestoreRecord) -> tuple[str, ...]:
+    """Return what is pending and would be undone; raise `TaskFailed` where something has come since the check.
 
-    Hudi plans a restore by the timeline of that moment, and would undo what nobody has named. Another run checks again.
+    The check read every row in between. Hudi plans a restore by the timeline of that moment, and would undo what nobody
+    has named. Another run checks again.
     """
     with stage("The table cannot be looked at again", otherwise=FailureReason.HUDI_ERROR):
         timeline = load_timeline(context)
-        come = _come_since(record, timeline, History(context.spark, timeline))
+        history = History(context.spark, timeline)
+        target = next((each for each in history.completed() if each.instant == record.target), None)
+        gone = [] if target is None else history.after(target)
+        come = {record.target} if target is None else _come_since(record, timeline, {*_completed(gone)})
         come |= {each.instant for each in busy(context, timeline)}
     require_nothing_come(come, "nothing was restored")
+    return tuple(dict.fromkeys(write.instant for write in gone if write.completed is None))
 
 
-def _come_since(record: RestoreRecord, timeline: Timeline, history: History) -> set[str]:
+def _come_since(record: RestoreRecord, timeline: Timeline, removed: set[str]) -> set[str]:
     """Return the instants by which what would be undone differs from the record, and of new savepoints and cleans."""
-    target = next((each for each in history.completed() if each.instant == record.target), None)
-    if target is None:
-        return {record.target}
-    removed = {*_completed(history.after(target))}
     saved = {each.instant for each in timeline.savepoints()} & removed
     cleans = {each.instant for each in timeline.cleans() if each.instant > record.newest}
     return removed ^ {*record.removed} | saved - {*record.savepoints} | cleans

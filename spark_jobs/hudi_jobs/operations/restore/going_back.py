@@ -1,8 +1,8 @@
 """A restore or a rollback: what would go, what goes, and whether the table then holds what it held."""
 
 from hudi_jobs.contract import OperationPhase, Outcome, TaskResult
-from hudi_jobs.contract.wording import counted
-from hudi_jobs.operations.again import not_begun_again
+from hudi_jobs.contract.wording import counted, listed
+from hudi_jobs.operations.again import not_begun_again, remake_if_possible, removed_before
 from hudi_jobs.operations.check import checked, require_as_checked, require_no_restore
 from hudi_jobs.operations.compared import compare
 from hudi_jobs.operations.restore.checkpoints import commit_checkpoint
@@ -23,6 +23,8 @@ from hudi_jobs.operations.work import Work, succeeded
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.preparation import load_timeline
+
+_NAMED = 5
 
 
 def would_go_back(work: Work) -> TaskResult:
@@ -55,15 +57,17 @@ class _Run:
         if record is not None:
             self._work.say(record.report())
         if record is not None and record.phase is OperationPhase.DONE:
-            return succeeded(context, f"An earlier run has undone {_undone(record)}.")
+            lost = lost_metadata_table(context, record.metadata_options)
+            return succeeded(context, f"An earlier run has undone {_undone(record)}. {lost}".rstrip())
         begun = None if record is None else self._begun(record)
-        require_no_restore(context, self._journal, ours=begun)
+        goes_on = begun is not None or (record is not None and record.phase is not OperationPhase.RUNNING)
+        if goes_on:
+            require_no_restore(context, self._journal, ours=begun)
         with noting_affected(context, lambda: load_timeline(context)):
-            if record is None or (begun is None and record.phase is OperationPhase.RUNNING):
-                record = self._begin(record)
-            if record.phase is OperationPhase.DONE:
-                message = f"The table is already at commit {record.target}."
-                return TaskResult(id=context.task.id, outcome=Outcome.NOTHING_TO_DO, message=message)
+            if record is None or not goes_on:
+                earlier, record = record, self._begin(record)
+                if record.phase is OperationPhase.DONE:
+                    return self._nothing_to_do(record, earlier)
             if record.phase is OperationPhase.RUNNING:
                 record = self._change(record, begun)
             record = self._verify(record)
@@ -82,6 +86,7 @@ class _Run:
     def _begin(self, earlier: RestoreRecord | None) -> RestoreRecord:
         """Check and record. What an earlier run has removed before it was killed is not there to be found any more."""
         try:
+            require_no_restore(self._context, self._journal, ours=None)
             record = checked(self._work)
         except Exception as error:
             if earlier is not None:
@@ -90,10 +95,18 @@ class _Run:
         if earlier is not None:
             record = record.following(earlier)
         if not record.removed:
+            if earlier is not None:
+                remake_if_possible(self._work, record.metadata_options)
             record = record.model_copy(update={"phase": OperationPhase.DONE, "rows_after": record.rows_before})
         self._work.keep(record)
         reach(Phase.RECORDED)
         return record
+
+    def _nothing_to_do(self, record: RestoreRecord, earlier: RestoreRecord | None) -> TaskResult:
+        saved = () if earlier is None else earlier.savepoints
+        left = removed_before(self._work, record.metadata_options, saved) if earlier is not None else ""
+        message = f"The table is already at commit {record.target}. {left}".rstrip()
+        return TaskResult(id=self._context.task.id, outcome=Outcome.NOTHING_TO_DO, message=message)
 
     def _change(self, record: RestoreRecord, begun: Restore | None) -> RestoreRecord:
         context = self._context
@@ -101,7 +114,8 @@ class _Run:
             require_as_checked(context, record)
             prepare(context, record)
             reach(Phase.PREPARED)
-            require_as_checked(context, record)
+            record = record.model_copy(update={"pending": require_as_checked(context, record)})
+            self._work.keep(record)
         done = begun if begun is not None and begun.is_completed else restore(context, record)
         reach(Phase.RESTORED)
         roll_back_what_stayed(context, done)
@@ -110,7 +124,12 @@ class _Run:
         remake_metadata_table(context, record.metadata_options)
         commit = commit_checkpoint(context, record)
         reach(Phase.AFTER_COMMIT)
-        changes = {"phase": OperationPhase.VERIFYING, "restore": done.instant, "checkpoint_commit": commit}
+        changes = {
+            "phase": OperationPhase.VERIFYING,
+            "restore": done.instant,
+            "checkpoint_commit": commit,
+            "besides": record.undone_besides(done.undone),
+        }
         record = record.model_copy(update=changes)
         self._work.keep(record)
         return record
@@ -122,14 +141,18 @@ class _Run:
         found = rows_at(context, record.target, later) if later else rows_now(context)
         record = record.model_copy(update={"rows_after": found.rows})
         wrong = compare(self._work, record.expected, found)
+        besides = _undone_besides(record)
         if wrong is not None:
             raise self._work.not_verified(
                 record,
                 f"The restore to commit {record.target} is complete, but the rows of the table are not those "
-                f"expected: {wrong} Find out what else has written to the table before anything else is written.",
+                f"expected: {wrong} Find out what else has written to the table before anything else is written. "
+                f"{besides}".rstrip(),
             )
         if not later:
             drop_where_rows_are_missed(context, record.expected)
+        if besides:
+            raise self._work.not_verified(record, f"The restore to commit {record.target} is complete. {besides}")
         record = record.model_copy(update={"phase": OperationPhase.DONE})
         reach(Phase.VERIFIED)
         self._work.keep(record)
@@ -144,3 +167,12 @@ class _Run:
 def _undone(record: RestoreRecord) -> str:
     saved = f" and {counted(len(record.savepoints), 'savepoint')}" if record.savepoints else ""
     return f"{counted(len(record.removed), 'commit')}{saved} after commit {record.target}"
+
+
+def _undone_besides(record: RestoreRecord) -> str:
+    if not record.besides:
+        return ""
+    return (
+        f"It has also undone what came to the table right before it: {listed(record.besides, _NAMED)}. Stop all other "
+        "writers, and write again what of that is wanted."
+    )

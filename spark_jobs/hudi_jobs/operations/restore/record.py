@@ -1,5 +1,6 @@
 """What later runs of a restore have to know: where it goes to, what is removed, and the rows that are expected."""
 
+from collections.abc import Iterable
 from typing import Literal, Self
 
 from pydantic import Field
@@ -14,12 +15,16 @@ class RestoreRecord(OperationRecord):
 
     `removed` are completed instants, the newest first. `checkpoint` is the one from before, where it is to be carried
     on, and `metadata_options` are those that make the metadata table again. `count`, `bytes` and
-    `files` are what the commits that go have written.
+    `files` are what the commits that go have written. `pending` is what had not completed at the last look before the
+    restore and goes too, None where no run has looked; `besides` is what came after that look and went. Their times are
+    those of others, of whatever form.
     """
 
     kind: Literal[OperationKind.RESTORE, OperationKind.ROLLBACK]
     target: Instant
     removed: tuple[Instant, ...] = ()
+    pending: tuple[str, ...] | None = None
+    besides: tuple[str, ...] = ()
     savepoints: tuple[Instant, ...] = ()
     rows_before: int
     expected: Rows
@@ -53,6 +58,12 @@ class RestoreRecord(OperationRecord):
             files=self.files,
         )
 
+    def undone_besides(self, undone: Iterable[str]) -> tuple[str, ...]:
+        """Return what a restore has undone that was not there at the last look before it, the newest first."""
+        if self.pending is None:
+            return ()
+        return tuple(sorted({*undone} - {*self.removed} - {*self.pending}, reverse=True))
+
     def following(self, earlier: Self) -> Self:
         """Return the record of an operation whose earlier run has not begun the restore, and may have prepared it."""
         saved = {*self.savepoints, *earlier.savepoints}
@@ -66,4 +77,4 @@ class RestoreRecord(OperationRecord):
         """Return what is kept of an operation that is done."""
         expected = self.expected.model_copy(update={"parts": ()})
         removed = self.removed[:MOST_LISTED]
-        return self.model_copy(update={"expected": expected, "checkpoint": None, "removed": removed})
+        return self.model_copy(update={"expected": expected, "checkpoint": None, "removed": removed, "pending": None})

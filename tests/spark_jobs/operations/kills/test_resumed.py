@@ -1,5 +1,6 @@
 """A run that fails midway says how far it came, and the next one of the same operation goes on from there."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,11 +25,13 @@ from tests.spark_jobs.operations.asked import (
 from tests.spark_jobs.services.test_services import SMALL, add, fill, succeeded
 from tests.spark_jobs.trials import ALL, IN_FULL, sampled
 
-from hudi_jobs.contract import FailureReason, NewerSavepoints, OperationPhase, Service
+from hudi_jobs.as_found.metadata import metadata_partitions
+from hudi_jobs.contract import FailureReason, NewerSavepoints, OperationPhase, Outcome, RunMode, Service
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import classes
+from hudi_jobs.operations.refusal import UNCHANGED
 from hudi_jobs.operations.restore.history import History
-from hudi_jobs.operations.restore.steps import prepare, roll_back_what_stayed
+from hudi_jobs.operations.restore.steps import prepare, restore, roll_back_what_stayed
 from hudi_jobs.phases import Phase
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.timeline import Timeline
@@ -259,3 +262,78 @@ def test_a_savepoint_that_comes_after_the_check_does_not_end_a_restore_midway(
         assert operate(lake, target).reason is FailureReason.CONFLICT
     assert "Savepoints keep commits" in refusal(operate(lake, target))
     done(operate(lake, target, savepoints=NewerSavepoints.REMOVE))
+
+
+def test_what_comes_between_the_last_look_and_the_restore_is_named_whichever_run_finishes_it(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.table, lake.metadata_table = {"type": "MergeOnRead"}, True
+    fill(lake, 2)
+    target = commits(lake)[0]
+    plan = str(succeeded(lake.serve(Service.COMPACTION, mode=RunMode.SCHEDULE)).instant)
+
+    def beside_others(*given: Any) -> Any:
+        overwrite(lake, 7, version=9)
+        return restore(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hudi_jobs.operations.restore.going_back.restore", beside_others)
+        patch.setattr("hudi_jobs.operations.restore.going_back.roll_back_what_stayed", fail)
+        assert report_of(operate(lake, target)).phase is OperationPhase.RUNNING
+    assert commits(lake) == [target]
+    for _ in range(2):
+        result = operate(lake, target)
+        assert (result.reason, report_of(result).verified) == (FailureReason.NOT_VERIFIED, False), result
+        assert re.fullmatch(
+            r"The restore .* is complete\. It has also undone .* before it: [0-9]+\. .*", result.message
+        )
+        assert plan not in result.message
+    assert (pending(lake), {row[1] for row in rows(lake, metadata=True)}) == ([], {"0"})
+
+
+def test_a_restore_that_another_tool_has_made_superfluous_brings_the_metadata_table_back(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.metadata_table = True
+    fill(lake, 2)
+    expected = rows(lake)
+    target = commits(lake)[-1]
+    fill(lake, 1, first=2)
+    latest = commits(lake)[-1]
+    keep(lake, latest)
+    with monkeypatch.context() as patch:
+        patch.setattr("hudi_jobs.operations.restore.going_back.restore", fail)
+        operate(lake, target, savepoints=NewerSavepoints.REMOVE)
+    table = HudiTable.existing(lake.spark, lake.base_path)
+    assert metadata_partitions(table.properties) == frozenset()
+    options = {**lake.hudi_options(Service.CLEANING), "hoodie.metadata.enable": "false"}
+    with write_client(lake.spark, lake.base_path, options) as client:
+        assert client.rollback(latest)
+    result = operate(lake, target, savepoints=NewerSavepoints.REMOVE)
+    assert (result.outcome, report_of(result).phase) == (Outcome.NOTHING_TO_DO, OperationPhase.DONE), result
+    assert result.message.endswith(f"already removed the savepoints of these commits: {latest}."), result.message
+    assert rows(lake) == rows(lake, metadata=True) == expected
+    assert "files" in metadata_partitions(HudiTable.existing(lake.spark, lake.base_path).properties)
+
+
+def test_a_refusal_of_a_restore_that_was_only_prepared_ends_it_and_names_what_was_removed(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.metadata_table = True
+    fill(lake, 2)
+    target, latest = commits(lake)
+    keep(lake, latest)
+    with monkeypatch.context() as patch:
+        patch.setattr("hudi_jobs.operations.restore.going_back.restore", fail)
+        operate(lake, target, savepoints=NewerSavepoints.REMOVE)
+
+    def gone(*_: Any) -> Any:
+        raise TaskFailed(FailureReason.SOURCE_NOT_FOUND, "A topic does not exist.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hudi_jobs.operations.check.rows_at", gone)
+        patch.setattr("hudi_jobs.operations.again.remake_metadata_table", fail)
+        said = refusal(operate(lake, target, savepoints=NewerSavepoints.REMOVE))
+    assert said.startswith(f"A topic does not exist. {UNCHANGED} But an earlier run has already removed"), said
+    assert (f"{latest}. The metadata table no longer exists" in said, restores(lake)) == (True, 0)
+    done(operate(lake, target))
