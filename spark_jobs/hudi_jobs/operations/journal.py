@@ -1,6 +1,6 @@
 """The file of records: which operations of a table have begun, and how far each came."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Literal, TypeVar
 
@@ -91,8 +91,8 @@ class Journal:
         found, version = self._read()
         kept = [record, *(each for each in found.records if each.uid != record.uid)]
         content = _encoded(kept, found.followed)
-        while len(content) > RECORD_LIMIT and (oldest := _left_behind(kept)) is not None:
-            kept.remove(oldest)
+        while len(content) > RECORD_LIMIT and (smaller := _smaller(kept)) is not None:
+            kept = smaller
             content = _encoded(kept, found.followed)
         if len(content) > RECORD_LIMIT:
             raise TaskFailed(
@@ -128,12 +128,27 @@ class Journal:
             ) from error
 
 
-def _left_behind(records: Sequence[AnyRecord]) -> AnyRecord | None:
-    """Return the oldest record, but for the first, of a kind that leaves a whole table at every moment.
+def _smaller(records: Sequence[AnyRecord]) -> list[AnyRecord] | None:
+    """Return the records with less of one of them, but for the first; None where nothing more can go.
 
-    After its retry budget nobody goes on with such an operation, and a run that finds no record of it looks again.
+    What is done and not verified, perhaps for good, loses its partitions before a repair or a service is forgotten.
+    These leave a whole table at every moment: after its retry budget nobody goes on with one, and a run that finds no
+    record of it looks again. Last of all others lose their partitions.
     """
-    return next((each for each in reversed(records[1:]) if isinstance(each, RepairRecord | ServiceRecord)), None)
+    older = records[:0:-1]
+    done = [each for each in older if each.phase is OperationPhase.VERIFYING]
+    forgotten = ((each, ()) for each in older if isinstance(each, RepairRecord | ServiceRecord))
+    for former, instead in chain(_by_sums(done), forgotten, _by_sums(older)):
+        return [one for each in records for one in (instead if each.uid == former.uid else (each,))]
+    return None
+
+
+def _by_sums(records: Iterable[AnyRecord]) -> Iterator[tuple[AnyRecord, tuple[AnyRecord]]]:
+    """Yield the records that have partitions, each with the same without them."""
+    for each in records:
+        smaller = each.without_partitions()
+        if smaller != each:
+            yield each, (smaller,)
 
 
 def _newest_change(records: Sequence[AnyRecord]) -> VersionRecord | None:

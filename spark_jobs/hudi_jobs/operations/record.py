@@ -39,6 +39,10 @@ class Rows(Document):
         sums = (self.rows, self.checksum, self.partitions) == (found.rows, found.checksum, found.partitions)
         return sums and (self.parts == found.parts or not (self.is_apart and found.is_apart))
 
+    def in_sum(self) -> Self:
+        """Return the sums alone."""
+        return self.model_copy(update={"parts": ()})
+
 
 class OperationRecord(Document):
     """One operation of any kind; each kind adds what its later runs have to know.
@@ -61,6 +65,10 @@ class OperationRecord(Document):
         """Return what the outcome of a run says."""
         return OperationReport(phase=self.phase)
 
+    def without_partitions(self) -> Self:
+        """Return what still compares the rows, by their sums, and takes little space."""
+        return self
+
     def without_what_is_done_with(self) -> Self:
         """Return what is kept of an operation that is done."""
-        return self
+        return self.without_partitions()

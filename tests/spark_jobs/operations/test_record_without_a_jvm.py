@@ -189,16 +189,43 @@ def test_a_record_that_is_too_large_is_refused_before_anything_is_changed(tmp_pa
     assert not (tmp_path / RECORD_FILE).exists()
 
 
-def test_repairs_that_were_given_up_do_not_keep_another_operation_from_being_recorded(tmp_path: Path) -> None:
+def many_partitions() -> Rows:
     parts = tuple(Part(path=f"{'p' * 4_900}{number}", rows=1, checksum=10**30) for number in range(100))
-    rows = Rows(rows=100, checksum=10**32, partitions=100, parts=parts)
+    return Rows(rows=100, checksum=10**32, partitions=100, parts=parts)
+
+
+def test_repairs_that_were_given_up_do_not_keep_another_operation_from_being_recorded(tmp_path: Path) -> None:
     fields = {"resource": "team/r", "phase": OperationPhase.RUNNING, "newest": LATER, "step": "Deduplicate"}
     for number in range(20):
-        journal(tmp_path).keep(RepairRecord.model_validate({**fields, "uid": f"r{number}", "expected": rows}))
+        expected = {"uid": f"r{number}", "expected": many_partitions()}
+        journal(tmp_path).keep(RepairRecord.model_validate({**fields, **expected}))
     journal(tmp_path).keep(record("a"))
     assert journal(tmp_path).find(RestoreRecord, "a") == record("a")
     assert journal(tmp_path).find(RepairRecord, "r19") is not None
     assert journal(tmp_path).find(RepairRecord, "r0") is None, "the oldest goes, and a run of it would look again"
+
+
+@pytest.mark.parametrize("phase", [OperationPhase.VERIFYING, OperationPhase.RUNNING])
+def test_operations_that_ended_without_being_verified_never_fill_the_file_of_records(
+    tmp_path: Path, phase: OperationPhase
+) -> None:
+    rows, asked, count = many_partitions(), "x" * 400_000, 8
+    repair = {"uid": "r", "resource": "team/r", "phase": "Running", "newest": LATER, "step": "Deduplicate"}
+    journal(tmp_path).keep(RepairRecord.model_validate({**repair, "expected": rows}))
+    for number in range(count):
+        journal(tmp_path).keep(record(f"a{number}", phase, expected=rows, checkpoint=asked))
+        journal(tmp_path).keep(erasure(number, phase).model_copy(update={"expected": rows}))
+    is_done = phase is OperationPhase.VERIFYING
+    oldest, newest = (journal(tmp_path).find(RestoreRecord, f"a{number}") for number in (0, count - 1))
+    assert oldest is not None
+    assert newest is not None
+    assert (oldest.expected.parts, oldest.checkpoint) == ((), None if is_done else asked)
+    assert oldest.expected.are_same(rows), "the sums still compare"
+    assert not oldest.expected.are_same(rows.model_copy(update={"checksum": 1}))
+    assert newest.expected == rows
+    assert (oldest.phase, oldest.removed) == (phase, (LATER,))
+    if is_done:
+        assert journal(tmp_path).find(RepairRecord, "r") is not None, "nothing is forgotten while partitions can go"
 
 
 def test_a_pending_restore_is_told_to_be_that_of_an_operation_that_runs(tmp_path: Path) -> None:
@@ -213,6 +240,18 @@ def test_a_second_run_keeps_what_the_first_has_removed_before_it_was_killed() ->
     first = record("a", savepoints=(LATER,), metadata_options={"hoodie.metadata.enable": "true"})
     again = record("a").following(first)
     assert (again.savepoints, again.metadata_options) == (first.savepoints, first.metadata_options)
+
+
+def test_a_metadata_table_of_which_a_killed_run_has_made_a_part_again_gets_all_that_it_had() -> None:
+    whole = {"hoodie.metadata.enable": "true", "hoodie.metadata.record.index.enable": "true"}
+    part = {"hoodie.metadata.enable": "true", "hoodie.metadata.record.index.enable": "false"}
+    restore, change = record("a", metadata_options=part), change_of_version(LATER)
+    change = change.model_copy(update={"metadata_options": part})
+    for again in (restore, change):
+        earlier = again.model_copy(update={"metadata_options": whole})
+        assert again.following(earlier).metadata_options == whole
+        earlier = again.model_copy(update={"metadata_options": {}})
+        assert again.following(earlier).metadata_options == part, "it had none, and has one now"
 
 
 def test_rows_that_differ_are_told_by_partition() -> None:

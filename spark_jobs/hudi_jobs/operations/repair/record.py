@@ -1,6 +1,6 @@
 """What later runs of a repair have to know: what the step found, and the rows that the table held."""
 
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field
 
@@ -16,7 +16,8 @@ class RepairRecord(OperationRecord):
     metadata table again, and `indexes` the parts that it then has.
     Of files that no instant accounts for, `until` is when they were changed at the latest, in seconds of Unix time,
     `count` and `bytes` what goes of them, and `files` the first of those. Of rows with the same key, `count` are the
-    rows that go, `rows_before` all rows, `keys` how many keys there are, and `keys_checksum` is over these.
+    rows that go, `rows_before` all rows, `keys` how many keys there are, and `keys_checksum` is over these;
+    `commits_before` are the commits that had completed when they were counted.
     """
 
     kind: Literal[OperationKind.REPAIR] = OperationKind.REPAIR
@@ -35,6 +36,7 @@ class RepairRecord(OperationRecord):
     rows_before: int | None = None
     keys: int | None = None
     keys_checksum: int | None = None
+    commits_before: tuple[Instant, ...] = ()
     commit: Instant | None = None
 
     def report(self) -> OperationReport:
@@ -55,8 +57,10 @@ class RepairRecord(OperationRecord):
             verified=True if self.phase is OperationPhase.DONE and expected is not None else None,
         )
 
-    def without_what_is_done_with(self) -> "RepairRecord":
+    def without_partitions(self) -> Self:
+        """Return what still compares the rows, by their sums, and takes little space."""
+        return self if self.expected is None else self.model_copy(update={"expected": self.expected.in_sum()})
+
+    def without_what_is_done_with(self) -> Self:
         """Return what is kept of a repair that is done."""
-        if self.expected is None:
-            return self
-        return self.model_copy(update={"expected": self.expected.model_copy(update={"parts": ()})})
+        return self.without_partitions().model_copy(update={"commits_before": ()})

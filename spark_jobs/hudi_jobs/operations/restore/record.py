@@ -65,16 +65,25 @@ class RestoreRecord(OperationRecord):
         return tuple(sorted({*undone} - {*self.removed} - {*self.pending}, reverse=True))
 
     def following(self, earlier: Self) -> Self:
-        """Return the record of an operation whose earlier run has not begun the restore, and may have prepared it."""
+        """Return the record of an operation whose earlier run has not begun the restore, and may have prepared it.
+
+        A run may be killed while it makes the metadata table again, of which Hudi shows one part after another. So what
+        was there at first counts.
+        """
         saved = {*self.savepoints, *earlier.savepoints}
         changes = {
             "savepoints": tuple(instant for instant in self.removed if instant in saved),
-            "metadata_options": self.metadata_options or earlier.metadata_options,
+            "metadata_options": earlier.metadata_options or self.metadata_options,
         }
         return self.model_copy(update=changes)
 
+    def without_partitions(self) -> Self:
+        """Return what still compares the rows, by their sums; the checkpoint is committed before they are compared."""
+        is_committed = self.phase is not OperationPhase.RUNNING
+        checkpoint = None if is_committed else self.checkpoint
+        return self.model_copy(update={"expected": self.expected.in_sum(), "checkpoint": checkpoint})
+
     def without_what_is_done_with(self) -> Self:
         """Return what is kept of an operation that is done."""
-        expected = self.expected.model_copy(update={"parts": ()})
-        removed = self.removed[:MOST_LISTED]
-        return self.model_copy(update={"expected": expected, "checkpoint": None, "removed": removed, "pending": None})
+        changes = {"removed": self.removed[:MOST_LISTED], "pending": None}
+        return self.without_partitions().model_copy(update=changes)
