@@ -17,6 +17,9 @@ from hudi_jobs.jvm import JavaObject, classes, elements, engine_context, hadoop_
 
 REPLACE_ACTION = "replacecommit"
 
+LAYOUT_2_FROM = 8
+"""The first version whose timeline has a folder of its own, and whose names hold when instants completed."""
+
 _PROPERTIES = "hoodie.properties"
 _META_FOLDER = ".hoodie"
 _RECORD_INDEX = "record_index"

@@ -9,7 +9,7 @@ from hudi_jobs.as_found import kept_as_found
 from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.jvm import JavaObject, classes, java_map, java_objects, java_spark_context, scala_map, spark_session
 from hudi_jobs.services.plans import require_plan_inside
-from hudi_jobs.table import HudiTable
+from hudi_jobs.table import LAYOUT_2_FROM, HudiTable
 
 _SOME_TIME_LATER = "20991231235959999"
 """The instant of a plan that is never written: every time trigger is over by then."""
@@ -21,7 +21,6 @@ _REMOVED = True
 _UNLOCKED = False
 _LOCKED = True
 _UNINITIALISED = False
-_LAYOUT_2_FROM = 8
 _LATER = False
 """`cluster` and `compact` leave the commit to its own call, which is where our notes go in."""
 
@@ -160,7 +159,7 @@ class WriteClient:
         jvm, config = classes(self._spark).org.apache.hudi, self._version_config(version, options)
         handlers, context = jvm.table.upgrade, self._client.getEngineContext()
         helper = handlers.SparkUpgradeDowngradeHelper.getInstance()
-        if version >= _LAYOUT_2_FROM:
+        if version >= LAYOUT_2_FROM:
             handlers.SevenToEightUpgradeHandler().upgrade(config, context, None, helper)
         else:
             handlers.EightToSevenDowngradeHandler().downgrade(config, context, None, helper)

@@ -82,7 +82,7 @@ def _compact_again(context: TaskContext, found: str) -> TaskResult:
 
 
 def _left(context: TaskContext, table: HudiTable) -> str | None:
-    return left_in_logs(table, context.task, context.settled)
+    return left_in_logs(context.spark, table, context.task, context.settled)
 
 
 class _Compaction(PlannedService):

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
+from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, PlannedServiceTask, RunMode, TaskResult
 from hudi_jobs.contract.wording import counted
@@ -142,14 +143,21 @@ class _Run:
 
     def _execute(self, pending: Pending) -> TaskResult:
         begun = pending.state is InstantState.INFLIGHT or self._begun_elsewhere or self._may_be_begun(pending)
-        # A clustering puts the rows of the planned files into new ones: what was written since would be lost.
-        outdated = load_timeline(self._context).has_writes_after(pending.instant)
-        if (begun or outdated) and self._service.can_plan_anew:
+        if self._service.can_plan_anew and (begun or self._is_outdated(pending)):
             self._roll_back(pending.instant)
             return self._plan_and_execute(instead_of=pending)
         # Hudi rolls back what an earlier attempt has written before it begins anew.
         with self._context.at_rest() if pending.state is InstantState.INFLIGHT else nullcontext():
             return self._commit(pending.instant)
+
+    def _is_outdated(self, pending: Pending) -> bool:
+        """Tell whether a commit has completed since the plan was made: a clustering would lose what that one wrote.
+
+        Layout 1 tells by the time of a file when a commit completed, in the zone in which the table's instants are.
+        """
+        task = self._context.task
+        with instants_in_order(self._context.spark, task.table.base_path, task.hudi_options):
+            return load_timeline(self._context).has_writes_after(pending.instant)
 
     def _whose(self, pending: Pending) -> str:
         return "" if self._others.is_ours(pending) else " of another tool"

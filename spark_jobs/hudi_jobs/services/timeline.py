@@ -237,8 +237,9 @@ class Timeline:
 
     def has_writes_after(self, instant: str) -> bool:
         """Tell whether a commit has completed since an instant was requested."""
-        commits = self._active.getCommitsTimeline().filterCompletedInstants().getInstants()
-        return any(str(commit.getCompletionTime()) > instant for commit in elements(commits))
+        commits = elements(self._active.getCommitsTimeline().filterCompletedInstants().getInstants())
+        times = (max(str(each.requestedTime()), str(each.getCompletionTime())) for each in commits)
+        return any(time > instant for time in times)
 
     def completed(self) -> list[tuple[str, str]]:
         """Return the requested times and actions of all completed instants, oldest first."""

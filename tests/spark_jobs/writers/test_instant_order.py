@@ -11,7 +11,7 @@ import pytest
 from tests.spark_jobs.trials import ALL, sampled
 
 from hudi_jobs.clock import guard
-from hudi_jobs.contract import TIMELINE_ZONE_OPTION, FailureReason, Outcome, Service
+from hudi_jobs.contract import TIMELINE_ZONE_OPTION, FailureReason, Outcome, RunMode, Service
 
 pytestmark = pytest.mark.spark
 
@@ -121,6 +121,47 @@ def test_updates_of_a_table_in_local_time_are_seen(
     assert lake.ingest(**TYPED).outcome is Outcome.SUCCEEDED
     require_rows(lake, {0: 1, 1: 2, 2: 4, 3: 3, 4: 3, 9: 2})
     require_order(lake)
+
+
+OLD_LAYOUT = {"hoodie.write.table.version": "6"}
+"""A table of layout 1, where the time of a file tells when an instant completed."""
+
+
+def test_a_clustering_of_a_table_in_local_time_is_planned_again_after_a_commit_beside_its_plan(
+    lake: Any, other_tool: OtherTool
+) -> None:
+    lake.options = OLD_LAYOUT
+    lake.spec = {"clustering": {"trigger": {"commits": 1}}, "fileSizing": {"smallFileLimit": "0"}}
+    other_tool.write("Asia/Tokyo", range(4), 1, table_type="CopyOnWrite")
+    planned = lake.serve(Service.CLUSTERING, mode=RunMode.SCHEDULE)
+    assert planned.outcome is Outcome.SUCCEEDED, planned
+    (completed,) = (lake.folder / "table/.hoodie").glob("*.commit")
+    assert completed.name < planned.instant
+    os.utime(completed)
+
+    done = lake.serve(Service.CLUSTERING, mode=RunMode.EXECUTE, instant=planned.instant)
+
+    assert done.outcome is Outcome.SUCCEEDED, done
+    assert f"{planned.instant} was rolled back" in done.message
+    assert lake.rows("id", "v") == [(number, 1) for number in range(4)]
+
+
+def test_a_key_of_a_table_in_local_time_that_comes_back_beside_a_compaction_is_one_row(
+    lake: Any, other_tool: OtherTool
+) -> None:
+    lake.options = OLD_LAYOUT
+    lake.spec = {"compaction": {"trigger": {"deltaCommits": 1}}, "index": {"type": "Bloom"}}
+    other_tool.write("Asia/Tokyo", range(4), 1, table_type="MergeOnRead")
+    lake.put("gone.csv", csv((1, 1)))
+    assert lake.ingest(operation="Delete", **TYPED).outcome is Outcome.SUCCEEDED
+    planned = lake.serve(Service.COMPACTION, mode=RunMode.SCHEDULE)
+    lake.put("back.csv", csv((1, 2)), at=60)
+    assert lake.ingest(**TYPED).outcome is Outcome.SUCCEEDED
+    done = lake.serve(Service.COMPACTION, mode=RunMode.EXECUTE, instant=planned.instant)
+    assert done.outcome is Outcome.SUCCEEDED, done
+    lake.put("again.csv", csv((1, 3)), at=120)
+    assert lake.ingest(**TYPED).outcome is Outcome.SUCCEEDED
+    assert lake.rows("id", "v") == [(0, 1), (1, 3), (2, 1), (3, 1)]
 
 
 def test_a_copied_table_in_local_time_is_refused_until_its_zone_is_declared(lake: Any, other_tool: OtherTool) -> None:

@@ -21,13 +21,13 @@ from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 from hudi_jobs.notes import commit_notes
 from hudi_jobs.operations.again import require_nothing_come
 from hudi_jobs.operations.restore.steps import remove_metadata_table
-from hudi_jobs.operations.versions.check import LAYOUT_2_FROM, VERSION_KEPT
+from hudi_jobs.operations.versions.check import VERSION_KEPT
 from hudi_jobs.operations.versions.record import VersionRecord
 from hudi_jobs.services.client import WriteClient, write_client
 from hudi_jobs.services.compaction import EVERY_LOG_FILE
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.preparation import load_timeline
-from hudi_jobs.table import HudiTable
+from hudi_jobs.table import LAYOUT_2_FROM, HudiTable
 
 _META_FOLDER, _TIMELINE = ".hoodie", "timeline"
 _PROPERTIES, _BACKUP = "hoodie.properties", "hoodie.properties.backup"

@@ -18,10 +18,7 @@ from hudi_jobs.operations.work import Work
 from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.services.timeline import Timeline
-from hudi_jobs.table import HudiTable
-
-LAYOUT_2_FROM = 8
-"""The first version whose timeline has a folder of its own, and whose names hold when instants completed."""
+from hudi_jobs.table import LAYOUT_2_FROM, HudiTable
 
 VERSION_KEPT = "the version was not changed"
 
