@@ -254,6 +254,22 @@ def test_a_metadata_table_of_which_a_killed_run_has_made_a_part_again_gets_all_t
         assert again.following(earlier).metadata_options == part, "it had none, and has one now"
 
 
+def test_a_repair_that_looks_again_keeps_the_metadata_table_that_was_there_at_first(tmp_path: Path) -> None:
+    fields = {"uid": "r", "resource": "team/r", "phase": "Running", "newest": LATER, "step": "Deduplicate", "count": 5}
+    options = {"hoodie.metadata.enable": "true"}
+    first = RepairRecord.model_validate({**fields, "metadata_options": options, "indexes": ("files", "record_index")})
+    found = {"count": 6, "metadata_options": {}, "indexes": (), "commits_before": (TARGET, LATER)}
+    again = first.following(found)
+    assert (again.count, again.commits_before) == (6, (TARGET, LATER))
+    assert (again.metadata_options, again.indexes) == (options, first.indexes)
+    without = RepairRecord.model_validate(fields).following({**found, "indexes": ("files",)})
+    assert without.indexes == ("files",), "it had none, and has one now"
+    journal(tmp_path).keep(again.model_copy(update={"phase": OperationPhase.DONE}))
+    done = journal(tmp_path).find(RepairRecord, "r")
+    assert done is not None
+    assert (done.count, done.commits_before) == (6, ())
+
+
 def test_rows_that_differ_are_told_by_partition() -> None:
     def rows(*parts: tuple[str, int, int]) -> Rows:
         sums = sum(one[1] for one in parts), sum(one[2] for one in parts)

@@ -1,6 +1,7 @@
 """What later runs of a repair have to know: what the step found, and the rows that the table held."""
 
-from typing import Literal, Self
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
@@ -56,6 +57,14 @@ class RepairRecord(OperationRecord):
             bytes=self.bytes,
             verified=True if self.phase is OperationPhase.DONE and expected is not None else None,
         )
+
+    def following(self, found: Mapping[str, Any]) -> Self:
+        """Return the record with what a later look has found, and the metadata table that was there at first.
+
+        An earlier run may have removed that, or made a part of it again.
+        """
+        first = {"metadata_options": self.metadata_options, "indexes": self.indexes} if self.metadata_options else {}
+        return self.model_copy(update={**found, **first})
 
     def without_partitions(self) -> Self:
         """Return what still compares the rows, by their sums, and takes little space."""

@@ -24,6 +24,8 @@ from tests.spark_jobs.trials import IN_FULL, LEASE
 from hudi_jobs.contract import CHECKPOINT_KEY, FailureReason, OperationPhase, Outcome, RepairStep, Service
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.local_frame import local_frame
+from hudi_jobs.operations import commit
+from hudi_jobs.operations.repair.keys import deduplicate
 from hudi_jobs.operations.repair.keys.doubles import KEY, PARTITION, Doubles, order_of
 from hudi_jobs.phases import Phase
 
@@ -107,6 +109,36 @@ def test_of_rows_with_the_same_key_the_newest_stays(
     assert mend(lake, DOUBLES, uid="another").outcome is Outcome.NOTHING_TO_DO
 
 
+def test_what_others_commit_meanwhile_stays_in_the_table_or_is_named(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table(lake, "CopyOnWrite", "Simple", version=9, metadata=False)
+    late, later = ("late", "a", 1, 8), ("later", "a", 1, 8)
+
+    def come(phase: Phase) -> None:
+        if phase is Phase.PREPARED:
+            insert(lake, [late, late])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(deduplicate, "reach", come)
+        waits = mend(lake, DOUBLES)
+    assert (waits.reason, report_of(waits).count) == (FailureReason.CONFLICT, 5)
+    assert f"({commits(lake)[-1]}), so no row was removed" in waits.message
+    assert rows(lake) == sorted([*OLDER, *NEWER, late, late])
+
+    def write_late(*given: Any, **named: Any) -> str:
+        insert(lake, [later])
+        return commit.write_as(*given, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(deduplicate, "write_as", write_late)
+        ended = mend(lake, DOUBLES)
+    report = report_of(ended)
+    assert (ended.reason, report.count, report.verified) == (FailureReason.NOT_VERIFIED, 6, False)
+    assert f"other commits came meanwhile ({commits(lake)[-2]})" in ended.message
+    assert [row for row in rows(lake) if row != later] == sorted([*STAYING, ("x", "left", 5, 1), late])
+
+
 def test_of_rows_that_are_equal_in_all_else_the_one_with_the_later_record_number_stays(spark: SparkSession) -> None:
     columns = "_hoodie_record_key STRING, _hoodie_commit_time STRING, _hoodie_commit_seqno STRING, ts INT"
     places = ["0_9", "0_10", "10_0", "9_11"]
@@ -180,7 +212,7 @@ def test_the_next_run_finishes_what_one_that_broke_off_has_changed(lake: Any, mo
             raise TaskFailed(FailureReason.STORAGE_UNAVAILABLE, "The store does not answer.")
 
     with monkeypatch.context() as patch:
-        patch.setattr("hudi_jobs.operations.repair.keys.deduplicate.reach", break_off)
+        patch.setattr(deduplicate, "reach", break_off)
         assert mend(lake, DOUBLES).reason is FailureReason.STORAGE_UNAVAILABLE
     expected = sorted([*STAYING, ("x", "left", 5, 1)])
     finished_once(lake, made, expected)

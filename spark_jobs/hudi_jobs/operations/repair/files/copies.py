@@ -42,7 +42,7 @@ def keep_copy(context: TaskContext, file: str, checksum: str) -> None:
     filesystem, source = _place(context, file)
     target = _place(context, copy_of(context, file))[1]
     if checksum_of(context, file) != checksum:
-        raise TaskFailed(FailureReason.CONFLICT, f"{file} has changed since it was checked, so it was not removed.")
+        raise refused(f"{file} has changed since it was checked, so it was not removed; create the operation again.")
     with stage(f"{file} cannot be copied", otherwise=FailureReason.HUDI_ERROR):
         if not filesystem.exists(target):
             configuration = hadoop_configuration(context.spark)
