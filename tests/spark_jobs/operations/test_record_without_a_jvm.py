@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -247,7 +248,8 @@ def test_a_metadata_table_of_which_a_killed_run_has_made_a_part_again_gets_all_t
     part = {"hoodie.metadata.enable": "true", "hoodie.metadata.record.index.enable": "false"}
     restore, change = record("a", metadata_options=part), change_of_version(LATER)
     change = change.model_copy(update={"metadata_options": part})
-    for again in (restore, change):
+    records: list[Any] = [restore, change]
+    for again in records:
         earlier = again.model_copy(update={"metadata_options": whole})
         assert again.following(earlier).metadata_options == whole
         earlier = again.model_copy(update={"metadata_options": {}})

@@ -70,10 +70,30 @@ def prepare_change(context: TaskContext, record: VersionRecord, known: Collectio
             raise TaskFailed(FailureReason.CONFLICT, f"The timeline shows {named}, which was not there before.")
         timeline.drop_begun_savepoint(newest)
         if newest not in {each.instant for each in timeline.savepoints()}:
-            text = f"before version {record.version_after} of the table, for HudiOperation {record.resource}"
             with _client(context, {ENABLED: "false"}) as client:
-                client.savepoint(newest, user=SAVEPOINT_USER, comment=text)
+                client.savepoint(newest, user=SAVEPOINT_USER, comment=_comment(record))
+    drop_savepoints(context, record, but=newest)
     return newest
+
+
+def drop_savepoints(context: TaskContext, record: VersionRecord, *, but: str | None = None) -> None:
+    """Remove the savepoints of an operation, but for that on a commit.
+
+    A run may be killed between its savepoint and the record of it. The next one may be refused, or find a newer commit.
+    """
+    with stage("The savepoints of the operation cannot be removed", otherwise=FailureReason.HUDI_ERROR):
+        own = (SAVEPOINT_USER, _comment(record))
+        found = [each.instant for each in load_timeline(context).savepoints() if (each.user, each.comment) == own]
+        left = [instant for instant in found if instant != but]
+        if left:
+            with _client(context, {ENABLED: "false"}) as client:
+                for instant in left:
+                    client.delete_savepoint(instant)
+
+
+def _comment(record: VersionRecord) -> str:
+    """Return what a savepoint says of whose it is: another operation may have had the same name."""
+    return f"before version {record.version_after} of the table, for HudiOperation {record.resource} (uid {record.uid})"
 
 
 def change_version(context: TaskContext, record: VersionRecord) -> None:

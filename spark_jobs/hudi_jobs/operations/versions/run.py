@@ -18,7 +18,7 @@ from hudi_jobs.operations.restore.steps import (
     remove_metadata_table,
 )
 from hudi_jobs.operations.rows import rows_now
-from hudi_jobs.operations.versions.change import change_version, mend_properties, prepare_change
+from hudi_jobs.operations.versions.change import change_version, drop_savepoints, mend_properties, prepare_change
 from hudi_jobs.operations.versions.check import require_as_checked, require_changeable
 from hudi_jobs.operations.versions.record import VersionRecord
 from hudi_jobs.operations.work import Work, succeeded
@@ -70,6 +70,8 @@ def _prepared(work: Work, earlier: VersionRecord | None) -> VersionRecord:
         record = _checked(work)
     except Exception as error:
         if earlier is not None:
+            if isinstance(error, TaskFailed) and error.reason is FailureReason.OPERATION_REFUSED:
+                drop_savepoints(context, earlier)
             not_begun_again(work, earlier, error)
         raise
     if earlier is not None:

@@ -180,7 +180,7 @@ def plan_of(lake: Any, instant: str) -> Path:
     return found
 
 
-def test_a_plan_that_cannot_be_read_is_copied_and_removed(lake: Any) -> None:
+def test_a_plan_that_cannot_be_read_is_copied_and_removed(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.table = {"type": "MergeOnRead"}
     fill(lake, 3)
     expected = rows(lake)
@@ -195,6 +195,13 @@ def test_a_plan_that_cannot_be_read_is_copied_and_removed(lake: Any) -> None:
     assert "a moment ago" in refusal(mend(lake, PLAN, planned))
     age(lake)
     assert f"remove the plan of the compaction {planned}" in told(lake, PLAN, planned)
+    with monkeypatch.context() as patch:
+        patch.setattr("hudi_jobs.operations.repair.run.reach", lambda _: plan.write_bytes(b"another"))
+        changed = mend(lake, PLAN, planned, uid="changed")
+    assert (changed.reason, plan.read_bytes()) == (FailureReason.OPERATION_REFUSED, b"another"), changed
+    assert "has changed since it was checked, so it was not removed; create the operation again" in changed.message
+    plan.write_bytes(sound[: len(sound) // 2])
+    age(lake)
 
     result = succeeded(mend(lake, PLAN, planned))
 

@@ -28,6 +28,7 @@ from hudi_jobs.operations import commit
 from hudi_jobs.operations.repair.keys import deduplicate
 from hudi_jobs.operations.repair.keys.doubles import KEY, PARTITION, Doubles, order_of
 from hudi_jobs.phases import Phase
+from hudi_jobs.table import HudiTable
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -137,6 +138,33 @@ def test_what_others_commit_meanwhile_stays_in_the_table_or_is_named(
     assert (ended.reason, report.count, report.verified) == (FailureReason.NOT_VERIFIED, 6, False)
     assert f"other commits came meanwhile ({commits(lake)[-2]})" in ended.message
     assert [row for row in rows(lake) if row != later] == sorted([*STAYING, ("x", "left", 5, 1), late])
+
+
+@IN_FULL
+def test_a_later_look_that_is_refused_leaves_the_table_with_its_metadata_table(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table(lake, "CopyOnWrite", "Simple", version=9, metadata=True)
+
+    def come(phase: Phase) -> None:
+        if phase is Phase.PREPARED:
+            lake.metadata_table = False
+            insert(lake, [("1", "a,b", 1, 8)] * 2)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(deduplicate, "reach", come)
+        assert mend(lake, DOUBLES).reason is FailureReason.CONFLICT
+    assert not has_metadata_table(lake)
+    before = rows(lake)
+    refused = mend(lake, DOUBLES)
+    assert (refused.reason, has_metadata_table(lake)) == (FailureReason.OPERATION_REFUSED, True), refused
+    assert "a comma in its name" in refused.message
+    assert rows(lake) == rows(lake, metadata=True) == before
+
+
+def has_metadata_table(lake: Any) -> bool:
+    config = HudiTable.existing(lake.spark, lake.base_path).meta.getTableConfig()
+    return bool(config.isMetadataTableAvailable())
 
 
 def test_of_rows_that_are_equal_in_all_else_the_one_with_the_later_record_number_stays(spark: SparkSession) -> None:

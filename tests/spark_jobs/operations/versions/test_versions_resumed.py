@@ -27,6 +27,7 @@ from tests.spark_jobs.trials import ALL, IN_FULL, LEASE, crossed, sampled
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, Service
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.restore.steps import remove_metadata_table
+from hudi_jobs.operations.versions.change import prepare_change
 from hudi_jobs.phases import Phase
 from hudi_jobs.services.client import write_client
 
@@ -140,14 +141,31 @@ def test_a_commit_that_comes_after_the_check_keeps_the_version_until_its_rows_ar
     assert versions(lake) == ["8", "8"]
     require_conflict("change.remove_metadata_table")
     assert versions(lake) == ["8"]
+    end_after_the_savepoint(lake, monkeypatch)
     lake.table["version"] = 8
     assert "pins 8, not 9" in refusal(change(lake, 8, 9))
     assert versions(lake) == ["8", "8"], "the metadata table is made again"
+    assert savepoints(lake) == []
     lake.table.pop("version")
     require_conflict("change.remove_metadata_table")
-    done(change(lake, 8, 9))
+    end_after_the_savepoint(lake, monkeypatch)
+    overwrite(lake, 7, version=8)
+    report = done(change(lake, 8, 9))
+    assert savepoints(lake) == [report.target] == commits(lake)[-1:]
     assert versions(lake) == ["9", "9"]
     assert rows(lake) == rows(lake, metadata=True) == [(str(key), "7") for key in range(10)]
+
+
+def end_after_the_savepoint(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave a savepoint of which no record tells."""
+
+    def prepare(*given: Any) -> Any:
+        return fail(prepare_change(*given))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hudi_jobs.operations.versions.run.prepare_change", prepare)
+        assert report_of(change(lake, 8, 9)).target is None
+    assert savepoints(lake) == commits(lake)[-1:]
 
 
 @pytest.mark.parametrize("content", [None, b""] if ALL else [b""])
