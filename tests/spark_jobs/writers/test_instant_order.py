@@ -132,10 +132,11 @@ def test_a_clustering_of_a_table_in_local_time_is_planned_again_after_a_commit_b
 ) -> None:
     lake.options = OLD_LAYOUT
     lake.spec = {"clustering": {"trigger": {"commits": 1}}, "fileSizing": {"smallFileLimit": "0"}}
-    other_tool.write("Asia/Tokyo", range(4), 1, table_type="CopyOnWrite")
+    for first in (0, 2):
+        other_tool.write("Asia/Tokyo", range(first, first + 2), 1, table_type="CopyOnWrite")
     planned = lake.serve(Service.CLUSTERING, mode=RunMode.SCHEDULE)
     assert planned.outcome is Outcome.SUCCEEDED, planned
-    (completed,) = (lake.folder / "table/.hoodie").glob("*.commit")
+    completed = max((lake.folder / "table/.hoodie").glob("*.commit"))
     assert completed.name < planned.instant
     os.utime(completed)
 
