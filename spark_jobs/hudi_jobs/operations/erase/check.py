@@ -1,5 +1,6 @@
 """Whether records can be erased, seen before anything is written: what is asked, what the table is, what would stay."""
 
+from collections.abc import Collection
 from urllib.parse import unquote
 
 from pyspark.sql import DataFrame
@@ -251,10 +252,7 @@ def _require_told_apart(work: Work, rows: DataFrame, keys: Keys) -> None:
             "field:value,field:value, and values that contain these characters can make the same text. That record "
             "would be erased as well; list the keys of all of these records."
         )
-    texts = [text.decode() for text in keys.in_bytes]
-    is_partitioned_by_it = len(keys.fields) == 1 and keys.fields[0] in partition_fields(table)
-    named = {name for path in paths for name in _names_in(path)} if is_partitioned_by_it else set()
-    if any(text in path for path in paths for text in texts) or any(key[0] in named for key in keys.values):
+    if are_named_after(paths, keys, partition_fields(table)):
         raise refused("A partition is named after a key, so every commit that wrote to it names the key too.")
     is_single = key_generator_of(table.properties) == COMPLEX and len(keys.fields) == 1
     if paths and is_single and table.version < _COMPLEX_KEYS_ARE_CERTAIN_FROM:
@@ -265,10 +263,13 @@ def _require_told_apart(work: Work, rows: DataFrame, keys: Keys) -> None:
         )
 
 
-def _names_in(path: str) -> set[str]:
-    """Return the values that the folders of a partition are named by."""
-    folders = [unquote(folder) for folder in path.split("/")]
-    return {*folders, *(folder.partition("=")[2] for folder in folders)}
+def are_named_after(paths: Collection[str], keys: Keys, fields: Collection[str]) -> bool:
+    """Tell whether a partition is named after a key, by the paths of partitions and their fields.
+
+    Short keys are in paths by chance, unless a partition field is the only record key field.
+    """
+    texts = WholeTexts(keys, also_short=len(keys.fields) == 1 and keys.fields[0] in fields)
+    return any(texts.are_in(path) or texts.are_in(unquote(path)) for path in paths)
 
 
 def _holding_savepoints(work: Work, savepoints: list[Savepoint], paths: set[str]) -> list[Savepoint]:

@@ -8,7 +8,6 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from urllib.parse import quote, quote_plus
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
@@ -23,6 +22,7 @@ from hudi_jobs.ingestion.rules.record_keys import NOTHING
 from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.local_frame import local_frame
 from hudi_jobs.operations.erase.predicates.selection import matching, unquoted
+from hudi_jobs.operations.erase.spellings import spellings
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.table import HudiTable
 
@@ -36,8 +36,9 @@ SHORTEST_IN_BYTES = 8
 LARGEST_FILE = 64 * 1024 * 1024
 """Bytes of a file of keys."""
 
-_ESCAPED_IN_FOLDERS = frozenset("\"#%'*/:=?\\{[]^\x7f") | frozenset(map(chr, range(32)))
-"""What Hudi, as Hive, does not leave in the name of a partition (`PartitionPathEncodeUtils`)."""
+_BLANK = r"(?U)^\s*$"
+_LOST = "\ufffd"
+"""What stands for bytes that Spark could not read."""
 
 _RECORD_KEY_FIELDS = "hoodie.table.recordkey.fields"
 _PARTITION_FIELDS = "hoodie.table.partition.fields"
@@ -63,7 +64,7 @@ class Keys:
     def in_bytes(self) -> list[bytes]:
         """The texts that are looked for in bytes: of a key of several fields the whole, never a part of it.
 
-        Each as it is, and as JSON, a JSON inside of another one, CSV, and the path of a folder or URL spell it.
+        Each as it is, and as `spellings` has it.
         """
         return _spelt(self._long)
 
@@ -110,18 +111,6 @@ class Keys:
 
 def _spelt(texts: Iterable[str]) -> list[bytes]:
     return sorted({spelt.encode() for text in texts for spelt in spellings(text)})
-
-
-def spellings(text: str) -> set[str]:
-    """Return a text and how documents and paths write it, where that differs."""
-    found = {text, _json(text), _json(text, ascii_only=False)}
-    found |= {_json(inner, ascii_only=ascii_only) for inner in tuple(found) for ascii_only in (True, False)}
-    folder = "".join(f"%{ord(each):02X}" if each in _ESCAPED_IN_FOLDERS else each for each in text)
-    return found | {folder, quote(text, safe=""), quote_plus(text), text.replace('"', '""')}
-
-
-def _json(text: str, *, ascii_only: bool = True) -> str:
-    return json.dumps(text, ensure_ascii=ascii_only)[1:-1]
 
 
 def key_fields(table: HudiTable) -> tuple[str, ...]:
@@ -276,15 +265,33 @@ def _read(context: TaskContext, path: str) -> list[object]:
             raise refused(f"There is no file of keys at {path}.")
         if int(files.getFileStatus(place).getLen()) > LARGEST_FILE:
             raise refused(f"The file of keys has more than {LARGEST_FILE:,} bytes.")
-        lines = context.spark.read.text(exact(path)).limit(MOST_ERASED + 1).collect()
-    found = [str(line[0]) for line in lines if str(line[0]).strip()]
-    _require_few(len(found))
+        lines = context.spark.read.text(exact(path)).where(~sf.col("value").rlike(_BLANK))
+        found = [str(line[0]) for line in lines.limit(MOST_ERASED + 1).collect()]
+    return parsed(found)
+
+
+def parsed(lines: Sequence[str]) -> list[object]:
+    """Return what the lines of a file of keys say; raise `TaskFailed` where one may say something else.
+
+    Bytes that are no UTF-8 are there as U+FFFD; a key that has this character can be written with an escape of JSON.
+    """
+    _require_few(len(lines))
+    if any(_LOST in line for line in lines):
+        raise refused("A line of the file of keys is not UTF-8; write the file as UTF-8.")
     try:
-        return [json.loads(line) for line in found]
+        return [json.loads(line, object_pairs_hook=_with_each_name_once) for line in lines]
     except (ValueError, RecursionError):
         raise refused(
-            "A line of the file of keys is not JSON; each line must be a key as in spec.erase.keys."
+            "A line of the file of keys is not JSON, or names a field twice; each line must be a key as in "
+            "spec.erase.keys."
         ) from None
+
+
+def _with_each_name_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
 
 
 def _require_few(count: int) -> None:

@@ -1,0 +1,75 @@
+"""How documents, paths and URLs write a text.
+
+JSON allows many texts for one. The ones here are those of its usual writers: Python, Jackson, Gson, .NET, PHP and Go,
+each as it is, and once more inside of another JSON text.
+"""
+
+import json
+import re
+from itertools import product
+from urllib.parse import quote, quote_plus
+
+_ESCAPED_IN_FOLDERS = frozenset("\"#%'*/:=?\\{[]^\x7f") | frozenset(map(chr, range(32)))
+"""What Hudi, as Hive, does not leave in the name of a partition (`PartitionPathEncodeUtils`)."""
+
+_ESCAPED_IN_JSON = (
+    "",
+    "&<>\u2028\u2029",  # encoding/json of Go
+    "&<>'=\u2028\u2029",  # Gson
+    "&<>'+\"`\x7f",  # System.Text.Json of .NET, and with flags json_encode of PHP
+)
+"""Characters that a writer of JSON writes as `\\u` and four digits, though it need not."""
+
+_LEFT_IN_URLS = ("", "!'()*", "!'()*;,/?:@&=+$#")
+"""Characters that functions leave as they are: `quote` of Python, `encodeURIComponent` and `encodeURI`."""
+
+_AS_IT_IS = re.compile(r"[A-Za-z0-9_.~-]*")
+_AS_IT_IS_IN_JSON = re.compile(r"[A-Za-z0-9_.~ !#$%()*,:;?@\[\]^{|}-]*")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-f]{4})|.)")
+_BYTE = re.compile("%[0-9A-F]{2}")
+
+_Style = tuple[str, bool, bool, bool]
+"""What is escaped, whether all is that is not ASCII, whether `/` is, and whether digits are upper-case letters."""
+
+_PLAIN: tuple[_Style, ...] = (("", False, False, False), ("", True, False, False))
+
+
+def spellings(text: str) -> set[str]:
+    """Return a text and how documents and paths write it, where that differs."""
+    if _AS_IT_IS.fullmatch(text):
+        return {text}
+    found = {text, text.replace('"', '""')}
+    for style in () if _AS_IT_IS_IN_JSON.fullmatch(text) else _styles(text):
+        inner = _json(text, style)
+        found |= {inner, *(_json(inner, outer) for outer in {*_PLAIN, style})}
+    folder = "".join(f"%{ord(each):02X}" if each in _ESCAPED_IN_FOLDERS else each for each in text)
+    return found | {folder} | _in_urls(text)
+
+
+def _styles(text: str) -> set[_Style]:
+    """Return the ways to write a text as JSON: few, because most texts have few characters that are escaped."""
+    escaped = {"".join(each for each in known if each in text) for known in _ESCAPED_IN_JSON}
+    is_ascii, slash = {text.isascii(), True}, {False, "/" in text}
+    return {
+        (each, not is_left, has_slash, upper)
+        for each, is_left, has_slash, upper in product(escaped, is_ascii, slash, (False, True))
+    }
+
+
+def _json(text: str, style: _Style) -> str:
+    escaped, ascii_only, slash, upper = style
+    spelt = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
+    for each in escaped:
+        spelt = spelt.replace('\\"' if each == '"' else each, f"\\u{ord(each):04x}")
+    if slash:
+        spelt = spelt.replace("/", "\\/")
+    return _ESCAPE.sub(_with_upper, spelt) if upper else spelt
+
+
+def _with_upper(escape: re.Match[str]) -> str:
+    return f"\\u{escape[1].upper()}" if escape[1] else escape[0]
+
+
+def _in_urls(text: str) -> set[str]:
+    found = {quote_plus(text), *(quote(text, safe=left) for left in _LEFT_IN_URLS)}
+    return found | {_BYTE.sub(lambda byte: byte[0].lower(), each) for each in found}

@@ -1,0 +1,111 @@
+"""Keys of a file, how others write them, and partitions that are named after one."""
+
+import json
+import re
+
+import pytest
+
+from hudi_jobs.contract.operations.erase import MOST_ERASED
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.operations.erase.check import are_named_after
+from hudi_jobs.operations.erase.keys import Keys, keys_of, parsed
+from hudi_jobs.operations.erase.search.texts import WholeTexts
+from hudi_jobs.operations.erase.spellings import spellings
+
+_ESCAPED = re.compile(r"\\.")
+
+
+def keys(*texts: str) -> Keys:
+    return keys_of(("id",), frozenset((text,) for text in texts), "uid")
+
+
+def test_a_file_of_more_keys_than_one_operation_erases_is_refused_and_never_cut() -> None:
+    assert len(parsed(["1"] * MOST_ERASED)) == MOST_ERASED
+    with pytest.raises(TaskFailed, match="More than 100,000 records"):
+        parsed([*["1"] * MOST_ERASED, " "])
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('"J\ufffdrg"', "not UTF-8"),
+        ('{"id": "a", "id": "b"}', "names a field twice"),
+        ("[", "not JSON"),
+        ("1" * 5_000, "not JSON"),
+    ],
+)
+def test_a_line_that_may_name_another_key_than_its_writer_meant_is_refused(line: str, said: str) -> None:
+    with pytest.raises(TaskFailed, match=said):
+        parsed(['"customer-00001"', line])
+    assert parsed([r'"J\ufffdrg"', '{"id": 1}']) == ["J\ufffdrg", {"id": 1}]
+
+
+@pytest.mark.parametrize(
+    ("key", "line"),
+    [
+        ("müller-0001", r'{"id":"m\u00FCller-0001"}'),
+        ("müller-0001", r'{"record":"{\"id\":\"m\\u00FCller-0001\"}"}'),
+        ("😀-00001", r'{"id":"\uD83D\uDE00-00001"}'),
+        ("anna+x@example.com", r'{"id":"anna\u002Bx@example.com"}'),
+        ("anna+x@example.com", r'{"record":"{\u0022id\u0022:\u0022anna\\u002Bx@example.com\u0022}"}'),
+        ("shop/4711/a", r'{"id":"shop\/4711\/a"}'),
+        ("shop/4711/a", r'{"record":"{\"id\":\"shop\\\/4711\\\/a\"}"}'),
+        ("shop/4711/ä", r'{"id":"shop\/4711\/\u00e4"}'),
+        ("a&b-000001", r'{"id":"a\u0026b-000001"}'),
+        ("a&b-ü00001", r'{"id":"a\u0026b-ü00001"}'),
+        ("a=b-000001", r'{"id":"a\u003db-000001"}'),
+        ("<a>'b\"-0001", r'{"id":"\u003Ca\u003E\u0027b\u0022-0001"}'),
+        ("<a>'b\"-0001", r'{"id":"\u003ca\u003e\u0027b\"-0001"}'),
+        (r"a\b\u00fc-01", r'{"id":"a\\b\\u00fc-01"}'),
+        ("a\x1f-000001", r'{"id":"a\u001F-000001"}'),
+        ("o'brien@x.de", "?id=o'brien%40x.de"),
+        ("josé@x.com", "?id=jos%c3%a9%40x.com"),
+        ("josé@x.com", "/jos%C3%A9@x.com"),
+    ],
+)
+def test_a_key_is_found_as_usual_writers_of_json_and_urls_spell_it(key: str, line: str) -> None:
+    assert WholeTexts(keys(key)).are_in(line)
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        ("customer-00007", 1),
+        ("Jane Doe 0007", 3),
+        ("anna@example.com", 2),
+        ("anna+x@example.com", 12),
+        ("müller-0001", 8),
+        ("Müller & Söhne", 40),
+        ("".join(map(chr, range(0x2100))), 200),
+    ],
+)
+def test_a_text_has_few_spellings_and_json_reads_each_as_another_one_or_as_the_text(text: str, most: int) -> None:
+    found = spellings(text)
+    assert text in found
+    assert len(found) <= most
+    assert {json.loads(f'"{each}"', strict=False) for each in found if '"' not in _ESCAPED.sub("", each)} <= found
+
+
+@pytest.mark.parametrize(
+    ("key", "path", "fields", "is_named"),
+    [
+        ("category", "category_v2=a", ("category_v2",), False),
+        ("category", "category=a", ("category",), True),
+        ("20260310", "hour=2026031014", ("hour",), False),
+        ("20260310", "day=20260310/hour=14", ("day", "hour"), True),
+        ("20260310", "20260310", ("day",), True),
+        ("customer-00007", "by=customer-00007", ("by",), True),
+        ("customer-00007", "by=customer%2D00007", ("by",), True),
+        ("a b:000007", "by=a b%3A000007", ("by",), True),
+        ("a b:000007", "by=a%20b%3a000007", ("by",), True),
+        ("7", "id=7", ("id",), True),
+        ("7", "7", ("id",), True),
+        ("/", "id=%2F", ("id",), True),
+        ("7", "id=77", ("id",), False),
+        ("7", "month=7", ("month",), False),
+    ],
+)
+def test_a_partition_is_named_after_a_key_that_stands_as_a_whole_in_its_path(
+    key: str, path: str, fields: tuple[str, ...], is_named: bool
+) -> None:
+    assert are_named_after(["x=1", path], keys("nobody-at-all", key), fields) is is_named
