@@ -35,10 +35,14 @@ def nothing() -> None:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a row comes from: the column that says so, and its name in the quarantine."""
+    """Where a row comes from: the column that says so, and its name in the quarantine.
+
+    `before_base64` goes before what is bytes in the text of a row, where that may be.
+    """
 
     column: str
     name: str
+    before_base64: str | None = None
 
 
 @dataclass(frozen=True)

@@ -56,11 +56,19 @@ def test_a_key_that_a_registry_has_the_schema_of_is_no_text(topic: Topic) -> Non
     topic.put({"id": "a"}, key=b"a")
     topic.put(None, key=b"\0\0\0\0\5\2a")
     topic.put(None, key=b"a\tb")
+    topic.put(None, key=b"\0\0\0\0\xc8\2a")
+    topic.put(b"\xff{")
     context, kafka = context_of(topic.spark, {"value": {"schema_ddl": "id STRING"}, "tombstones": "Delete"})
     decoded = format_of(kafka).decode(context, kafka, topic.frame())
     rows = _with_deletes(context.task.table, decoded).orderBy("_message.offset").collect()
-    assert table(rows, "id", IS_DELETED) == [("a", False), (None, True), ("a\tb", True)]
-    assert [row[CORRUPT_RECORD] is None for row in rows] == [True, False, True]
+    assert table(rows, "id", IS_DELETED)[:3] == [("a", False), (None, True), ("a\tb", True)]
+    assert [row[CORRUPT_RECORD] for row in rows] == [
+        None,
+        "a tombstone with the key \0\0\0\0\5\2a",
+        None,
+        "a tombstone with the key base64:AAAAAMgCYQ==",
+        "base64:/3s=",
+    ]
 
 
 def test_numbers_without_end_and_texts_without_end_are_bad_records(topic: Topic) -> None:

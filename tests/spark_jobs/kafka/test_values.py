@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
+from hudi_jobs.ingestion.rules.corrupt_texts import BASE64, BINARY
 
 pytestmark = [pytest.mark.spark, pytest.mark.streams]
 
@@ -49,6 +50,7 @@ def test_bad_values_are_counted_and_quarantined_with_their_place(stream: Any) ->
     assert (result.rows_read, result.rows_quarantined) == (len(BAD) + 1, len(BAD))
     kept = stream.lake.spark.read.json(f"{folder}/one/flights/unreadable").collect()
     assert {row["message"] for row in kept} == {f"{stream.topic}-0:{offset}" for offset in range(len(BAD))}
+    assert {row[BINARY] for row in kept} == {BASE64}
     assert stream.rows("id", "v") == [(5, "ü")]
 
 

@@ -22,6 +22,7 @@ from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, SourceRows
+from hudi_jobs.ingestion.rules.corrupt_texts import BINARY, UNREADABLE
 from hudi_jobs.ingestion.rules.partitions import never
 from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.jvm import fill_cache, in_shuffle_files, query_execution
@@ -235,9 +236,11 @@ def quarantine(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Fa
     with stage(f"The quarantine {folder} cannot be written", otherwise=FailureReason.INTERNAL_ERROR):
         corrupt = rows.corrupt
         if counts.corrupt and corrupt is not None:
-            reason = sf.lit(f"cannot be read as {rows.format}").alias("reason")
+            said = [sf.lit(f"cannot be read as {rows.format}").alias("reason")]
+            if rows.origin is not None and rows.origin.before_base64 is not None:
+                said.append(sf.lit(rows.origin.before_base64).alias(BINARY))
             *origin, record = corrupt.columns
-            _save(corrupt.select(*origin, reason, record), f"{folder}/unreadable")
+            _save(corrupt.select(*origin, *said, record), f"{folder}/{UNREADABLE}")
         if unwritable is None:
             return
         frame, faults = unwritable

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from hudi_jobs.ingestion.rules.corrupt_texts import BASE64, BINARY, TIME, TIME_END, TOMBSTONE
 from hudi_jobs.operations.erase.keys import Key, Keys
 from hudi_jobs.operations.erase.quarantine.meanings import meaning, numbers_in
 from hudi_jobs.operations.erase.quarantine.records import BadRecords, Verdict
@@ -13,6 +14,9 @@ from hudi_jobs.operations.erase.search.timeline import has_statistics
 
 STAYS, UNDECIDED, GOES = Verdict
 UUID = "d3b07384-d113-4ec6-a7b4-1c6e5f8a9b10"
+AVRO = b"\0\0\0\0\xc8\x14customer-7"
+LONG = (200).to_bytes(8)
+BEGINNINGS = ("", TOMBSTONE, f"{TIME}-1{TIME_END}", f"{TIME}9223372036854775807{TIME_END}")
 
 
 def keys(*values: Key | str, fields: tuple[str, ...] = ("id",)) -> Keys:
@@ -27,12 +31,15 @@ def unreadable(record: str, *, origin: str = "source_file") -> str:
     return json.dumps({origin: "orders-0:17", "reason": "cannot be read as JSON", "record": record})
 
 
-def message(value: bytes) -> str:
-    """A message that cannot be decoded, as `corrupt_text` stores it: Spark cuts base64 into lines."""
+def message(value: bytes, *, after: str = "", is_marked: bool = True) -> str:
+    """A message that cannot be decoded, as `corrupt_text` stores it; earlier releases did not mark base64."""
+    marked = {BINARY: BASE64} if is_marked else {}
     try:
-        return unreadable(value.decode(), origin="message")
+        text = value.decode()
     except UnicodeDecodeError:
-        return unreadable(base64.encodebytes(value).strip().replace(b"\n", b"\r\n").decode(), origin="message")
+        lines = base64.encodebytes(value).strip().replace(b"\n", b"\r\n").decode()  # Spark cuts base64 into lines
+        text = f"{BASE64 if is_marked else ''}{lines}"
+    return json.dumps({"message": "orders-0:17", "reason": "r", **marked, "record": after + text})
 
 
 def row(record: object) -> str:
@@ -87,10 +94,62 @@ def test_a_short_key_is_found_in_what_no_run_could_read(record: str, verdict: Ve
         (b"the words of nobody", "4711", STAYS),
     ],
 )
+@pytest.mark.parametrize("is_marked", [True, False])
 def test_a_binary_message_goes_with_a_long_key_and_else_nothing_tells_what_it_holds(
-    value: bytes, key: str, verdict: Verdict
+    value: bytes, key: str, verdict: Verdict, is_marked: bool
 ) -> None:
-    assert judged(message(value), keys(key)) is verdict
+    assert judged(message(value, is_marked=is_marked), keys(key)) is verdict
+
+
+@pytest.mark.parametrize(
+    ("value", "key", "verdict"),
+    [
+        (AVRO, "customer-7", GOES),
+        (AVRO, "customer-8", UNDECIDED),
+        (LONG, "200", UNDECIDED),
+        (b"200", "200", GOES),
+        (b'{"id": 200}', "200", GOES),
+        (b'{"id": 7, "v": 200}', "200", STAYS),
+        (b'{"after": {"id": 200}}', "200", GOES),
+        (b"201", "200", STAYS),
+        (b"201", "-1", STAYS),
+        (b"201", "key", STAYS),
+        (b"null", "9999", STAYS),
+    ],
+)
+@pytest.mark.parametrize("after", BEGINNINGS)
+@pytest.mark.parametrize("is_marked", [True, False])
+def test_words_that_a_run_writes_before_a_key_or_a_value_hide_nothing_of_it_and_are_no_part_of_it(
+    value: bytes, key: str, verdict: Verdict, after: str, is_marked: bool
+) -> None:
+    if (after, is_marked, value) == ("", False, b"null"):
+        verdict = UNDECIDED  # it may be bytes
+    assert judged(message(value, after=after, is_marked=is_marked), keys(key)) is verdict
+
+
+@pytest.mark.parametrize("word", ["test", "ping", "null", "deadbeef", "test1234", "heartbeat", "OK", "base64:"])
+def test_a_word_is_no_binary_message_unless_an_earlier_release_may_have_written_a_key_so(word: str) -> None:
+    for asked in ("customer-00007", UUID, "4711", "2026-01-02"):
+        verdict = UNDECIDED if asked == "2026-01-02" else STAYS
+        assert judged(message(word.encode()), keys(asked)) is verdict, "a time may be written in any way"
+    assert judged(message(word.encode(), is_marked=False), keys("customer-00007", UUID)) is STAYS
+    may_be_bytes = word not in {"heartbeat", "OK", "base64:"}
+    for asked in ("4711", "cafe-4711", "10.0.0.17", "-281474976710655", "smith"):
+        verdict = UNDECIDED if may_be_bytes else STAYS
+        assert judged(message(word.encode(), is_marked=False), keys(asked)) is verdict
+
+
+def test_a_message_without_content_holds_no_key() -> None:
+    for told in ("", f"{TOMBSTONE}null", f"{TIME}-1{TIME_END}null"):
+        for is_marked in (True, False):
+            line = message(b"", after=told, is_marked=is_marked)
+            assert judged(line, keys("2026-01-02", "4711", "customer-00007")) is STAYS
+
+
+def test_a_text_that_looks_like_marked_bytes_never_just_stays() -> None:
+    assert judged(message(b"base64:4711"), keys("4711")) is UNDECIDED
+    assert judged(message(b"base64:4711 Ada"), keys("4711")) is GOES
+    assert judged(message(b"base64:customer-00007"), keys("customer-00007")) is GOES
 
 
 @pytest.mark.parametrize(

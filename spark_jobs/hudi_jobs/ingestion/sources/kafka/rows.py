@@ -14,6 +14,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, KafkaSource, TableDefinition, Tombstones
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, SEQUENCE, Origin, SourceRows
+from hudi_jobs.ingestion.rules.corrupt_texts import BASE64, NO_CONTENT, TIME, TIME_END, TOMBSTONE
 from hudi_jobs.ingestion.rules.partitions import never
 from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.ingestion.sources.kafka.clients.errors import asking
@@ -23,6 +24,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     Decoded,
     corrupt_text,
     field,
+    text_of,
 )
 from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of, unwrapper_of
 from hudi_jobs.ingestion.sources.kafka.messages import has_no_calendar, message_time, messages
@@ -59,7 +61,7 @@ def _rows(context: TaskContext, source: KafkaSource, decoded: Decoded, events: M
         may_be_corrupt=True,
         name=f"the topics of {source.bootstrap_servers}",
         format=f"{source.value.format} messages",
-        origin=Origin(MESSAGE, "message"),
+        origin=Origin(MESSAGE, "message", before_base64=BASE64),
         reading=partial(asking, "The topics cannot be read"),
         ordered=True,
         deletes=deletes,
@@ -104,8 +106,8 @@ def _with_times(source: KafkaSource, decoded: Decoded) -> Decoded:
     """Mark messages as bad whose time is to be a column and is none; without that nobody looks at it."""
     if source.columns.timestamp is None:
         return decoded
-    time = sf.concat(sf.lit("a message with the time "), field("timestamp").cast("string"), sf.lit(" ms: "))
-    text = sf.concat(time, sf.coalesce(corrupt_text(field("value")), sf.lit("null")))
+    time = sf.concat(sf.lit(TIME), field("timestamp").cast("string"), sf.lit(TIME_END))
+    text = sf.concat(time, sf.coalesce(corrupt_text(field("value")), sf.lit(NO_CONTENT)))
     passed_over = field("value").isNull() & sf.lit(source.tombstones is Tombstones.SKIP)
     is_bad = sf.col(CORRUPT_RECORD).isNull() & has_no_calendar() & ~passed_over
     corrupt = sf.when(is_bad, text).otherwise(sf.col(CORRUPT_RECORD))
@@ -116,7 +118,7 @@ def _with_message(source: KafkaSource, frame: DataFrame) -> DataFrame:
     """Return the rows with the columns of the message that are asked for, its place, and what came later."""
     names = source.columns
     values = {
-        names.key: key_text(),
+        names.key: text_of(field("key")),
         names.topic: field("topic"),
         names.partition: field("partition"),
         names.offset: field("offset"),
@@ -137,11 +139,6 @@ def _with_message(source: KafkaSource, frame: DataFrame) -> DataFrame:
     )
 
 
-def key_text() -> Column:
-    """Return the key of a message: as text where it is UTF-8, else as base64, and null where there is none."""
-    return corrupt_text(field("key"))
-
-
 def _with_deletes(table: TableDefinition, decoded: Decoded) -> DataFrame:
     """Return the rows with tombstones as records to delete: those whose key and partition the message's key says."""
     own = {one.name: one.dataType for one in decoded.frame.schema.fields if one.name not in RESERVED}
@@ -153,7 +150,8 @@ def _with_deletes(table: TableDefinition, decoded: Decoded) -> DataFrame:
         value = column_named(name)
         columns.append((sf.when(gone, parsed[name]).otherwise(value) if name in wanted else value).alias(name))
     unusable = gone & reduce(or_, (parsed[name].isNull() for name in wanted), never())
-    corrupt = sf.when(unusable, sf.concat(sf.lit("a tombstone with the key "), sf.coalesce(key_text(), sf.lit("null"))))
+    key = sf.coalesce(corrupt_text(field("key")), sf.lit(NO_CONTENT))
+    corrupt = sf.when(unusable, sf.concat(sf.lit(TOMBSTONE), key))
     return decoded.frame.select(
         MESSAGE,
         *columns,

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 from pyspark.sql import functions as sf
 
@@ -16,6 +17,7 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import exact, located
+from hudi_jobs.ingestion.rules.corrupt_texts import UNREADABLE
 from hudi_jobs.jvm import JavaObject
 from hudi_jobs.operations.erase.keys import Keys
 from hudi_jobs.operations.erase.quarantine.records import BadRecords, Verdict
@@ -27,7 +29,6 @@ LARGEST = 256 * 1024 * 1024
 
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:(?=/)")
 _KEPT, _KEPT_AGAIN = "kept-", "kept2-"
-_UNREADABLE = "unreadable"
 _SUCCESS = "_SUCCESS"
 
 
@@ -45,7 +46,7 @@ def count_in(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> int:
     records, count = BadRecords(keys), 0
     for folder in folders:
         files = _own(context, folder)
-        seen = _searched(context, files, keys, records)
+        seen = _searched(context, folder, files, keys, records)
         odd = seen.odd | {file.path for file in files if file.name in seen.going and file.size > LARGEST}
         if odd:
             raise refused(
@@ -69,9 +70,10 @@ def erase_from(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> No
     for folder in folders:
         files = _plain(_own(context, folder))
         with stage("The quarantine cannot be searched", otherwise=FailureReason.HUDI_ERROR):
-            going = {name for name, verdict in _judged(context, files, records) if verdict is Verdict.GOES}
+            judged = _judged(context, folder, files, records)
+            going = {name for name, verdict in judged if verdict is Verdict.GOES}
         for file in (file for file in files if file.name in going):
-            _rewrite(context, file, *_lines(context, file, records))
+            _rewrite(context, file, *_lines(context, folder, file, records))
 
 
 def holding_in(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> set[str]:
@@ -79,17 +81,17 @@ def holding_in(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> se
     records, found = BadRecords(keys), set[str]()
     for folder in folders:
         files = _own(context, folder)
-        seen = _searched(context, files, keys, records)
+        seen = _searched(context, folder, files, keys, records)
         found |= seen.odd | {file.path for file in files if file.name in seen.going.keys() | seen.undecided}
     return found
 
 
-def _searched(context: TaskContext, files: list[File], keys: Keys, records: BadRecords) -> _Seen:
+def _searched(context: TaskContext, folder: str, files: list[File], keys: Keys, records: BadRecords) -> _Seen:
     """Look for keys in the bytes of some files, and in each of their records."""
     plain, seen = _plain(files), _Seen()
     with stage("The quarantine cannot be searched", otherwise=FailureReason.HUDI_ERROR):
         scanned = search(context, files, keys)
-        for name, verdict in _judged(context, plain, records):
+        for name, verdict in _judged(context, folder, plain, records):
             if verdict is Verdict.GOES:
                 seen.going[name] += 1
             elif verdict is Verdict.UNDECIDED:
@@ -105,15 +107,18 @@ def _own(context: TaskContext, folder: str) -> list[File]:
 
     Below the folder of a run is that of its task, which is named by the namespace and name of the table.
     """
+    table, depth = _table(context), _depth(context, folder)
+    return [file for file in files_below(context, folder) if _segments(file.path)[depth - len(table) : depth] == table]
+
+
+def _table(context: TaskContext) -> list[str]:
     task = context.task.id
-    table = (task.rpartition("/")[0] or task).split("/")
-    root = _segments(str(located(context.spark, folder)[1].toString()))
-    found = []
-    for file in files_below(context, folder):
-        below = _segments(file.path)[len(root) + 1 :]
-        if below[: len(table)] == table:
-            found.append(file)
-    return found
+    return (task.rpartition("/")[0] or task).split("/")
+
+
+def _depth(context: TaskContext, folder: str) -> int:
+    """Return how many folders the path of a file of this table has until that of the table."""
+    return len(_segments(str(located(context.spark, folder)[1].toString()))) + 1 + len(_table(context))
 
 
 def _segments(path: str) -> list[str]:
@@ -125,20 +130,22 @@ def _plain(files: list[File]) -> list[File]:
     return [file for file in files if file.name.endswith(".json")]
 
 
-def _judged(context: TaskContext, files: list[File], records: BadRecords) -> Iterator[tuple[str, Verdict]]:
+def _judged(context: TaskContext, folder: str, files: list[File], records: BadRecords) -> Iterator[tuple[str, Verdict]]:
     """Yield for each record of some files the name of its file, and what becomes of it."""
     if not files:
         return
-    lines = context.spark.newSession().read.text([exact(file.path) for file in files])
-    for line, path in lines.select("value", sf.col("_metadata.file_path")).toLocalIterator():
-        yield _segments(path)[-1], _judge(line, path, records)
+    lines, depth = context.spark.newSession().read.text([exact(file.path) for file in files]), _depth(context, folder)
+    for line, quoted in lines.select("value", sf.col("_metadata.file_path")).toLocalIterator():
+        path = unquote(quoted)
+        yield _segments(path)[-1], _judge(line, path, records, depth)
 
 
-def _judge(line: str, path: str, records: BadRecords) -> Verdict:
-    return records.judge(line, is_unreadable=_segments(path)[-2] == _UNREADABLE)
+def _judge(line: str, path: str, records: BadRecords, depth: int) -> Verdict:
+    """Judge a record by where it is: of a run that died, it is still below a folder that the writer has made."""
+    return records.judge(line, is_unreadable=UNREADABLE in _segments(path)[depth:-1])
 
 
-def _lines(context: TaskContext, file: File, records: BadRecords) -> tuple[list[str], list[str]]:
+def _lines(context: TaskContext, folder: str, file: File, records: BadRecords) -> tuple[list[str], list[str]]:
     """Return the records of a file that stay, and those that go."""
     if file.size > LARGEST:
         raise TaskFailed(
@@ -147,10 +154,11 @@ def _lines(context: TaskContext, file: File, records: BadRecords) -> tuple[list[
         )
     kept: list[str] = []
     gone: list[str] = []
+    depth = _depth(context, folder)
     with stage("The quarantine cannot be read", otherwise=FailureReason.HUDI_ERROR):
         for row in context.spark.read.text(exact(file.path)).collect():
             line = str(row[0])
-            (gone if _judge(line, file.path, records) is Verdict.GOES else kept).append(line)
+            (gone if _judge(line, file.path, records, depth) is Verdict.GOES else kept).append(line)
     return kept, gone
 
 

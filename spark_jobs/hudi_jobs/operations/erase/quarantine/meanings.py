@@ -8,6 +8,8 @@ import re
 from datetime import UTC, datetime
 from decimal import Context
 
+from hudi_jobs.operations.erase.keys import SHORTEST_IN_BYTES
+
 _NUMBER = r"[-+]?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:[eE][-+]?[0-9]{1,3})?"
 _WHOLE_NUMBER = re.compile(_NUMBER)
 _NUMBERS = re.compile(rf"(?<![\w.@+-])(?<![0-9]:){_NUMBER}(?!\.?\w)(?![@-])(?!:[0-9])")
@@ -17,11 +19,24 @@ _TIME = re.compile(
 )
 _EXACT = Context(prec=2000)
 _MILLISECONDS = 3
+_HEXADECIMAL = re.compile(r"[0-9A-Fa-fx]*")
+_GROUPED = re.compile(r"[\s:._,/+-]")
+_DIGITS_IN_BYTES = 16
 
 
 def is_time(text: str) -> bool:
     """Tell whether a text is a date or a time as Spark writes them."""
     return _TIME.fullmatch(text.strip()) is not None
+
+
+def may_be_short(text: str) -> bool:
+    """Tell whether fewer than eight bytes may stand for a text: itself, a time, or at most sixteen digits.
+
+    These may be hexadecimal, and grouped as in an address.
+    """
+    digits = _GROUPED.sub("", text)
+    is_of_digits = len(digits) <= _DIGITS_IN_BYTES and _HEXADECIMAL.fullmatch(digits) is not None
+    return len(text.encode()) < SHORTEST_IN_BYTES or is_time(text) or is_of_digits
 
 
 def meaning(text: str) -> str:

@@ -3,19 +3,20 @@
 A run writes rows that it has read as JSON objects with all their values, and leaves out those that are null
 (`ingestion/rules/quality.py`). What it cannot read is there as it came, in the folder `unreadable`: a line of a file,
 or a message, as base64 where it is no UTF-8 (`corrupt_text`). It may lack a field, or have it in another place.
+Records of earlier releases do not tell base64 from a text.
 """
 
-import base64
-import binascii
 import json
 import re
 from collections.abc import Iterable
 from enum import IntEnum
 
+from hudi_jobs.ingestion.rules.corrupt_texts import BASE64, BINARY, bytes_of, content_of
 from hudi_jobs.ingestion.rules.record_keys import NOTHING
-from hudi_jobs.operations.erase.keys import SHORTEST_IN_BYTES, Key, Keys, spellings
-from hudi_jobs.operations.erase.quarantine.meanings import finer, is_time, meaning, numbers_in
+from hudi_jobs.operations.erase.keys import SHORTEST_IN_BYTES, Key, Keys
+from hudi_jobs.operations.erase.quarantine.meanings import finer, is_time, may_be_short, meaning, numbers_in
 from hudi_jobs.operations.erase.search.texts import Texts, WholeTexts
+from hudi_jobs.operations.erase.spellings import spellings
 
 _RECORD, _MESSAGE = "record", "message"
 _BYTES = "latin-1"
@@ -65,6 +66,7 @@ class BadRecords:
         self._bytes = Texts(self._in_bytes, encoding=_BYTES)
         self._is_ascii = all(map(str.isascii, self._values))
         self._has_times = any(is_time(value) for key in keys.plain_values for value in key)
+        self._may_be_short = any(value and may_be_short(value) for key in keys.plain_values for value in key)
         self._are_only_times = any(
             any(key) and all(is_time(value) for value in key if value) for key in keys.plain_values
         )
@@ -75,11 +77,17 @@ class BadRecords:
             return Verdict.GOES
         told = _parsed(line)
         if not isinstance(told, dict) or not isinstance(told.get(_RECORD), str):
-            return self._by_text(line, is_message=True)
-        text = str(told[_RECORD])
+            return self._by_text(line, self._unmarked(line))
+        text, is_message = str(told[_RECORD]), _MESSAGE in told
+        if is_message:
+            text = content_of(text)
+        is_marked = told.get(BINARY) == BASE64
+        content = bytes_of(text.removeprefix(BASE64)) if is_marked and text.startswith(BASE64) else None
+        if content:
+            return self._by_bytes(content)
         values = self._values_in(text, is_unreadable=is_unreadable)
         if values is None:
-            return self._by_text(text, is_message=_MESSAGE in told)
+            return self._by_text(text, self._unmarked(text) if is_message and not is_marked else None)
         asked = self._by_meaning.get(tuple(map(meaning, values)), [])
         alike = (_alike(values, key, is_unreadable=is_unreadable) for key in asked)
         return max(alike, default=Verdict.STAYS)
@@ -97,19 +105,31 @@ class BadRecords:
             return None
         return texts
 
-    def _by_text(self, text: str, *, is_message: bool) -> Verdict:
-        content: bytes | None
+    def _unmarked(self, text: str) -> bytes | None:
+        """Return the bytes that a message of an earlier release may be: those of a text are UTF-8.
+
+        A word may be base64 by chance. It is none for keys that cannot be told in so few bytes.
+        """
+        content = bytes_of(text)
+        if content is None or _is_text(content):
+            return None
+        is_word = text.isalnum() and len(content) < SHORTEST_IN_BYTES
+        return None if is_word and not self._may_be_short else content
+
+    def _by_text(self, text: str, content: bytes | None) -> Verdict:
+        """Judge a text, which may stand for bytes as well."""
         if _NO_TEXT.search(text) or (_LOST in text and not self._is_ascii):
-            content = text.encode(errors="replace")
-        else:
-            verdict = self._by_words(text)
-            content = _from_base64(text) if is_message else None
-            if verdict is Verdict.GOES or content is None:
-                return verdict
+            return self._by_bytes(text.encode(errors="replace"))
+        verdict = self._by_words(text)
+        return verdict if verdict is Verdict.GOES or content is None else self._by_bytes(content)
+
+    def _by_bytes(self, content: bytes) -> Verdict:
         found = {self._in_bytes[each] for each in self._bytes.found(content.decode(_BYTES))}
         return Verdict.GOES if self._are_there(found, set()) is Verdict.GOES else Verdict.UNDECIDED
 
     def _by_words(self, text: str) -> Verdict:
+        if not text:
+            return Verdict.STAYS
         found = {value for spelt in self._texts.found(text) for value in self._values[spelt]}
         verdict = self._are_there(found, numbers_in(text))
         return max(verdict, Verdict.UNDECIDED if self._are_only_times else Verdict.STAYS)
@@ -175,14 +195,9 @@ def _plain(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _from_base64(text: str) -> bytes | None:
-    """Return the bytes of a message that was no UTF-8; None for another text. Spark may have cut it into lines."""
-    try:
-        content = base64.b64decode(re.sub(r"[\r\n]", "", text), validate=True)
-    except (binascii.Error, ValueError):
-        return None
+def _is_text(content: bytes) -> bool:
     try:
         content.decode()
     except UnicodeDecodeError:
-        return content
-    return None
+        return False
+    return True

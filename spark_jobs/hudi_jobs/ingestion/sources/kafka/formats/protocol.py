@@ -16,8 +16,8 @@ What a decoder keeps to:
 - A value that is null is a tombstone: all columns are null, `CORRUPT_RECORD` too. Whether tombstones are rows at all
   is the source's business; they are filtered out before where they are not.
 - A value that cannot be decoded is a row with null columns and a text in `CORRUPT_RECORD`: the value as text, or as
-  base64 where it is no UTF-8 (`corrupt_text`). It is counted and quarantined with topic, partition and offset; it never
-  ends the run in an executor, and is never left out.
+  base64 behind `base64:` where it is no UTF-8 (`corrupt_text`). It is counted and quarantined with topic, partition and
+  offset; it never ends the run in an executor, and is never left out.
 - The messages are read lazily, and more than once where a decoder looks at them first (ids of schemas, inference): the
   offsets are fixed, so Spark reads the same ones. What a decoder needs from elsewhere, such as a registry of schemas,
   it asks for in the driver, with bounded timeouts, and raises `TaskFailed` with `SOURCE_UNAVAILABLE` or
@@ -45,6 +45,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, KafkaSource
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, SEQUENCE, nothing
+from hudi_jobs.ingestion.rules.corrupt_texts import BASE64
 
 MESSAGE = "_message"
 """Column that holds the whole message as the broker gives it."""
@@ -154,6 +155,12 @@ def field(name: str) -> Column:
 
 
 def corrupt_text(value: Column) -> Column:
-    """Return a value as the text of a corrupt record: itself where it is UTF-8, and base64 where it is not."""
+    """Return a value as the text of a corrupt record, in which base64 cannot be taken for a text."""
+    return text_of(value, before_base64=BASE64)
+
+
+def text_of(value: Column, *, before_base64: str = "") -> Column:
+    """Return a value as text: itself where it is UTF-8, and base64 where it is not."""
     text = sf.decode(value, "UTF-8")
-    return sf.when(sf.encode(text, "UTF-8") == value, text).otherwise(sf.base64(value))
+    coded = sf.concat(sf.lit(before_base64), sf.base64(value))
+    return sf.when(sf.encode(text, "UTF-8") == value, text).otherwise(coded)
