@@ -1,6 +1,7 @@
 """A check that is made again, because an earlier run has recorded its own and changed nothing that cannot be undone."""
 
 from collections.abc import Collection, Mapping
+from typing import TypeGuard
 
 from hudi_jobs.as_found.metadata import partitions_of
 from hudi_jobs.contract import FailureReason, OperationPhase
@@ -42,6 +43,11 @@ def require_nothing_come(come: Collection[str], unchanged: str) -> None:
         )
 
 
+def is_final(error: Exception) -> TypeGuard[TaskFailed]:
+    """Whether a check that is made again would fail for ever."""
+    return isinstance(error, TaskFailed) and error.reason in _FINAL
+
+
 def not_begun_again(
     work: Work, earlier: RestoreRecord | VersionRecord, error: Exception, *, savepoints: Collection[str] = ()
 ) -> None:
@@ -52,10 +58,9 @@ def not_begun_again(
     """
     report, options = earlier.report(), earlier.metadata_options
     work.say(report)
-    if not isinstance(error, TaskFailed):
-        return
-    if error.reason not in _FINAL:
-        remake_metadata_table(work.context, options)
+    if not is_final(error):
+        if isinstance(error, TaskFailed):
+            remake_metadata_table(work.context, options)
         return
     remake_if_possible(work, options)
     left = removed_before(work, options, savepoints)

@@ -7,7 +7,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.lease.owner import require_not_owned_elsewhere
 from hudi_jobs.lease.stores import open_table_files
-from hudi_jobs.operations.again import not_begun_again
+from hudi_jobs.operations.again import is_final, not_begun_again
 from hudi_jobs.operations.check import metadata_options_of, require_no_restore
 from hudi_jobs.operations.compared import compare
 from hudi_jobs.operations.journal import Journal
@@ -70,7 +70,7 @@ def _prepared(work: Work, earlier: VersionRecord | None) -> VersionRecord:
         record = _checked(work)
     except Exception as error:
         if earlier is not None:
-            if isinstance(error, TaskFailed) and error.reason is FailureReason.OPERATION_REFUSED:
+            if is_final(error):
                 drop_savepoints(context, earlier)
             not_begun_again(work, earlier, error)
         raise
