@@ -255,6 +255,26 @@ def test_a_job_that_a_queue_has_never_let_go_is_known_by_its_generation(
     assert (found.phase, found.held_version) == (JobPhase.SUSPENDED, version)
 
 
+@pytest.mark.parametrize(
+    ("manager", "status", "version"),
+    [
+        ("kubernetes.io/job-controller", {}, "7"),
+        ("kueue.x-k8s.io/multikueue", {}, None),
+        (["kubernetes.io/job-controller"], {}, None),
+        (None, {"active": 1}, None),
+        (None, {"startTime": "2026-03-10T11:59:30Z"}, None),
+    ],
+    ids=["the Job controller", "another cluster", "nonsense", "it has a pod", "it was started"],
+)
+def test_a_suspended_job_that_runs_elsewhere_or_has_run_is_not_known_to_be_held(
+    manager: object, status: Document, version: str | None
+) -> None:
+    suspended = the_job(status=status)
+    suspended["spec"] |= {"suspend": True, "managedBy": manager}
+    suspended["metadata"] |= {"generation": 1, "resourceVersion": "7"}
+    assert view(suspended)[0].held_version == version
+
+
 def test_the_time_to_start_counts_from_when_the_queue_let_the_job_go() -> None:
     freed = the_job(status={"startTime": stamp(NOW - timedelta(seconds=5))})
     (found,) = view(freed)
@@ -293,6 +313,7 @@ def test_a_job_is_recognised_by_its_labels_and_annotations() -> None:
         image=IMAGE,
         base_instant="20260310110000000",
         driver_memory="2Gi",
+        has_run=True,
         pods=(f"{JOB}-x7k2p",),
     )
 

@@ -191,7 +191,8 @@ async def test_one_that_has_not_begun_is_just_removed() -> None:
     assert "operations" not in {key for key, value in process.cluster.tables["flights"]["status"].items() if value}
 
 
-async def test_a_job_that_a_queue_has_held_since_it_was_created_goes_with_its_operation() -> None:
+async def held() -> Process:
+    """A process whose only Job a queue has held since it was created."""
     process = Process()
     process.declare()
     await process.work()
@@ -199,7 +200,11 @@ async def test_a_job_that_a_queue_has_held_since_it_was_created_goes_with_its_op
     process.hold(generation=1)
     await process.look()
     assert process.cluster.tables["flights"]["status"]["activeJobs"][0]["state"] == "Suspended"
+    return process
 
+
+async def test_a_job_that_a_queue_has_held_since_it_was_created_goes_with_its_operation() -> None:
+    process = await held()
     process.delete("back")
     await process.work()
     await process.look()
@@ -209,6 +214,59 @@ async def test_a_job_that_a_queue_has_held_since_it_was_created_goes_with_its_op
     assert not status.get("activeJobs")
     assert [run["reason"] for run in status["history"]] == ["OperationWithdrawn"]
     assert not process.cluster.pods
+
+
+async def test_a_job_that_a_queue_has_held_since_it_was_created_goes_with_its_table() -> None:
+    process = await held()
+    metadata = process.cluster.tables["flights"]["metadata"]
+    metadata["deletionTimestamp"] = format_time(process.cluster.now())
+    for _ in range(3):
+        await process.look()
+    assert (process.cluster.tables, process.cluster.jobs) == ({}, {})
+
+
+@pytest.mark.parametrize("uid", [None, "uid-2"], ids=["nothing", "another"])
+async def test_a_job_that_a_queue_has_held_goes_where_there_is_no_such_operation_any_more(uid: str | None) -> None:
+    process = await held()
+    (job,) = process.cluster.jobs
+    if uid is None:
+        del process.operations["back"]
+        process.known.forget(BACK)
+    else:
+        process.declare()
+        process.operations["back"]["metadata"]["uid"] = uid
+        process.event("MODIFIED", "back")
+    for _ in range(2):
+        await process.look()
+    assert job not in process.cluster.jobs
+    assert "uid-of-back" not in {one["uid"] for one in process.cluster.tables["flights"]["status"]["operations"]}
+
+
+async def test_an_operation_whose_held_job_is_removed_goes_also_where_its_table_may_not_be_read() -> None:
+    process = await held()
+    process.cluster.classes.clear()
+    process.pass_minutes(30)
+    process.delete("back")
+    await process.work()
+    await process.look()
+    status = process.cluster.tables["flights"]["status"]
+    assert ("back" in process.operations, process.cluster.jobs, status["activeJobs"]) == (False, {}, [])
+
+
+async def test_an_operation_whose_job_came_and_went_while_nobody_looked_is_finished_by_another_run() -> None:
+    process = Process()
+    process.declare()
+    await process.work()
+    await process.look()
+    process.cluster.jobs.clear()
+    process.shows(*FILES, f"{RESTORE.partition('_')[0]}.restore.inflight")
+    process.pass_minutes(90)
+    process.delete("back")
+    await process.look()
+    assert (process.status["begun"], process.status["reason"]) == (True, "Retrying")
+    process.pass_minutes(5)
+    await process.look()
+    assert [one["uid"] for one in process.requests] == ["uid-of-back"]
 
 
 async def test_a_job_that_a_queue_has_let_go_once_may_have_begun_its_operation() -> None:

@@ -106,7 +106,7 @@ OF_OPERATIONS = (
         name="a run that was killed counts as one that changed nothing",
         scenario=_where("driver dies"),
         says="it does not come to rest",
-        old=((f"{_OPERATIONS}.ended._wrote_nothing", _always),),
+        old=((f"{_OPERATIONS}.ended._never_started", _always), (f"{_OPERATIONS}.ended.shows_work", _never)),
     ),
     Defect(
         name="an operation does not wait for the Jobs at work",

@@ -68,6 +68,7 @@ def test_a_new_table_starts_its_first_run_at_once() -> None:
     assert launch.job.model_dump(exclude={"name", "circumstances"}, mode="json") == {
         "service": "Ingestion",
         "uid": None,
+        "stopped_at": None,
         "attempt": 1,
         "started_at": "2026-03-10T12:00:00Z",
         "generation": 1,

@@ -17,6 +17,7 @@ from hudi_operator.api.status.operation import OperationState
 from hudi_operator.api.status.takeover import Protection, TakeoverPhase, TakeoverStatus
 from hudi_operator.planning.life import step_of
 from hudi_operator.planning.model import Observation, Undoing
+from hudi_operator.planning.runs.failures import attempts
 from hudi_operator.planning.status.operation_status import decide_operation
 from hudi_operator.planning.status.transitions import transitions
 from hudi_operator.timeline import Action, Instant, State
@@ -175,7 +176,7 @@ NOT_BEGUN: dict[str, dict[str, Any]] = {
 def test_what_has_not_begun_is_tried_again_and_can_be_deleted(changes: dict[str, Any]) -> None:
     seen = after_run(Outcome.FAILED, message="No.", **changes)
     after = of(seen)
-    assert (after.state, after.begun, after.failures) == (OperationState.DRAINING, False, 1)
+    assert (after.state, after.begun, attempts(after)) == (OperationState.DRAINING, False, 1)
     gone = after_run(Outcome.FAILED, message="No.", resource=(operation(deleted=NOW),), **changes)
     assert status_of(gone).operations == ()
 

@@ -440,7 +440,7 @@ def test_a_refused_job_is_tried_again_later() -> None:
     (launch,) = [one for one in plan.actions if isinstance(one, LaunchJob)]
     after = refused(plan, launch.job, observation=seen, message="No quota.", now=NOW)
     (left,) = after.operations
-    assert (left.state, left.failures, left.begun) == (DRAINING, 1, False)
+    assert (left.state, left.failures, left.infrastructure_failures, left.begun) == (DRAINING, 0, 1, False)
     assert left.retry_at is not None
 
 

@@ -293,6 +293,9 @@ class ActiveJob(Model):
     started_at: Timestamp
     """When the Job was decided."""
 
+    stopped_at: Timestamp | None = None
+    """When the removal of a Job of an operation was last asked for; absent once its pod may have started."""
+
     generation: int | None = None
     """Generation of the spec that the Job uses."""
 

@@ -106,7 +106,13 @@ class TableOperation(Model):
     """When its end was seen."""
 
     failures: int = 0
-    """Runs in a row that did not finish it."""
+    """Runs that did not finish it for a reason of their own."""
+
+    infrastructure_failures: int = 0
+    """Runs that did not finish it for a reason outside of the table."""
+
+    conflicts: int = 0
+    """Runs that gave way to another writer."""
 
     retry_at: Timestamp | None = None
     """When the next run may begin, after one that did not finish it."""

@@ -48,6 +48,8 @@ _EXECUTORS_SHOWN = 3
 _EXECUTORS_REMOVED = 100
 """Most executors of a run that one reconcile removes; the next reconcile takes the others."""
 
+_JOB_CONTROLLER = "kubernetes.io/job-controller"
+
 _GREATEST = 2**53
 """Greatest number that every reader of JSON keeps."""
 
@@ -128,6 +130,7 @@ def _observe(job: Document, pods: list[Document], executors: list[Document], *, 
         exit_code=whole_number(terminated, "exitCode"),
         remains=phase is JobPhase.OVER and not job_has_ended(job) and not _is_deleted(job),
         seen_to_end=phase is JobPhase.OVER and bool(pods) and all(map(was_seen_to_end, (*pods, *executors))),
+        has_run=any(map(may_have_run, pods)) or bool(executors),
         pods=tuple(map(_name, pods)),
         executors=_references(left),
     )
@@ -143,6 +146,7 @@ def _orphan(pod: Document, *, executors: Sequence[Document] = (), now: datetime)
         phase=JobPhase.ENDING,
         image=text(_driver(items(pod, "spec", "containers")), "image") or "",
         message=_executors_message(executors),
+        has_run=may_have_run(pod) or bool(executors),
         executors=_references(executors),
     )
 
@@ -191,9 +195,14 @@ def _is_suspended(job: Document) -> bool:
 
 
 def _held_version(job: Document) -> str | None:
-    """Return the version of a suspended Job that was never let go: the API server counts every change of a spec."""
+    """Return the version of a suspended Job that was never let go: the API server counts every change of a spec.
+
+    Another controller (`spec.managedBy`) may run a copy of one that it leaves suspended, as MultiKueue does elsewhere.
+    """
     is_new = field(job, "spec", "suspend") is True and whole_number(part(job, "metadata"), "generation") == 1
-    return text(job, "metadata", "resourceVersion") if is_new else None
+    manager = field(job, "spec", "managedBy")
+    is_ours = manager in (None, _JOB_CONTROLLER) and not field(job, "status", "startTime") and not _has_had_pod(job)
+    return text(job, "metadata", "resourceVersion") if is_new and is_ours else None
 
 
 def _trouble(job: Document, pods: list[Document], *, phase: JobPhase) -> tuple[PodTrouble | None, str]:

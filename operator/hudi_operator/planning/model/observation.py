@@ -157,7 +157,7 @@ class PodTrouble(StrEnum):
     """The pod did not start in time, for a reason other than those above."""
 
     WITHDRAWN = "OperationWithdrawn"
-    """The HudiOperation was deleted while a queue held its Job, and the Job was removed before it had a pod."""
+    """The HudiOperation or its table was deleted while a queue held the Job, which was removed before it had a pod."""
 
     INIT_FAILED = "InitContainerFailed"
     """An injected container that runs before the driver failed."""
@@ -207,7 +207,7 @@ class JobObservation:
     the class that a continuous ingestion works by, None for every other Job. `executors` are those that outlive their
     driver and that nobody has asked to end. `seen_to_end` says that the kubelet has told of the end of every driver and
     executor that is there: what was removed from the API, or is on a node that is lost, may run on. `pods` are those
-    drivers.
+    drivers, and `has_run` says that one of them may have been at work.
     """
 
     name: str
@@ -230,6 +230,7 @@ class JobObservation:
     held_version: str | None = None
     remains: bool = False
     seen_to_end: bool = False
+    has_run: bool = False
     pods: tuple[str, ...] = ()
     executors: tuple[PodReference, ...] = ()
 

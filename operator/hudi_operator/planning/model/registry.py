@@ -117,7 +117,7 @@ _PODS: _Table = {
     ),
     PodTrouble.WITHDRAWN: (
         Retry.INFRASTRUCTURE,
-        "Nothing: the operation has not begun, and goes. Create another HudiOperation where it is wanted after all.",
+        "Nothing: the operation has not begun. Create another HudiOperation where it is wanted after all.",
     ),
     PodTrouble.INIT_FAILED: (
         Retry.INFRASTRUCTURE,

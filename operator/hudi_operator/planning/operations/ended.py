@@ -8,18 +8,26 @@ from hudi_operator.api.spec.table_class import RetrySettings
 from hudi_operator.api.status.operation import OperationReportStatus, OperationState, VerificationStatus
 from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.api.status.table_operations import TableOperation
-from hudi_operator.planning.model import START_TROUBLES, JobObservation, Observation
-from hudi_operator.planning.model.reasons import OperationReason, RunTrouble
+from hudi_operator.planning.model import START_TROUBLES, JobObservation, Observation, TimelineSnapshot
+from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.model.retry import retry_delay
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.operations.kinds.registry import may_be_left
-from hudi_operator.planning.runs.failures import FailureKind, failure_kind
+from hudi_operator.planning.runs.begun import shows_work
+from hudi_operator.planning.runs.failures import (
+    NO_FAILURES,
+    FailureKind,
+    attempts,
+    budget_of,
+    failure_kind,
+    failures_of,
+    one_more,
+)
 from hudi_operator.planning.runs.tracking import own_job
 
 _MESSAGE_LIMIT = 1024
 _UNCHANGED = "Nothing was changed."
 _REFUSALS = frozenset({FailureReason.OPERATION_REFUSED, FailureReason.INVALID_REQUEST})
-_NEVER_STARTED = frozenset({*START_TROUBLES, RunTrouble.JOB_REFUSED})
 
 
 def after_runs(
@@ -44,7 +52,7 @@ def _after(
         update={
             "job": job.operation,
             "report": with_verification(shown(report) if report is not None else entry.report, entry, observation),
-            "begun": _has_begun(entry, run, found, result),
+            "begun": _has_begun(entry, run, job, found, observation.snapshot),
         }
     )
     if run.outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO} and (report is None or report.verified is not False):
@@ -67,22 +75,22 @@ def _after(
 
 def after_failure(entry: TableOperation, run: RunStatus, settings: RetrySettings, *, now: datetime) -> TableOperation:
     """Return what follows from a run that did not finish an operation: one that has begun is tried without end."""
-    count, kind = entry.failures + 1, failure_kind(run)
-    budget = settings.max_infrastructure_attempts if kind is FailureKind.INFRASTRUCTURE else settings.max_attempts
-    if not entry.begun and kind is not FailureKind.CONFLICT and count >= budget:
+    kind = failure_kind(run) or FailureKind.JOB
+    counted = entry.model_copy(update=one_more(entry, kind))
+    count, budget = failures_of(counted, kind), budget_of(kind, settings)
+    if not entry.begun and budget is not None and count >= budget:
         before = "" if may_be_left(entry.kind) else " before they changed anything"
         message = f"{count} runs failed{before}. Last failure: {run.message}"
         return _finished(entry, OperationState.FAILED, run.reason or OperationReason.REFUSED, message, now=now)
-    at = format_time(now + retry_delay(count, settings))
+    at = format_time(now + retry_delay(attempts(counted), settings))
     again = "is retried" if may_be_left(entry.kind) else "has changed nothing and is retried"
     what = "has begun and is finished by another run" if entry.begun else again
     changes = {
-        "failures": count,
         "retry_at": at,
         "reason": OperationReason.RETRYING,
         "message": f"The operation {what} from {at} on. Last run: {run.message}"[:_MESSAGE_LIMIT],
     }
-    return entry.model_copy(update=changes)
+    return counted.model_copy(update=changes)
 
 
 def _finished(
@@ -93,7 +101,7 @@ def _finished(
         "reason": reason,
         "message": message[:_MESSAGE_LIMIT],
         "finished_at": format_time(now),
-        "failures": 0,
+        **NO_FAILURES,
         "retry_at": None,
     }
     return entry.model_copy(update=changes)
@@ -103,11 +111,22 @@ def _result(found: JobObservation | None) -> TaskResult | None:
     return found.outcome.results[0] if found is not None and found.outcome and found.outcome.results else None
 
 
-def _has_begun(entry: TableOperation, run: RunStatus, found: JobObservation | None, result: TaskResult | None) -> bool:
+def _has_begun(
+    entry: TableOperation,
+    run: RunStatus,
+    job: ActiveJob,
+    found: JobObservation | None,
+    snapshot: TimelineSnapshot,
+) -> bool:
     """Whether the table may have been changed: a run that only came to check has found no record of an earlier one."""
+    result = _result(found)
     if entry.dry_run or may_be_left(entry.kind) or _came_to_check(result):
         return False
-    return entry.begun or not _wrote_nothing(run, found, result)
+    if entry.begun:
+        return True
+    if result is not None:
+        return not _wrote_nothing(result, found)
+    return not _never_started(run, job, found) or shows_work(job, snapshot)
 
 
 def _came_to_check(result: TaskResult | None) -> bool:
@@ -115,16 +134,23 @@ def _came_to_check(result: TaskResult | None) -> bool:
     return report is not None and report.phase is OperationPhase.CHECKING
 
 
-def _wrote_nothing(run: RunStatus, found: JobObservation | None, result: TaskResult | None) -> bool:
-    """Whether a run is known to have changed nothing: it says so, or its pod never started.
+def _wrote_nothing(result: TaskResult, found: JobObservation | None) -> bool:
+    """Whether a run says that it has changed nothing, as a result without a report does.
 
-    A result without a report says that nothing was written, unless the report was too long for the outcome.
+    Unless the report was too long for the outcome.
     """
-    if result is not None and result.operation is not None:
+    if result.operation is not None:
         return _came_to_check(result)
-    if result is not None:
-        return not (found is not None and found.outcome is not None and found.outcome.truncated)
-    return run.reason in _NEVER_STARTED
+    return not (found is not None and found.outcome is not None and found.outcome.truncated)
+
+
+def _never_started(run: RunStatus, job: ActiveJob, found: JobObservation | None) -> bool:
+    """Whether the operator itself has removed a Job whose pod had not started.
+
+    Where somebody else did, or its time ran out, the pod may have started after it was last looked at.
+    """
+    is_removed = run.reason in START_TROUBLES and job.stopped_at is not None
+    return is_removed and not (found is not None and found.has_run)
 
 
 def with_verification(

@@ -13,6 +13,7 @@ from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION
 from hudi_operator.api.spec.table_class import RetrySettings
 from hudi_operator.api.status.table import RunStatus, ServiceStatus
+from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.planning.model.decision import Decision, Reason
 from hudi_operator.planning.model.reasons import Retry
 from hudi_operator.planning.model.registry import entry_of, retry_of_word
@@ -51,7 +52,7 @@ def has_passed_over(run: RunStatus) -> bool:
     return bool(run.skipped) and (bool(run.batches) or failure_kind(run) is None)
 
 
-def attempts(memory: ServiceStatus) -> int:
+def attempts(memory: ServiceStatus | TableOperation) -> int:
     """Return how many runs in a row came to nothing, whoever was to blame."""
     return memory.failures + memory.infrastructure_failures + memory.conflicts
 
@@ -60,23 +61,33 @@ def counted(
     memory: ServiceStatus, kind: FailureKind, *, generation: int, circumstances: str | None = None
 ) -> ServiceStatus:
     """Return what is remembered after one more failure of a kind."""
-    name = _COUNTERS[kind]
-    return memory.model_copy(
-        update={
-            name: getattr(memory, name) + 1,
-            "failures_generation": generation,
-            "failures_circumstances": circumstances,
-        }
-    )
+    changes = {**one_more(memory, kind), "failures_generation": generation, "failures_circumstances": circumstances}
+    return memory.model_copy(update=changes)
+
+
+def failures_of(memory: ServiceStatus | TableOperation, kind: FailureKind) -> int:
+    """Return how many failures of a kind are remembered."""
+    count: int = getattr(memory, _COUNTERS[kind])
+    return count
+
+
+def one_more(memory: ServiceStatus | TableOperation, kind: FailureKind) -> dict[str, int]:
+    """Return the counter of a kind after one more failure."""
+    return {_COUNTERS[kind]: failures_of(memory, kind) + 1}
+
+
+def budget_of(kind: FailureKind | None, retry: RetrySettings) -> int | None:
+    """Return how many failures of a kind a class allows in a row, or None where it counts none."""
+    if kind is FailureKind.CONFLICT:
+        return None
+    return retry.max_infrastructure_attempts if kind is FailureKind.INFRASTRUCTURE else retry.max_attempts
 
 
 def reset_failures(memory: ServiceStatus) -> ServiceStatus:
     """Return what is remembered without any failures."""
     return memory.model_copy(
         update={
-            "failures": 0,
-            "infrastructure_failures": 0,
-            "conflicts": 0,
+            **NO_FAILURES,
             "failures_generation": None,
             "failures_circumstances": None,
         }
@@ -88,6 +99,7 @@ _COUNTERS = {
     FailureKind.INFRASTRUCTURE: "infrastructure_failures",
     FailureKind.CONFLICT: "conflicts",
 }
+NO_FAILURES = dict.fromkeys(_COUNTERS.values(), 0)
 
 
 def after_failures(memory: ServiceStatus, retry: RetrySettings, *, now: datetime) -> Decision | None:
@@ -103,10 +115,8 @@ def after_failures(memory: ServiceStatus, retry: RetrySettings, *, now: datetime
 
 def next_attempt_at(run: RunStatus, count: int, retry: RetrySettings, *, now: datetime) -> datetime:
     """Return when a run is tried again that has failed so many times in a row, where each kind counts for all."""
-    kind, ended = failure_kind(run), parse_time(run.finished_at) or now
-    budget = retry.max_infrastructure_attempts if kind is FailureKind.INFRASTRUCTURE else retry.max_attempts
-    is_over = kind is not FailureKind.CONFLICT and count >= budget
-    if is_over or retry_of_word(run.reason) is Retry.ON_CHANGE:
+    budget, ended = budget_of(failure_kind(run), retry), parse_time(run.finished_at) or now
+    if (budget is not None and count >= budget) or retry_of_word(run.reason) is Retry.ON_CHANGE:
         return ended + _AFTER_EXHAUSTION
     return ended + retry_delay(count, retry)
 
@@ -146,7 +156,7 @@ def _exhausted(memory: ServiceStatus, last: RunStatus, retry: RetrySettings, *, 
 def _next_attempt(
     memory: ServiceStatus, last: RunStatus, kind: FailureKind, retry: RetrySettings, *, now: datetime
 ) -> Decision:
-    count: int = getattr(memory, _COUNTERS[kind])
+    count = failures_of(memory, kind)
     at = (parse_time(last.finished_at) or now) + retry_delay(count, retry)
     word = last.reason or last.outcome.value
     what = "Gave way to another run" if kind is FailureKind.CONFLICT else "Failed"

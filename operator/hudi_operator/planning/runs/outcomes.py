@@ -5,19 +5,23 @@ claims an instant that is not there has failed. Archival and the removal of a sa
 driver's word is all there is.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from hudi_jobs.contract import FailureReason, Outcome, SavepointStep, SavepointWork, Service, TaskResult
 from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.planning.model import START_TROUBLES, Failure, JobObservation, PodTrouble, TimelineSnapshot
 from hudi_operator.planning.model.reasons import Retry, RunTrouble
 from hudi_operator.planning.model.registry import words
+from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.runs.confirmation import confirmed_instant, may_be_damaged
 from hudi_operator.planning.runs.continuous_end import conclude_continuous
 from hudi_operator.planning.runs.ended import ended_run
 from hudi_operator.planning.runs.restored import is_restored
 from hudi_operator.services.registry import leaves_no_instant
 from hudi_operator.timeline import Action
+
+SHORTEST_STAY = timedelta(minutes=1)
+"""How long a Job that has run is there at least: the least `job.ttlAfterFinished` of a class."""
 
 _GAVE_WAY = words((Outcome,), Retry.CONFLICT)
 
@@ -27,7 +31,7 @@ _OUT_OF_MEMORY_EXIT = 3  # how a JVM ends by -XX:+ExitOnOutOfMemoryError
 def conclude(
     job: ActiveJob, *, observed: JobObservation | None, snapshot: TimelineSnapshot, now: datetime
 ) -> RunStatus | None:
-    """Return how a run ended, or None while its commit or the whole timeline cannot be read.
+    """Return how a run ended, or None while it may have changed a table whose timeline, or its commit, cannot be read.
 
     `observed` is the finished Job, or None when it has vanished.
     """
@@ -36,7 +40,8 @@ def conclude(
         return ended_run(
             job, result, outcome=Outcome.NOTHING_TO_DO, now=now, message=result.message, reason=result.reason
         )
-    if snapshot.trouble is not None or may_be_damaged(job, result, snapshot):
+    is_untold = snapshot.trouble is not None or may_be_damaged(job, result, snapshot)
+    if is_untold and not (observed is None and _never_let_go(job, now=now)):
         return None
     if job.live is not None:
         failure = _failure(job, observed=observed, result=result)
@@ -52,6 +57,13 @@ def conclude(
         return ended_run(job, result, outcome=result.outcome, now=now, message=result.message, reason=reason)
     failure = _failure(job, observed=observed, result=result)
     return ended_run(job, result, outcome=Outcome.FAILED, now=now, message=failure.message, reason=failure.reason)
+
+
+def _never_let_go(job: ActiveJob, *, now: datetime) -> bool:
+    """Whether a Job that is gone was held by a queue so short a time ago that it cannot have run since."""
+    stopped_at = parse_time(job.stopped_at)
+    is_withdrawn = job.state == PodTrouble.WITHDRAWN
+    return is_withdrawn and stopped_at is not None and now - stopped_at < SHORTEST_STAY
 
 
 def _is_confirmed(job: ActiveJob, result: TaskResult | None, snapshot: TimelineSnapshot) -> bool:
@@ -112,6 +124,9 @@ def _lost(job: ActiveJob) -> Failure:
         return Failure(reason=job.state, message=message)
     if job.state in set(PodTrouble):
         return Failure(reason=job.state, message=f"Job {job.name} vanished after its pod had ended: {job.message}")
+    if job.uid is None:
+        message = f"Job {job.name} was not seen: it was never created, or it has run and gone while nobody looked."
+        return Failure(reason=RunTrouble.JOB_LOST, message=message)
     return Failure(
         reason=RunTrouble.JOB_LOST,
         message=f"Job {job.name} vanished before it reported: somebody deleted it, or its time ran out.",

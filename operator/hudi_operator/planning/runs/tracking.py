@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from hudi_jobs.contract import SavepointWork, Service
-from hudi_operator.api.resources import OPERATIONS, SAVEPOINTS, HudiOperation, HudiSavepoint, ObjectMetadata
+from hudi_jobs.contract import Service
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.spec.table_class import JobSettings
 from hudi_operator.api.status.live import LiveStatus
@@ -26,8 +25,10 @@ from hudi_operator.planning.model import (
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.policy.drift import drift_of, stops
 from hudi_operator.planning.runs.affected import with_affected
+from hudi_operator.planning.runs.asked import is_asked_for, withdrawal_of
+from hudi_operator.planning.runs.begun import shows_work
 from hudi_operator.planning.runs.continuous import STOPPED, followed, told
-from hudi_operator.planning.runs.outcomes import conclude
+from hudi_operator.planning.runs.outcomes import SHORTEST_STAY, conclude
 
 _MESSAGE_LIMIT = 500
 
@@ -64,18 +65,19 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
             its = job if living is own else None
             living, stops = _as_remembered(living, observation, job=its, desired_image=desired_image, now=now)
             known = refreshed(job, living) if own or job.uid else adopted(living)
+            known = _with_stop(known, living if its is not None else None, stops=stops, now=now)
             active.append(followed(known, living, observation, now=now))
             actions += [StopJob(job=active[-1], uid=living.uid, version=living.held_version)] if stops else []
         elif job.service is Service.DELETION:
             continue  # was never decided: this table is not being deleted
-        elif own is None and job.uid is None and observation.snapshot.instant_of(job.name) is None:
+        elif own is None and _is_only_decided(job, observation, now=now):
             if _may_still_be_created(job, observation, now=now):
                 actions.append(CreateJob(job=job))
                 active.append(job)
         elif (run := _concluded(job, own, observation, now=now)) is not None:
             finished.append(with_affected(run, job, own, observation))
         else:
-            active.append(refreshed(job, own) if own else job)
+            active.append(_with_stop(refreshed(job, own), own, stops=False, now=now) if own else job)
     names = {job.name for job in remembered}
     forgotten = {job.name: job for job in observation.jobs if job.name not in names and job.phase is not JobPhase.OVER}
     for found in forgotten.values():
@@ -110,11 +112,19 @@ def _as_remembered(
 
     `job` is what was decided, where the Job is certain to be that one.
     """
-    if job is not None and found.held_version is not None and _is_withdrawn(job, observation):
-        message = "The HudiOperation was deleted while a queue held its Job."
+    is_held = job is not None and found.held_version is not None
+    if job is not None and is_held and (message := withdrawal_of(job, observation)) is not None:
         return replace(found, trouble=PodTrouble.WITHDRAWN, message=message), True
     stops = _must_stop(found, observation, desired_image=desired_image, now=now)
     return given_up(found) if stops else found, stops
+
+
+def _with_stop(job: ActiveJob, own: JobObservation | None, *, stops: bool, now: datetime) -> ActiveJob:
+    """Return the Job of an operation with when its removal was last asked for: void once its driver has run."""
+    if own is None or job.operation is None:
+        return job
+    is_kept = own.phase in {JobPhase.ENDING, JobPhase.OVER} and not own.has_run
+    return job.model_copy(update={"stopped_at": format_time(now) if stops else job.stopped_at if is_kept else None})
 
 
 def _next_late(observation: Observation, *, now: datetime) -> datetime | None:
@@ -158,9 +168,25 @@ def is_of_run(found: JobObservation, job: ActiveJob) -> bool:
     return found.decided_at in {None, job.started_at}
 
 
+def _is_only_decided(job: ActiveJob, observation: Observation, *, now: datetime) -> bool:
+    """Whether a Job that is not there is to be created, or can be forgotten.
+
+    One of a HudiOperation, unless it is a dry run, cannot, once it may have been created, have run and be gone.
+    """
+    if job.uid is not None or observation.snapshot.instant_of(job.name) is not None:
+        return False
+    if job.operation is None or job.operation.dry_run:
+        return True
+    if _may_still_be_created(job, observation, now=now):
+        return True
+    decided_at = parse_time(job.started_at)
+    is_young = decided_at is not None and now - decided_at < SHORTEST_STAY
+    return is_young and not shows_work(job, observation.snapshot)
+
+
 def _may_still_be_created(job: ActiveJob, observation: Observation, *, now: datetime) -> bool:
     unread = any(part.startswith("activeJobs.") for part in observation.table.unreadable)
-    if job.service is None or unread or not _is_asked_for(job, observation):
+    if job.service is None or unread or not is_asked_for(job, observation):
         return False  # only a later version of the operator knows what is to be created, or nobody asks for it
     spec, spec_generation = observation.table.spec, observation.table.metadata.generation
     suspended = spec.suspend and job.service is not Service.OPERATION  # which a person asks for by name
@@ -175,46 +201,6 @@ def _may_still_be_created(job: ActiveJob, observation: Observation, *, now: date
         return False
     started = parse_time(job.started_at)
     return started is not None and now - started < _CREATION_GRACE
-
-
-def _is_asked_for(job: ActiveJob, observation: Observation) -> bool:
-    """Whether the HudiSavepoint of a run is still there, and wants what was decided; of any other run, yes."""
-    if job.service is Service.OPERATION:
-        return _is_operation_asked_for(job, observation)
-    named = job.named_savepoint
-    if named is None:
-        return job.service is not Service.SAVEPOINT
-    found = [one.metadata for one in observation.related.get(SAVEPOINTS, ()) if isinstance(one, HudiSavepoint)]
-    metadata = next((one for one in found if one.uid == named.uid), None)
-    if metadata is None:
-        return False
-    return named.work is SavepointWork.REMOVE or metadata.deletion_timestamp is None
-
-
-def _is_operation_asked_for(job: ActiveJob, observation: Observation) -> bool:
-    """Whether the HudiOperation of a run is still there, or it has begun and must be finished."""
-    if job.operation is None:
-        return False
-    uid = job.operation.uid
-    if _has_begun(uid, observation):
-        return True
-    return any(one.deletion_timestamp is None for one in _operations_with(uid, observation))
-
-
-def _is_withdrawn(job: ActiveJob, observation: Observation) -> bool:
-    """Whether the HudiOperation of a run is being deleted, and no earlier run has begun it."""
-    if job.operation is None or _has_begun(job.operation.uid, observation):
-        return False
-    return any(one.deletion_timestamp is not None for one in _operations_with(job.operation.uid, observation))
-
-
-def _has_begun(uid: str, observation: Observation) -> bool:
-    return any(one.begun for one in observation.table.status.operations if one.uid == uid)
-
-
-def _operations_with(uid: str, observation: Observation) -> list[ObjectMetadata]:
-    found = (one.metadata for one in observation.related.get(OPERATIONS, ()) if isinstance(one, HudiOperation))
-    return [one for one in found if one.uid == uid]
 
 
 def _must_stop(found: JobObservation, observation: Observation, *, desired_image: str, now: datetime) -> bool:
