@@ -9,7 +9,7 @@ from hudi_jobs.ingestion.rules.corrupt_texts import BASE64, BINARY, TIME, TIME_E
 from hudi_jobs.operations.erase.keys import Key, Keys
 from hudi_jobs.operations.erase.quarantine.meanings import meaning, numbers_in
 from hudi_jobs.operations.erase.quarantine.records import BadRecords, Verdict
-from hudi_jobs.operations.erase.search.texts import WholeTexts
+from hudi_jobs.operations.erase.search.texts import Texts, WholeTexts
 from hudi_jobs.operations.erase.search.timeline import has_statistics
 
 STAYS, UNDECIDED, GOES = Verdict
@@ -82,7 +82,8 @@ def test_a_short_key_is_found_in_what_no_run_could_read(record: str, verdict: Ve
         (b"\xff\x00" + b"H" + UUID.encode() + b"Hmore", UUID, GOES),
         (b"\xff" * 90 + b"H" + UUID.encode() + b"x" * 50, UUID, GOES),
         (b"\x00\x10H" + UUID.encode() + b"\x06Ada", UUID, GOES),
-        (b"H" + UUID.encode() + b"Ada", UUID, GOES),
+        (b"H" + UUID.encode() + b"Ada", UUID, UNDECIDED),
+        (b"\0AdaH" + UUID.encode() + b"Hmore", UUID, UNDECIDED),
         (b"\xff " + UUID.encode() + b"\x00", UUID, GOES),
         (b"\xff" + b"x" * 40, UUID, UNDECIDED),
         (b"\x00\x10\x06Ada", UUID, UNDECIDED),
@@ -199,12 +200,43 @@ def test_numbers_stand_alone_and_are_no_parts_of_times() -> None:
     assert meaning("100") == meaning("1e2") == meaning(" 100.00 ")
 
 
-@pytest.mark.parametrize(("size", "before"), [(36, "\0\0\0$"), (36, "H"), (200, "\0\0\0\xc8"), (69, "E")])
-def test_a_length_before_a_key_makes_it_whole(size: int, before: str) -> None:
+@pytest.mark.parametrize(("size", "before"), [(36, "\0\0\0$"), (8, "\x10"), (200, "\0\0\0\xc8"), (14, "\x1c")])
+def test_a_length_before_a_key_makes_it_whole_in_binary_content_alone(size: int, before: str) -> None:
     key = "k" * size
-    texts = WholeTexts(keys(key))
-    assert texts.are_in(f"x{before}{key}y") is (size != 200), "of this length the last byte is no UTF-8"
-    assert not texts.are_in(f"xI{key}y")
+    assert Texts([key], encoding="latin-1").are_in(f"x{before}{key}y")
+    assert not Texts([key], encoding="latin-1").are_in(f"xI{key}y")
+    assert not WholeTexts(keys(key)).are_in(f"x{before}{key}y")
+
+
+@pytest.mark.parametrize(("size", "before"), [(36, "xH"), (69, '"E'), (5, "\0\n"), (17, '\0"')])
+def test_what_may_be_a_length_or_a_character_of_a_text_makes_no_key_of_a_part_of_it(size: int, before: str) -> None:
+    assert not Texts(["k" * size], encoding="latin-1").are_in(f"{before}{'k' * size}y")
+
+
+@pytest.mark.parametrize(
+    ("key", "other"),
+    [
+        ("customer-7", "customer-70"),
+        ("anna@example.com", "anna@example.com.au"),
+        ("alice@example.com", "alice@example.com.au"),
+        ("customer-12345678", "customer-123456789"),
+        ("smith@longcompany.co.uk", "john.smith@longcompany.co.uk"),
+    ],
+)
+def test_a_record_of_a_longer_key_stays_whatever_stands_before_it(key: str, other: str) -> None:
+    for line in (row({"id": other}), row({"id": "8", "v": [f"x\n{other}", f"cc {other}"]})):
+        assert judged(line, keys(key)) is STAYS
+    for text in (f'{{"id":"{other}","na', f"x {other}", f"x\n{other}"):
+        assert judged(unreadable(text), keys(key)) is STAYS
+        assert judged(message(text.encode()), keys(key)) is STAYS
+    assert judged(message(b'\0\0\0\0\7{"id":"' + other.encode() + b'"}'), keys(key)) is UNDECIDED
+    assert judged(row({"id": key}), keys(key)) is GOES
+
+
+def test_a_message_of_visible_characters_may_be_a_length_and_the_key() -> None:
+    assert judged(message(f"H{UUID}".encode()), keys(UUID)) is UNDECIDED
+    assert judged(message(f"H{UUID}\x06Ada".encode()), keys(UUID)) is GOES
+    assert judged(unreadable(f"H{UUID}"), keys(UUID)) is STAYS
 
 
 @pytest.mark.parametrize(

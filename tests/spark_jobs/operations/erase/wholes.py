@@ -17,7 +17,24 @@ ORDERS = (
     "order 0000007 of 2026",
 )
 ADDRESS = "smith@example.com"
-KEYS = ("nobody-at-all", KEY, NUMBER, CYRILLIC, HOUSE, NAME, CLIENT, KOREAN, ADDRESS, *ORDERS)
+TEN, SIXTEEN, TWENTY_THREE = "customer-7", "anna@example.com", "smith@longcompany.co.uk"
+"""With `ADDRESS`, keys of so many bytes that the length, or its double, is the byte of a character before a text."""
+
+KEYS = (
+    "nobody-at-all",
+    KEY,
+    NUMBER,
+    CYRILLIC,
+    HOUSE,
+    NAME,
+    CLIENT,
+    KOREAN,
+    ADDRESS,
+    TEN,
+    SIXTEEN,
+    TWENTY_THREE,
+    *ORDERS,
+)
 
 WHOLE = (
     f'{{"id":"{KEY}"}}',
@@ -59,6 +76,10 @@ WHOLE = (
     f"mailto:{ADDRESS}",
     f"='{ADDRESS}'",
     f"... .{ADDRESS}.",
+    f"{TEN}0\n{TEN}",
+    f"cc {SIXTEEN}",
+    f'{{"cc":"{ADDRESS}"}}',
+    f".{TWENTY_THREE}",
 )
 LONGER = (
     f"{KEY}.de",
@@ -89,4 +110,10 @@ LONGER = (
     f"john+{ADDRESS}",
     f"o'{ADDRESS}",
     f"{ADDRESS}.au",
+    f"x\n{TEN}0",
+    f"x\r\n{TEN}0",
+    f"cc {SIXTEEN}.au",
+    f'{{"cc":"{ADDRESS}.au"}}',
+    f"mail john.{TWENTY_THREE}",
+    f"(.{TWENTY_THREE}.x",
 )

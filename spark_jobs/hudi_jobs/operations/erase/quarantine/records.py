@@ -77,7 +77,7 @@ class BadRecords:
             return Verdict.GOES
         told = _parsed(line)
         if not isinstance(told, dict) or not isinstance(told.get(_RECORD), str):
-            return self._by_text(line, self._unmarked(line))
+            return self._by_text(line, self._unmarked(line), is_message=True)
         text, is_message = str(told[_RECORD]), _MESSAGE in told
         if is_message:
             text = content_of(text)
@@ -87,7 +87,8 @@ class BadRecords:
             return self._by_bytes(content)
         values = self._values_in(text, is_unreadable=is_unreadable)
         if values is None:
-            return self._by_text(text, self._unmarked(text) if is_message and not is_marked else None)
+            content = self._unmarked(text) if is_message and not is_marked else None
+            return self._by_text(text, content, is_message=is_message)
         asked = self._by_meaning.get(tuple(map(meaning, values)), [])
         alike = (_alike(values, key, is_unreadable=is_unreadable) for key in asked)
         return max(alike, default=Verdict.STAYS)
@@ -116,23 +117,29 @@ class BadRecords:
         is_word = text.isalnum() and len(content) < SHORTEST_IN_BYTES
         return None if is_word and not self._may_be_short else content
 
-    def _by_text(self, text: str, content: bytes | None) -> Verdict:
+    def _by_text(self, text: str, content: bytes | None, *, is_message: bool) -> Verdict:
         """Judge a text, which may stand for bytes as well."""
         if _NO_TEXT.search(text) or (_LOST in text and not self._is_ascii):
             return self._by_bytes(text.encode(errors="replace"))
-        verdict = self._by_words(text)
+        verdict = self._by_words(text, is_message=is_message)
         return verdict if verdict is Verdict.GOES or content is None else self._by_bytes(content)
 
     def _by_bytes(self, content: bytes) -> Verdict:
         found = {self._in_bytes[each] for each in self._bytes.found(content.decode(_BYTES))}
         return Verdict.GOES if self._are_there(found, set()) is Verdict.GOES else Verdict.UNDECIDED
 
-    def _by_words(self, text: str) -> Verdict:
+    def _by_words(self, text: str, *, is_message: bool) -> Verdict:
         if not text:
             return Verdict.STAYS
-        found = {value for spelt in self._texts.found(text) for value in self._values[spelt]}
-        verdict = self._are_there(found, numbers_in(text))
+        numbers = numbers_in(text)
+        verdict = self._are_there(self._told_by(self._texts.found(text)), numbers)
+        if verdict is Verdict.STAYS and is_message:  # a binary one may have none but visible characters
+            behind_lengths = self._told_by(self._texts.found(text, encoding="utf-8"))
+            verdict = min(self._are_there(behind_lengths, numbers), Verdict.UNDECIDED)
         return max(verdict, Verdict.UNDECIDED if self._are_only_times else Verdict.STAYS)
+
+    def _told_by(self, spelt: Iterable[str]) -> set[str]:
+        return {value for each in spelt for value in self._values[each]}
 
     def _are_there(self, found: Iterable[str], numbers: set[str]) -> Verdict:
         """Tell whether a key has all its values among those that were found, or among numbers written otherwise.

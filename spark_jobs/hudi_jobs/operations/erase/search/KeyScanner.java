@@ -22,12 +22,16 @@ import org.apache.parquet.column.page.DataPageV2;
 import org.apache.parquet.column.page.DictionaryPage;
 import org.apache.parquet.column.page.PageReadStore;
 import org.apache.parquet.column.page.PageReader;
+import org.apache.parquet.example.data.GroupValueSource;
 import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.ParquetReader;
 import org.apache.parquet.hadoop.example.GroupReadSupport;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
 import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData;
 import org.apache.parquet.hadoop.util.HadoopInputFile;
+import org.apache.parquet.schema.LogicalTypeAnnotation;
+import org.apache.parquet.schema.PrimitiveType;
+import org.apache.parquet.schema.Type;
 import org.apache.spark.sql.Row;
 
 /**
@@ -38,8 +42,8 @@ import org.apache.spark.sql.Row;
  * codec each record; of gzip what it holds.
  *
  * Answers with bytes read, bytes that were decompressed, whether a text was found, and whether a part could not be
- * read: four numbers. Of rows of texts in place of a file it answers in how many rows a text was found, and in how many
- * values of each column.
+ * read: four numbers. Of rows of texts and bytes in place of a file it answers in how many rows a text was found, and
+ * in how many values of each column.
  */
 public final class KeyScanner implements java.util.function.Function {
     private static final int CHUNK = 1 << 20;
@@ -104,8 +108,9 @@ public final class KeyScanner implements java.util.function.Function {
             counts = java.util.Arrays.copyOf(counts, row.length());
             boolean isFound = false;
             for (int column = 0; column < row.length(); column++) {
-                byte[] content = row.getString(column).getBytes("UTF-8");
-                if (texts.areIn(content, false)) {
+                boolean isText = row.get(column) instanceof String;
+                byte[] content = isText ? row.getString(column).getBytes("UTF-8") : (byte[]) row.get(column);
+                if (texts.areIn(content, isText ? KeyTexts.TEXT : KeyTexts.ANY, false)) {
                     counts[column]++;
                     isFound = true;
                 }
@@ -232,7 +237,9 @@ public final class KeyScanner implements java.util.function.Function {
             List columns = reader.getFooter().getFileMetaData().getSchema().getColumns();
             for (PageReadStore group = reader.readNextRowGroup(); group != null; group = reader.readNextRowGroup()) {
                 for (int column = 0; column < columns.size(); column++) {
-                    scanPages(group.getPageReader((ColumnDescriptor) columns.get(column)), found);
+                    ColumnDescriptor read = (ColumnDescriptor) columns.get(column);
+                    int kind = holdsTexts(read.getPrimitiveType()) ? KeyTexts.PAGE : KeyTexts.ANY;
+                    scanPages(group.getPageReader(read), kind, found);
                 }
             }
         } finally {
@@ -244,16 +251,16 @@ public final class KeyScanner implements java.util.function.Function {
         scanBetween(path, length, chunks, found);
     }
 
-    private void scanPages(PageReader pages, Found found) throws IOException {
+    private void scanPages(PageReader pages, int kind, Found found) throws IOException {
         DictionaryPage dictionary = pages.readDictionaryPage();
         if (dictionary != null) {
-            scanDecoded(dictionary.getBytes().toByteArray(), found);
+            scanDecoded(dictionary.getBytes().toByteArray(), kind, found);
         }
         for (DataPage page = pages.readPage(); page != null; page = pages.readPage()) {
             if (page instanceof DataPageV1) {
-                scanDecoded(((DataPageV1) page).getBytes().toByteArray(), found);
+                scanDecoded(((DataPageV1) page).getBytes().toByteArray(), kind, found);
             } else if (page instanceof DataPageV2) {
-                scanDecoded(((DataPageV2) page).getData().toByteArray(), found);
+                scanDecoded(((DataPageV2) page).getData().toByteArray(), kind, found);
             } else {
                 found.unread = true;
             }
@@ -265,11 +272,35 @@ public final class KeyScanner implements java.util.function.Function {
         ParquetReader reader = ParquetReader.builder(new GroupReadSupport(), path).withConf(configuration).build();
         try {
             for (Object record = reader.read(); record != null; record = reader.read()) {
-                scanDecoded(record.toString().getBytes("UTF-8"), found);
+                scanValues((GroupValueSource) record, found);
             }
         } finally {
             reader.close();
         }
+    }
+
+    private void scanValues(GroupValueSource record, Found found) throws IOException {
+        for (int field = 0; field < record.getType().getFieldCount(); field++) {
+            Type type = record.getType().getType(field);
+            for (int index = 0; index < record.getFieldRepetitionCount(field); index++) {
+                if (!type.isPrimitive()) {
+                    scanValues(record.getGroup(field, index), found);
+                } else if (type.asPrimitiveType().getPrimitiveTypeName() == PrimitiveType.PrimitiveTypeName.BINARY) {
+                    int kind = holdsTexts(type.asPrimitiveType()) ? KeyTexts.TEXT : KeyTexts.ANY;
+                    scanDecoded(record.getBinary(field, index).getBytes(), kind, found);
+                } else {
+                    scanDecoded(record.getValueToString(field, index).getBytes("UTF-8"), KeyTexts.TEXT, found);
+                }
+            }
+        }
+    }
+
+    /** Whether values are texts by what the schema says of them: in bytes of other columns anything may be. */
+    private static boolean holdsTexts(PrimitiveType type) {
+        LogicalTypeAnnotation told = type.getLogicalTypeAnnotation();
+        return told instanceof LogicalTypeAnnotation.StringLogicalTypeAnnotation
+            || told instanceof LogicalTypeAnnotation.EnumLogicalTypeAnnotation
+            || told instanceof LogicalTypeAnnotation.JsonLogicalTypeAnnotation;
     }
 
     /** The bytes that are no pages: footer, statistics and indexes. */
@@ -288,7 +319,7 @@ public final class KeyScanner implements java.util.function.Function {
                 if (chunk[0] > from) {
                     byte[] between = new byte[bounded(chunk[0] - from)];
                     input.readFully(from, between);
-                    found.hit |= texts.areIn(between, found.skipsNumbers);
+                    found.hit |= texts.areIn(between, KeyTexts.THRIFT, found.skipsNumbers);
                 }
                 from = Math.max(from, chunk[1]);
             }
@@ -323,11 +354,11 @@ public final class KeyScanner implements java.util.function.Function {
             } else if (data != uncompressed) {
                 found.unread = true;
             }
-            scanDecoded(content, found);
+            scanDecoded(content, KeyTexts.ANY, found);
         }
         byte[] rest = new byte[bounded(left)];
         input.readFully(rest);
-        found.hit |= texts.areIn(rest, found.skipsNumbers);
+        found.hit |= texts.areIn(rest, KeyTexts.ANY, found.skipsNumbers);
     }
 
     private static byte[] unpacked(byte[] content, int size) throws IOException {
@@ -380,16 +411,22 @@ public final class KeyScanner implements java.util.function.Function {
             return;
         }
         while (records.hasNext()) {
-            scanDecoded(records.next().toString().getBytes("UTF-8"), found);
+            scanDecoded(records.next().toString().getBytes("UTF-8"), KeyTexts.ANY, found);
         }
     }
 
-    /** What of a chunk has been judged is not judged again in the next one, where less goes before it. */
+    /**
+     * What of a chunk has been judged is not judged again in the next one, where less goes before it.
+     *
+     * Whether all of it is text, only its end tells. What a length alone makes whole counts where it is not.
+     */
     private void scanAll(InputStream input, Found found) throws IOException {
         int overlap = texts.overlap();
         byte[] buffer = new byte[CHUNK + overlap];
         int filled = 0;
         int judged = 0;
+        boolean isText = true;
+        boolean isBehindLength = false;
         while (true) {
             int read = input.read(buffer, filled, buffer.length - filled);
             if (read > 0) {
@@ -399,7 +436,12 @@ public final class KeyScanner implements java.util.function.Function {
                 continue;
             }
             int until = read < 0 ? filled : filled - KeyTexts.AFTER;
-            found.hit |= texts.endIn(buffer, judged, until, filled, found.skipsNumbers);
+            isText = isText && hasNoControls(buffer, filled);
+            if (texts.endIn(buffer, judged, until, filled, KeyTexts.ANY, found.skipsNumbers)) {
+                isBehindLength = true;
+                found.hit |= isText && texts.endIn(buffer, judged, until, filled, KeyTexts.TEXT, found.skipsNumbers);
+            }
+            found.hit |= isBehindLength && !isText;
             if (read < 0 || found.hit) {
                 return;
             }
@@ -409,9 +451,18 @@ public final class KeyScanner implements java.util.function.Function {
         }
     }
 
-    private void scanDecoded(byte[] content, Found found) {
+    private static boolean hasNoControls(byte[] content, int length) {
+        for (int place = 0; place < length; place++) {
+            if (content[place] >= 0 && content[place] < ' ' && "\t\n\r".indexOf(content[place]) < 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private void scanDecoded(byte[] content, int kind, Found found) {
         found.decoded += content.length;
-        found.hit |= texts.areIn(content, found.skipsNumbers);
+        found.hit |= texts.areIn(content, kind, found.skipsNumbers);
     }
 
     private static int bounded(long size) {

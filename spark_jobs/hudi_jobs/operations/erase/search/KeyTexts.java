@@ -13,10 +13,19 @@ import java.util.Random;
  * first, so the greatest that is not above what lies in the content is the longest one there, or ends with it: all
  * others there are ends of that one.
  *
- * A text counts where it stands as a whole: where a length before it says so, or where nothing before it or behind it
- * makes it longer. What does, `letters.py` says; an escape of JSON or a URL does not.
+ * A text counts where it stands as a whole: where nothing before it or behind it makes it longer, or in other content
+ * than text where a length before it says so. What makes it longer, `letters.py` says; an escape of JSON or a URL does
+ * not.
  */
 public final class KeyTexts {
+    /** Content without lengths: a line break, a space or a quote before a text is no length of it. */
+    public static final int TEXT = 0;
+    /** Pages of Parquet whose values are texts: the length before each has four bytes. */
+    public static final int PAGE = 1;
+    /** What Thrift writes, as the footer of Parquet: a length is a variable number. */
+    public static final int THRIFT = 2;
+    /** Anything else: lengths of every kind, also doubled as Avro does. */
+    public static final int ANY = 3;
     /** Bytes behind the end of a text that tell whether it goes on: a dot and a character, or a length. */
     public static final int AFTER = 5;
     /** Bytes before its start that tell whether it begins there: the longest escape. */
@@ -126,12 +135,12 @@ public final class KeyTexts {
     }
 
     /** Whether one of them is in some content; with `skipsNumbers`, one of digits is none where JSON has a number. */
-    public boolean areIn(byte[] content, boolean skipsNumbers) {
-        return endIn(content, 0, content.length, content.length, skipsNumbers);
+    public boolean areIn(byte[] content, int kind, boolean skipsNumbers) {
+        return endIn(content, 0, content.length, content.length, kind, skipsNumbers);
     }
 
     /** Whether one of them ends behind `from` and not behind `until`, in content of a length. */
-    public boolean endIn(byte[] content, int from, int until, int length, boolean skipsNumbers) {
+    public boolean endIn(byte[] content, int from, int until, int length, int kind, boolean skipsNumbers) {
         if (texts.length == 0) {
             return false;
         }
@@ -139,14 +148,14 @@ public final class KeyTexts {
         for (int place = Math.max(0, from - WINDOW + 1); place < until; place++) {
             window = window << 8 | content[place] & 0xff;
             int slot = slot(window);
-            if (first[slot] >= 0 && place >= from && endAt(content, place + 1, length, slot, skipsNumbers)) {
+            if (first[slot] >= 0 && place >= from && endAt(content, place + 1, length, slot, kind, skipsNumbers)) {
                 return true;
             }
         }
         return false;
     }
 
-    private boolean endAt(byte[] content, int end, int length, int slot, boolean skipsNumbers) {
+    private boolean endAt(byte[] content, int end, int length, int slot, int kind, boolean skipsNumbers) {
         int index = greatest(content, end, slot);
         int same = shared(content, end, texts[index].bytes, 0);
         for (; index >= 0; index = texts[index].within) {
@@ -154,7 +163,7 @@ public final class KeyTexts {
             if (text.bytes.length > same || skipsNumbers && isNumber(content, end, length, text)) {
                 continue;
             }
-            if (stands(content, end, length, text)) {
+            if (stands(content, end, length, kind, text)) {
                 return true;
             }
         }
@@ -205,14 +214,14 @@ public final class KeyTexts {
         return (text[text.length - 1 - same] & 0xff) - (content[end - 1 - same] & 0xff);
     }
 
-    private boolean stands(byte[] content, int end, int length, Text text) {
+    private boolean stands(byte[] content, int end, int length, int kind, Text text) {
         int start = end - text.bytes.length;
-        if (isPrefixed(content, start, text.bytes.length)) {
+        if (isPrefixed(content, start, kind, text.bytes.length)) {
             return true;
         }
         boolean follows = isLonger(next(content, end, length), text.scriptAfter)
             || end < length && content[end] == '.' && isLonger(next(content, end + 1, length), text.scriptAfter);
-        boolean ends = !follows || isLength(content, end, length);
+        boolean ends = !follows || kind != TEXT && isLength(content, end, length);
         return ends && !isJoined(content, start, text)
             && (!isLonger(previous(content, start), text.scriptBefore) || isEscape(content, start));
     }
@@ -283,17 +292,18 @@ public final class KeyTexts {
     }
 
     /** Whether a length stands before it: four or two bytes, or a variable number, plain or doubled. */
-    private static boolean isPrefixed(byte[] content, int start, int size) {
-        if (start >= 4) {
+    private static boolean isPrefixed(byte[] content, int start, int kind, int size) {
+        if ((kind == PAGE || kind == ANY) && start >= 4) {
             int big = number(content, start - 4);
             if (big == size || Integer.reverseBytes(big) == size) {
                 return true;
             }
         }
-        if (start >= 2 && content[start - 2] == (byte) (size >> 8) && content[start - 1] == (byte) size) {
-            return true;
+        if (kind == THRIFT) {
+            return isVariable(content, start, size);
         }
-        return isVariable(content, start, size) || isVariable(content, start, size * 2);
+        return kind == ANY && (isVariable(content, start, size) || isVariable(content, start, size * 2)
+            || start >= 2 && content[start - 2] == (byte) (size >> 8) && content[start - 1] == (byte) size);
     }
 
     private static boolean isVariable(byte[] content, int start, int number) {

@@ -16,8 +16,9 @@ from hudi_jobs.operations.erase.search.texts import WholeTexts
 from hudi_jobs.operations.refusal import refused
 
 _NAMED = 5
-_BETWEEN = "\n"
-"""Of several texts of a value: no part of a word, so each of them stands alone."""
+_KINDS: tuple[type[DataType], ...] = (StringType, BinaryType)
+_BETWEEN = "\u2028"
+"""Of several texts of a value: no part of a word, so each of them stands alone, and its bytes are no length of one."""
 
 
 def require_in_no_other_row(
@@ -38,11 +39,11 @@ def require_in_no_other_row(
 
 def mentions(context: TaskContext, rows: DataFrame, keys: Keys) -> tuple[int, list[str]]:
     """Return how many rows hold a key in one of their texts, also in nested ones, and the columns of these texts."""
-    fields = [field for field in rows.schema.fields if _has_texts(field.dataType)]
-    values = [sf.array_join(_texts(column_named(field.name), field.dataType), _BETWEEN) for field in fields]
+    fields = [(field, kind) for field in rows.schema.fields for kind in _KINDS if _has(field.dataType, kind)]
+    values = [_joined(column_named(field.name), field.dataType, kind) for field, kind in fields]
     texts = rows.select(*(value.alias(f"_{place}") for place, value in enumerate(values)))
     count, *counts = Scanner(context, keys.in_bytes).count(texts)
-    return count, [field.name for field, found in zip(fields, counts, strict=False) if found]
+    return count, list(dict.fromkeys(field.name for (field, _), found in zip(fields, counts, strict=False) if found))
 
 
 def _in_files(rows: DataFrame, data: Iterable[File], holding: Collection[str]) -> DataFrame:
@@ -60,36 +61,39 @@ def _in_files(rows: DataFrame, data: Iterable[File], holding: Collection[str]) -
     return rows.join(sf.broadcast(without), file_group() == without["group"], "left_anti")
 
 
-def _has_texts(kind: DataType) -> bool:
+def _joined(value: Column, kind: DataType, wanted: type[DataType]) -> Column:
+    """Return what is in a value of a kind: all texts as one text, all bytes as bytes, in which lengths count."""
+    joined = sf.array_join(_all_in(value, kind, wanted), _BETWEEN)
+    return joined.cast("binary") if wanted is BinaryType else joined
+
+
+def _has(kind: DataType, wanted: type[DataType]) -> bool:
     match kind:
         case StructType():
-            return any(_has_texts(field.dataType) for field in kind.fields)
+            return any(_has(field.dataType, wanted) for field in kind.fields)
         case ArrayType():
-            return _has_texts(kind.elementType)
+            return _has(kind.elementType, wanted)
         case MapType():
-            return _has_texts(kind.keyType) or _has_texts(kind.valueType)
+            return _has(kind.keyType, wanted) or _has(kind.valueType, wanted)
         case _:
-            return isinstance(kind, StringType | BinaryType)
+            return isinstance(kind, wanted)
 
 
-def _texts(value: Column, kind: DataType) -> Column:
-    """Return the texts in a value, as an array; bytes count as UTF-8."""
+def _all_in(value: Column, kind: DataType, wanted: type[DataType]) -> Column:
+    """Return the texts or the bytes in a value, as an array of texts."""
     none = sf.array().cast("array<string>")
     match kind:
         case StructType():
-            inner = [
-                _texts(value.getField(field.name), field.dataType)
-                for field in kind.fields
-                if _has_texts(field.dataType)
-            ]
+            fields = [field for field in kind.fields if _has(field.dataType, wanted)]
+            inner = [_all_in(value.getField(field.name), field.dataType, wanted) for field in fields]
             return sf.concat(none, *inner)
-        case ArrayType() if _has_texts(kind.elementType):
+        case ArrayType() if _has(kind.elementType, wanted):
             element = kind.elementType
-            return sf.coalesce(sf.flatten(sf.transform(value, lambda each: _texts(each, element))), none)
+            return sf.coalesce(sf.flatten(sf.transform(value, lambda each: _all_in(each, element, wanted))), none)
         case MapType():
-            keys = _texts(sf.map_keys(value), ArrayType(kind.keyType))
-            return sf.concat(keys, _texts(sf.map_values(value), ArrayType(kind.valueType)))
-        case StringType() | BinaryType():
+            keys = _all_in(sf.map_keys(value), ArrayType(kind.keyType), wanted)
+            return sf.concat(keys, _all_in(sf.map_values(value), ArrayType(kind.valueType), wanted))
+        case _ if isinstance(kind, wanted):
             return sf.array(value.cast("string"))
         case _:
             return none

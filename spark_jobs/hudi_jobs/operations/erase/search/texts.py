@@ -19,12 +19,13 @@ _MASK = "***"
 
 
 class Texts:
-    """Finds texts in another one where each stands as a whole, as `KeyTexts` does: very many as fast as one.
+    """Finds texts in another one where each stands as a whole, as `KeyTexts` does in text: very many as fast as one.
 
-    `encoding` is what lengths that stand before a text count bytes of.
+    Of binary content `encoding` is how it became a text: there a length before a text, which counts bytes, makes it
+    whole as well.
     """
 
-    def __init__(self, texts: Iterable[str], *, encoding: str = "utf-8") -> None:
+    def __init__(self, texts: Iterable[str], *, encoding: str | None = None) -> None:
         ordered = sorted(texts, key=_bounded_length)
         self._encoding = encoding
         self._indexes = [_Index(group) for _, group in groupby(ordered, key=_bounded_length)]
@@ -42,28 +43,16 @@ class Texts:
             done = max(done, end)
         return shown + line[done:]
 
-    def found(self, line: str) -> set[str]:
-        """Return those that are in a line."""
-        return {line[start:end] for start, end in self._places(line)}
+    def found(self, line: str, *, encoding: str | None = None) -> set[str]:
+        """Return those that are in a line, which with an `encoding` may be binary."""
+        return {line[start:end] for start, end in self._places(line, encoding)}
 
-    def _places(self, line: str) -> Iterator[tuple[int, int]]:
+    def _places(self, line: str, encoding: str | None = None) -> Iterator[tuple[int, int]]:
         """Yield where in a line they begin and end."""
         for index in self._indexes:
             for start, text in index.found_in(line):
-                if self._is_whole(line, start, start + len(text)):
+                if _is_whole(line, start, start + len(text), encoding or self._encoding):
                     yield start, start + len(text)
-
-    def _is_whole(self, line: str, start: int, end: int) -> bool:
-        if _is_joined(line, start, end):
-            return False
-        return _stands_alone(line, start, end) or self._has_its_length_before(line, start, end)
-
-    def _has_its_length_before(self, line: str, start: int, end: int) -> bool:
-        """Tell whether what goes before is the length of a text, as `KeyTexts.isPrefixed` does."""
-        before = line[max(start - _LONGEST_LENGTH, 0) : start].encode(self._encoding, errors="replace")
-        size = len(line[start:end].encode(self._encoding, errors="replace"))
-        lengths = (size.to_bytes(4, "big"), size.to_bytes(4, "little"), (size & 0xFFFF).to_bytes(2, "big"))
-        return before.endswith((*lengths, _variable(size), _variable(2 * size)))
 
 
 class WholeTexts(Texts):
@@ -76,6 +65,34 @@ class WholeTexts(Texts):
 def _bounded_length(text: str) -> int:
     """Return the length of a text by which it is looked for: of long ones, as much as all of them have."""
     return min(len(text), SHORTEST_IN_BYTES)
+
+
+def _is_whole(line: str, start: int, end: int, encoding: str | None) -> bool:
+    if _is_joined(line, start, end):
+        return False
+    if _stands_alone(line, start, end):
+        return True
+    return encoding is not None and _has_its_length_before(line, start, end, encoding)
+
+
+def _has_its_length_before(line: str, start: int, end: int, encoding: str) -> bool:
+    """Tell whether what goes before is the length of a text, and nothing else that a text may have there.
+
+    A variable number may be a character as well, for example a quote. Then it is certain only where it is a letter or
+    digit behind what is no text.
+    """
+    before = line[max(start - _LONGEST_LENGTH, 0) : start].encode(encoding, errors="replace")
+    size = len(line[start:end].encode(encoding, errors="replace"))
+    if before.endswith((size.to_bytes(4, "big"), size.to_bytes(4, "little"), (size & 0xFFFF).to_bytes(2, "big"))):
+        return True
+    if not before.endswith((_variable(size), _variable(2 * size))):
+        return False
+    last, further = line[start - 1], line[max(start - 2, 0) : start - 1]
+    return not _is_seen(last) or (last.isalnum() and not (further and _is_seen(further)))
+
+
+def _is_seen(character: str) -> bool:
+    return " " <= character <= "~" or character in "\t\n\r"
 
 
 def _variable(size: int) -> bytes:
