@@ -291,7 +291,7 @@ def test_what_is_made_asks_for_the_same_and_is_approved_as_its_parent_was() -> N
     assert cascaded_name(long, "totals") != cascaded_name(long, "others")
 
 
-def test_the_request_of_one_that_follows_says_where_the_table_lies_that_is_read() -> None:
+def test_the_request_says_where_the_table_lies_that_is_read_if_the_same_values_may_be_its_keys() -> None:
     source = {"hudi": {"path": "s3a://lake/events"}}
     table, of_class = world(ingestion={"source": source}).table, table_class().spec
     asked = build_erase_task(child(erasing(), "totals", "Running"), table, of_class)
@@ -299,7 +299,14 @@ def test_the_request_of_one_that_follows_says_where_the_table_lies_that_is_read(
     assert (asked.cascaded_from, asked.upstream) == (erasing().metadata.uid, "s3a://lake/events")
     first = build_erase_task(erasing(), table, of_class)
     assert first is not None
-    assert (first.cascaded_from, first.upstream) == (None, None)
+    assert (first.cascaded_from, first.upstream) == (None, "s3a://lake/events")
+    transform = {"sql": "SELECT id FROM source"}
+    behind = world(ingestion={"source": source, "transform": transform}).table
+    by_predicate = operation(erase={"where": "id = '1'"})
+    for asks, reads in ((erasing(), behind), (by_predicate, table)):
+        other = build_erase_task(asks, reads, of_class)
+        assert other is not None
+        assert other.upstream is None
 
 
 def test_who_asks_is_noted_at_the_first_look_and_not_believed_later() -> None:

@@ -126,11 +126,16 @@ def test_removed_rows_stop_ingestion_until_a_person_keeps_them(upstream: Any, ki
 @IN_FULL
 @pytest.mark.parametrize(
     ("fields", "cascaded_from", "is_archived"),
-    [(("id",), "uid-upstream", False), (("day", "id"), "uid-again", False), (("id",), "uid-again", True)],
-    ids=["one_field", "fields_in_another_order_by_another_operation", "archived_by_another_operation"],
+    [
+        (("id",), "uid-upstream", False),
+        (("day", "id"), "uid-again", False),
+        (("id",), "uid-again", True),
+        (("id",), None, False),
+    ],
+    ids=["one_field", "fields_in_another_order_by_another_operation", "archived_by_another_operation", "by_itself"],
 )
 def test_what_was_erased_upstream_and_here_is_no_removal(
-    upstream: Any, *, fields: tuple[str, ...], cascaded_from: str, is_archived: bool
+    upstream: Any, *, fields: tuple[str, ...], cascaded_from: str | None, is_archived: bool
 ) -> None:
     def key(number: int) -> dict[str, str]:
         return {field: {"id": str(number), "day": "d"}[field] for field in fields}

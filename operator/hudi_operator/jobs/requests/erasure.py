@@ -23,9 +23,7 @@ def build_erase_task(
     erase = resource.spec.erase
     if erase is None:
         return None
-    ingestion = table.spec.ingestion
-    upstream = ingestion.source.hudi if ingestion is not None else None
-    parent = parent_of(resource)
+    ingestion, parent = table.spec.ingestion, parent_of(resource)
     quarantine = ingestion.bad_records.quarantine_path if ingestion is not None else None
     return EraseTask(
         keys=erase.keys or (),
@@ -36,12 +34,25 @@ def build_erase_task(
         quarantines=(quarantine,) if quarantine is not None else (),
         requested_by=requester_of(resource),
         cascaded_from=parent,
-        upstream=upstream.path if parent is not None and upstream is not None else None,
+        upstream=_upstream_of(resource, table),
         read_by=readers.names[:MOST_READERS] if readers is not None else (),
         read_by_count=len(readers.names) if readers is not None else None,
         read_elsewhere=readers.elsewhere if readers is not None else None,
         report_file=_report_file(resource, table, table_class.operations.report_path),
     )
+
+
+def _upstream_of(resource: HudiOperation, table: HudiTable) -> str | None:
+    """Return the table that a table reads where the same values may be the same keys: not behind a transform.
+
+    Whoever lists the keys may have erased the same from that table, in another namespace as well.
+    """
+    erase, ingestion = resource.spec.erase, table.spec.ingestion
+    source = ingestion.source.hudi if ingestion is not None else None
+    if erase is None or ingestion is None or source is None:
+        return None
+    is_listed = erase.where is None and ingestion.transform is None
+    return source.path if is_listed or parent_of(resource) is not None else None
 
 
 def parent_of(resource: HudiOperation) -> str | None:

@@ -152,7 +152,8 @@ _FAILURES: _Table = {
     ),
     FailureReason.UPSTREAM_ROWS_REMOVED: (
         Retry.JOB,
-        "Keep the rows with `source.hudi.onRemovedRows: Ignore`, or read the upstream table into a new one.",
+        "If it was an erasure, erase the same keys here. Otherwise keep the rows with "
+        "`source.hudi.onRemovedRows: Ignore`, or read the upstream table into a new one.",
     ),
     FailureReason.UPSTREAM_CLEANED: (
         Retry.JOB,

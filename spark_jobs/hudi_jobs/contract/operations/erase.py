@@ -56,7 +56,7 @@ class EraseTask(Document):
     `read_by` are tables of the namespace that read this one, directly or through others, whose rows are not erased: the
     report names them. There are `read_by_count` of them, and `read_elsewhere` in other namespaces, whose names nobody
     is told. `requested_by` is who asks, for the report. `cascaded_from` is the uid of the operation that erases the
-    same keys from the table that this one reads, which lies at `upstream`.
+    same keys from the table that this one reads. That lies at `upstream`, where an erasure of the same keys may be.
     """
 
     keys: tuple[dict[str, KeyValue], ...] = Field(default=(), max_length=MOST_KEYS)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from hudi_jobs.ingestion.sources.hudi.removals import Erasure
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.sources.hudi.removals import Erasure, Removal, refuse
 from hudi_jobs.operations.erase.followed import MOST_COMPARED, matching
 from hudi_jobs.operations.erase.keys import digest_of, keys_of
 
@@ -19,6 +20,27 @@ def test_an_earlier_erasure_of_the_same_keys_is_followed_and_one_of_other_keys_i
     found = matching(KEYS, "uid-again", [erasure("uid-first"), others, erasure("uid-second")])
     assert found == tuple(erasure(uid).digest for uid in ("uid-again", "uid-first", "uid-second"))
     assert matching(KEYS, "uid-first", [erasure("uid-first")]) == (erasure("uid-first").digest,)
+
+
+def test_one_that_nobody_has_cascaded_follows_those_of_the_same_keys_alone() -> None:
+    others = erasure("uid-of-others", frozenset({("1", "x")}))
+    assert matching(KEYS, None, [others]) == ()
+    assert matching(KEYS, None, [others, erasure("uid-first")]) == (erasure("uid-first").digest,)
+
+
+def test_whoever_meets_an_erasure_is_told_to_erase_the_same_and_not_to_keep_the_rows() -> None:
+    erased = Removal("20260310120000000", "DELETE", 1, Erasure("a" * 64, "uid-first"))
+    odd = Removal("20260310120000001", "DELETE", 1, Erasure("a" * 64, "uid of nobody"))
+    plain = Removal("20260310120000002", "DELETE", 1)
+    with pytest.raises(TaskFailed) as alone:
+        refuse([erased, odd], "/lake/events")
+    assert "2 of them are erasures (uid of the operation: uid-first). Erase exactly the same keys" in str(alone.value)
+    assert "set onRemovedRows to Ignore" not in str(alone.value)
+    with pytest.raises(TaskFailed) as beside:
+        refuse([erased, plain], "/lake/events")
+    assert "1 of them is an erasure" in str(beside.value)
+    assert "set onRemovedRows to Ignore" in str(beside.value)
+    refuse([], "/lake/events")
 
 
 @pytest.mark.parametrize("uid", ["", "uid\0", "uid of nobody", "\ud800", "u" * 65, "uid-first\n"])

@@ -1,10 +1,12 @@
 """What a commit has removed, by its own metadata: an allowlist of operations that add and replace rows."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.contract.wording import counted
+from hudi_jobs.contract.operations.erase import UID
+from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.failures import TaskFailed
 
 _BY_KEY = frozenset(
@@ -64,13 +66,33 @@ def removal_by(instant: str, operation: str, deleted: int, erased: Erasure | Non
 def refuse(removals: Iterable[Removal], table: str) -> None:
     """Raise `TaskFailed` where there are any."""
     found = list(removals)
-    if found:
-        raise TaskFailed(
-            FailureReason.UPSTREAM_ROWS_REMOVED,
-            f"{len(found):,} unread commits of {table} removed rows {_named(found)}. The remaining rows do not show "
-            "which rows were removed, so those would stay in this table. Nothing was written. To continue and keep "
-            "them, set onRemovedRows to Ignore, or read the upstream table into a new table.",
+    if not found:
+        return
+    erased = [one for one in found if one.erased is not None]
+    advice = [_advice_on_erasures(erased)] if erased else []
+    if len(erased) < len(found):
+        advice.append(
+            "To continue and keep the rows that are removed upstream, set onRemovedRows to Ignore, or read the "
+            "upstream table into a new table."
         )
+    raise TaskFailed(
+        FailureReason.UPSTREAM_ROWS_REMOVED,
+        f"{len(found):,} unread commits of {table} removed rows {_named(found)}. The remaining rows do not show "
+        f"which rows were removed, so those would stay in this table. Nothing was written. {' '.join(advice)}",
+    )
+
+
+def _advice_on_erasures(erased: Sequence[Removal]) -> str:
+    """Return what to do about erasures: whoever ignores them keeps the rows of people who asked to be forgotten."""
+    uids = (one.erased.uid for one in erased if one.erased is not None and re.fullmatch(UID, one.erased.uid))
+    operations = listed(list(dict.fromkeys(uids)), _NAMED)
+    by = f" (uid of the operation: {operations})" if operations else ""
+    was = "is an erasure" if len(erased) == 1 else "are erasures"
+    return (
+        f"{len(erased):,} of them {was}{by}. Erase exactly the same keys, with cascade: true on the upstream table or "
+        "with a HudiOperation on this table that lists them, and this table continues. With onRemovedRows: Ignore "
+        "the rows of these keys would stay here."
+    )
 
 
 def removed_since(removals: Sequence[Removal], table: str) -> str:
