@@ -13,9 +13,12 @@ from hudi_jobs.lease.owner import require_ownership
 from hudi_jobs.lease.stores import TableFile, open_table_files
 from hudi_jobs.phases import Phase, reach
 
-_INGESTION = "ingestion.json"
+INGESTION_LEASE = "ingestion.json"
+"""What an ingestion holds."""
+
 SERVICES_LEASE = "services.json"
 """What a table service holds, and an ingestion of a serialized table."""
+
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -61,9 +64,9 @@ def _leases_of(task: TableTask) -> tuple[str, ...]:
     """
     if task.service is Service.INGESTION:
         serialized = task.concurrency is ConcurrencyMode.SERIALIZED
-        return (_INGESTION, SERVICES_LEASE) if serialized else (_INGESTION,)
+        return (INGESTION_LEASE, SERVICES_LEASE) if serialized else (INGESTION_LEASE,)
     alone = task.service in {Service.DELETION, Service.OPERATION}
-    return (_INGESTION, SERVICES_LEASE) if alone else (SERVICES_LEASE,)
+    return (INGESTION_LEASE, SERVICES_LEASE) if alone else (SERVICES_LEASE,)
 
 
 def _release(lease: Lease) -> None:

@@ -34,6 +34,7 @@ from hudi_jobs.operations.erase.keys import (
 from hudi_jobs.operations.erase.quarantine.files import count_in
 from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.erase.sealed import unsealed
+from hudi_jobs.operations.erase.search.own import require_no_word_of_metadata, require_none_of_ours
 from hudi_jobs.operations.erase.search.rows import require_in_no_other_row
 from hudi_jobs.operations.erase.search.scan import (
     File,
@@ -86,7 +87,7 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
             require_in_no_other_row(context, with_key(rows, keys, without=True), data, holding, keys)
         kept = _holding_savepoints(work, timeline.savepoints(), holding | unsearched_logs(data, keys))
         with each():
-            require_unnamed(context, files, keys, kept)
+            _require_unnamed(work, files, keys, kept)
         report = EraseReport(
             keys=len(keys),
             digest=keys.digest,
@@ -153,6 +154,16 @@ def _require_no_strays(work: Work, files: list[File], keys: Keys) -> None:
         raise refused(strays_refused(found, base, keys))
 
 
+def _require_unnamed(work: Work, files: list[File], keys: Keys, kept: list[Savepoint]) -> None:
+    """Refuse keys that other texts below the table hold than those of rows: they stay, whatever is deleted."""
+    context, erase = work.context, asked(work)
+    written = (context.task.id, work.operation.resource, erase.report_file or "", *erase.read_by)
+    require_none_of_ours(context, files, keys, written)
+    if metadata_options_of(work.table):
+        require_no_word_of_metadata(context, keys)
+    require_unnamed(context, files, keys, kept)
+
+
 def _holding(work: Work, data: list[File], keys: Keys) -> set[str]:
     """Return the files of the table itself that hold a key; refuse where one cannot be read as a whole."""
     found = search(work.context, data, keys)
@@ -195,7 +206,8 @@ def _kept(work: Work, where: str, record: EraseRecord) -> Keys:
         raise TaskFailed(
             record.failed,
             "An earlier run has deleted the rows, but could not prove that nothing of the keys is left, and the keys "
-            "are no longer stored. Erase them again with another HudiOperation.",
+            "are no longer stored. Erase the same keys with another HudiOperation that lists them (keys): the "
+            "predicate selects none of them any more.",
         )
     if keys is None:
         raise TaskFailed(

@@ -11,8 +11,11 @@ _NAMED = 3
 _OF_OPERATOR = f"/{OPERATOR_FOLDER}/"
 
 
-def left_said(left: Mapping[str, str]) -> str:
-    """Return the sentences for some files, with what may be shown of each path."""
+def left_said(left: Mapping[str, str], *, by_predicate: bool) -> str:
+    """Return the sentences for some files, with what may be shown of each path.
+
+    A predicate selects none of the rows any more, so an erasure by the same one would find nothing to do.
+    """
     kept = {path for path in left if not is_data(path) or _OF_OPERATOR in path}
     of_table = {path for path in left.keys() - kept if is_of_table(path)}
     strange = left.keys() - kept - of_table
@@ -31,7 +34,8 @@ def left_said(left: Mapping[str, str]) -> str:
         )
     if strange:
         said.append(f"Inspect other files, and remove them: {_listed(left, strange)}.")
-    return f"{' '.join(said)} Then erase the same keys again."
+    again = ", listed as keys: the predicate (where) selects none of them any more" if by_predicate else ""
+    return f"{' '.join(said)} Then erase the same keys again{again}."
 
 
 def shown(left: Mapping[str, str], paths: Iterable[str]) -> list[str]:

@@ -21,17 +21,17 @@ from hudi_jobs.operations.erase.quarantine.files import erase_from, holding_in
 from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.erase.report import write_report
 from hudi_jobs.operations.erase.sealed import discard, seal
+from hudi_jobs.operations.erase.search.own import search_below, shown_name
 from hudi_jobs.operations.erase.search.scan import (
     File,
     files_below,
     in_record_index,
     located_path,
-    search,
     unsearched_logs,
 )
 from hudi_jobs.operations.erase.search.strays import strays, strays_shown
-from hudi_jobs.operations.erase.search.texts import WholeTexts, before_the_name
-from hudi_jobs.operations.erase.steps import delete_rows, prepare, remove_versions
+from hudi_jobs.operations.erase.search.texts import WholeTexts
+from hudi_jobs.operations.erase.steps import delete_rows, prepare, remove_versions, require_as_checked
 from hudi_jobs.operations.restore.steps import (
     has_metadata_table,
     lost_metadata_table,
@@ -43,6 +43,7 @@ from hudi_jobs.operations.work import Work, succeeded
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.preparation import load_timeline
+from hudi_jobs.services.timeline import Timeline
 
 
 def would_erase(work: Work) -> TaskResult:
@@ -64,10 +65,12 @@ def erase(work: Work) -> TaskResult:
         return succeeded(work.context, f"An earlier run has erased {_rows(record)}.")
     with noting_affected(work.context, lambda: load_timeline(work.context)):
         if record is None:
+            seen = Timeline(work.context.spark, work.table)
             record, keys = checked(work)
             if not keys.values:
                 work.keep(record.model_copy(update={"phase": OperationPhase.DONE, "rows_after": record.rows_before}))
                 return _nothing(work)
+            require_as_checked(work.context, seen)
             _keep_keys(work, keys)
             work.keep(record)
             reach(Phase.RECORDED)
@@ -187,7 +190,7 @@ class _Run:
     def _searched(self, record: EraseRecord) -> EraseRecord:
         files, keys = files_below(self._context, self._work.table.base_path), self._keys
         unknown = strays(files, self._base())
-        seen = search(self._context, files, keys)
+        seen = search_below(self._context, files, keys)
         seen.found |= in_record_index(self._context, self._work.table.base_path, keys)
         seen.unread |= unsearched_logs(files, keys) | unknown
         kept = holding_in(self._context, self._asked.quarantines, keys)
@@ -201,7 +204,7 @@ class _Run:
         )
         if left:
             self._fail(record, FailureReason.NOT_ERASED)
-            raise TaskFailed(FailureReason.NOT_ERASED, left_said(left))
+            raise TaskFailed(FailureReason.NOT_ERASED, left_said(left, by_predicate=self._asked.where is not None))
         return record
 
     def _base(self) -> str:
@@ -210,14 +213,14 @@ class _Run:
     def _shown(self, holding: set[str], files: list[File], unknown: set[str]) -> dict[str, str]:
         """Return files that hold a key, or have one in their names, without what such names tell."""
         base, texts = self._base(), WholeTexts(self._keys)
-        tried = {file.path: before_the_name(file.path, base, texts) for file in files}
+        tried = {file.path: shown_name(file.path, base, texts) for file in files}
         named = {path: said for path, said in tried.items() if said is not None}
         masked = named | strays_shown(unknown, base, self._keys)
         return {path: masked.get(path, path) for path in holding | named.keys()}
 
 
 def _nothing(work: Work) -> TaskResult:
-    message = "The predicate selects no row."
+    message = "The predicate selects no row, so no file was searched."
     return TaskResult(id=work.context.task.id, outcome=Outcome.NOTHING_TO_DO, message=message)
 
 

@@ -22,7 +22,8 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.gates.key_gate import are_found_again
 from hudi_jobs.notes import ERASED_KEY
-from hudi_jobs.operations.check import in_zone_of_table
+from hudi_jobs.operations.again import require_nothing_come
+from hudi_jobs.operations.check import busy, in_zone_of_table
 from hudi_jobs.operations.commit import commit_of, write_as
 from hudi_jobs.operations.erase.copies import MOST_COPIES, lie_apart
 from hudi_jobs.operations.erase.keys import Keys, with_key
@@ -34,6 +35,7 @@ from hudi_jobs.services.clustering import cluster
 from hudi_jobs.services.compaction import EVERY_LOG_FILE, compact
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.preparation import load_timeline
+from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
 
 _CLEANING = {
@@ -48,6 +50,19 @@ _MOST_ROUNDS = 100
 
 _BY_HUDIS_COLUMNS = "_hoodie.spark.sql.writes.prepped"
 """By what Hudi's own columns say of a row, as `DELETE` of Spark SQL does, and not by a key that is made again."""
+
+
+def require_as_checked(context: TaskContext, seen: Timeline) -> None:
+    """Raise `TaskFailed` where something has come to the table since the check, which read every row in between.
+
+    Rows that others have written since are no rows that are expected afterwards, and a new savepoint keeps the keys.
+    """
+    with stage("The table cannot be looked at again", otherwise=FailureReason.HUDI_ERROR):
+        timeline = load_timeline(context)
+        come = timeline.commits() ^ seen.commits()
+        come |= {each.instant for each in {*timeline.savepoints()} ^ {*seen.savepoints()}}
+        come |= {each.instant for each in busy(context, timeline)}
+    require_nothing_come(come, "nothing was erased")
 
 
 def prepare(context: TaskContext, record: EraseRecord) -> None:

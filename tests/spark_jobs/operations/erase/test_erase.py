@@ -32,7 +32,7 @@ from hudi_jobs.contract import (
     SavepointTask,
     Service,
 )
-from hudi_jobs.operations.erase import run
+from hudi_jobs.operations.erase import check, run
 from hudi_jobs.operations.erase.search.scan import File
 from hudi_jobs.operations.erase.search.strays import strays
 from hudi_jobs.services.client import write_client
@@ -201,10 +201,27 @@ def test_files_that_may_hold_a_key_for_good_stop_an_erasure_before_it_begins(lak
     named = table / ".hoodie/20200310120000000.commit"
     named.write_text(f'{{"extraMetadata": {{"file": "/landing/{customer(7)}/1.csv"}}}}')
     require_refused(lake, named, "leave these files where they are", customer(7), dry_run=True)
+    ours = table / ".hudi-operator/files/of-nobody.json"
+    ours.write_text(f'["/landing/{customer(7)}/1.csv"]')
+    require_refused(lake, ours, "The operator's own folder names a key", customer(7), dry_run=False)
+    damaged = table / ".hudi-operator/order.json"
+    damaged.write_text("{")
+    require_refused(lake, damaged, "cannot be read as a whole", customer(7), dry_run=True)
     statistics = table / ".hoodie/20200310120000000.deltacommit"
     commit = {"partitionToWriteStats": {"": [{"recordsStats": {"val": {"_hoodie_record_key": {"minValue": "1"}}}}]}}
     statistics.write_text(json.dumps(commit))
     require_refused(lake, statistics, "Upgrade the table", "nobody", dry_run=False)
+    assert rows(lake) == before
+    for name, changes in (
+        ("analytics", {"read_by": ("team/analytics",)}),
+        ("reports-of-7", {"report_file": "/r/reports-of-7/x"}),
+    ):
+        sentence = refusal(erase(lake, ids=(name,), uid="uid-of-refused", **changes))
+        assert "also a name that the operator writes" in sentence
+        assert name not in sentence
+    fixed = ("services", "expected", "operations")  # names of documents and of their fields
+    put(lake, 1, "id,v\n" + "".join(f"{name},0\n" for name in fixed))
+    erased(erase(lake, ids=fixed))
     assert rows(lake) == before
 
 
@@ -225,7 +242,7 @@ def test_a_file_that_still_holds_a_key_is_named_and_the_key_is_not(lake: Any, mo
     for path in late:
         path.unlink()
     again = erase(lake, where=f"id = '{customer(7)}'")
-    assert (again.reason, "with another HudiOperation" in again.message) == (FailureReason.NOT_ERASED, True)
+    assert (again.reason, "with another HudiOperation that lists" in again.message) == (FailureReason.NOT_ERASED, True)
     erased(erase(lake, ids=(customer(7),), uid="uid-of-again"))
     assert len(rows(lake)) == 29
     stray = table / ".f1_20260310120000000.log.1_0-1-0"
@@ -234,6 +251,23 @@ def test_a_file_that_still_holds_a_key_is_named_and_the_key_is_not(lake: Any, mo
     assert result.reason is FailureReason.NOT_ERASED
     assert "1 file" in result.message
     assert stray.name in result.message
+
+
+def test_what_has_come_to_the_table_while_it_was_checked_ends_the_run_before_anything_is_erased(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upsert(lake, 0)
+    asked: dict[str, Any] = {"where": f"id = '{customer(7)}'", "release_savepoints": True}
+    for come in (lambda: upsert(lake, 1, extra=("late",)), lambda: savepoint(lake, commits(lake)[-1])):
+        with monkeypatch.context() as beside:
+            beside.setattr(check, "followed_by", lambda *_, come=come: come() or ())
+            result = erase(lake, **asked)
+        assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.CONFLICT)
+        assert f"({commits(lake)[-1]}), so nothing was erased" in result.message
+        assert list((lake.folder / "table/.hudi-operator").glob("keys-of-*")) == []
+        assert len(rows(lake)) == 31
+    report, _ = erased(erase(lake, **asked))
+    assert (report.rows_before, report.rows_after) == (31, 30)
 
 
 def test_beside_a_write_that_stays_pending_nothing_more_is_erased_until_it_is_dead(

@@ -18,13 +18,14 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.spark_jobs.operations.erase.wholes import KEY, KEYS, LONGER, WHOLE
+from tests.spark_jobs.operations.erase.wholes import ADDRESS, KEY, KEYS, LONGER, SIXTEEN, TEN, TWENTY_THREE, WHOLE
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import Service
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.erase.keys import Keys, _read, where_found, with_key
 from hudi_jobs.operations.erase.quarantine.files import count_in, erase_from, holding_in
+from hudi_jobs.operations.erase.search.own import require_no_word_of_metadata
 from hudi_jobs.operations.erase.search.rows import mentions, require_in_no_other_row
 from hudi_jobs.operations.erase.search.scan import File, files_below, search, unsearched_logs
 from hudi_jobs.operations.erase.search.strays import strays, strays_refused
@@ -183,6 +184,33 @@ def test_a_text_that_ends_with_a_key_is_found_whatever_the_length_of_the_next_on
     assert seen(lake, tmp_path / "without", KEY) == (set(), set())
 
 
+def test_a_byte_before_a_key_is_its_length_in_bytes_and_in_no_text(lake: Any, tmp_path: Path) -> None:
+    asked = ("order-1234", SIXTEEN, ADDRESS, TWENTY_THREE)
+    texts = [
+        "order-1234_line-0001",
+        f"cc {SIXTEEN}.au",
+        f'{{"cc":"{ADDRESS}.au"}}',
+        f"john.{TWENTY_THREE}",
+        "x\norder-12340",
+    ]
+    write_all(tmp_path / "texts", texts)
+    for binary in ("late.txt", "null.avro", "deflate.avro"):
+        (tmp_path / "texts" / binary).unlink()
+    deltas = {"use_dictionary": False, "column_encoding": {"note": "DELTA_LENGTH_BYTE_ARRAY"}}
+    parquet(tmp_path / "texts", "lengths.parquet", texts, write_page_index=True, **deltas)
+    parquet(tmp_path / "texts", "one.parquet", texts[:1])
+    assert seen(lake, tmp_path / "texts", *asked) == (set(), set())
+
+    folder, payload = tmp_path / "bytes", b"\x06Ada\x14order-1234Hd3b07384-d113-4ec6-a7b4-1c6e5f8a9b10"
+    folder.mkdir()
+    (folder / "payload").write_bytes(payload)
+    (folder / "payload.gz").write_bytes(gzip.compress(payload))
+    pq.write_table(pa.table({"payload": [payload]}), folder / "plain.parquet", compression="none")
+    columns = {"use_dictionary": False, "column_encoding": {"payload": "DELTA_BYTE_ARRAY"}, "write_statistics": False}
+    pq.write_table(pa.table({"payload": [payload]}), folder / "deltas.parquet", **columns)
+    assert seen(lake, folder, *asked) == ({path.name for path in folder.iterdir()}, set())
+
+
 def test_an_offset_or_a_size_in_the_timeline_is_no_key_and_a_name_of_digits_is(lake: Any, tmp_path: Path) -> None:
     numbers = ("[12345678,1]", "[1, 12345678]", '"size" : 12345678,', '{\\"a\\":12345678}', '"a": 12345678\n}')
     names = ('"12345678"', "s3://lake/12345678/a.csv", "id=12345678", "12345678 ")
@@ -263,7 +291,20 @@ def test_rows_that_hold_a_key_in_some_text_are_counted_with_the_columns_of_these
     rows = lake.spark.sql(" UNION ALL ".join(f"SELECT {', '.join(select)}" for select in selects))
     assert mentions(context, rows, keys("nobody-at-all", KEY)) == (4, ["by", "note", "raw", "in.side"])
     assert mentions(context, rows, keys("nobody-at-all")) == (0, [])
+    other = lake.spark.sql(
+        f"SELECT array('x', '{TEN}0') AS many, 'cc {SIXTEEN}.au' AS cc, 'a.{TWENTY_THREE}' AS `by`, "
+        f"""named_struct('of', '{{"cc":"{ADDRESS}.au"}}', 'raw', X'00') AS `in`, """
+        f"concat(X'14', encode('{TEN}0', 'UTF-8')) AS payload"
+    )
+    assert mentions(context, other, keys(TEN, SIXTEEN, ADDRESS, TWENTY_THREE)) == (1, ["payload"])
     assert mentions(context, rows.limit(0), keys(KEY)) == (0, [])
+
+
+def test_beside_a_metadata_table_a_word_of_its_schema_is_no_key_that_could_be_shown_to_be_gone(lake: Any) -> None:
+    context = TaskContext(spark=lake.spark, run="r", task=lake.service_request(Service.CLEANING).tasks[0])
+    with pytest.raises(TaskFailed, match="word of the schema of Hudi's metadata table"):
+        require_no_word_of_metadata(context, keys("nobody-at-all", "filesystemMetadata"))
+    require_no_word_of_metadata(context, keys("nobody-at-all", "key"))
 
 
 def test_rows_are_looked_at_in_files_that_hold_a_key_or_are_unknown(lake: Any) -> None:

@@ -1,4 +1,4 @@
-"""Keys in Hudi's own folder, from which no erasure removes them: one that finds them there does not begin.
+"""Keys in Hudi's own folder and in names, from which no erasure removes them: one that finds them does not begin.
 
 Commits name input files in their checkpoints. Up to Hudi 0.15, those of log files have statistics of all columns as
 well, with the least and the greatest record key (`HoodieDeltaWriteStat.recordsStats`). Hudi 1.2.0 writes none, and
@@ -14,8 +14,17 @@ from hudi_jobs.contract.wording import listed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located, read_bytes
 from hudi_jobs.operations.erase.keys import Keys
-from hudi_jobs.operations.erase.search.scan import META_FOLDER, METADATA_TABLE, File, Search, located_path, search
-from hudi_jobs.operations.erase.search.texts import WholeTexts, before_the_name
+from hudi_jobs.operations.erase.search.own import shown_name
+from hudi_jobs.operations.erase.search.scan import (
+    META_FOLDER,
+    METADATA_TABLE,
+    File,
+    Search,
+    is_data,
+    located_path,
+    search,
+)
+from hudi_jobs.operations.erase.search.texts import WholeTexts
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.services.timeline import Savepoint
 
@@ -28,7 +37,7 @@ _VALUE = "val"
 """How Jackson writes what an `Option` holds."""
 
 
-def require_unnamed(context: TaskContext, files: Iterable[File], keys: Keys, released: Collection[Savepoint]) -> None:
+def require_unnamed(context: TaskContext, files: Collection[File], keys: Keys, released: Collection[Savepoint]) -> None:
     """Refuse keys that Hudi's own folder names, but for the metadata table and savepoints, which the erasure removes.
 
     Whether statistics have a short key, or one of digits, nothing tells: offsets and sizes have digits too.
@@ -36,7 +45,8 @@ def require_unnamed(context: TaskContext, files: Iterable[File], keys: Keys, rel
     base = located_path(context, context.task.table.base_path)
     staying = [file for file in files if _stays(file, f"{base.rstrip('/')}/", {each.instant for each in released})]
     texts = WholeTexts(keys)
-    hidden = {file.path: before_the_name(file.path, base, texts) for file in staying}
+    _require_unnamed_folders((file.path for file in files if is_data(file.path)), base, texts)
+    hidden = {file.path: shown_name(file.path, base, texts) for file in staying}
     seen = search(context, staying, keys)
     naming = seen.found | {path for path, shown in hidden.items() if shown is not None}
     are_told = keys.are_all_in_bytes and not keys.have_numbers
@@ -58,6 +68,16 @@ def require_unnamed(context: TaskContext, files: Iterable[File], keys: Keys, rel
         raise refused(
             f"Files in Hudi's own folder cannot be read as a whole: {_shown(seen.unread, hidden)}. Find out what they "
             "are, and move away those that are not Hudi's."
+        )
+
+
+def _require_unnamed_folders(paths: Iterable[str], base: str, texts: WholeTexts) -> None:
+    named = {shown for shown in (shown_name(path, base, texts) for path in paths) if shown is not None}
+    if named:
+        raise refused(
+            f"Folders or files of the table are named by a key: {listed(sorted(named), _NAMED)}. They stay with the "
+            "rows in them, so write the other rows to a new table that is not partitioned so, and remove this one as a "
+            "whole."
         )
 
 
