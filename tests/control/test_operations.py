@@ -191,13 +191,13 @@ async def test_one_that_has_not_begun_is_just_removed() -> None:
     assert "operations" not in {key for key, value in process.cluster.tables["flights"]["status"].items() if value}
 
 
-async def held() -> Process:
-    """A process whose only Job a queue has held since it was created."""
+async def held(*, generation: int = 1) -> Process:
+    """A process whose only Job a queue holds, by default since it was created."""
     process = Process()
     process.declare()
     await process.work()
     await process.look()
-    process.hold(generation=1)
+    process.hold(generation=generation)
     await process.look()
     assert process.cluster.tables["flights"]["status"]["activeJobs"][0]["state"] == "Suspended"
     return process
@@ -270,11 +270,7 @@ async def test_an_operation_whose_job_came_and_went_while_nobody_looked_is_finis
 
 
 async def test_a_job_that_a_queue_has_let_go_once_may_have_begun_its_operation() -> None:
-    process = Process()
-    process.declare()
-    await process.work()
-    await process.look()
-    process.hold(generation=3)
+    process = await held(generation=3)
     process.delete("back")
     await process.look()
     assert (len(process.cluster.jobs), "back" in process.operations) == (1, True)

@@ -1,6 +1,6 @@
 """Whether an operation can be done, seen before anything is written, and what the table holds at its target."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -218,6 +218,11 @@ def busy(context: TaskContext, timeline: Timeline) -> list[Begun]:
         return others.is_abandoned(each.instant) and not others.is_alive(each.instant)
 
     return [each for each in timeline.begun() if not is_dead(each)]
+
+
+def come_since(context: TaskContext, timeline: Timeline, known: Collection[str]) -> set[str]:
+    """Return the commits that have come or gone since these were `known`, and what others may be at work on."""
+    return timeline.commits() ^ {*known} | {each.instant for each in busy(context, timeline)}
 
 
 def require_no_restore(context: TaskContext, journal: Journal, *, ours: Restore | None) -> None:

@@ -29,7 +29,6 @@ SOON = timedelta(seconds=1)
 
 _MESSAGE_LIMIT = 1024
 
-
 Waiting: TypeAlias = list[tuple[Declared, NamedOperationJob]]
 """Operations that may begin, and what their Jobs are to do."""
 

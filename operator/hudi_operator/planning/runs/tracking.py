@@ -112,9 +112,10 @@ def _as_remembered(
 
     `job` is what was decided, where the Job is certain to be that one.
     """
-    is_held = job is not None and found.held_version is not None
-    if job is not None and is_held and (message := withdrawal_of(job, observation)) is not None:
-        return replace(found, trouble=PodTrouble.WITHDRAWN, message=message), True
+    if job is not None and found.held_version is not None:
+        message = withdrawal_of(job, observation)
+        if message is not None:
+            return replace(found, trouble=PodTrouble.WITHDRAWN, message=message), True
     stops = _must_stop(found, observation, desired_image=desired_image, now=now)
     return given_up(found) if stops else found, stops
 

@@ -23,7 +23,7 @@ from hudi_jobs.failures.classification import stage
 from hudi_jobs.gates.key_gate import are_found_again
 from hudi_jobs.notes import ERASED_KEY
 from hudi_jobs.operations.again import require_nothing_come
-from hudi_jobs.operations.check import busy, in_zone_of_table
+from hudi_jobs.operations.check import come_since, in_zone_of_table
 from hudi_jobs.operations.commit import commit_of, write_as
 from hudi_jobs.operations.erase.copies import MOST_COPIES, lie_apart
 from hudi_jobs.operations.erase.keys import Keys, with_key
@@ -59,9 +59,8 @@ def require_as_checked(context: TaskContext, seen: Timeline) -> None:
     """
     with stage("The table cannot be looked at again", otherwise=FailureReason.HUDI_ERROR):
         timeline = load_timeline(context)
-        come = timeline.commits() ^ seen.commits()
+        come = come_since(context, timeline, seen.commits())
         come |= {each.instant for each in {*timeline.savepoints()} ^ {*seen.savepoints()}}
-        come |= {each.instant for each in busy(context, timeline)}
     require_nothing_come(come, "nothing was erased")
 
 

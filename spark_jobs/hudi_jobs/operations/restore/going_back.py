@@ -103,8 +103,9 @@ class _Run:
         return record
 
     def _nothing_to_do(self, record: RestoreRecord, earlier: RestoreRecord | None) -> TaskResult:
-        saved = () if earlier is None else earlier.savepoints
-        left = removed_before(self._work, record.metadata_options, saved) if earlier is not None else ""
+        left = ""
+        if earlier is not None:
+            left = removed_before(self._work, record.metadata_options, earlier.savepoints)
         message = f"The table is already at commit {record.target}. {left}".rstrip()
         return TaskResult(id=self._context.task.id, outcome=Outcome.NOTHING_TO_DO, message=message)
 

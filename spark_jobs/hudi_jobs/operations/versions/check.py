@@ -11,7 +11,7 @@ from hudi_jobs.contract.table.support import COMPLEX, WRITTEN_VERSIONS, key_gene
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located, statuses_below
 from hudi_jobs.operations.again import require_nothing_come
-from hudi_jobs.operations.check import KEPT_INDEXES, busy
+from hudi_jobs.operations.check import KEPT_INDEXES, busy, come_since
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.restore.history import History
 from hudi_jobs.operations.work import Work
@@ -51,8 +51,7 @@ def require_changeable(work: Work, version: int) -> None:
 def require_as_checked(context: TaskContext, known: Collection[str]) -> None:
     """Raise `TaskFailed` where commits have come or gone, or others have begun something, since the check."""
     with stage("The table cannot be looked at again", otherwise=FailureReason.HUDI_ERROR):
-        timeline = load_timeline(context)
-        come = timeline.commits() ^ {*known} | {each.instant for each in busy(context, timeline)}
+        come = come_since(context, load_timeline(context), known)
     require_nothing_come(come, VERSION_KEPT)
 
 

@@ -6,7 +6,7 @@ something, so none of them tells anything of a row.
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
@@ -134,15 +134,15 @@ def require_none_of_ours(context: TaskContext, files: Iterable[File], keys: Keys
     naming = seen.found | {path for path, shown in hidden.items() if shown is not None}
     if naming:
         raise refused(
-            f"The operator's own folder names a key: {_shown(naming, hidden)}. Ingestion and operations need these "
-            "files, so leave them where they are; only copies that a repair has made (removed) may be deleted. The "
-            f"records in {RECORD_FILE} are those of the newest operations. If another file names the key, write the "
-            "other rows to a new table, and remove this one as a whole."
+            f"The operator's own folder names a key: {paths_shown(naming, hidden)}. Ingestion and operations need "
+            "these files, so leave them where they are; only copies that a repair has made (removed) may be deleted. "
+            f"The records in {RECORD_FILE} are those of the newest operations. If another file names the key, write "
+            "the other rows to a new table, and remove this one as a whole."
         )
     if seen.unread:
         raise refused(
-            f"Files in the operator's own folder cannot be read as a whole: {_shown(seen.unread, hidden)}. Find out "
-            "what they are, and move away those that no run has written."
+            f"Files in the operator's own folder cannot be read as a whole: {paths_shown(seen.unread, hidden)}. Find "
+            "out what they are, and move away those that no run has written."
         )
 
 
@@ -165,5 +165,6 @@ def _root(context: TaskContext) -> str:
     return f"{located_path(context, context.task.table.base_path).rstrip('/')}/"
 
 
-def _shown(paths: Collection[str], hidden: dict[str, str | None]) -> str:
+def paths_shown(paths: Collection[str], hidden: Mapping[str, str | None]) -> str:
+    """Return some paths for a message; of those with a key in a name `hidden` says what may be shown."""
     return listed(sorted({hidden.get(path) or path for path in paths}), _NAMED)

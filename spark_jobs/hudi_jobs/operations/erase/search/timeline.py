@@ -14,7 +14,7 @@ from hudi_jobs.contract.wording import listed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located, read_bytes
 from hudi_jobs.operations.erase.keys import Keys
-from hudi_jobs.operations.erase.search.own import shown_name
+from hudi_jobs.operations.erase.search.own import paths_shown, shown_name
 from hudi_jobs.operations.erase.search.scan import (
     META_FOLDER,
     METADATA_TABLE,
@@ -54,20 +54,20 @@ def require_unnamed(context: TaskContext, files: Collection[File], keys: Keys, r
     with_statistics = _with_statistics(context, suspects)
     if with_statistics:
         raise refused(
-            f"Commits of Hudi 0.15 or older have statistics of record keys: {_shown(with_statistics, hidden)}. "
+            f"Commits of Hudi 0.15 or older have statistics of record keys: {paths_shown(with_statistics, hidden)}. "
             "Upgrade the table with a HudiOperation, which writes its commits without them, or wait until they are "
             "archived, and erase again."
         )
     if naming:
         raise refused(
-            f"Hudi's own folder names a key, as a commit names its input files: {_shown(naming, hidden)}. Hudi needs "
-            "its commits, so leave these files where they are: write the other rows to a new table, and remove this "
-            "one as a whole."
+            f"Hudi's own folder names a key, as a commit names its input files: {paths_shown(naming, hidden)}. Hudi "
+            "needs its commits, so leave these files where they are: write the other rows to a new table, and remove "
+            "this one as a whole."
         )
     if seen.unread:
         raise refused(
-            f"Files in Hudi's own folder cannot be read as a whole: {_shown(seen.unread, hidden)}. Find out what they "
-            "are, and move away those that are not Hudi's."
+            f"Files in Hudi's own folder cannot be read as a whole: {paths_shown(seen.unread, hidden)}. Find out "
+            "what they are, and move away those that are not Hudi's."
         )
 
 
@@ -115,8 +115,3 @@ def _with_statistics(context: TaskContext, files: list[File]) -> set[str]:
 def _read(context: TaskContext, path: str) -> str:
     with stage("The timeline cannot be read", otherwise=FailureReason.HUDI_ERROR):
         return read_bytes(context.spark, *located(context.spark, path)).decode(errors="replace")
-
-
-def _shown(paths: Collection[str], hidden: dict[str, str | None]) -> str:
-    names = sorted({hidden.get(path) or path for path in paths})
-    return listed(names, _NAMED)
