@@ -178,6 +178,40 @@ def test_a_row_of_the_quarantine_has_a_key_by_its_value(value: object, key: str,
     assert judged(row({"id": value, "v": "4711"}), keys(key, "4711")) is verdict
 
 
+@pytest.mark.parametrize(
+    ("content", "verdict"),
+    [
+        (b'{"ID":"customer-00007"}', GOES),
+        ("«customer-00007»".encode(), GOES),
+        (b"\xff\x0ecustomer-00007Ada", GOES),
+        (b'{"ID":"customer-000070"}', STAYS),
+        (b"\xff\x00 nobody", STAYS),
+        (b"", STAYS),
+    ],
+)
+def test_a_row_goes_with_a_key_in_its_bytes_which_are_base64_in_the_quarantine(content: bytes, verdict: Verdict) -> None:
+    value = base64.b64encode(content).decode()
+    for record in ({"value": value}, {"id": "8", "in": {"side": [1, None, {"of": value}]}}):
+        assert judged(row(record), keys("customer-00007")) is verdict
+
+
+def test_bytes_that_escape_a_key_or_hold_all_values_of_one_are_of_it() -> None:
+    escaped = base64.b64encode(json.dumps({"id": "Jörg Maßmann"}).encode()).decode()
+    assert judged(row({"value": escaped}), keys("Jörg Maßmann")) is GOES
+    both = base64.b64encode(b"tenant-0001,x,customer-00007").decode()
+    asked = keys(("tenant-0001", "customer-00007"), fields=("tenant", "id"))
+    assert judged(row({"value": both}), asked) is GOES
+    assert judged(row({"value": base64.b64encode(b"tenant-0002,customer-00007").decode()}), asked) is STAYS
+
+
+def test_a_line_that_a_run_had_written_half_may_hold_any_key_in_what_is_base64() -> None:
+    half = message(b"\xff\x00 and so on, customer-00007")[:-20]
+    assert BadRecords(keys("customer-00007")).judge(half, is_unreadable=True) is UNDECIDED
+    half = row({"value": base64.b64encode(b"so on: customer-00007").decode()})[:-4]
+    assert BadRecords(keys("customer-00007")).judge(half, is_unreadable=False) is UNDECIDED
+    assert BadRecords(keys("customer-00007")).judge('{"reason":"r","rec', is_unreadable=True) is STAYS
+
+
 def test_keys_of_several_fields_are_in_a_text_with_all_their_values() -> None:
     asked = keys(("acme", "4711"), ("acme", ""), ("2026-01-02 00:00:00", "5"), fields=("tenant", "id"))
     assert judged(unreadable("4711,x,acme"), asked) is GOES

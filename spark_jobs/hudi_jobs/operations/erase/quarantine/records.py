@@ -1,14 +1,14 @@
 """Whether a record of a quarantine has a key: by its key fields, and where it does not tell them by its text.
 
 A run writes rows that it has read as JSON objects with all their values, and leaves out those that are null
-(`ingestion/rules/quality.py`). What it cannot read is there as it came, in the folder `unreadable`: a line of a file,
-or a message, as base64 where it is no UTF-8 (`corrupt_text`). It may lack a field, or have it in another place.
-Records of earlier releases do not tell base64 from a text.
+(`ingestion/rules/quality.py`), where bytes are base64. What it cannot read is there as it came, in the folder
+`unreadable`: a line of a file, or a message, as base64 where it is no UTF-8 (`corrupt_text`). It may lack a field, or
+have it in another place. Records of earlier releases do not tell base64 from a text.
 """
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
 from hudi_jobs.ingestion.rules.corrupt_texts import BASE64, BINARY, bytes_of, content_of
@@ -77,7 +77,9 @@ class BadRecords:
             return Verdict.GOES
         told = _parsed(line)
         if not isinstance(told, dict) or not isinstance(told.get(_RECORD), str):
-            return self._by_text(line, self._unmarked(line), is_message=True)
+            is_cut = told is None and f'"{_RECORD}":' in line  # a run that died left it, and base64 ends anywhere
+            verdict = self._by_text(line, self._unmarked(line), is_message=True)
+            return max(verdict, Verdict.UNDECIDED if is_cut else Verdict.STAYS)
         text, is_message = str(told[_RECORD]), _MESSAGE in told
         if is_message:
             text = content_of(text)
@@ -85,6 +87,8 @@ class BadRecords:
         content = bytes_of(text.removeprefix(BASE64)) if is_marked and text.startswith(BASE64) else None
         if content:
             return self._by_bytes(content)
+        if not is_unreadable and any(map(self._are_in_bytes, _bytes_in(_parsed(text)))):
+            return Verdict.GOES
         values = self._values_in(text, is_unreadable=is_unreadable)
         if values is None:
             content = self._unmarked(text) if is_message and not is_marked else None
@@ -127,6 +131,9 @@ class BadRecords:
     def _by_bytes(self, content: bytes) -> Verdict:
         found = {self._in_bytes[each] for each in self._bytes.found(content.decode(_BYTES))}
         return Verdict.GOES if self._are_there(found, set()) is Verdict.GOES else Verdict.UNDECIDED
+
+    def _are_in_bytes(self, content: bytes) -> bool:
+        return self._whole.are_in(content.decode(errors="replace")) or self._by_bytes(content) is Verdict.GOES
 
     def _by_words(self, text: str, *, is_message: bool) -> Verdict:
         if not text:
@@ -194,6 +201,15 @@ def _value(record: object, field: str) -> object:
         return record[field]
     name, _, inside = field.partition(".")
     return _value(record.get(name), inside) if inside and isinstance(record, dict) else None
+
+
+def _bytes_in(value: object) -> Iterator[bytes]:
+    """Yield what each text in a value may be base64 of: of most that are none, bytes that hold no key by chance."""
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _bytes_in(each)
+    elif isinstance(value, str):
+        yield bytes_of(value) or b""
 
 
 def _plain(value: object) -> str:
