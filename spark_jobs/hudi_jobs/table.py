@@ -50,7 +50,7 @@ class HudiTable:
         """Open the table at a path, or return None where none has been created.
 
         A driver that was killed while Hudi created the table leaves folders without a file. Hudi would take them for a
-        table and fail for ever, so they are removed.
+        table and fail for ever, so they are removed: the table must be the one of the task.
         """
         filesystem, folder = located(spark, base_path, _META_FOLDER)
         # A listing can fail while another writer removes files, so a table that is there is not listed.

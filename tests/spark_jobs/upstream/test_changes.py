@@ -166,6 +166,24 @@ def test_what_was_erased_upstream_and_here_is_no_removal(
     assert [row[0] for row in upstream.followed()] == [3]
 
 
+@pytest.mark.parametrize("left", ["nothing", "empty folders"])
+def test_an_erasure_does_without_an_upstream_table_that_is_gone_and_changes_nothing_where_it_was(
+    upstream: Any, left: str
+) -> None:
+    upstream.write([(1, "d", "a", 1), (2, "d", "b", 1)])
+    upstream.follow()
+    folder = upstream.timeline.parent
+    shutil.rmtree(folder.parent)
+    if left == "empty folders":
+        (folder / "timeline").mkdir(parents=True)
+    keys = ({"id": "1"},)
+    for how in ({"dry_run": True}, {}):
+        result = erase(upstream.lake, keys=keys, upstream=upstream.path, **how)
+        assert result.outcome is Outcome.SUCCEEDED, result
+    assert [row[0] for row in upstream.followed()] == [2]
+    assert (folder / "timeline").exists() is (left == "empty folders")
+
+
 def test_removed_rows_are_seen_in_the_archive_too(upstream: Any) -> None:
     upstream.write([(1, "d", "a", 1), (2, "d", "b", 1)])
     upstream.follow()

@@ -11,6 +11,7 @@ from hudi_jobs.contract.operations.erase import DIGEST, UID, EraseTask
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.hudi.erasures import unread_erasures
 from hudi_jobs.ingestion.sources.hudi.removals import Erasure
+from hudi_jobs.ingestion.sources.hudi.upstream import looking_at
 from hudi_jobs.operations.erase.keys import Keys, digests_of, key_fields
 from hudi_jobs.operations.work import Work
 from hudi_jobs.table import HudiTable
@@ -36,7 +37,8 @@ def followed_by(work: Work, erase: EraseTask, keys: Keys) -> tuple[str, ...]:
 
 
 def _has_same_fields(work: Work, upstream: str, keys: Keys) -> bool:
-    return set(key_fields(HudiTable.existing(work.context.spark, upstream))) == {*keys.fields}
+    with looking_at(upstream):  # `HudiTable.open` would remove what a killed writer has left there, maybe of others
+        return set(key_fields(HudiTable.at(work.context.spark, upstream))) == {*keys.fields}
 
 
 def matching(keys: Keys, cascaded_from: str | None, found: Iterable[Erasure]) -> tuple[str, ...]:

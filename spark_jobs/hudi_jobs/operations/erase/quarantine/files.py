@@ -57,8 +57,8 @@ def count_in(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> int:
         if undecided:
             raise refused(
                 f"The file {min(undecided)} of the quarantine has a record that may be of one of the keys: it is "
-                "binary, written half, or writes numbers or times in another way. Inspect the file, remove such records from it "
-                "or delete it, and erase again."
+                "binary, written half, or writes numbers or times in another way. Inspect the file, remove such "
+                "records from it or delete it, and erase again."
             )
         count += seen.going.total()
     return count
