@@ -152,8 +152,9 @@ _FAILURES: _Table = {
     ),
     FailureReason.UPSTREAM_ROWS_REMOVED: (
         Retry.JOB,
-        "If it was an erasure, erase the same keys here. Otherwise keep the rows with "
-        "`source.hudi.onRemovedRows: Ignore`, or read the upstream table into a new one.",
+        "If it was an erasure, erase the same keys here; behind a transform or with another record key, also set "
+        "`source.hudi.onRemovedRows: Ignore` until its commit is read. Otherwise keep the rows with `Ignore`, or read "
+        "the upstream table into a new one.",
     ),
     FailureReason.UPSTREAM_CLEANED: (
         Retry.JOB,

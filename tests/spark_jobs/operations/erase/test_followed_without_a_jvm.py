@@ -35,11 +35,12 @@ def test_whoever_meets_an_erasure_is_told_to_erase_the_same_and_not_to_keep_the_
     with pytest.raises(TaskFailed) as alone:
         refuse([erased, odd], "/lake/events")
     assert "2 of them are erasures (uid of the operation: uid-first). Erase exactly the same keys" in str(alone.value)
-    assert "set onRemovedRows to Ignore" not in str(alone.value)
+    assert "first erase from this table all that comes of these records, then set onRemovedRows" in str(alone.value)
+    assert "To continue and keep the rows" not in str(alone.value)
     with pytest.raises(TaskFailed) as beside:
         refuse([erased, plain], "/lake/events")
     assert "1 of them is an erasure" in str(beside.value)
-    assert "set onRemovedRows to Ignore" in str(beside.value)
+    assert "To continue and keep the rows that are removed upstream, set onRemovedRows to Ignore" in str(beside.value)
     refuse([], "/lake/events")
 
 

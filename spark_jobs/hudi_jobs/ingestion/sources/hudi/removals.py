@@ -91,7 +91,9 @@ def _advice_on_erasures(erased: Sequence[Removal]) -> str:
     return (
         f"{len(erased):,} of them {was}{by}. Erase exactly the same keys, with cascade: true on the upstream table or "
         "with a HudiOperation on this table that lists them, and this table continues. With onRemovedRows: Ignore "
-        "the rows of these keys would stay here."
+        "the rows of these keys would stay here. Behind a transform, with another record key, or where the keys are "
+        "not known, that is not recognized: first erase from this table all that comes of these records, then set "
+        "onRemovedRows to Ignore until a run has read past these commits."
     )
 
 
