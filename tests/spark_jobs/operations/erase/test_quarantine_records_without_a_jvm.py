@@ -189,7 +189,9 @@ def test_a_row_of_the_quarantine_has_a_key_by_its_value(value: object, key: str,
         (b"", STAYS),
     ],
 )
-def test_a_row_goes_with_a_key_in_its_bytes_which_are_base64_in_the_quarantine(content: bytes, verdict: Verdict) -> None:
+def test_a_row_goes_with_a_key_in_its_bytes_which_are_base64_in_the_quarantine(
+    content: bytes, verdict: Verdict
+) -> None:
     value = base64.b64encode(content).decode()
     for record in ({"value": value}, {"id": "8", "in": {"side": [1, None, {"of": value}]}}):
         assert judged(row(record), keys("customer-00007")) is verdict

@@ -23,7 +23,8 @@ from hudi_jobs.operations.erase.keys import RECORD_KEY, Keys, with_key
 from hudi_jobs.operations.erase.search.letters import for_scanner
 from hudi_jobs.table import HudiTable
 
-_TEXTS, _SCANNER = "KeyTexts", "KeyScanner"  # the second is compiled with the first
+_SCANNER = "KeyScanner"
+_COMPILED = ("KeyTexts", "KeySearch", "KeyParquet", "KeyHFile", _SCANNER)  # each with those before it
 META_FOLDER = ".hoodie"
 METADATA_TABLE = f"{META_FOLDER}/metadata"
 _RECORD_INDEX = 5
@@ -156,7 +157,7 @@ class Scanner:
         spark = context.spark
         jvm = classes(spark)
         loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-        for name in (_TEXTS, _SCANNER):
+        for name in _COMPILED:
             compiler = jvm.org.codehaus.janino.SimpleCompiler()
             compiler.setParentClassLoader(loader)
             compiler.cook(resources(__package__).joinpath(f"{name}.java").read_text())
