@@ -48,6 +48,18 @@ def test_a_footer_and_an_index_of_pages_repeat_longer_texts_without_making_keys_
     assert seen(lake, tmp_path / "noted", *KEYS) == ({"alone.parquet"}, set())
 
 
+def test_texts_that_are_stored_by_their_differences_are_searched_as_values_alone(lake: Any, tmp_path: Path) -> None:
+    folder, number = tmp_path / "deltas", 12_345_678
+    folder.mkdir()
+    table = pa.table(
+        {"note": ["xa.", f"x{TEN}"], "n": [number, number], "raw": pa.array([b"a" * 10] * 2, pa.binary(10))}
+    )
+    deltas = {"column_encoding": {"note": "DELTA_BYTE_ARRAY", "raw": "PLAIN"}, "use_dictionary": False}
+    pq.write_table(table, folder / "both.parquet", write_statistics=False, compression="none", **deltas)
+    assert seen(lake, folder, TEN, str(number)) == (set(), set())
+    assert seen(lake, folder, "a" * 10) == ({"both.parquet"}, set())
+
+
 def test_an_erasure_succeeds_beside_longer_texts_that_indexes_and_statistics_keep(lake: Any) -> None:
     lake.metadata_table, lake.options = True, INDEXES
     ids = [*KEYS, *LONGER[:4], "8"]

@@ -136,20 +136,24 @@ public final class KeyParquet {
         }
     }
 
+    /** Numbers are not looked for, here as elsewhere. */
     private void scanValues(GroupValueSource record) throws IOException {
         for (int field = 0; field < record.getType().getFieldCount(); field++) {
             Type type = record.getType().getType(field);
             for (int index = 0; index < record.getFieldRepetitionCount(field); index++) {
                 if (!type.isPrimitive()) {
                     scanValues(record.getGroup(field, index));
-                } else if (type.asPrimitiveType().getPrimitiveTypeName() == PrimitiveType.PrimitiveTypeName.BINARY) {
+                } else if (isBytes(type.asPrimitiveType().getPrimitiveTypeName())) {
                     int kind = holdsTexts(type.asPrimitiveType()) ? KeyTexts.PAGE : KeyTexts.ANY;
                     found.decoded(record.getBinary(field, index).getBytes(), kind);
-                } else {
-                    found.decoded(record.getValueToString(field, index).getBytes("UTF-8"), KeyTexts.TEXT);
                 }
             }
         }
+    }
+
+    private static boolean isBytes(PrimitiveType.PrimitiveTypeName name) {
+        return name == PrimitiveType.PrimitiveTypeName.BINARY
+            || name == PrimitiveType.PrimitiveTypeName.FIXED_LEN_BYTE_ARRAY;
     }
 
     /** Whether values are texts by what the schema says of them: in bytes of other columns anything may be. */
