@@ -6,10 +6,9 @@ from urllib.parse import unquote
 from pyspark.sql import DataFrame
 
 from hudi_jobs.contract import MOST_LISTED, FailureReason, OperationKind, OperationPhase, OperationReport
-from hudi_jobs.contract.operations.erase import EraseReport, EraseTask
+from hudi_jobs.contract.operations.erase import EraseReport
 from hudi_jobs.contract.table.support import COMPLEX, key_generator_of
-from hudi_jobs.contract.wording import counted, listed
-from hudi_jobs.failures import TaskFailed
+from hudi_jobs.contract.wording import listed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.operations.check import (
     busy,
@@ -18,23 +17,22 @@ from hudi_jobs.operations.check import (
     require_known_indexes,
     require_no_restore,
 )
+from hudi_jobs.operations.erase.asked import asked, keys_asked
 from hudi_jobs.operations.erase.copies import require_deletable
 from hudi_jobs.operations.erase.followed import followed_by
 from hudi_jobs.operations.erase.keys import (
     Keys,
-    key_fields,
-    keys_named,
-    keys_where,
     named_digest,
     partition_fields,
-    require_comparable,
     where_found,
     with_key,
 )
 from hudi_jobs.operations.erase.quarantine.files import count_in
 from hudi_jobs.operations.erase.record import EraseRecord
-from hudi_jobs.operations.erase.sealed import unsealed
-from hudi_jobs.operations.erase.search.own import require_no_word_of_metadata, require_none_of_ours
+from hudi_jobs.operations.erase.search.own import (
+    require_no_word_of_metadata,
+    require_none_of_ours,
+)
 from hudi_jobs.operations.erase.search.rows import require_in_no_other_row
 from hudi_jobs.operations.erase.search.scan import (
     File,
@@ -48,7 +46,8 @@ from hudi_jobs.operations.erase.search.scan import (
 from hudi_jobs.operations.erase.search.strays import strays, strays_refused
 from hudi_jobs.operations.erase.search.texts import WholeTexts, before_the_name
 from hudi_jobs.operations.erase.search.timeline import require_unnamed
-from hudi_jobs.operations.refusal import UNCHANGED, refused, require_nobody_at_work
+from hudi_jobs.operations.erase.spellings import require_few
+from hudi_jobs.operations.refusal import refused, require_nobody_at_work
 from hudi_jobs.operations.rows import count_rows, current_rows, summed
 from hudi_jobs.operations.work import Work
 from hudi_jobs.services.plans import require_plans_inside
@@ -59,19 +58,12 @@ _NAMED = 5
 _COMPLEX_KEYS_ARE_CERTAIN_FROM = 9
 
 
-def asked(work: Work) -> EraseTask:
-    """Return what is to be erased; raise `TaskFailed` for a request that does not say it."""
-    erase = work.operation.erase
-    if erase is None or sum((bool(erase.keys), erase.keys_from is not None, erase.where is not None)) != 1:
-        raise TaskFailed(FailureReason.INVALID_REQUEST, "The request does not say which records are to be erased.")
-    return erase
-
-
 def checked(work: Work) -> tuple[EraseRecord, Keys]:
     """Return the record of an erasure that can be done, with its keys; raise `TaskFailed` for one that cannot."""
     context, table, erase, each = work.context, work.table, asked(work), work.obstacles.each
     timeline, latest = _at_rest(work)
-    keys = _keys(work, erase)
+    keys = keys_asked(work, erase)
+    require_few(keys.texts)
     with stage("The operation cannot be checked", otherwise=FailureReason.HUDI_ERROR):
         rows = current_rows(context)
         with each():
@@ -174,70 +166,6 @@ def _holding(work: Work, data: list[File], keys: Keys) -> set[str]:
         with work.obstacles.each():
             raise refused(f"The file {shown} cannot be read as a whole; {advice}.")
     return found.found
-
-
-def keys_again(work: Work, record: EraseRecord) -> Keys:
-    """Return the keys of an erasure that an earlier run has begun.
-
-    Raises `TaskFailed` where the request no longer names those of the first run, or what that run kept is gone.
-    """
-    erase = asked(work)
-    keys = _named_again(work, erase) if erase.where is None else _kept(work, erase.where, record)
-    if keys.digest != record.erased.digest:
-        raise TaskFailed(
-            FailureReason.INVALID_REQUEST,
-            "The keys differ from those that the first run began to erase: the file of keys or the resource has "
-            "changed. Restore the original keys, so that another run can finish.",
-        )
-    return keys
-
-
-def _named_again(work: Work, erase: EraseTask) -> Keys:
-    try:
-        return keys_named(work.context, erase, work.table, work.operation.uid)
-    except TaskFailed as error:
-        said = error.message.removesuffix(UNCHANGED)
-        raise TaskFailed(error.reason, f"{said}An earlier run has begun, and needs the keys to finish.") from None
-
-
-def _kept(work: Work, where: str, record: EraseRecord) -> Keys:
-    keys = unsealed(work.context, key_fields(work.table), work.operation.uid, where)
-    if keys is None and record.failed is not None:
-        raise TaskFailed(
-            record.failed,
-            "An earlier run has deleted the rows, but could not prove that nothing of the keys is left, and the keys "
-            "are no longer stored. Erase the same keys with another HudiOperation that lists them (keys): the "
-            "predicate selects none of them any more.",
-        )
-    if keys is None:
-        raise TaskFailed(
-            FailureReason.INVALID_REQUEST,
-            "An earlier run has begun, but the keys that it stored in the operator's folder of the table are missing "
-            "or damaged. Remove the finalizer of the HudiOperation, and erase the records with another "
-            "HudiOperation that names their keys.",
-        )
-    return keys
-
-
-def _keys(work: Work, erase: EraseTask) -> Keys:
-    context, table = work.context, work.table
-    rows = current_rows(context)
-    if erase.keys_from is not None and located_path(context, erase.keys_from).startswith(
-        f"{located_path(context, table.base_path).rstrip('/')}/"
-    ):
-        raise refused("The file of keys is inside the table's folder, where no key may be left; move it elsewhere.")
-    if erase.where is None:
-        require_comparable(rows, key_fields(table))
-        return keys_named(context, erase, table, work.operation.uid)
-    keys, others = keys_where(context, rows, table, erase.where, work.operation.uid)
-    if others:
-        with work.obstacles.each():
-            raise refused(
-                f"The predicate does not select {counted(others, 'row')} with the key of a row that it selects, and a "
-                "key is erased in every partition. Widen the predicate so that it selects these rows too, or list the "
-                "keys (keys) if the rows of all partitions are meant."
-            )
-    return keys
 
 
 def _require_known(table: HudiTable) -> None:

@@ -71,7 +71,7 @@ class Keys:
     @property
     def short(self) -> list[bytes]:
         """The same of those that are too short to be looked for, which no message may show either."""
-        return _spelt(self._texts - self._long)
+        return _spelt(self.texts - self._long)
 
     @cached_property
     def plain_values(self) -> frozenset[Key]:
@@ -86,24 +86,24 @@ class Keys:
     @property
     def count_short(self) -> int:
         """How many of them are too short for that."""
-        return min(len(self._texts) - len(self._long), len(self))
+        return min(len(self.texts) - len(self._long), len(self))
 
     @property
     def are_all_in_bytes(self) -> bool:
         """Whether none of them is."""
-        return len(self._long) == len(self._texts)
+        return len(self._long) == len(self.texts)
 
     @property
     def have_numbers(self) -> bool:
         """Whether one is of digits alone, as numbers are that nobody takes for a key."""
-        return any(text.isascii() and text.isdigit() for text in self._texts)
+        return any(text.isascii() and text.isdigit() for text in self.texts)
 
     @property
     def _long(self) -> set[str]:
-        return {text for text in self._texts if len(text.encode()) >= SHORTEST_IN_BYTES}
+        return {text for text in self.texts if len(text.encode()) >= SHORTEST_IN_BYTES}
 
     @property
-    def _texts(self) -> set[str]:
+    def texts(self) -> set[str]:
         """The texts of the keys; a value is found behind the name of its only field as well."""
         named = {f"{self.fields[0]}:{key[0]}" for key in self.values} if len(self.fields) == 1 else set()
         return set(self.records - named)

@@ -14,7 +14,8 @@ from hudi_jobs.failures import DriverStopping, TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import classify
 from hudi_jobs.operations.compared import compare, partitions
-from hudi_jobs.operations.erase.check import asked, checked, keys_again
+from hudi_jobs.operations.erase.asked import asked, keys_again
+from hudi_jobs.operations.erase.check import checked
 from hudi_jobs.operations.erase.keys import Keys
 from hudi_jobs.operations.erase.left import left_said, shown
 from hudi_jobs.operations.erase.quarantine.files import erase_from, holding_in

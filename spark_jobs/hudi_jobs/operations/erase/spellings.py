@@ -6,8 +6,15 @@ each as it is, and once more inside of another JSON text.
 
 import json
 import re
+from collections.abc import Iterable
 from itertools import product
 from urllib.parse import quote, quote_plus
+
+from hudi_jobs.operations.refusal import refused
+
+MOST_SPELT = 1_000_000
+LARGEST_SPELT = 64 * 1024 * 1024
+"""Spellings of all keys, and their bytes, that a driver holds at once, and once more in its JVM."""
 
 _ESCAPED_IN_FOLDERS = frozenset("\"#%'*/:=?\\{[]^\x7f") | frozenset(map(chr, range(32)))
 """What Hudi, as Hive, does not leave in the name of a partition (`PartitionPathEncodeUtils`)."""
@@ -44,6 +51,19 @@ def spellings(text: str) -> set[str]:
         found |= {inner, *(_json(inner, outer) for outer in {*_PLAIN, style})}
     folder = "".join(f"%{ord(each):02X}" if each in _ESCAPED_IN_FOLDERS else each for each in text)
     return found | {folder} | _in_urls(text)
+
+
+def require_few(texts: Iterable[str], *, most: int = MOST_SPELT) -> None:
+    """Refuse texts that documents and paths write in so many ways that no driver looks for all of them at once."""
+    count = size = 0
+    for text in texts:
+        found = spellings(text)
+        count, size = count + len(found), size + sum(len(spelt.encode()) for spelt in found)
+        if count > most or size > LARGEST_SPELT:
+            raise refused(
+                f"JSON, paths and URLs write these keys in more than {most:,} ways or {LARGEST_SPELT:,} bytes, "
+                "which is more than the driver can look for at once; erase them in several operations."
+            )
 
 
 def _styles(text: str) -> set[_Style]:

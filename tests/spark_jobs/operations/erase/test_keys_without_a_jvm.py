@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import repeat
 
 import pytest
 
@@ -10,7 +11,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.erase.check import are_named_after
 from hudi_jobs.operations.erase.keys import Keys, keys_of, parsed
 from hudi_jobs.operations.erase.search.texts import WholeTexts
-from hudi_jobs.operations.erase.spellings import spellings
+from hudi_jobs.operations.erase.spellings import LARGEST_SPELT, require_few, spellings
 
 _ESCAPED = re.compile(r"\\.")
 
@@ -23,6 +24,17 @@ def test_a_file_of_more_keys_than_one_operation_erases_is_refused_and_never_cut(
     assert len(parsed(["1"] * MOST_ERASED)) == MOST_ERASED
     with pytest.raises(TaskFailed, match="More than 100,000 records"):
         parsed([*["1"] * MOST_ERASED, " "])
+
+
+def test_keys_with_more_spellings_than_a_driver_holds_are_refused_and_usual_ones_are_not() -> None:
+    require_few(repeat("anna@example.com", MOST_ERASED))
+    require_few(repeat("d3b07384-d113-4ec6-a7b4-1c6e5f8a9b10", MOST_ERASED))
+    link = "https://shop.example.com/item/4711?ref=mail&x=1"
+    most = 100 * len(spellings(link))
+    require_few(repeat(link, 100), most=most)
+    for many in (repeat(link, 101), repeat("x" * 1_048_576, LARGEST_SPELT // 1_048_576 + 1)):
+        with pytest.raises(TaskFailed, match="erase them in several operations"):
+            require_few(many, most=most)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,86 @@
+"""Which keys an erasure is asked to erase: those of the request, and those of the run that an earlier one has begun."""
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract.operations.erase import EraseTask
+from hudi_jobs.contract.wording import counted
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.operations.erase.keys import Keys, key_fields, keys_named, keys_where, require_comparable
+from hudi_jobs.operations.erase.record import EraseRecord
+from hudi_jobs.operations.erase.sealed import unsealed
+from hudi_jobs.operations.erase.search.scan import located_path
+from hudi_jobs.operations.refusal import UNCHANGED, refused
+from hudi_jobs.operations.rows import current_rows
+from hudi_jobs.operations.work import Work
+
+
+def asked(work: Work) -> EraseTask:
+    """Return what is to be erased; raise `TaskFailed` for a request that does not say it."""
+    erase = work.operation.erase
+    if erase is None or sum((bool(erase.keys), erase.keys_from is not None, erase.where is not None)) != 1:
+        raise TaskFailed(FailureReason.INVALID_REQUEST, "The request does not say which records are to be erased.")
+    return erase
+
+
+def keys_asked(work: Work, erase: EraseTask) -> Keys:
+    """Return the keys of an erasure that is to begin; raise `TaskFailed` for what selects none, or not these alone."""
+    context, table = work.context, work.table
+    rows = current_rows(context)
+    if erase.keys_from is not None and located_path(context, erase.keys_from).startswith(
+        f"{located_path(context, table.base_path).rstrip('/')}/"
+    ):
+        raise refused("The file of keys is inside the table's folder, where no key may be left; move it elsewhere.")
+    if erase.where is None:
+        require_comparable(rows, key_fields(table))
+        return keys_named(context, erase, table, work.operation.uid)
+    keys, others = keys_where(context, rows, table, erase.where, work.operation.uid)
+    if others:
+        with work.obstacles.each():
+            raise refused(
+                f"The predicate does not select {counted(others, 'row')} with the key of a row that it selects, and a "
+                "key is erased in every partition. Widen the predicate so that it selects these rows too, or list the "
+                "keys (keys) if the rows of all partitions are meant."
+            )
+    return keys
+
+
+def keys_again(work: Work, record: EraseRecord) -> Keys:
+    """Return the keys of an erasure that an earlier run has begun.
+
+    Raises `TaskFailed` where the request no longer names those of the first run, or what that run kept is gone.
+    """
+    erase = asked(work)
+    keys = _named_again(work, erase) if erase.where is None else _kept(work, erase.where, record)
+    if keys.digest != record.erased.digest:
+        raise TaskFailed(
+            FailureReason.INVALID_REQUEST,
+            "The keys differ from those that the first run began to erase: the file of keys or the resource has "
+            "changed. Restore the original keys, so that another run can finish.",
+        )
+    return keys
+
+
+def _named_again(work: Work, erase: EraseTask) -> Keys:
+    try:
+        return keys_named(work.context, erase, work.table, work.operation.uid)
+    except TaskFailed as error:
+        said = error.message.removesuffix(UNCHANGED)
+        raise TaskFailed(error.reason, f"{said}An earlier run has begun, and needs the keys to finish.") from None
+
+
+def _kept(work: Work, where: str, record: EraseRecord) -> Keys:
+    keys = unsealed(work.context, key_fields(work.table), work.operation.uid, where)
+    if keys is None and record.failed is not None:
+        raise TaskFailed(
+            record.failed,
+            "An earlier run has deleted the rows, but could not prove that nothing of the keys is left, and the keys "
+            "are no longer stored. Erase the same keys with another HudiOperation that lists them (keys): the "
+            "predicate selects none of them any more.",
+        )
+    if keys is None:
+        raise TaskFailed(
+            FailureReason.INVALID_REQUEST,
+            "An earlier run has begun, but the keys that it stored in the operator's folder of the table are missing "
+            "or damaged. Remove the finalizer of the HudiOperation, and erase the records with another "
+            "HudiOperation that names their keys.",
+        )
+    return keys
