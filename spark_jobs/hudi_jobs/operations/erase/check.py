@@ -32,6 +32,7 @@ from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.erase.search.own import (
     require_no_word_of_metadata,
     require_none_of_ours,
+    require_not_written,
 )
 from hudi_jobs.operations.erase.search.rows import require_in_no_other_row
 from hudi_jobs.operations.erase.search.scan import (
@@ -78,8 +79,7 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
         with each():
             require_in_no_other_row(context, with_key(rows, keys, without=True), data, holding, keys)
         kept = _holding_savepoints(work, timeline.savepoints(), holding | unsearched_logs(data, keys))
-        with each():
-            _require_unnamed(work, files, keys, kept)
+        _require_unnamed(work, files, keys, kept)
         report = EraseReport(
             keys=len(keys),
             digest=keys.digest,
@@ -148,12 +148,17 @@ def _require_no_strays(work: Work, files: list[File], keys: Keys) -> None:
 
 def _require_unnamed(work: Work, files: list[File], keys: Keys, kept: list[Savepoint]) -> None:
     """Refuse keys that other texts below the table hold than those of rows: they stay, whatever is deleted."""
-    context, erase = work.context, asked(work)
+    context, erase, each = work.context, asked(work), work.obstacles.each
     written = (context.task.id, work.operation.resource, erase.report_file or "", *erase.read_by)
-    require_none_of_ours(context, files, keys, written)
-    if metadata_options_of(work.table):
-        require_no_word_of_metadata(context, keys)
-    require_unnamed(context, files, keys, kept)
+    with each():
+        require_not_written(keys, written)
+    with each():
+        require_none_of_ours(context, files, keys)
+    with each():
+        if metadata_options_of(work.table):
+            require_no_word_of_metadata(context, keys)
+    with each():
+        require_unnamed(context, files, keys, kept)
 
 
 def _holding(work: Work, data: list[File], keys: Keys) -> set[str]:

@@ -212,6 +212,17 @@ def test_files_that_may_hold_a_key_for_good_stop_an_erasure_before_it_begins(lak
     statistics.write_text(json.dumps(commit))
     require_refused(lake, statistics, "Upgrade the table", "nobody", dry_run=False)
     assert rows(lake) == before
+    named.write_text('{"extraMetadata": {"file": "/landing/analytics/1.csv"}}')
+    ours.write_text('["/landing/analytics/1.csv"]')
+    would = report_of(erase(lake, ids=("analytics",), read_by=("team/analytics",), dry_run=True)).obstacles
+    for said in (
+        "also a name that the operator writes",
+        "The operator's own folder names a key",
+        "Hudi's own folder names a key",
+    ):
+        assert any(said in one for one in would), would
+    named.unlink()
+    ours.unlink()
     for name, changes in (
         ("analytics", {"read_by": ("team/analytics",)}),
         ("reports-of-7", {"report_file": "/r/reports-of-7/x"}),

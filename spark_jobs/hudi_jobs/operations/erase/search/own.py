@@ -6,7 +6,7 @@ something, so none of them tells anything of a row.
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
@@ -117,16 +117,20 @@ def shown_name(path: str, base: str, texts: WholeTexts) -> str | None:
     return shown if before_the_name("/".join(free), "", texts) is not None else None
 
 
-def require_none_of_ours(context: TaskContext, files: Iterable[File], keys: Keys, written: Sequence[str]) -> None:
-    """Refuse keys that the operator's folder names, or that the operation itself writes: these texts are `written`."""
-    texts = WholeTexts(keys)
-    if any(map(texts.are_in, written)):
+def require_not_written(keys: Keys, written: Iterable[str]) -> None:
+    """Refuse keys that the operation itself writes."""
+    if any(map(WholeTexts(keys).are_in, written)):
         raise refused(
             "One of the keys is also a name that the operator writes below the table: that of the namespace, the "
             "table, the HudiOperation, the file of its report, or a table that reads this one. So no search could "
             "show that the key is gone. Give the HudiOperation or the folder of reports another name if it is theirs; "
             "otherwise erase the other keys without this one."
         )
+
+
+def require_none_of_ours(context: TaskContext, files: Iterable[File], keys: Keys) -> None:
+    """Refuse keys that the operator's folder names."""
+    texts = WholeTexts(keys)
     base = located_path(context, context.task.table.base_path)
     ours = [file for file in files if file.path.startswith(f"{_root(context)}{OPERATOR_FOLDER}/")]
     seen = search_below(context, ours, keys)
