@@ -41,11 +41,12 @@ def test_a_footer_and_an_index_of_pages_repeat_longer_texts_without_making_keys_
             deltas = {"column_encoding": {"note": "DELTA_BYTE_ARRAY"}, "use_dictionary": False}
             pq.write_table(table, tmp_path / name / f"{number}-delta.parquet", **plain, **deltas)
     (tmp_path / "noted").mkdir()
-    noted = pa.table({"note": ["x"]}).replace_schema_metadata({"noted": f"for {TEN}."})
-    pq.write_table(noted, tmp_path / "noted" / "alone.parquet", **plain)
+    for name, note in (("alone", f"for {TEN}."), ("first", f"{TEN} {'x' * 40}")):  # whose length is a digit
+        noted = pa.table({"note": ["x"]}).replace_schema_metadata({"noted": note})
+        pq.write_table(noted, tmp_path / "noted" / f"{name}.parquet", **plain)
     assert seen(lake, tmp_path / "without", *KEYS) == (set(), set())
     assert seen(lake, tmp_path / "with", *KEYS) == ({path.name for path in (tmp_path / "with").iterdir()}, set())
-    assert seen(lake, tmp_path / "noted", *KEYS) == ({"alone.parquet"}, set())
+    assert seen(lake, tmp_path / "noted", *KEYS) == ({"alone.parquet", "first.parquet"}, set())
 
 
 def test_texts_that_are_stored_by_their_differences_are_searched_as_values_alone(lake: Any, tmp_path: Path) -> None:

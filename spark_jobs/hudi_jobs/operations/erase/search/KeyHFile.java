@@ -134,7 +134,7 @@ public final class KeyHFile {
     }
 
     private boolean areInEntries(byte[] content) {
-        if (!found.areIn(content, KeyTexts.ANY)) {
+        if (!found.areIn(content, KeyTexts.UNJUDGED)) {
             return false;
         }
         try {

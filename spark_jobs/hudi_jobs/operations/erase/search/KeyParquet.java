@@ -191,16 +191,16 @@ public final class KeyParquet {
 
     /** Whether a text is there, in another one as a whole or in what is left without those that are known as a whole. */
     private boolean areBetween(byte[] between) {
-        if (!found.areIn(between, KeyTexts.THRIFT)) {
+        if (!found.areIn(between, KeyTexts.UNJUDGED)) {
             return false;
         }
         for (int index = 0; index < noted.size(); index++) {
             byte[] text = (byte[]) noted.get(index);
+            if (found.areIn(text, KeyTexts.TEXT)) {
+                return true;
+            }
             byte[] written = written(text);
             if (found.areIn(written, KeyTexts.THRIFT)) {
-                if (found.areIn(text, KeyTexts.TEXT)) {
-                    return true;
-                }
                 blank(between, written);
             }
         }

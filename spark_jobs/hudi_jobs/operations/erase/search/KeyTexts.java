@@ -26,6 +26,8 @@ public final class KeyTexts {
     public static final int THRIFT = 2;
     /** Anything else: lengths of every kind, also doubled as Avro does. */
     public static final int ANY = 3;
+    /** Content of which parts are still to be judged: a text counts wherever its bytes are. */
+    public static final int UNJUDGED = 4;
     /** Bytes behind the end of a text that tell whether it goes on: a dot and a character, or a length. */
     public static final int AFTER = 5;
     /** Bytes before its start that tell whether it begins there: the longest escape. */
@@ -216,7 +218,7 @@ public final class KeyTexts {
 
     private boolean stands(byte[] content, int end, int length, int kind, Text text) {
         int start = end - text.bytes.length;
-        if (isPrefixed(content, start, kind, text.bytes.length)) {
+        if (kind == UNJUDGED || isPrefixed(content, start, kind, text.bytes.length)) {
             return true;
         }
         boolean follows = isLonger(next(content, end, length), text.scriptAfter)
