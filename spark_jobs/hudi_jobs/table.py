@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from hudi_jobs.archive import newest_archived_note
@@ -16,9 +16,6 @@ from hudi_jobs.filesystem import located, statuses_below
 from hudi_jobs.jvm import JavaObject, classes, elements, engine_context, hadoop_configuration, iterated, texts
 
 REPLACE_ACTION = "replacecommit"
-
-LAYOUT_2_FROM = 8
-"""The first version whose timeline has a folder of its own, and whose names hold when instants completed."""
 
 _PROPERTIES = "hoodie.properties"
 _META_FOLDER = ".hoodie"
@@ -103,10 +100,6 @@ class HudiTable:
         """The columns that partitions are made of."""
         return partition_columns_of(self.properties)
 
-    def rows(self) -> DataFrame:
-        """Return the rows as a reader sees them, with Hudi's own columns."""
-        return self._spark.read.format("hudi").load(self.base_path)
-
     def has_partitioned_record_index(self) -> bool:
         """Tell whether keys are unique in their partition only, in the index of record keys of the metadata table."""
         indexes = self._meta.getIndexMetadata()
@@ -147,7 +140,8 @@ class HudiTable:
     def listed_view(self) -> JavaObject:
         """Return Hudi's view of the files as folders list them; it has to be closed.
 
-        Slices of a pending compaction count with their base.
+        Slices of a pending compaction count with their base. Of layout 1 they are what a reader sees where the table
+        was opened as `reading.with_times` does.
         """
         views = classes(self._spark).org.apache.hudi.common.table.view.HoodieTableFileSystemView
         timeline = self._meta.getActiveTimeline().getWriteTimeline().filterCompletedAndCompactionInstants()

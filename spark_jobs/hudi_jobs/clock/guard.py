@@ -16,7 +16,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import TIMELINE_ZONE_OPTION, FailureReason
-from hudi_jobs.contract.instants import InstantFile, newest, wall_time
+from hudi_jobs.contract.instants import LAYOUT_2_FROM, InstantFile, newest, wall_time
 from hudi_jobs.contract.table.zone import infer_offset
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes, elements, hadoop_configuration
@@ -44,11 +44,27 @@ def instants_in_order(spark: SparkSession, base_path: str, options: Mapping[str,
             yield dict(options)
         return
     kind = table.zone_kind()
-    zone = _UTC if kind == _UTC else _local_zone(spark, table, options.get(TIMELINE_ZONE_OPTION))
-    own = {} if kind is None else {_PROPERTY: kind}
+    zone, own = _zone_of(spark, table, kind, options), {} if kind is None else {_PROPERTY: kind}
     with _generating_in(spark, kind or _LOCAL, zone):
         _wait_until_past(spark, table, zone)
         yield {**{key: value for key, value in options.items() if key != _PROPERTY}, **own}
+
+
+@contextmanager
+def completions_in_order(spark: SparkSession, base_path: str, options: Mapping[str, str]) -> Iterator[bool]:
+    """Let what is opened within the block tell when commits completed by times that compare with instants.
+
+    Layout 1 tells it by the time of a file, in the zone of the JVM that loads the timeline (`InstantGeneratorV1`). Hudi
+    tells by it to which slice a log file belongs: in a zone ahead, those of the newest slice count to an older one. Not
+    so in metadata tables, whose names are longer. Yields whether times matter; raises `TaskFailed` for an unknown zone.
+    """
+    table = _Table(spark, base_path)
+    if not (table.exists() and table.slices_by_times_of_files()):
+        yield False
+        return
+    kind = table.zone_kind()
+    with _generating_in(spark, kind or _LOCAL, _zone_of(spark, table, kind, options)):
+        yield True
 
 
 class _Table:
@@ -75,6 +91,12 @@ class _Table:
         """Return the table's own property: UTC, LOCAL, or None where it has none, which Hudi takes for LOCAL."""
         found = self._meta(self.base_path).getTableConfig().getProps().getProperty(_PROPERTY)
         return None if found is None else str(found).strip().upper()
+
+    def slices_by_times_of_files(self) -> bool:
+        """Tell whether the times of timeline files decide to which file slices log files belong."""
+        config = self._meta(self.base_path).getTableConfig()
+        has_logs = str(config.getTableType().name()) == "MERGE_ON_READ"
+        return has_logs and int(config.getTableVersion().versionCode()) < LAYOUT_2_FROM
 
     def files(self) -> list[InstantFile]:
         """List the files of the active timeline."""
@@ -115,8 +137,11 @@ class _Table:
         return builder.setConf(storage).setBasePath(base_path).setLoadActiveTimelineOnLoad(False).build()
 
 
-def _local_zone(spark: SparkSession, table: _Table, declared: str | None) -> str:
-    """Return the zone of a LOCAL table: the declared one unless the table shows another, else the one that it shows."""
+def _zone_of(spark: SparkSession, table: _Table, kind: str | None, options: Mapping[str, str]) -> str:
+    """Return the zone of a table: of a LOCAL one the declared one unless it shows another, else the one it shows."""
+    if kind == _UTC:
+        return _UTC
+    declared = options.get(TIMELINE_ZONE_OPTION)
     files = table.files()
     shown = infer_offset(table.properties(), files)
     if declared is not None:

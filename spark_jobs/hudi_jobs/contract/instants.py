@@ -5,6 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+LAYOUT_2_FROM = 8
+"""The first version whose timeline has a folder of its own, and whose names hold when instants completed."""
+
 _NAME = re.compile(r"^(\d+)(?:_(\d+))?\.\w+(?:\.\D+)?$")
 _SECONDS = len("yyyyMMddHHmmss")
 _MILLISECONDS = _SECONDS + 3

@@ -6,18 +6,16 @@ in no base file: Bloom and Simple indexes do not find it (`HoodieIndex.canIndexL
 once more, into another file group. Another compaction puts it into a base file.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.contract import FailureReason, TableTask
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.gates.log_gate import Logged, log_files_with, log_stats, looks_in_base_files_alone, name_of
 from hudi_jobs.jvm import JavaObject, elements
-from hudi_jobs.table import LAYOUT_2_FROM, HudiTable, commit_metadata
+from hudi_jobs.reading import with_times
+from hudi_jobs.table import HudiTable, commit_metadata
 
 _COMPACTION = "COMPACT"
 
@@ -40,26 +38,13 @@ def left_in_logs(spark: SparkSession, table: HudiTable, task: TableTask, settled
         return None
     with (
         stage("The keys that compactions left in log files cannot be read", otherwise=FailureReason.HUDI_ERROR),
-        _with_times(spark, table, task) as timed,
+        with_times(spark, table, task.hudi_options) as timed,
     ):
         logged, read = _written_beside_compactions(timed, settled)
         found = next(log_files_with(timed, logged, or_without_base=False), None)
     if found is None:
         settled |= read
     return found
-
-
-@contextmanager
-def _with_times(spark: SparkSession, table: HudiTable, task: TableTask) -> Iterator[HudiTable]:
-    """Yield the table with times of completion that compare with instants.
-
-    Layout 1 tells by the time of a file when an instant completed, in the zone of the JVM (`InstantGeneratorV1`).
-    """
-    if table.version >= LAYOUT_2_FROM:
-        yield table
-        return
-    with instants_in_order(spark, table.base_path, task.hudi_options):
-        yield HudiTable.existing(spark, table.base_path)
 
 
 def _written_beside_compactions(table: HudiTable, settled: set[str]) -> tuple[dict[str, Logged], set[str]]:

@@ -26,6 +26,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located, statuses_below
 from hudi_jobs.jvm import classes, iterated
+from hudi_jobs.reading import read_rows
 from hudi_jobs.table import HudiTable, commit_metadata
 
 _MOST_FILES, _MOST_ROWS = 100_000, 1_000
@@ -50,7 +51,7 @@ def require_index(
                 FailureReason.TABLE_MISMATCH, f"The table at {definition.base_path} is refused: {VARYING_BUCKETS}"
             )
         noted = next((commit.notes[INDEX_KEY] for commit in table.commits() if INDEX_KEY in commit.notes), None)
-        found = noted or _seen_in_data(spark, table, definition, declared)
+        found = noted or _seen_in_data(spark, table, definition, options)
     if not may_follow(found, declared):
         raise TaskFailed(
             FailureReason.TABLE_MISMATCH,
@@ -65,9 +66,11 @@ def _has_varying_buckets(spark: SparkSession, base_path: str) -> bool:
     return bool(filesystem.exists(folder)) and next(statuses_below(filesystem, folder), None) is not None
 
 
-def _seen_in_data(spark: SparkSession, table: HudiTable, definition: TableDefinition, declared: str) -> str:
+def _seen_in_data(
+    spark: SparkSession, table: HudiTable, definition: TableDefinition, options: Mapping[str, str]
+) -> str:
     """Return the declared index, or what the data shows in its place."""
-    files = _newest_files(table)
+    files, declared = _newest_files(table), options[INDEX_KEY]
     kind, _, number = declared.partition("/")
     numbered = [name for name in files if BUCKET_FILE.match(name)]
     if not files or (kind != BUCKET and len(numbered) < len(files)):
@@ -75,7 +78,7 @@ def _seen_in_data(spark: SparkSession, table: HudiTable, definition: TableDefini
     if len(numbered) < len(files):
         return "without buckets"
     highest = max(int(name[:8]) for name in numbered)
-    if kind != BUCKET or highest >= int(number) or not _in_their_buckets(spark, definition, int(number)):
+    if kind != BUCKET or highest >= int(number) or not _in_their_buckets(spark, definition, options, int(number)):
         return f"{BUCKET} with {highest + 1} buckets or more"
     return declared
 
@@ -92,9 +95,11 @@ def _newest_files(table: HudiTable) -> list[str]:
     return []
 
 
-def _in_their_buckets(spark: SparkSession, definition: TableDefinition, number: int) -> bool:
+def _in_their_buckets(
+    spark: SparkSession, definition: TableDefinition, options: Mapping[str, str], number: int
+) -> bool:
     """Tell whether some rows of the table lie in the buckets that this many give."""
     identify = classes(spark).org.apache.hudi.index.bucket.BucketIdentifier.getBucketId
     columns = ",".join(definition.record_key)
-    rows = spark.read.format("hudi").load(definition.base_path).select("_hoodie_record_key", "_hoodie_file_name")
+    rows = read_rows(spark, definition.base_path, options).select("_hoodie_record_key", "_hoodie_file_name")
     return all(int(identify(key, columns, number)) == int(name[:8]) for key, name in rows.limit(_MOST_ROWS).collect())

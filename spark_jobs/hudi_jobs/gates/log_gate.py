@@ -8,12 +8,15 @@ has moved them.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from pyspark.sql import SparkSession
+
 from hudi_jobs.as_found.metadata import has_record_index
 from hudi_jobs.contract import INDEX_KEY, FailureReason, TableTask, TableType
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.folder import Folder
 from hudi_jobs.jvm import JavaObject, iterated
+from hudi_jobs.reading import with_times
 from hudi_jobs.table import HudiTable, commit_metadata
 
 _IN_BASE_FILES = frozenset({"Bloom", "Simple", "GlobalBloom", "GlobalSimple"})
@@ -37,14 +40,15 @@ class Logged:
     inserts: set[str] = field(default_factory=set)
 
 
-def require_keys_in_base_files(table: HudiTable, task: TableTask) -> None:
+def require_keys_in_base_files(spark: SparkSession, table: HudiTable, task: TableTask) -> None:
     """Raise `TaskFailed` when rows of other tools lie in log files alone and the declared index does not look there."""
     if not looks_in_base_files_alone(table, task):
         return
     with stage("The table's log files cannot be listed", otherwise=FailureReason.HUDI_ERROR):
         if table.newest_commit_notes(INDEX_KEY):
             return
-        found = next(log_files_with(table, _logged(table), or_without_base=True), None)
+        with with_times(spark, table, task.hudi_options) as timed:
+            found = next(log_files_with(timed, _logged(timed), or_without_base=True), None)
     if found is not None:
         raise TaskFailed(
             FailureReason.TABLE_MISMATCH,
@@ -56,7 +60,10 @@ def require_keys_in_base_files(table: HudiTable, task: TableTask) -> None:
 
 
 def log_files_with(table: HudiTable, logged: Mapping[str, Logged], *, or_without_base: bool) -> Iterator[str]:
-    """Yield the log files of the newest file slices that took new rows, or that have no base file."""
+    """Yield the log files of the newest file slices that took new rows, or that have no base file.
+
+    The table has times of completion that compare with instants (`with_times`).
+    """
     if not logged:
         return
     completed = table.meta.getActiveTimeline().getWriteTimeline().filterCompletedInstants()

@@ -95,7 +95,7 @@ class OpenedTable:
             task = self._context.task
             require_index(self._context.spark, self.table, task.table, task.hudi_options)
             require_keys(self._context.spark, self.table, task)
-            require_keys_in_base_files(self.table, task)
+            require_keys_in_base_files(self._context.spark, self.table, task)
 
 
 def _ingest(context: TaskContext, task: IngestionTask, source: Source, table: HudiTable | None) -> TaskResult:

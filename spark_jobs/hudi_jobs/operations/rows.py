@@ -16,6 +16,7 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.operations.record import Part, Rows
 from hudi_jobs.operations.restore.past import rows_as_of
+from hudi_jobs.reading import read_rows
 from hudi_jobs.table import HudiTable
 
 MOST_PARTS = 10_000
@@ -45,8 +46,8 @@ def rows_now(context: TaskContext, *, metadata_table: bool = False) -> Rows:
 
 def current_rows(context: TaskContext, *, metadata_table: bool = False) -> DataFrame:
     """Return the rows of the table now, by its metadata table or by listing its files."""
-    options = {ENABLED: str(metadata_table).lower()}
-    return context.spark.read.format("hudi").options(**options).load(context.task.table.base_path)
+    options, how = context.task.hudi_options, {ENABLED: str(metadata_table).lower()}
+    return read_rows(context.spark, context.task.table.base_path, options, **how)
 
 
 def indexed_by(table: HudiTable) -> tuple[str, ...]:
@@ -68,7 +69,7 @@ def summed(context: TaskContext, frame: DataFrame) -> Rows:
 def rows_at(context: TaskContext, instant: str, without: Collection[str]) -> Rows:
     """Return what the table holds as of a commit, after which there are the instants `without`."""
     with stage(f"The rows as of commit {instant} cannot be read", otherwise=FailureReason.HUDI_ERROR):
-        return _summed(context, rows_as_of(context.spark, context.task.table.base_path, instant, without))
+        return _summed(context, rows_as_of(context, instant, without))
 
 
 def allow_maps(context: TaskContext) -> None:

@@ -7,9 +7,10 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.as_found import kept_as_found
 from hudi_jobs.clock.guard import instants_in_order
+from hudi_jobs.contract.instants import LAYOUT_2_FROM
 from hudi_jobs.jvm import JavaObject, classes, java_map, java_objects, java_spark_context, scala_map, spark_session
 from hudi_jobs.services.plans import require_plan_inside
-from hudi_jobs.table import LAYOUT_2_FROM, HudiTable
+from hudi_jobs.table import HudiTable
 
 _SOME_TIME_LATER = "20991231235959999"
 """The instant of a plan that is never written: every time trigger is over by then."""

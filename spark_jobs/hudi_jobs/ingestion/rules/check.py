@@ -158,7 +158,7 @@ class RowChecks:
 
     def _faults(self, schema: StructType, *, deletes: bool) -> Faults:
         with stage("The table's partitions cannot be read", otherwise=FailureReason.HUDI_ERROR):
-            require_zones(self.table, schema, PartitionStyle.of(self.table))
+            require_zones(self.context, self.table, schema, PartitionStyle.of(self.table))
         keyless = without_key(schema, self.definition.record_key)
         # What an operation deletes is known by its key alone.
         is_ordered = self.task.operation is not WriteOperation.DELETE

@@ -15,8 +15,10 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sf
 from pyspark.sql.types import BinaryType, StringType, StructType
 
+from hudi_jobs.context import TaskContext
 from hudi_jobs.ingestion.rules.times import TimeKeys, require_utc
 from hudi_jobs.ingestion.schemas.types import column_named
+from hudi_jobs.reading import read_rows
 from hudi_jobs.table import HudiTable
 
 _LONGEST_BYTES = 240
@@ -72,14 +74,15 @@ class PartitionStyle:
         return self.times is not None and name in self.times.columns
 
 
-def require_zones(table: HudiTable | None, schema: StructType, style: PartitionStyle) -> None:
+def require_zones(context: TaskContext, table: HudiTable | None, schema: StructType, style: PartitionStyle) -> None:
     """Raise `TaskFailed` when it is not certain in which zone a table's partitions are."""
     if table is None or style.times is None:
         return
     for name in style.times.columns:
         if style.times.depends_on_the_writer(schema[name].dataType):
             alone = len(style.times.columns) == 1 and len(table.partition_columns) == 1
-            shown = style.times.offsets_shown(table.rows(), name, named=style.named, encoded=style.encoded)
+            rows = read_rows(context.spark, table.base_path, context.task.hudi_options)
+            shown = style.times.offsets_shown(rows, name, named=style.named, encoded=style.encoded)
             require_utc(shown if alone else None, table.base_path, name)
 
 

@@ -82,6 +82,8 @@ def _rows(work: Work) -> Rows | None:
     try:
         return rows_now(work.context)
     except TaskFailed as error:
+        if error.reason is FailureReason.TIMELINE_ZONE_UNKNOWN:
+            raise  # which the repair does not mend
         work.context.log("the rows cannot be read before the repair", cause=error.message)
         return None
 

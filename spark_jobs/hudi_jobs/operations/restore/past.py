@@ -10,6 +10,8 @@ from collections.abc import Collection
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_jobs.as_found.metadata import ENABLED
+from hudi_jobs.clock.guard import completions_in_order
+from hudi_jobs.context import TaskContext
 from hudi_jobs.jvm import JavaObject, classes, frame_of_relation, scala_map, spark_session
 from hudi_jobs.table import HudiTable
 
@@ -18,8 +20,14 @@ _COMPACTION = "compaction"
 _NEVER = frozenset({"clean", "restore"})
 
 
-def rows_as_of(spark: SparkSession, base_path: str, instant: str, without: Collection[str]) -> DataFrame:
+def rows_as_of(context: TaskContext, instant: str, without: Collection[str]) -> DataFrame:
     """Return the rows at a completed commit; `without` are the later instants, which a restore to it undoes."""
+    spark, base_path = context.spark, context.task.table.base_path
+    with completions_in_order(spark, base_path, context.task.hudi_options):
+        return _rows_as_of(spark, base_path, instant, without)
+
+
+def _rows_as_of(spark: SparkSession, base_path: str, instant: str, without: Collection[str]) -> DataFrame:
     table = HudiTable.existing(spark, base_path)
     jvm, meta = classes(spark), table.meta
     given = scala_map(spark, {"path": base_path, ENABLED: "false", _AS_OF: instant})

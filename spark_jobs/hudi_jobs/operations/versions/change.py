@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager
 from hudi_jobs.as_found.metadata import ENABLED
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import SAVEPOINT_USER, FailureReason
+from hudi_jobs.contract.instants import LAYOUT_2_FROM
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
@@ -27,7 +28,7 @@ from hudi_jobs.services.client import WriteClient, write_client
 from hudi_jobs.services.compaction import EVERY_LOG_FILE
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.preparation import load_timeline
-from hudi_jobs.table import LAYOUT_2_FROM, HudiTable
+from hudi_jobs.table import HudiTable
 
 _META_FOLDER, _TIMELINE = ".hoodie", "timeline"
 _PROPERTIES, _BACKUP = "hoodie.properties", "hoodie.properties.backup"

@@ -6,6 +6,7 @@ from hudi_jobs.as_found.metadata import metadata_partitions
 from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Location, OperationKind
+from hudi_jobs.contract.instants import LAYOUT_2_FROM
 from hudi_jobs.contract.table.merging import columns_of, payload_of
 from hudi_jobs.contract.table.support import COMPLEX, WRITTEN_VERSIONS, key_generator_of
 from hudi_jobs.failures.classification import stage
@@ -18,7 +19,7 @@ from hudi_jobs.operations.work import Work
 from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.services.timeline import Timeline
-from hudi_jobs.table import LAYOUT_2_FROM, HudiTable
+from hudi_jobs.table import HudiTable
 
 VERSION_KEPT = "the version was not changed"
 

@@ -99,7 +99,7 @@ class _Orphans:
         files = files_of_table(work)
         self._kinds = kinds_of(files, known, until=until)
         unaccounted = self._kinds[Kind.ORPHAN]
-        seen = paths_seen(table, unaccounted) | paths_in_metadata_table(work, table, unaccounted)
+        seen = paths_seen(work, table, unaccounted) | paths_in_metadata_table(work, table, unaccounted)
         self.orphans = [file for file in unaccounted if file.path not in seen]
         self._seen = len(unaccounted) - len(self.orphans)
 

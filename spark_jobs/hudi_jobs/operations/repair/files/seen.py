@@ -10,19 +10,23 @@ from hudi_jobs.jvm import JavaObject, iterated
 from hudi_jobs.local_frame import local_frame
 from hudi_jobs.operations.repair.files.orphans import File
 from hudi_jobs.operations.work import Work
+from hudi_jobs.reading import with_times
 from hudi_jobs.table import HudiTable
 
 _METADATA_TABLE, _FILES_OF_A_PARTITION = ".hoodie/metadata", 2
 _ROOT = "."
 
 
-def paths_seen(table: HudiTable, files: Collection[File]) -> set[str]:
+def paths_seen(work: Work, table: HudiTable, files: Collection[File]) -> set[str]:
     """Return which of some files belong to what a reader sees that lists folders, as paths below the table."""
     if not files:
         return set()
     found = set[str]()
-    with stage("The file slices of the table cannot be listed", otherwise=FailureReason.HUDI_ERROR):
-        view = table.listed_view()
+    with (
+        stage("The file slices of the table cannot be listed", otherwise=FailureReason.HUDI_ERROR),
+        with_times(work.context.spark, table, work.context.task.hudi_options) as timed,
+    ):
+        view = timed.listed_view()
         try:
             for partition in sorted({file.folder for file in files}):
                 within = f"{partition}/" if partition else ""

@@ -14,6 +14,7 @@ from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
 from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import MISSING, filled
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, corrupt_text, field
+from hudi_jobs.reading import read_rows
 from hudi_jobs.table import HudiTable
 
 
@@ -26,7 +27,8 @@ def with_values(
     # What a transform makes of a column is not what the column was.
     if task.transform_sql is not None or not set(keys) <= set(rows.columns):
         keys = ()
-    stored = table.rows() if keys and table is not None and table.has_schema else None
+    has_rows = keys and table is not None and table.has_schema
+    stored = read_rows(context.spark, definition.base_path, context.task.hudi_options) if has_rows else None
     found = filled(rows, lacking, keys=keys, ordering=definition.ordering_fields, table=stored)
     found = found.persist(StorageLevel.MEMORY_AND_DISK)
     if task.bad_records is BadRecordPolicy.FAIL:

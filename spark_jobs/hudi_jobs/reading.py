@@ -1,0 +1,29 @@
+"""Every read of a table that a run works on: within the zone in which the times of layout 1 compare with its instants.
+
+It is enough that a table is opened there. Its timeline is loaded then, and the files that are listed later, when rows
+are computed, are told apart by the times that were loaded.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from pyspark.sql import DataFrame, SparkSession
+
+from hudi_jobs.clock.guard import completions_in_order
+from hudi_jobs.table import HudiTable
+
+
+@contextmanager
+def with_times(spark: SparkSession, table: HudiTable, options: Mapping[str, str]) -> Iterator[HudiTable]:
+    """Yield a table with times of completion that compare with instants, opened again in layout 1."""
+    with completions_in_order(spark, table.base_path, options) as are_of_files:
+        yield HudiTable.existing(spark, table.base_path) if are_of_files else table
+
+
+def read_rows(spark: SparkSession, base_path: str, options: Mapping[str, str], **how: str) -> DataFrame:
+    """Return the rows of a table as a reader sees them, with Hudi's own columns.
+
+    `options` are those of the task, and `how` are options of the read.
+    """
+    with completions_in_order(spark, base_path, options):
+        return spark.read.format("hudi").options(**how).load(base_path)
