@@ -10,6 +10,7 @@ from pyspark.sql.types import StructType
 
 from hudi_jobs.archive import newest_archived_note
 from hudi_jobs.contract import FailureReason, TableDefinition, differences, differences_message
+from hudi_jobs.contract.instants import LAYOUT_2_FROM
 from hudi_jobs.contract.table.properties import partition_columns_of
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.filesystem import located, statuses_below
@@ -24,6 +25,7 @@ _LAYOUT_OF_HISTORY = 2
 _WITHOUT_INSTANTS = False
 _ARCHIVED_PAGE = 500
 _WITH_HUDI_COLUMNS = False
+_LATEST_STATE_ALONE = False
 _RECURSIVELY = True
 
 
@@ -146,6 +148,18 @@ class HudiTable:
         views = classes(self._spark).org.apache.hudi.common.table.view.HoodieTableFileSystemView
         timeline = self._meta.getActiveTimeline().getWriteTimeline().filterCompletedAndCompactionInstants()
         return views.fileListingBasedFileSystemView(engine_context(self._spark), self._meta, timeline)
+
+    def times_of_requests(self, *actions: str) -> dict[str, str]:
+        """Return when the store has written the requests of some actions, by their instants; of layout 2 nothing.
+
+        In layout 1 the store's clock tells when an instant completed, and it may differ from that of the drivers, who
+        name instants. The file of a request was written by the same clock, after the time in its name.
+        """
+        if self.version >= LAYOUT_2_FROM:
+            return {}
+        kinds = classes(self._spark).java.util.HashSet([f".{action}.requested" for action in actions])
+        found = self._meta.scanHoodieInstantsFromFileSystem(self._meta.getTimelinePath(), kinds, _LATEST_STATE_ALONE)
+        return {str(each.requestedTime()): str(each.getCompletionTime()) for each in elements(found)}
 
     def commits(self) -> Iterator[Commit]:
         """Yield the completed commits of the active timeline, newest completion first; each is read when asked for."""

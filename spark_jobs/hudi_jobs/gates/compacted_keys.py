@@ -6,6 +6,7 @@ in no base file: Bloom and Simple indexes do not find it (`HoodieIndex.canIndexL
 once more, into another file group. Another compaction puts it into a base file.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
@@ -23,6 +24,9 @@ _COMPACTION = "COMPACT"
 @dataclass(frozen=True)
 class _Instant:
     requested: str
+    earliest: str
+    """When it was requested at the earliest, by its name and by the store, whose clock may be behind."""
+
     completion: str | None
     """None of one that has not completed."""
 
@@ -54,8 +58,11 @@ def _written_beside_compactions(table: HudiTable, settled: set[str]) -> tuple[di
     """
     timeline = table.meta.getActiveTimeline()
     completed = timeline.getCommitTimeline().filterCompletedInstants()
-    compactions = [one for one in _instants(completed) if one.requested not in settled]
-    writes = _instants(timeline.getDeltaCommitTimeline()) if compactions else []
+    if all(str(each.requestedTime()) in settled for each in elements(completed.getInstants())):
+        return {}, set()
+    times = table.times_of_requests("compaction", "deltacommit")
+    compactions = [one for one in _instants(completed, times) if one.requested not in settled]
+    writes = [*_instants(timeline.getDeltaCommitTimeline(), times)]
     found: dict[str, Logged] = {}
     read: set[str] = set()
     for compaction in compactions:
@@ -71,17 +78,16 @@ def _written_beside_compactions(table: HudiTable, settled: set[str]) -> tuple[di
     return found, read
 
 
-def _instants(timeline: JavaObject) -> list[_Instant]:
-    return [
-        _Instant(str(each.requestedTime()), str(each.getCompletionTime()) if each.isCompleted() else None, each)
-        for each in elements(timeline.getInstants())
-    ]
+def _instants(timeline: JavaObject, times: Mapping[str, str]) -> Iterator[_Instant]:
+    for each in elements(timeline.getInstants()):
+        name, completion = str(each.requestedTime()), str(each.getCompletionTime()) if each.isCompleted() else None
+        yield _Instant(name, min(name, times.get(name, name)), completion, each)
 
 
 def _is_beside(write: _Instant, compaction: _Instant) -> bool:
     """Tell whether a write may have looked for its keys before the compaction completed, and is not part of it."""
-    is_later = write.completion is None or write.completion > compaction.requested
-    return is_later and write.requested < (compaction.completion or "")
+    is_later = write.completion is None or write.completion >= compaction.earliest
+    return is_later and write.earliest <= (compaction.completion or "")
 
 
 def _dropped(timeline: JavaObject, compaction: _Instant) -> set[tuple[str, str]]:

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import OPERATOR_KEY, RUN_KEY, TABLE_KEY
 from hudi_jobs.jvm import JavaObject, classes, elements
-from hudi_jobs.table import HudiTable
+from hudi_jobs.table import REPLACE_ACTION, HudiTable
 
 
 class InstantState(StrEnum):
@@ -83,6 +83,7 @@ class Timeline:
 
     def __init__(self, spark: SparkSession, table: HudiTable) -> None:
         self._spark = spark
+        self._table = table
         self.meta = table.meta
         self._active = table.meta.getActiveTimeline()
 
@@ -236,10 +237,11 @@ class Timeline:
         return max((str(each.requestedTime()) for each in self._active.getInstants()), default="")
 
     def has_writes_after(self, instant: str) -> bool:
-        """Tell whether a commit has completed since an instant was requested."""
+        """Tell whether a commit has completed since a plan to replace files was requested."""
+        requested = min(instant, self._table.times_of_requests(REPLACE_ACTION).get(instant, instant))
         commits = elements(self._active.getCommitsTimeline().filterCompletedInstants().getInstants())
         times = (max(str(each.requestedTime()), str(each.getCompletionTime())) for each in commits)
-        return any(time > instant for time in times)
+        return any(time > requested for time in times)
 
     def completed(self) -> list[tuple[str, str]]:
         """Return the requested times and actions of all completed instants, oldest first."""
