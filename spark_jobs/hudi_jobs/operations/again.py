@@ -9,6 +9,7 @@ from hudi_jobs.contract.wording import listed
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import elements
 from hudi_jobs.operations.refusal import UNCHANGED
+from hudi_jobs.operations.restore.checkpoints import SourceFailed
 from hudi_jobs.operations.restore.record import RestoreRecord
 from hudi_jobs.operations.restore.steps import lost_metadata_table, remake_metadata_table, remove_metadata_table
 from hudi_jobs.operations.versions.record import VersionRecord
@@ -53,19 +54,25 @@ def not_begun_again(
 ) -> None:
     """Report what an earlier run has recorded; forget it, and raise a refusal, where every later run would meet that.
 
-    A report that only came to check says that nothing was recorded before, so that a refusal is final. The table is
-    whole, but the earlier run may have removed the `savepoints` and the metadata table: the refusal says so.
+    A report that only came to check says that the table is whole, so that a refusal is final. But the earlier run may
+    have removed the `savepoints` and the metadata table: the refusal says so. Nor is a source waited for without end
+    that may be gone: such a report lets the budget of failures end the operation, and a person delete it.
     """
     report, options = earlier.report(), earlier.metadata_options
+    only_checked = report.model_copy(update={"phase": OperationPhase.CHECKING})
     work.say(report)
     if not is_final(error):
         if isinstance(error, TaskFailed):
             remake_metadata_table(work.context, options)
+        if isinstance(error, SourceFailed):
+            left = removed_before(work, options, savepoints)
+            work.say(only_checked)
+            raise TaskFailed(error.reason, f"{error.message} {left}".rstrip())
         return
     remake_if_possible(work, options)
     left = removed_before(work, options, savepoints)
     work.journal.forget(earlier.uid)
-    work.say(report.model_copy(update={"phase": OperationPhase.CHECKING}))
+    work.say(only_checked)
     bare = error.message.removesuffix(UNCHANGED).rstrip()
     raise TaskFailed(FailureReason.OPERATION_REFUSED, f"{bare} {UNCHANGED} {left}".rstrip())
 

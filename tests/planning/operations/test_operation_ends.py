@@ -12,6 +12,7 @@ from tests.planning.world import NOW, again, ago, at, done, memory, minutes, pla
 from hudi_jobs.contract import Outcome
 from hudi_jobs.contract.operations.told import OperationTold
 from hudi_operator.api.resources import OPERATIONS
+from hudi_operator.api.spec.table_class import RetrySettings
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType, find_condition
 from hudi_operator.api.status.operation import OperationState
 from hudi_operator.api.status.takeover import Protection, TakeoverPhase, TakeoverStatus
@@ -185,6 +186,16 @@ def test_what_never_gets_to_begin_ends_after_as_many_runs_as_the_class_allows() 
     tried = entry(state="Running", job=decided(), failures=9)
     seen = after_run(Outcome.FAILED, remembered=tried, reason="HudiError", message="No.", report={"phase": "Checking"})
     assert (of(seen).state, of(seen).reason, of(seen).begun) == (FAILED, "HudiError", False)
+
+
+def test_what_finds_its_source_gone_before_it_has_changed_anything_ends_after_so_many_runs_and_not_at_once() -> None:
+    """Until then it had begun, by its record, and had failed so often as the budget allows."""
+    gone = {"reason": "SourceUnavailable", "message": "No broker.", "report": {"phase": "Checking"}}
+    seen = after_run(Outcome.FAILED, remembered=begun(infrastructure_failures=500, failures=500), **gone)
+    assert (of(seen).state, of(seen).begun, attempts(of(seen))) == (OperationState.DRAINING, False, 1)
+    tried = entry(state="Running", job=decided(), infrastructure_failures=RetrySettings().max_infrastructure_attempts)
+    seen = after_run(Outcome.FAILED, remembered=tried, **gone)
+    assert (of(seen).state, of(seen).reason) == (FAILED, "SourceUnavailable")
 
 
 def test_a_report_that_was_too_long_for_the_outcome_says_nothing() -> None:

@@ -11,6 +11,7 @@ from hudi_jobs.contract import FailureReason, OperationPhase
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations import again
 from hudi_jobs.operations.refusal import UNCHANGED
+from hudi_jobs.operations.restore.checkpoints import SourceFailed
 from hudi_jobs.operations.restore.record import RestoreRecord
 
 LOST = "The metadata table no longer exists: declare it."
@@ -38,11 +39,13 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return cast("Any", SimpleNamespace(context=context, journal=journal(tmp_path), say=said.append, said=said))
 
 
-def ended(work: Any, earlier: RestoreRecord, reason: FailureReason, message: str) -> TaskFailed | None:
+def ended(
+    work: Any, earlier: RestoreRecord, reason: FailureReason, message: str, *, kind: type[TaskFailed] = TaskFailed
+) -> TaskFailed | None:
     """What a run ends with instead of the failure of its check, if anything."""
     work.journal.keep(earlier)
     try:
-        again.not_begun_again(work, earlier, TaskFailed(reason, message), savepoints=earlier.savepoints)
+        again.not_begun_again(work, earlier, kind(reason, message), savepoints=earlier.savepoints)
     except TaskFailed as failure:
         return failure
     return None
@@ -75,6 +78,25 @@ def test_what_may_pass_by_itself_is_repeated_from_the_record(work: Any, reason: 
     assert ended(work, record("a", savepoints=(LATER,)), reason, "Later.") is None
     assert work.said[-1].phase is OperationPhase.RUNNING
     assert work.journal.find(RestoreRecord, "a") == record("a", savepoints=(LATER,))
+
+
+@pytest.mark.parametrize("reason", [FailureReason.SOURCE_UNAVAILABLE, FailureReason.STORAGE_ACCESS_DENIED])
+def test_a_source_that_does_not_answer_is_not_waited_for_without_end(work: Any, reason: FailureReason) -> None:
+    earlier = record("a", savepoints=(LATER,))
+    failure = ended(work, earlier, reason, "No broker.", kind=SourceFailed)
+    assert failure is not None
+    removed = f"But an earlier run has already removed the savepoints of these commits: {LATER}."
+    assert (failure.reason, failure.message) == (reason, f"No broker. {removed}")
+    assert work.said[-1].phase is OperationPhase.CHECKING, "so the operator may give it up"
+    assert work.journal.find(RestoreRecord, "a") == earlier, "and goes on with it where the source is there again"
+
+
+def test_a_source_that_does_not_answer_leaves_no_table_in_between(work: Any) -> None:
+    earlier = record("a", metadata_options={"hoodie.metadata.enable": "true"})
+    failure = ended(work, earlier, FailureReason.SOURCE_UNAVAILABLE, "No broker.", kind=SourceFailed)
+    assert failure is not None
+    assert failure.reason is FailureReason.HUDI_ERROR, "the metadata table could not be made again"
+    assert work.said[-1].phase is OperationPhase.RUNNING
 
 
 @pytest.mark.parametrize(

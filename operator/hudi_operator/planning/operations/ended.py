@@ -48,11 +48,14 @@ def _after(
     found = own_job(job, observation)
     result = _result(found)
     report = result.operation if result is not None else None
+    begun = _has_begun(entry, run, job, found, observation.snapshot)
     entry = entry.model_copy(
         update={
+            # What has begun is tried without end, so that only what fails from now on counts.
+            **(NO_FAILURES if entry.begun and not begun else {}),
             "job": job.operation,
             "report": with_verification(shown(report) if report is not None else entry.report, entry, observation),
-            "begun": _has_begun(entry, run, job, found, observation.snapshot),
+            "begun": begun,
         }
     )
     if run.outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO} and (report is None or report.verified is not False):
@@ -118,7 +121,7 @@ def _has_begun(
     found: JobObservation | None,
     snapshot: TimelineSnapshot,
 ) -> bool:
-    """Whether the table may have been changed: a run that only came to check has found no record of an earlier one."""
+    """Whether the table may be in between: after a run that only came to check it is whole."""
     result = _result(found)
     if entry.dry_run or may_be_left(entry.kind) or _came_to_check(result):
         return False

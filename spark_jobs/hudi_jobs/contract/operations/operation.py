@@ -67,7 +67,7 @@ class OperationPhase(StrEnum):
     """How far a run came with an operation; it says what a failure leaves behind."""
 
     CHECKING = "Checking"
-    """Nothing was written, by no run of the operation. What fails here is refused, and the table is as it was."""
+    """Nothing was written, by no run of the operation, or the table is whole again. What fails here may be given up."""
 
     RUNNING = "Running"
     """The table may be in between; another run of the same operation finishes it."""

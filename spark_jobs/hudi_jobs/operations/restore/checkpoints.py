@@ -24,6 +24,10 @@ _ADVICE = (
 )
 
 
+class SourceFailed(TaskFailed):
+    """The source could not say whether input can be read again: it may be down, or gone for good."""
+
+
 def checkpoints_undone(table: HudiTable, removed: Collection[str]) -> Undone | None:
     """Return the checkpoints that go with these commits, None where the one that counts stays."""
     newest = newest_progress(table)
@@ -39,12 +43,16 @@ def checkpoints_undone(table: HudiTable, removed: Collection[str]) -> Undone | N
 def require_input(context: TaskContext, undone: Undone) -> None:
     """Refuse where what was read for checkpoints that go is not certain to be read again.
 
-    Without an ingestion that is declared, nothing is read, and nothing can be asked.
+    Without an ingestion that is declared, nothing is read, and nothing can be asked. Raises `SourceFailed` where the
+    source does not answer.
     """
     task = context.task.ingestion
     if task is None:
         return
-    said = other_kind(undone, task.source.kind) or source_of(context, task).not_again(undone)
+    try:
+        said = other_kind(undone, task.source.kind) or source_of(context, task).not_again(undone)
+    except TaskFailed as failure:
+        raise SourceFailed(failure.reason, failure.message) from failure
     if said:
         raise refused(f"{said} {_ADVICE}")
 
