@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError
 
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.instants import Instant
 
 MOST_AFFECTED = 10
 """As many instants as an outcome names; the log of the driver names them all."""
@@ -36,7 +37,7 @@ def _name(given: object) -> str | None:
 class AffectedInstant(Document):
     """One instant that a run did not begin; `run` is the run of this table that its plan names, if any."""
 
-    instant: Annotated[str, Field(pattern=r"^[0-9]{1,32}$")]
+    instant: Instant
     action: Annotated[str, Field(pattern=r"^[a-z]{1,32}$")]
     effect: Effect
     run: Annotated[str | None, BeforeValidator(_name)] = None

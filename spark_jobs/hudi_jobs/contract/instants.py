@@ -4,6 +4,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+from pydantic import Field
+
+Instant = Annotated[str, Field(pattern=r"^[0-9]{1,32}$")]
+"""The name of an instant. Hudi takes any digits, and other tools write what is no time, or is longer than one."""
 
 LAYOUT_2_FROM = 8
 """The first version whose timeline has a folder of its own, and whose names hold when instants completed."""

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.instants import Instant
 from hudi_jobs.contract.outcome import TaskResult
 from hudi_jobs.contract.request import RunMode, Service
 from hudi_jobs.contract.table.ownership import OPERATOR_FILE_LIMIT, OwnerName, read_document
@@ -21,7 +22,6 @@ ORDER_FILE = "order.json"
 MOST_ABANDONED = 100
 """How many abandoned instants an order names."""
 
-_Instant = Annotated[str, Field(pattern=r"^[0-9]{1,32}$")]
 _MESSAGE_LENGTHS = (1000, 400, 160, 0)
 
 
@@ -55,9 +55,9 @@ class ServiceOrder(Document):
     state: OrderState
     service: Service
     mode: RunMode = RunMode.SCHEDULE_AND_EXECUTE
-    instant: _Instant | None = None
-    abandoned: Annotated[tuple[_Instant, ...], Field(max_length=MOST_ABANDONED)] = ()
-    dead: Annotated[tuple[_Instant, ...], Field(max_length=MOST_ABANDONED)] = ()
+    instant: Instant | None = None
+    abandoned: Annotated[tuple[Instant, ...], Field(max_length=MOST_ABANDONED)] = ()
+    dead: Annotated[tuple[Instant, ...], Field(max_length=MOST_ABANDONED)] = ()
     result: TaskResult | None = None
 
     def is_same(self, other: "ServiceOrder | None") -> bool:

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.instants import Instant
 from hudi_jobs.contract.table.ownership import OwnerName, read_document
 
 PROGRESS_FILE = "progress.json"
@@ -25,7 +26,6 @@ MOST_MADE = 16
 _GREATEST = 2**53
 _Number = Annotated[int, Field(ge=0, le=_GREATEST)]
 _Time = Annotated[str, Field(pattern=r"^[0-9TZ:.+-]{1,40}$")]
-_Instant = Annotated[str, Field(pattern=r"^[0-9]{1,32}$")]
 _POD = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,252}")
 _Pod = Annotated[str, Field(pattern=rf"^{_POD.pattern}$")]
 _Line = Annotated[str, Field(max_length=512)]
@@ -70,7 +70,7 @@ class Progress(Document):
     rows_quarantined: _Number = 0
     files_read: _Number = 0
     bytes_read: _Number = 0
-    instant: _Instant | None = None
+    instant: Instant | None = None
     checkpoint: _Line | None = None
     complete_up_to: _Time | None = None
     backlog_records: _Number | None = None
@@ -81,7 +81,7 @@ class Progress(Document):
     skipped: Annotated[tuple[_Line, ...], Field(max_length=PROGRESS_NAMES)] = ()
     takes: bool = False
     serves: OwnerName | None = None
-    made: Annotated[tuple[_Instant, ...], Field(max_length=MOST_MADE)] = ()
+    made: Annotated[tuple[Instant, ...], Field(max_length=MOST_MADE)] = ()
 
 
 def decode_progress(content: bytes) -> Progress | None:

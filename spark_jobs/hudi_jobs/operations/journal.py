@@ -100,6 +100,7 @@ class Journal:
                 f"The record of the operation would have {len(content):,} bytes, but at most {RECORD_LIMIT:,} are "
                 "allowed; nothing was changed. Finish the unfinished operations of this table.",
             )
+        _require_readable(content)
         self._files.write(RECORD_FILE, content, expected=version)
 
     def forget(self, uid: str) -> None:
@@ -126,6 +127,15 @@ class Journal:
                 "known what an earlier run has done. Check the timeline, and remove the file if no restore is "
                 "pending.",
             ) from error
+
+
+def _require_readable(content: bytes) -> None:
+    """Refuse what no run could read: fields that were replaced in a record have not been looked at (`model_copy`)."""
+    try:
+        _Records.model_validate_json(content)
+    except ValidationError as error:
+        message = f"The record of the operation is none, so it was not written: {error}"
+        raise TaskFailed(FailureReason.INTERNAL_ERROR, message) from error
 
 
 def _smaller(records: Sequence[AnyRecord]) -> list[AnyRecord] | None:

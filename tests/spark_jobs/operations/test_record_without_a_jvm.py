@@ -184,6 +184,24 @@ def test_what_is_no_record_is_refused_and_left_as_it_is(tmp_path: Path, content:
     assert (tmp_path / RECORD_FILE).read_bytes() == content
 
 
+def test_commits_of_other_tools_may_have_any_digits_for_a_name(tmp_path: Path) -> None:
+    fields = {"uid": "r", "resource": "team/r", "phase": OperationPhase.RUNNING, "newest": LATER, "step": "Deduplicate"}
+    repair = RepairRecord.model_validate({**fields, "commits_before": ("7",)})
+    repair = repair.following({"commits_before": ("7" * 40,)})
+    journal(tmp_path).keep(repair)
+    journal(tmp_path).keep(record("a", removed=("007", LATER)))
+    assert journal(tmp_path).find(RepairRecord, "r") == repair
+    assert record("a", removed=("007", LATER)).report().removed == ("007", LATER)
+
+
+def test_a_record_that_no_run_could_read_is_not_written_and_the_others_stay(tmp_path: Path) -> None:
+    journal(tmp_path).keep(record("a"))
+    with pytest.raises(TaskFailed, match="was not written") as failed:
+        journal(tmp_path).keep(record("b").model_copy(update={"target": "no instant"}))
+    assert failed.value.reason is FailureReason.INTERNAL_ERROR
+    assert journal(tmp_path).find(RestoreRecord, "a") == record("a")
+
+
 def test_a_record_that_is_too_large_is_refused_before_anything_is_changed(tmp_path: Path) -> None:
     with pytest.raises(TaskFailed, match="bytes"):
         journal(tmp_path).keep(record("a", checkpoint="x" * RECORD_LIMIT))

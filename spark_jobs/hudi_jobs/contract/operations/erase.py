@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.instants import Instant
 
 MOST_KEYS = 1_000
 """Keys that a spec lists."""
@@ -36,7 +37,6 @@ DIGEST = r"^[0-9a-f]{64}$"
 UID = r"^[0-9a-zA-Z-]{1,64}$"
 
 KeyValue = Annotated[str, Field(min_length=1, max_length=LONGEST_VALUE)]
-InstantTime = Annotated[str, Field(pattern=r"^[0-9]{14}([0-9]{3})?$", max_length=17)]
 
 
 class Requester(Document):
@@ -94,7 +94,7 @@ class EraseReport(Document):
     digest: str | None = Field(default=None, max_length=64)
     keys_digest: str | None = Field(default=None, max_length=64)
     rows: int | None = None
-    commit: InstantTime | None = None
+    commit: Instant | None = None
     holding_files: int | None = None
     files_removed: int | None = None
     quarantined: int | None = None

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.instants import Instant
 from hudi_jobs.contract.operations.erase import EraseReport, EraseTask
 from hudi_jobs.contract.operations.repair import MOST_FILES_NAMED, Repair
 from hudi_jobs.contract.operations.service_run import ServiceRun
@@ -18,8 +19,6 @@ MOST_OBSTACLES = 8
 
 LONGEST_OBSTACLE = 240
 """Bytes of the sentence about one: all of them have to fit into an outcome."""
-
-Instant = Annotated[str, Field(pattern=r"^[0-9]{14}([0-9]{3})?$", max_length=17)]
 
 
 class OperationKind(StrEnum):

@@ -5,8 +5,8 @@ from typing import Literal, Self
 from pydantic import Field
 
 from hudi_jobs.contract import MOST_LISTED, FailureReason, OperationKind, OperationPhase, OperationReport
+from hudi_jobs.contract.instants import Instant
 from hudi_jobs.contract.operations.erase import EraseReport
-from hudi_jobs.contract.operations.operation import Instant
 from hudi_jobs.operations.record import OperationRecord, Rows
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 from pydantic import Field
 
 from hudi_jobs.contract import OperationKind, OperationPhase, OperationReport, RepairStep
-from hudi_jobs.contract.operations.operation import Instant
+from hudi_jobs.contract.instants import Instant
 from hudi_jobs.operations.record import OperationRecord, Rows
 
 
@@ -18,7 +18,7 @@ class RepairRecord(OperationRecord):
     Of files that no instant accounts for, `until` is when they were changed at the latest, in seconds of Unix time,
     `count` and `bytes` what goes of them, and `files` the first of those. Of rows with the same key, `count` are the
     rows that go, `rows_before` all rows, `keys` how many keys there are, and `keys_checksum` is over these;
-    `commits_before` are the commits that had completed when they were counted.
+    `commits_before` are the commits that had completed when they were counted, of whoever and of whatever name.
     """
 
     kind: Literal[OperationKind.REPAIR] = OperationKind.REPAIR
@@ -37,7 +37,7 @@ class RepairRecord(OperationRecord):
     rows_before: int | None = None
     keys: int | None = None
     keys_checksum: int | None = None
-    commits_before: tuple[Instant, ...] = ()
+    commits_before: tuple[str, ...] = ()
     commit: Instant | None = None
 
     def report(self) -> OperationReport:

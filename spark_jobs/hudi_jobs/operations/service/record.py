@@ -3,7 +3,7 @@
 from typing import Literal
 
 from hudi_jobs.contract import OperationKind, OperationReport, RunnableService
-from hudi_jobs.contract.operations.operation import Instant
+from hudi_jobs.contract.instants import Instant
 from hudi_jobs.operations.record import OperationRecord
 
 

@@ -5,7 +5,7 @@ from typing import Literal, Self
 from pydantic import Field
 
 from hudi_jobs.contract import OperationKind, OperationPhase, OperationReport
-from hudi_jobs.contract.operations.operation import Instant
+from hudi_jobs.contract.instants import Instant
 from hudi_jobs.operations.record import OperationRecord, Rows
 
 
