@@ -88,7 +88,7 @@ class Metrics:
         self._operations = self._counter(
             "operations",
             "HudiOperations that have ended on their own table, except dry runs, by kind and outcome: Succeeded; "
-            "NotVerified where the rows afterwards are not those that were counted before; Failed where the operation "
+            "NotVerified where rows are not those that were counted before, or others' may be missing; Failed where it "
             "was refused and changed nothing, used up its retries, or is an erasure that left keys in files or lost "
             "its keys.",
             "kind",

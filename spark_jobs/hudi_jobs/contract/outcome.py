@@ -126,7 +126,7 @@ class FailureReason(StrEnum):
     """The operation cannot be done to this table, and nothing was changed."""
 
     NOT_VERIFIED = "NotVerified"
-    """The rows after an operation are not those that were counted before it."""
+    """After an operation rows are not those that were counted before, or rows of others may be missing."""
 
     NOT_ERASED = "NotErased"
     """Files still hold keys that were to be erased."""

@@ -57,7 +57,7 @@ class Work:
             _LOGGER.warning("how far the operation came could not be told", exc_info=True)
 
     def not_verified(self, record: AnyRecord, message: str) -> TaskFailed:
-        """Report that the rows are not those that were counted before, and return the failure that says so."""
+        """Report that the rows are not certain to be those that are wanted, and return the failure that says why."""
         self.say(record.report().model_copy(update={"verified": False}))
         return TaskFailed(FailureReason.NOT_VERIFIED, message)
 

@@ -219,6 +219,7 @@ def test_rows_that_are_not_as_expected_stop_the_table_until_a_person_has_looked(
     seen = after_run(report=report, message="19 rows.", **changes, **RESTORED)
     after = status_of(seen)
     assert (of(seen).state, of(seen).reason, of(seen).begun) == (FAILED, "NotVerified", True)
+    assert of(seen).message.startswith("19 rows. Nothing starts on the table until"), "the driver alone says why"
     ready = find_condition(after.conditions, ConditionType.READY)
     assert ready is not None
     assert (ready.status, ready.reason) == (ConditionStatus.FALSE, "NotVerified")

@@ -253,7 +253,7 @@ class OperationReason(StrEnum):
     """It is done."""
 
     NOT_VERIFIED = "NotVerified"
-    """The rows afterwards are not those that were counted before; nothing starts until the resource is deleted."""
+    """Rows are not those that were counted before, or others' may be missing; nothing starts until it is deleted."""
 
     NOT_ERASED = "NotErased"
     """The rows are deleted, but files that the message names still hold keys."""
@@ -317,7 +317,7 @@ class OperationEvent(StrEnum):
     """It was refused, or did not reach its goal for another reason than the rows, which status says; a Warning."""
 
     NOT_VERIFIED = "OperationNotVerified"
-    """The rows afterwards are not those that were counted before; a Warning."""
+    """Rows are not those that were counted before, or others' may be missing; a Warning."""
 
     NOT_CREATED = "CascadeRefused"
     """The API server refuses the HudiOperation that continues an erasure on another table; a Warning."""

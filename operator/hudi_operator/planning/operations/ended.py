@@ -62,9 +62,8 @@ def _after(
         return _finished(entry, OperationState.SUCCEEDED, OperationReason.SUCCEEDED, run.message or "Done.", now=now)
     if run.reason == FailureReason.NOT_VERIFIED or (report is not None and report.verified is False):
         message = (
-            f"{run.message} The rows are not those that were counted before. Nothing starts on the table until this "
-            "HudiOperation is deleted: check the table first, or restore it to another commit with another "
-            "HudiOperation."
+            f"{run.message} Nothing starts on the table until this HudiOperation is deleted: check the table first, or "
+            "restore it to another commit with another HudiOperation."
         )
         return _finished(entry, OperationState.FAILED, OperationReason.NOT_VERIFIED, message, now=now)
     if run.reason == FailureReason.NOT_ERASED:
