@@ -14,8 +14,9 @@ from tests.control.test_reconciler import KEY as TABLE
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import HudiTable, parse_table
-from hudi_operator.control.keys import operation_key
+from hudi_operator.control.keys import operation_key, table_key
 from hudi_operator.control.observation.derived import derived_from, list_readings
+from hudi_operator.kube.kinds import ObjectKey
 from hudi_operator.runtime.controller import Trigger
 
 CASCADE = {"restore": None, "erase": {"keys": [{"id": KEY}], "cascade": True}}
@@ -174,6 +175,53 @@ async def test_what_ends_it_is_looked_at_anew_so_that_no_table_is_passed_over_th
     await one.reconcile(BACK)
     assert one.status["reason"] == "Cascading"
     assert [each["spec"]["tableRef"]["name"] for each in list(one.operations.values())[1:]] == ["totals", "means"]
+
+
+async def wait_for(one: Process, table: str) -> ObjectKey:
+    """Have the only operation of another table looked at by the operator; return its key."""
+    key = operation_key("team-a", child(one)["metadata"]["name"])
+    for _ in range(3):
+        one.event("MODIFIED", key.name)
+        one.queue.add(table_key("team-a", table))
+        await one.work()
+    return key
+
+
+@pytest.mark.parametrize("change", ["a transform", "another table of its name"])
+async def test_what_waits_on_a_table_that_cannot_be_erased_from_any_more_never_starts(change: str) -> None:
+    one = process()
+    add_reader(one)
+    await one.begin(**CASCADE)
+    one.cluster.tables["totals"]["spec"]["managementPolicy"] = "Observe"
+    await one.end_job(Outcome.SUCCEEDED, operation=DONE, message="Erased.")
+    waits = await wait_for(one, "totals")
+    assert one.operations[waits.name]["status"]["reason"] == "Blocked"
+
+    if change == "a transform":
+        one.cluster.tables["totals"]["spec"]["ingestion"]["transform"] = {"sql": "SELECT md5(id) AS id FROM source"}
+    else:
+        del one.cluster.tables["totals"]
+        await one.reconcile(waits)
+    await one.reconcile(BACK)
+    assert (one.status["phase"], one.status["reason"]) == ("Failed", "CascadeFailed")
+    assert waits.name in one.status["message"]
+    assert set(one.operations) == {"back"}, "it is not there any more to begin once nothing blocks the table"
+
+
+async def test_what_waits_for_a_table_goes_on_in_no_other_folder() -> None:
+    one = process()
+    add_reader(one)
+    await one.begin(**CASCADE)
+    one.cluster.tables["totals"]["spec"]["managementPolicy"] = "Observe"
+    await one.end_job(Outcome.SUCCEEDED, operation=DONE, message="Erased.")
+    waits = await wait_for(one, "totals")
+    add_reader(one, basePath="s3a://lake/team-a/newer")
+    one.cluster.tables["totals"]["metadata"] |= {"uid": "uid-of-newer", "resourceVersion": "1"}
+    await wait_for(one, "totals")
+    told = one.operations[waits.name]["status"]
+    assert (told["phase"], told["reason"]) == ("Failed", "TableNotFound")
+    assert "was for another table, at s3a://lake/team-a/totals. Nothing was changed" in told["message"]
+    assert len(one.cluster.jobs) == 1
 
 
 async def test_it_ends_where_a_table_that_reads_it_goes_before_its_erasure_begins() -> None:

@@ -211,6 +211,7 @@ def test_one_that_fails_fails_the_whole_and_is_named(phase: str | None, changes:
         ({"phase": "Approved"}, "CascadeFailed"),
         ({"phase": "Pending", "begun": True, "reason": "TableNotFound"}, "CascadeFailed"),
         ({"phase": "Pending", "begun": True}, "Cascading"),
+        ({"phase": "Draining"}, "CascadeFailed"),
         ({"phase": "Running"}, "Cascading"),
     ],
 )
@@ -226,6 +227,10 @@ def test_one_that_cannot_begin_any_more_because_its_table_has_changed_fails_the_
     assert step.status is not None
     assert step.status.reason == reason
     assert ("It is gone." in (step.status.message or "")) is (reason == "CascadeFailed")
+    goes = reason == "CascadeFailed" and not made.status.begun
+    assert [one.uid for one in step.deletes] == ([made.metadata.uid] if goes else [])
+    others = replace(found, operations={made.metadata.name: child(asked, "totals", "Pending", dryRun=True)})
+    assert look(asked.model_copy(update={"status": going}), others).deletes == (), "it is somebody else's"
 
 
 def test_what_is_approved_or_expires_later_than_its_parent_is_still_its_own() -> None:

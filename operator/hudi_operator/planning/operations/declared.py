@@ -87,16 +87,18 @@ def _age(one: HudiOperation) -> tuple[str, str]:
 def _entry_of(resource: HudiOperation, table: HudiTable) -> TableOperation:
     """Return what is known of an operation that the table does not remember: what its own status says.
 
-    One that has begun goes on also on a table that was declared again, but in the same folder alone.
+    It goes on also on a table that was declared again, but in the same folder alone: what was asked for, and perhaps
+    approved or begun, was meant for the table there.
     """
     told, spec = resource.status, resource.spec
     if told.reason == OperationReason.CASCADING:
         told = told.model_copy(update={"phase": OperationState.SUCCEEDED, "reason": OperationReason.SUCCEEDED})
-    if may_have_begun(resource) and told.base_path not in {None, table.spec.base_path} and told.phase not in FINISHED:
-        message = f"The operation had begun on another table, at {told.base_path}. Nothing was changed here."
-        changes = {"phase": OperationState.FAILED, "reason": OperationReason.TABLE_NOT_FOUND, "message": message}
-        told = told.model_copy(update=changes)
     is_over, begun = told.phase in FINISHED, may_have_begun(resource)
+    if told.base_path not in {None, table.spec.base_path} and not is_over:
+        what = "had begun on" if begun else "was for"
+        message = f"The operation {what} another table, at {told.base_path}. Nothing was changed here."
+        changes = {"phase": OperationState.FAILED, "reason": OperationReason.TABLE_NOT_FOUND, "message": message}
+        told, is_over = told.model_copy(update=changes), True
     entry = TableOperation(
         resource=resource.metadata.name,
         uid=resource.metadata.uid,

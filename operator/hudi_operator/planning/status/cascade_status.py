@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from hudi_jobs.contract.operations.erase import MOST_CASCADED
 from hudi_jobs.contract.wording import counted
-from hudi_operator.api.resources import HudiOperation, InvalidObject
+from hudi_operator.api.resources import HudiOperation, InvalidObject, ObjectMetadata
 from hudi_operator.api.status.operation import FINISHED, WAITING, CascadedErasure, OperationState
 from hudi_operator.jobs.cascaded_erasure import cascaded_name, is_cascaded_from
 from hudi_operator.planning.model.reasons import OperationReason
@@ -33,13 +33,17 @@ class CascadeSeen:
 
 @dataclass(frozen=True, kw_only=True)
 class Cascade:
-    """What is shown of it: the tables, and what follows for the operation; `creates` are tables without one yet."""
+    """What is shown of it: the tables, and what follows for the operation; `creates` are tables without one yet.
+
+    `deletes` are the operations of tables that cannot be erased from any more: what keeps one from starting may pass.
+    """
 
     entries: tuple[CascadedErasure, ...]
     phase: OperationState
     reason: str
     message: str
     creates: tuple[str, ...] = ()
+    deletes: tuple[ObjectMetadata, ...] = ()
 
 
 def noted(operation: HudiOperation, readers: Iterable[str]) -> tuple[CascadedErasure, ...]:
@@ -51,7 +55,10 @@ def noted(operation: HudiOperation, readers: Iterable[str]) -> tuple[CascadedEra
 
 def cascaded(operation: HudiOperation, seen: CascadeSeen, *, own: str) -> Cascade:
     """Return how far an operation has come that has succeeded on its own table; `own` is what is said of that."""
-    entries = tuple(_look(one, operation, seen) for one in noted(operation, seen.readers))
+    tables = noted(operation, seen.readers)
+    entries = tuple(_look(one, operation, seen) for one in tables)
+    outdated = (_outdated(one, operation, seen) for one in tables)
+    deletes = tuple(one.metadata for one in outdated if one is not None)
     going = [one for one in entries if one.phase not in FINISHED]
     creates = tuple(one.table for one in going if one.phase is None)
     if going:
@@ -62,12 +69,17 @@ def cascaded(operation: HudiOperation, seen: CascadeSeen, *, own: str) -> Cascad
             reason=OperationReason.CASCADING,
             message=message,
             creates=creates,
+            deletes=deletes,
         )
     failed = [one for one in entries if one.phase is OperationState.FAILED]
     if failed:
         message = f"Done on the table itself, but not on all tables that read it: {_told(failed)}"
         return Cascade(
-            entries=entries, phase=OperationState.FAILED, reason=OperationReason.CASCADE_FAILED, message=message
+            entries=entries,
+            phase=OperationState.FAILED,
+            reason=OperationReason.CASCADE_FAILED,
+            message=message,
+            deletes=deletes,
         )
     also = f" The same applies to {', '.join(one.table for one in entries)}." if entries else ""
     return Cascade(
@@ -90,10 +102,19 @@ def _look(one: CascadedErasure, operation: HudiOperation, seen: CascadeSeen) -> 
     if not is_cascaded_from(found, operation, one.table):
         return _failed(one, "Another HudiOperation, which does not ask for the same, has this name.")
     told = found.status
-    is_without_table = told.reason == OperationReason.TABLE_NOT_FOUND
-    if unsuitable is not None and told.phase in WAITING and (is_without_table or not told.begun):
-        return _failed(one, unsuitable)  # it would wait for ever
+    waits_for_ever = told.phase in WAITING and told.reason == OperationReason.TABLE_NOT_FOUND
+    if unsuitable is not None and (waits_for_ever or _outdated(one, operation, seen) is not None):
+        return _failed(one, unsuitable)
     return one.model_copy(update={"phase": told.phase, "message": (told.message or "")[:_SHORT]})
+
+
+def _outdated(one: CascadedErasure, operation: HudiOperation, seen: CascadeSeen) -> HudiOperation | None:
+    """Return the operation of a table that has become unsuitable, unless its Job is at work or it has begun."""
+    found = seen.operations.get(one.operation)
+    if one.table not in seen.unsuitable or not isinstance(found, HudiOperation):
+        return None
+    is_untouched = found.status.phase in {*WAITING, OperationState.DRAINING} and not found.status.begun
+    return found if is_untouched and is_cascaded_from(found, operation, one.table) else None
 
 
 def _failed(one: CascadedErasure, message: str) -> CascadedErasure:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from hudi_operator.api.resources import OPERATION_FINALIZER, HudiOperation, HudiTable, InvalidObject
+from hudi_operator.api.resources import OPERATION_FINALIZER, HudiOperation, HudiTable, InvalidObject, ObjectMetadata
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
 from hudi_operator.api.status.operation import FINISHED, HudiOperationStatus, OperationState
 from hudi_operator.api.status.table import HudiTableStatus
@@ -14,7 +14,7 @@ from hudi_operator.planning.model import BlockerReason
 from hudi_operator.planning.model.reasons import OperationEvent, OperationReason
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.operations.declared import has_begun, may_have_begun
-from hudi_operator.planning.status.cascade_status import CascadeSeen, cascaded, noted
+from hudi_operator.planning.status.cascade_status import Cascade, CascadeSeen, cascaded, noted
 from hudi_operator.planning.status.conditions import ConditionMaker
 from hudi_operator.planning.status.pauses import ENDING_SECONDS, QUIET_SECONDS, WAITING_SECONDS, growing_pause
 from hudi_operator.planning.status.transitions import Transition, event_of
@@ -31,7 +31,8 @@ class OperationStep:
     """What one pass does for a HudiOperation: the status, whether it is held, may go or is over, and when it is next.
 
     `released` is what is said in the log when the resource may go; `notice` an Event about it; `expires` that its time
-    after its end is over; `creates` are tables that get an operation of the same keys.
+    after its end is over; `creates` are tables that get an operation of the same keys, and `deletes` the operations of
+    tables that cannot be erased from any more.
     """
 
     status: HudiOperationStatus | None = None
@@ -40,6 +41,7 @@ class OperationStep:
     notice: Transition | None = None
     expires: bool = False
     creates: tuple[str, ...] = ()
+    deletes: tuple[ObjectMetadata, ...] = ()
     requeue: float = QUIET_SECONDS
 
 
@@ -60,7 +62,7 @@ def decide_operation(
         return _ending(operation, table, now=now)
     if isinstance(operation, InvalidObject):
         return OperationStep(status=_invalid(operation, now=now))
-    status, creates = _with_cascade(operation, _status(operation, table, now=now), seen, now=now)
+    status, cascade = _with_cascade(operation, _status(operation, table, now=now), seen, now=now)
     status = _with_requester(operation, status, verified=verifies_requesters)
     if (left := _time_left(operation, status, now=now)) is not None and left <= 0:
         return OperationStep(status=status, expires=True)
@@ -69,7 +71,8 @@ def decide_operation(
         pause = growing_pause(operation.metadata.creation_timestamp, now=now, least=WAITING_SECONDS)
     return OperationStep(
         status=status,
-        creates=creates,
+        creates=cascade.creates if cascade is not None else (),
+        deletes=cascade.deletes if cascade is not None else (),
         hold=True,  # also what is over: its annotation tells a copy of it, which has no status, from a new one
         notice=_notice(operation, status, table),
         requeue=pause if left is None else min(pause, left + 1),
@@ -124,13 +127,13 @@ def _with_requester(operation: HudiOperation, status: HudiOperationStatus, *, ve
 
 def _with_cascade(
     operation: HudiOperation, status: HudiOperationStatus, seen: CascadeSeen | None, *, now: datetime
-) -> tuple[HudiOperationStatus, tuple[str, ...]]:
-    """Return the status with the tables that it goes on to, and those that get an operation now."""
+) -> tuple[HudiOperationStatus, Cascade | None]:
+    """Return the status with the tables that it goes on to, and how far it came there once it is done with its own."""
     before = operation.status
     if not operation.spec.cascades or before.phase in FINISHED or seen is None:
-        return status, ()
+        return status, None
     if status.phase is not OperationState.SUCCEEDED:
-        return status.model_copy(update={"cascade": noted(operation, seen.readers)}), ()
+        return status.model_copy(update={"cascade": noted(operation, seen.readers)}), None
     found = cascaded(operation, seen, own=_told_alone(status))
     make = ConditionMaker(generation=operation.metadata.generation, now=now)
     conditions = _conditions(found.phase, found.reason, found.message[:_MESSAGE_LIMIT], make)
@@ -142,7 +145,7 @@ def _with_cascade(
         "finished_at": format_time(now) if found.phase in FINISHED else None,
         "cascade": found.entries,
     }
-    return status.model_copy(update=changes), found.creates
+    return status.model_copy(update=changes), found
 
 
 def is_done_alone(operation: HudiOperation, table: HudiTable | InvalidObject | None) -> bool:
@@ -180,7 +183,7 @@ def _status(operation: HudiOperation, table: HudiTable | InvalidObject | None, *
         conditions=tuple(one.carried_over(before.conditions) for one in conditions),
         instant=(entry.job.instant if entry is not None and entry.job else None) or operation.spec.instant,
         begun=entry.begun if entry is not None else before.begun,
-        base_path=(table.spec.base_path if isinstance(table, HudiTable) and entry else None) or before.base_path,
+        base_path=before.base_path or (table.spec.base_path if isinstance(table, HudiTable) and entry else None),
         started_at=entry.started_at if entry is not None else before.started_at,
         finished_at=entry.finished_at if entry is not None else before.finished_at,
         report=entry.report if entry is not None else before.report,
