@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.planning.operations.operations import JOB, UID, at_work, begun, decided, entry, of, operation, world
-from tests.planning.world import NOW, ago, at, ended, job, minutes, plan_for, run, status_of
+from tests.planning.world import NOW, again, ago, at, ended, job, minutes, plan_for, run, status_of
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_jobs.contract.operations.told import OperationTold
@@ -95,6 +95,18 @@ def test_a_repair_that_may_have_come_and_gone_unseen_leaves_the_table_whole() ->
 def test_a_job_that_the_operator_has_removed_before_it_started_has_begun_nothing(trouble: PodTrouble) -> None:
     seen = remembering(waiting(trouble.value, stopped=10))
     assert (reasons(seen), of(seen).begun) == ([trouble], False)
+
+
+@pytest.mark.parametrize("trouble", [PodTrouble.CONFIGURATION, PodTrouble.INIT_FAILED])
+def test_a_job_whose_pod_is_there_and_never_ran_has_begun_nothing(trouble: PodTrouble) -> None:
+    over = ended(JOB, service=Service.OPERATION, trouble=trouble, message="why.", pods=(f"{JOB}-x7k2p",))
+    seen = remembering(at_work(), jobs=(over,))
+    assert (reasons(seen), of(seen).begun, of(seen).reason) == ([trouble], False, "Retrying")
+    deleted = replace(again(seen, status_of(seen)), jobs=(), related={OPERATIONS: (operation(deleted=NOW),)})
+    assert status_of(deleted).operations == (), "so that it can be taken back"
+    for doubtful in (replace(over, has_run=True), replace(over, pods=())):
+        assert of(replace(seen, jobs=(doubtful,))).begun
+    assert of(telling(seen)).begun
 
 
 @pytest.mark.parametrize("trouble", [PodTrouble.UNSCHEDULABLE, PodTrouble.IMAGE_PULL_FAILED])

@@ -78,7 +78,21 @@ def has_started(pod: Document) -> bool:
 
 def may_have_run(pod: Document) -> bool:
     """Whether our container in a pod is, or may have been, at work; of one that has ended nothing else may be known."""
-    return has_started(pod) or _phase(pod) in _AT_REST
+    return (has_started(pod) or _phase(pod) in _AT_REST) and not _never_ran(pod)
+
+
+def _never_ran(pod: Document) -> bool:
+    """Whether it is certain of a pod that has ended that our program was never begun there.
+
+    The kubelet says so, or an init container has failed before, for which ours still waits. A pod that it has not
+    admitted says nothing: it asks that again when it starts, also of pods that run, and then drops what they told.
+    """
+    own = _own_container(pod)
+    if part(own, "lastState") or whole_number(own, "restartCount"):
+        return False
+    trouble, _ = end_trouble(pod)
+    behind = trouble is PodTrouble.INIT_FAILED and field(own, "state", "waiting") is not None
+    return behind or (trouble is PodTrouble.CONFIGURATION and text(terminated_of(pod), "reason") in _NEVER_RAN)
 
 
 def only_others_run(pod: Document, *, now: datetime) -> bool:

@@ -207,7 +207,7 @@ class JobObservation:
     the class that a continuous ingestion works by, None for every other Job. `executors` are those that outlive their
     driver and that nobody has asked to end. `seen_to_end` says that the kubelet has told of the end of every driver and
     executor that is there: what was removed from the API, or is on a node that is lost, may run on. `pods` are those
-    drivers, and `has_run` says that one of them may have been at work.
+    drivers, and `has_run` says that one of them, or an executor, may have been at work.
     """
 
     name: str

@@ -8,7 +8,7 @@ from hudi_operator.api.spec.table_class import RetrySettings
 from hudi_operator.api.status.operation import OperationReportStatus, OperationState, VerificationStatus
 from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.api.status.table_operations import TableOperation
-from hudi_operator.planning.model import START_TROUBLES, JobObservation, Observation, TimelineSnapshot
+from hudi_operator.planning.model import START_TROUBLES, JobObservation, JobPhase, Observation, TimelineSnapshot
 from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.model.retry import retry_delay
 from hudi_operator.planning.model.times import format_time
@@ -147,12 +147,13 @@ def _wrote_nothing(result: TaskResult, found: JobObservation | None) -> bool:
 
 
 def _never_started(run: RunStatus, job: ActiveJob, found: JobObservation | None) -> bool:
-    """Whether the operator itself has removed a Job whose pod had not started.
+    """Whether the pods of a Job that has ended show that none has run, or the operator has removed it before one did.
 
     Where somebody else did, or its time ran out, the pod may have started after it was last looked at.
     """
+    is_shown = found is not None and found.phase is JobPhase.OVER and bool(found.pods)
     is_removed = run.reason in START_TROUBLES and job.stopped_at is not None
-    return is_removed and not (found is not None and found.has_run)
+    return (is_shown or is_removed) and not (found is not None and found.has_run)
 
 
 def with_verification(
