@@ -116,6 +116,7 @@ async def test_an_operation_is_held_carried_out_told_of_and_let_go() -> None:
             "resource": "team-a/back",
             "uid": "uid-of-back",
             "dryRun": False,
+            "onlyRecorded": False,
             "newerSavepoints": "Refuse",
             "reingest": True,
         }

@@ -10,6 +10,7 @@ from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.journal import RECORD_LIMIT, Journal
 from hudi_jobs.operations.kinds import KINDS, Kind
 from hudi_jobs.operations.obstacles import Obstacles
+from hudi_jobs.operations.record import OperationRecord
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.work import Work, succeeded
 from hudi_jobs.services.preparation import open_table
@@ -30,10 +31,19 @@ def operate(context: TaskContext) -> TaskResult:
         return kind.do(Work(context, operation, opened.table(), _journal(context), lease))
 
     def before() -> None:
+        if operation.only_recorded:
+            _require_recorded(context, operation)
         kind.before(context, operation, _journal(context))
         opened.open()
 
     return with_lease(context, work, before=before)
+
+
+def _require_recorded(context: TaskContext, operation: TableOperation) -> None:
+    """Refuse to begin what nobody wants any more: no run has recorded it, so none has changed anything."""
+    if _journal(context).find(OperationRecord, operation.uid) is None:
+        context.operation.append(OperationReport(phase=OperationPhase.CHECKING))
+        raise refused("No run had begun the operation when its HudiOperation or its table was deleted.")
 
 
 def _kind_of(operation: TableOperation) -> Kind:

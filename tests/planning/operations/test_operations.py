@@ -424,13 +424,22 @@ def test_one_that_has_begun_is_finished_although_its_resource(resources: tuple[o
     assert [one.job.service for one in launches(seen)] == [Service.OPERATION]
 
 
+@pytest.mark.parametrize(("name", "only"), [(name, name in {"is gone", "goes"}) for name in GONE])
+def test_what_nobody_wants_any_more_is_finished_only_where_a_run_has_recorded_it(name: str, *, only: bool) -> None:
+    for told in (False, True):
+        remembered = begun(job=decided(only_recorded=told))
+        (launch,) = launches(world(*GONE[name], remembered=(remembered,), table_class=table_class()))
+        assert launch.job.operation is not None
+        assert launch.job.operation.only_recorded is only, "it is asked anew for each run"
+
+
 def test_one_that_has_begun_is_finished_before_the_table_goes() -> None:
     seen = world(operation(), operation("later"), remembered=(begun(), entry("later")), **INGESTS)
     going = seen.table.metadata.model_copy(update={"deletion_timestamp": "2026-03-10T11:59:00Z"})
     seen = replace(seen, table=seen.table.model_copy(update={"metadata": going}))
     (launch,) = launches(seen)
     assert launch.job.operation is not None
-    assert launch.job.operation.resource == "back"
+    assert (launch.job.operation.resource, launch.job.operation.only_recorded) == ("back", True)
     assert [one.resource for one in status_of(seen).operations] == ["back"], "no other one begins"
 
 

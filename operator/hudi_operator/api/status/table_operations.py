@@ -53,6 +53,9 @@ class NamedOperationJob(Model):
     dry_run: bool = False
     """Only report what would be done."""
 
+    only_recorded: bool = False
+    """Only finish what a run has recorded: the HudiOperation or the table was deleted."""
+
     newer_savepoints: NewerSavepoints = NewerSavepoints.REFUSE
     """What becomes of savepoints on commits that are removed."""
 

@@ -19,7 +19,7 @@ from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.operations.acknowledgement import unacknowledged
 from hudi_operator.planning.operations.admission import admitted, waiting_state
 from hudi_operator.planning.operations.answer import Answer
-from hudi_operator.planning.operations.declared import Declared, declared_of, is_without_keys
+from hudi_operator.planning.operations.declared import Declared, declared_of, is_wanted, is_without_keys
 from hudi_operator.planning.operations.ended import after_runs
 from hudi_operator.planning.operations.held import Held
 from hudi_operator.timeline import Action
@@ -168,9 +168,10 @@ def _step(
     following = _following(current, job, active=active, held=held, now=now)
     state = OperationState.RUNNING if begun else OperationState.DRAINING
     told = _with(current, state=state, reason=following.reason, message=following.message).entry
+    asked = job.model_copy(update={"only_recorded": begun and not is_wanted(current, observation)}) if job else None
     return Operations(
         entries=(told,),
-        following=job if following.starts else None,
+        following=asked if following.starts else None,
         maintenance=_alone(told, told.message),
         at=following.at,
     )

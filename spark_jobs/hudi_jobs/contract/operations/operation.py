@@ -89,7 +89,8 @@ class TableOperation(Document):
     repairs are about. `service` is what RunService runs, and `repair` what Repair does.
     Without `reingest` the checkpoint from before the restore is committed after it, so that input whose rows were
     removed is not read again. `table_version` is the one that an upgrade or downgrade goes to. `erase` says what an
-    Erase erases: no record of the table ever holds it.
+    Erase erases: no record of the table ever holds it. With `only_recorded` nobody wants the operation any more: a run
+    goes on from a record, and begins nothing without one.
     """
 
     kind: OperationKind
@@ -97,6 +98,7 @@ class TableOperation(Document):
     resource: str = Field(max_length=330)
     uid: str = Field(pattern=r"^[0-9a-zA-Z-]{1,64}$")
     dry_run: bool = False
+    only_recorded: bool = False
     newer_savepoints: NewerSavepoints = NewerSavepoints.REFUSE
     reingest: bool = True
     table_version: TableVersion | None = None

@@ -26,9 +26,18 @@ from tests.spark_jobs.services.test_services import SMALL, add, fill, succeeded
 from tests.spark_jobs.trials import ALL, IN_FULL, sampled
 
 from hudi_jobs.as_found.metadata import metadata_partitions
-from hudi_jobs.contract import FailureReason, NewerSavepoints, OperationPhase, Outcome, RunMode, Service
+from hudi_jobs.contract import (
+    OPERATOR_FOLDER,
+    FailureReason,
+    NewerSavepoints,
+    OperationPhase,
+    Outcome,
+    RunMode,
+    Service,
+)
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import classes
+from hudi_jobs.operations.journal import RECORD_FILE
 from hudi_jobs.operations.refusal import UNCHANGED
 from hudi_jobs.operations.restore.history import History
 from hudi_jobs.operations.restore.steps import prepare, restore, roll_back_what_stayed
@@ -48,6 +57,10 @@ def restores(lake: Any) -> int:
     table = HudiTable.open(lake.spark, lake.base_path)
     assert table is not None
     return len(History(lake.spark, Timeline(lake.spark, table)).restores())
+
+
+def but_for_leases(lake: Any) -> dict[str, tuple[int, int]]:
+    return {name: told for name, told in files(lake).items() if OPERATOR_FOLDER not in name or RECORD_FILE in name}
 
 
 STEPS = ("prepare", "restore", "roll_back_what_stayed", "commit_checkpoint", "rows_now")
@@ -70,6 +83,24 @@ def test_the_next_run_goes_on_from_the_step_that_failed(lake: Any, monkeypatch: 
         done(operate(lake, target, uid=f"uid-{number}"))
         assert rows(lake) == rows(lake, metadata=True) == expected, step
         assert restores(lake) == number, "it is restored once"
+
+
+def test_what_nobody_wants_any_more_is_begun_by_no_run_and_finished_where_one_has_recorded_it(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(lake, 2)
+    expected, target = rows(lake), commits(lake)[-1]
+    fill(lake, 1, first=2)
+    before = but_for_leases(lake)
+    result = operate(lake, target, only_recorded=True)
+    assert "No run had begun the operation" in refusal(result)
+    assert report_of(result).phase is OperationPhase.CHECKING, "so that it counts as not begun"
+    assert but_for_leases(lake) == before
+    with monkeypatch.context() as patch:
+        patch.setattr("hudi_jobs.operations.restore.going_back.restore", fail)
+        operate(lake, target)
+    done(operate(lake, target, only_recorded=True))
+    assert rows(lake) == expected
 
 
 def test_a_run_that_cannot_be_checked_says_that_an_earlier_one_has_recorded(
