@@ -58,6 +58,34 @@ def test_what_may_not_begin_takes_no_place_of_what_may(last: dict[str, Any], cha
     assert launch.job.operation.resource == "last"
 
 
+NOT_VERIFIED = {"state": "Failed", "reason": "NotVerified"}
+
+
+@pytest.mark.parametrize(
+    ("taking", "said"),
+    [
+        (
+            (begun("no-00"),),
+            "until another of them finishes. One that only waits and is not wanted can be deleted: no-19",
+        ),
+        (
+            (entry("no-00", **NOT_VERIFIED),),
+            "until another of them finishes or one of the 1 that a person has to look at is deleted. One that only",
+        ),
+        (tuple(entry(f"no-{number:02}", **NOT_VERIFIED) for number in range(20)), "has to look at is deleted."),
+    ],
+    ids=["one is at work", "one holds the table", "all hold the table"],
+)
+def test_one_that_has_no_place_names_another_that_only_waits_or_none(taking: tuple[Any, ...], said: str) -> None:
+    waits = tuple(entry(f"no-{number:02}", state="Pending") for number in range(20))
+    seen = world(remembered=(*taking, *waits[len(taking) :]))
+    told = decide_operation(operation("last"), seen.table, now=NOW).status
+    assert told is not None
+    assert (told.reason, told.phase) == ("TooManyOperations", OperationState.PENDING)
+    assert said in (told.message or "")
+    assert "no-00" not in (told.message or "")
+
+
 def test_what_is_at_work_has_a_place() -> None:
     many = [operation(f"no-{number}", created=NOW - minutes(9 - number)) for number in range(3)]
     seen = world(*many, remembered=(begun("no-0"),), table_class=allowing(maxPerTable=2))

@@ -286,7 +286,7 @@ class OperationReason(StrEnum):
     """The commit that a rollback names is not the latest commit."""
 
     TOO_MANY = "TooManyOperations"
-    """The class's limit on operations of the table that run or may begin is reached."""
+    """As many operations of the table run or may begin as its class allows, or it considers no more at once."""
 
     TABLE_NOT_FOUND = "TableNotFound"
     """The namespace has no HudiTable of that name."""

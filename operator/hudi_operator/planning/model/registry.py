@@ -347,7 +347,10 @@ _OPERATIONS: _Table = {
         "Create another HudiOperation, without the annotation `hudi-operator.io/operation-uid`, to run it again.",
     ),
     OperationReason.NOT_LATEST: (Retry.NEVER, _ANOTHER_OPERATION),
-    OperationReason.TOO_MANY: (Retry.WHEN_CLEARED, "Delete operations that wait, or raise `operations.maxPerTable`."),
+    OperationReason.TOO_MANY: (
+        Retry.WHEN_CLEARED,
+        "Wait until others finish, delete some that only wait, or raise `operations.maxPerTable`.",
+    ),
     OperationReason.TABLE_NOT_FOUND: (Retry.WHEN_CLEARED, "Create the HudiTable, or another HudiOperation."),
     OperationReason.SAVEPOINT_NOT_FOUND: (Retry.WHEN_CLEARED, "Wait for the savepoint, or name another."),
     OperationReason.INSTANT_NOT_FOUND: (Retry.NEVER, _ANOTHER_OPERATION),

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from hudi_operator.api.resources import OPERATION_FINALIZER, HudiOperation, HudiTable, InvalidObject, ObjectMetadata
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
-from hudi_operator.api.status.operation import FINISHED, HudiOperationStatus, OperationState
+from hudi_operator.api.status.operation import FINISHED, WAITING, HudiOperationStatus, OperationState
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, TableOperation
 from hudi_operator.api.values.base import parse_duration
@@ -19,7 +19,6 @@ from hudi_operator.planning.status.conditions import ConditionMaker
 from hudi_operator.planning.status.pauses import ENDING_SECONDS, QUIET_SECONDS, WAITING_SECONDS, growing_pause
 from hudi_operator.planning.status.transitions import Transition, event_of
 
-_STALLED = frozenset({OperationReason.NOT_ALLOWED.value, OperationReason.TOO_MANY.value})
 _LOOKED_AT = frozenset({OperationReason.NOT_VERIFIED, OperationReason.CASCADE_FAILED})
 """How operations end that a person has to look at; with that of a cascade, those of other tables would go."""
 
@@ -197,14 +196,17 @@ def _unanswered(operation: HudiOperation, table: HudiTable | InvalidObject | Non
     if table is None:
         message = f"There is no HudiTable {operation.spec.table_ref.name} in this namespace."
         return OperationReason.TABLE_NOT_FOUND, message
-    taking = [one for one in table.status.operations if one.state not in FINISHED or one.reason in _LOOKED_AT]
-    if len(taking) >= OPERATIONS_SHOWN:
-        message = (
-            f"The table has {OPERATIONS_SHOWN} operations that are not finished or that a person has to look at, and "
-            f"considers no further ones. Delete some of them, for example {taking[0].resource}."
-        )
-        return OperationReason.TOO_MANY, message
-    return OperationReason.WAITING, "Waiting for the next reconcile of the table."
+    unfinished = [one for one in table.status.operations if one.state not in FINISHED]
+    looked_at = [one for one in table.status.operations if one.state in FINISHED and one.reason in _LOOKED_AT]
+    if len(unfinished) + len(looked_at) < OPERATIONS_SHOWN:
+        return OperationReason.WAITING, "Waiting for the next reconcile of the table."
+    waiting = [one.resource for one in unfinished if one.state in WAITING and not one.begun]
+    sentences = (
+        f"The table considers {OPERATIONS_SHOWN} operations at once, and this one waits until another of them finishes",
+        f" or one of the {len(looked_at):,} that a person has to look at is deleted" if looked_at else "",
+        f". One that only waits and is not wanted can be deleted: {waiting[-1]}, for example." if waiting else ".",
+    )
+    return OperationReason.TOO_MANY, "".join(sentences)
 
 
 def entry_of(
@@ -225,7 +227,7 @@ def moved_operations(before: HudiTableStatus, after: HudiTableStatus) -> tuple[s
 def _conditions(state: OperationState, reason: str, message: str, make: ConditionMaker) -> Iterator[Condition]:
     if state is OperationState.SUCCEEDED:
         yield make(ConditionType.READY, ConditionStatus.TRUE, reason, message)
-    elif state in {OperationState.FAILED, OperationState.AWAITING_APPROVAL} or reason in _STALLED:
+    elif state in {OperationState.FAILED, OperationState.AWAITING_APPROVAL} or reason == OperationReason.NOT_ALLOWED:
         yield from _stalled(make, reason, message)
     else:
         yield make(ConditionType.READY, ConditionStatus.FALSE, reason, message)
