@@ -193,6 +193,12 @@ def test_a_job_that_a_queue_holds_stays_while_its_operation_may_be_wanted(seen: 
     assert stops(seen) == []
 
 
+@pytest.mark.parametrize("seen", NOT_WANTED.values(), ids=NOT_WANTED)
+def test_a_job_that_a_queue_seems_to_hold_stays_where_its_run_has_told_anything(seen: Observation) -> None:
+    assert stops(telling(seen, "Checking")) == []
+    assert stops(telling(seen, by="flights-operation-9999999999")) == ["7"]
+
+
 @pytest.mark.parametrize("deleted", [True, False], ids=["its table is deleted", "its resource is gone"])
 def test_a_job_that_a_queue_holds_stays_where_an_earlier_run_has_begun(*, deleted: bool) -> None:
     seen = held()

@@ -34,11 +34,13 @@ def _is_operation_asked_for(operation: NamedOperationJob, observation: Observati
 def withdrawal_of(job: ActiveJob, observation: Observation) -> str | None:
     """Return why nobody wants the operation of a run any more, which no earlier run has begun.
 
-    Every name that the status holds is looked up, so that one which is not found is gone. One that cannot be parsed is
-    there.
+    A run that has told anything has had a pod, whatever the queue says: it may be at work in another cluster. Every
+    name that the status holds is looked up, so that one which is not found is gone. One that cannot be parsed is there.
     """
-    operation = job.operation
+    operation, told = job.operation, observation.snapshot.told
     if operation is None or _has_begun(operation, observation):
+        return None
+    if told is not None and (told.uid, told.run) == (operation.uid, job.name):
         return None
     if observation.metadata.deletion_timestamp is not None:
         return "The HudiTable was deleted while a queue held the Job."
