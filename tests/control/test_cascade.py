@@ -154,6 +154,7 @@ async def test_many_that_wait_share_one_listing_of_the_tables() -> None:
     for key in keys:
         one.create(key.name, {"erase": CASCADE["erase"]})
     await one.work()
+    assert one.cluster.calls.count("list HudiTable") <= 4, "not once for each"
     assert {one.operations[key.name]["status"]["reason"] for key in keys} == {"OperationNotAllowed"}
     one.cluster.calls.clear()
     for key in keys:

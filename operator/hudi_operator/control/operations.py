@@ -67,8 +67,7 @@ class OperationReconciler:
             return None
         parsed = parse_operation(document)
         table = await self._table(key, parsed, document)
-        is_new = isinstance(parsed, HudiOperation) and parsed.status.observed_generation < 0
-        seen, step = await self._decide(parsed, table, since=began if is_new else None)
+        seen, step = await self._decide(parsed, table, since=None)
         if seen is not None and step.status is not None and step.status.phase in FINISHED:
             # A table that has come to read this one since the last listing must not be passed over.
             seen, step = await self._decide(parsed, table, since=began)
