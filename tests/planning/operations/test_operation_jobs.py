@@ -181,6 +181,17 @@ def test_a_job_that_a_queue_holds_is_removed_where_nobody_wants_its_operation_an
     assert UID not in {one.operation.uid for one in left.active_jobs if one.operation is not None}
 
 
+def test_a_withdrawn_job_that_a_finalizer_keeps_stays_withdrawn_while_the_timeline_cannot_be_read() -> None:
+    seen = held(operation(deleted=NOW))
+    kept = replace(again(seen, status_of(seen)), snapshot=UNREADABLE)
+    kept = replace(kept, jobs=(replace(HELD, phase=JobPhase.OVER, held_version=None),), related=seen.related)
+    (job,) = status_of(kept).active_jobs
+    assert (job.state, job.stopped_at) == (WITHDRAWN, at(NOW))
+    readable = replace(kept, snapshot=seen.snapshot, table=again(kept, status_of(kept)).table)
+    assert reasons(readable) == [WITHDRAWN]
+    assert UID not in {one.uid for one in status_of(readable).operations}
+
+
 WANTED = {
     "it is there": held(operation()),
     "it cannot be parsed": held(unparsed()),

@@ -237,7 +237,9 @@ def refreshed(job: ActiveJob, found: JobObservation) -> ActiveJob:
     if found.phase is JobPhase.ENDING and found.trouble is None and job.state in START_TROUBLES:
         # Stopped for this trouble: what it will be remembered for.
         return job.model_copy(update={"uid": job.uid or found.uid})
-    if found.phase in {JobPhase.ENDING, JobPhase.OVER} and job.live is not None and job.state in STOPPED:
+    is_ending = found.phase in {JobPhase.ENDING, JobPhase.OVER}
+    is_withdrawn = job.state == PodTrouble.WITHDRAWN and not found.has_run
+    if is_ending and (is_withdrawn or (job.live is not None and job.state in STOPPED)):
         return job.model_copy(update={"uid": job.uid or found.uid})  # likewise
     service = job.service or found.service  # a status that an earlier version has written may have lost it
     live = job.live or _live(found)
