@@ -205,6 +205,21 @@ async def test_of_very_many_that_wait_each_is_told_why_it_is_not_considered() ->
     assert {one["type"] for one in told["conditions"]} == {"Ready", "Reconciling"}, "nobody has to act"
 
 
+async def test_one_that_is_approved_is_read_however_many_wait_for_approval() -> None:
+    process = Process(approval="Manual")
+    for number in range(70):
+        process.create(f"a-{number:03}", {"restore": {"instant": TARGET}})
+    await process.work()
+    await process.look()
+    assert process.cluster.jobs == {}
+    process.operations["a-069"]["spec"]["approved"] = True
+    process.operations["a-069"]["metadata"]["generation"] = 2
+    process.event("MODIFIED", "a-069")
+    await process.work()
+    await process.look()
+    assert [asked["resource"] for asked in process.requests] == ["team-a/a-069"]
+
+
 def test_the_status_of_a_table_names_what_is_read() -> None:
     named = active(service="Operation", operation=decided())
     names = ("daily", "..", "", "a/b", "A", "x" * 253)
@@ -217,16 +232,18 @@ def test_the_status_of_a_table_names_what_is_read() -> None:
 @pytest.mark.parametrize(
     ("changes", "rank"),
     [
-        ({}, 1),
-        ({"status": None}, 1),
-        ({"status": {"phase": ["Failed"], "reason": {}}}, 1),
-        ({"status": {"phase": "Running"}}, 1),
+        ({}, 2),
+        ({"spec": {"approved": True}}, 1),
+        ({"spec": {"approved": "true"}}, 2),
+        ({"status": None}, 2),
+        ({"status": {"phase": ["Failed"], "reason": {}}}, 2),
+        ({"status": {"phase": "Running"}}, 2),
         ({"status": {"phase": "Failed", "reason": "KeysLost"}}, None),
         ({"status": {"phase": "Succeeded"}}, None),
         ({"status": {"phase": "Running", "reason": "Cascading"}}, None),
         ({"status": {"phase": "Failed", "reason": "NotVerified"}}, 0),
-        ({"metadata": {"deletionTimestamp": "now", "finalizers": ["theirs"]}}, 2),
-        ({"metadata": {"deletionTimestamp": "now", "finalizers": ["hudi-operator.io/operation"]}}, 1),
+        ({"metadata": {"deletionTimestamp": "now", "finalizers": ["theirs"]}}, 3),
+        ({"metadata": {"deletionTimestamp": "now", "finalizers": ["hudi-operator.io/operation"]}}, 2),
     ],
 )
 def test_operations_are_ranked_by_what_is_left_to_do(changes: Document, rank: int | None) -> None:

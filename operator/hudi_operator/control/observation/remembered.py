@@ -44,15 +44,20 @@ def _savepoints(namespace: str, status: HudiTableStatus) -> Iterator[Remembered]
 
 
 def rank_of_operation(document: object) -> int | None:
-    """Return when a HudiOperation is read of very many: first what holds its table; of what is over nothing is left."""
+    """Return when a HudiOperation is read of very many: first what holds its table, then what a person has approved.
+
+    What waits for approval may do so for ever. Of what is over nothing is left.
+    """
     if _is_let_go(document, OPERATION_FINALIZER):
-        return 2
+        return 3
     reason = text(document, "status", "reason")
     if reason == OperationReason.NOT_VERIFIED:
         return 0
     if reason == OperationReason.CASCADING:
         return None  # done with its own table
-    return None if text(document, "status", "phase") in FINISHED else 1
+    if text(document, "status", "phase") in FINISHED:
+        return None
+    return 1 if field(document, "spec", "approved") is True else 2
 
 
 def rank_of_savepoint(document: object) -> int:
