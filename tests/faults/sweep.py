@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -14,7 +15,9 @@ from tests.faults.lifecycle import EndState, Scenario
 from tests.faults.rules import Call, Fault, at_write
 from tests.faults.skew import NO_SKEW, Skew
 
-AT_ONCE = 3
+from toolkit.shares import share
+
+AT_ONCE = int(os.environ.get("FAULTS_AT_ONCE", "3"))
 """Scenarios that run at the same time: they mostly wait."""
 
 ATTEMPTS = 5
@@ -51,8 +54,8 @@ async def undisturbed(scenario: Scenario, folder: Path, *, skew: Skew = NO_SKEW)
 async def sweep(
     scenario: Scenario, points: Iterable[Point], folder: Path, *, reference: EndState, stall_seconds: float = 30.0
 ) -> Swept:
-    """Run a scenario for each point; where a life ends before the fault is met, the fault moves to its last write."""
-    lives = [(scenario, point) for point in points]
+    """Run a scenario for each point of this share; a fault that a life has ended before moves to its last write."""
+    lives = [(scenario, point) for point in share(points)]
     return await sweep_each(lives, folder, reference=reference, stall_seconds=stall_seconds)
 
 

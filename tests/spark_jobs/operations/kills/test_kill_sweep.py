@@ -43,6 +43,7 @@ from hudi_jobs.contract import (
 from hudi_jobs.operations.kinds import KINDS
 from hudi_jobs.operations.repair.steps import STEPS
 from hudi_jobs.phases import EVERY_PHASE, PAUSE_VARIABLE
+from toolkit.shares import share
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(7200)]
 
@@ -61,14 +62,12 @@ def swept() -> list[tuple[Trial, Shape]]:
     most = int(os.environ.get("FAULTS_SHAPES") or len(SHAPES))
     fitting = [[shape for shape in SHAPES if trial.fits(shape)] for trial in TRIALS]
     ordered = [spread(shapes, 3 * number % len(shapes)) for number, shapes in enumerate(fitting)]
-    found = [
+    return share(
         (trial, shapes[number])
         for number in range(most)
         for trial, shapes in zip(TRIALS, ordered, strict=True)
         if number < len(shapes)
-    ]
-    part, _, parts = os.environ.get("FAULTS_SHARE", "1/1").partition("/")
-    return found[int(part) - 1 :: int(parts)]
+    )
 
 
 def test_every_kind_step_and_service_is_swept() -> None:
