@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.planning.operations.operations import JOB, UID, at_work, begun, decided, entry, of, operation, world
+from tests.planning.operations.operations import JOB, UID, at_work, decided, entry, launches, of, operation, world
 from tests.planning.world import NOW, again, ago, at, ended, job, minutes, plan_for, run, status_of
 
 from hudi_jobs.contract import Outcome, Service
@@ -16,8 +16,10 @@ from hudi_operator.api.spec.table_class import RetrySettings
 from hudi_operator.api.status.operation import OperationState
 from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.planning.model import (
+    CreateJob,
     JobObservation,
     JobPhase,
+    LaunchJob,
     Observation,
     PodTrouble,
     StopJob,
@@ -210,12 +212,56 @@ def test_a_job_that_a_queue_seems_to_hold_stays_where_its_run_has_told_anything(
     assert stops(telling(seen, by="flights-operation-9999999999")) == ["7"]
 
 
-@pytest.mark.parametrize("deleted", [True, False], ids=["its table is deleted", "its resource is gone"])
-def test_a_job_that_a_queue_holds_stays_where_an_earlier_run_has_begun(*, deleted: bool) -> None:
-    seen = held()
-    known = seen.table.status.model_copy(update={"operations": (begun(),)})
-    seen = replace(seen, table=seen.table.model_copy(update={"status": known}))
-    assert stops(of_deleted_table(seen) if deleted else seen) == []
+def beginning(seen: Observation, **changes: Any) -> Observation:
+    """The same where an earlier run may have begun the operation, and its present Job was decided with this."""
+    status = seen.table.status
+    (known,) = status.active_jobs
+    assert known.operation is not None
+    jobs = (known.model_copy(update={"operation": known.operation.model_copy(update=changes)}),)
+    entries = tuple(one.model_copy(update={"begun": one.uid == UID}) for one in status.operations)
+    changed = status.model_copy(update={"active_jobs": jobs, "operations": entries})
+    return replace(seen, table=seen.table.model_copy(update={"status": changed}))
+
+
+def launched(seen: Observation, **more: Any) -> list[bool]:
+    """Whether the Jobs of operations that are decided only finish what a record shows."""
+    return [one.job.operation.only_recorded for one in launches(seen, **more) if one.job.operation is not None]
+
+
+@pytest.mark.parametrize("seen", NOT_WANTED.values(), ids=NOT_WANTED)
+def test_a_held_job_that_may_begin_what_nobody_wants_any_more_gives_way_to_one_that_only_finishes(
+    seen: Observation,
+) -> None:
+    seen = beginning(seen)
+    assert stops(seen) == ["7"]
+    gone = replace(seen, jobs=(), table=seen.table.model_copy(update={"status": status_of(seen)}))
+    after = status_of(gone)
+    (kept,) = [one for one in after.operations if one.uid == UID]
+    assert (reasons(gone), kept.begun, kept.reason) == ([WITHDRAWN], True, "Retrying")
+    later = replace(gone, table=gone.table.model_copy(update={"status": after}))
+    assert launched(later, now=NOW + minutes(5)) == [True]
+
+
+@pytest.mark.parametrize("seen", [*NOT_WANTED.values(), held(operation())], ids=[*NOT_WANTED, "it is wanted"])
+def test_a_held_job_that_only_finishes_what_has_begun_stays(seen: Observation) -> None:
+    assert stops(beginning(seen, only_recorded=True)) == []
+
+
+def test_a_held_job_of_what_has_begun_stays_while_it_may_be_wanted() -> None:
+    assert [stops(beginning(seen)) for seen in WANTED.values()] == [[], [], []]
+
+
+@pytest.mark.parametrize("resource", [operation(), unparsed()], ids=["it is there", "it cannot be parsed"])
+def test_a_job_of_what_has_begun_is_created_late_while_it_is_wanted(resource: object) -> None:
+    assert [type(one) for one in plan_for(beginning(remembering(intent(0.5), resource))).actions] == [CreateJob]
+
+
+def test_a_job_that_may_begin_what_nobody_wants_any_more_is_not_created_late() -> None:
+    seen = beginning(remembering(intent(0.5), operation(deleted=NOW)))
+    assert launched(seen) == [True]
+    assert [type(one) for one in plan_for(seen).actions] == [LaunchJob]
+    finishing = beginning(seen, only_recorded=True)
+    assert [type(one) for one in plan_for(finishing).actions] == [CreateJob]
 
 
 def test_a_job_is_not_created_late_for_a_table_that_is_deleted_meanwhile() -> None:

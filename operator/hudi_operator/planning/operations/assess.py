@@ -19,9 +19,10 @@ from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.operations.acknowledgement import unacknowledged
 from hudi_operator.planning.operations.admission import admitted, waiting_state
 from hudi_operator.planning.operations.answer import Answer
-from hudi_operator.planning.operations.declared import Declared, declared_of, is_wanted, is_without_keys
+from hudi_operator.planning.operations.declared import Declared, declared_of, is_without_keys
 from hudi_operator.planning.operations.ended import after_runs
 from hudi_operator.planning.operations.held import Held
+from hudi_operator.planning.runs.asked import is_wanted
 from hudi_operator.timeline import Action
 
 SOON = timedelta(seconds=1)
@@ -168,7 +169,8 @@ def _step(
     following = _following(current, job, active=active, held=held, now=now)
     state = OperationState.RUNNING if begun else OperationState.DRAINING
     told = _with(current, state=state, reason=following.reason, message=following.message).entry
-    asked = job.model_copy(update={"only_recorded": begun and not is_wanted(current, observation)}) if job else None
+    finishes = begun and not is_wanted(current.entry.uid, observation)
+    asked = job.model_copy(update={"only_recorded": finishes}) if job else None
     return Operations(
         entries=(told,),
         following=asked if following.starts else None,

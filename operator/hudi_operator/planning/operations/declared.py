@@ -7,13 +7,14 @@ made up for by that of the resource itself, so that what is finished never begin
 from dataclasses import dataclass
 
 from hudi_jobs.contract import OperationKind
-from hudi_operator.api.resources import OPERATION_FINALIZER, OPERATIONS, HudiOperation, HudiTable, ObjectMetadata
+from hudi_operator.api.resources import OPERATION_FINALIZER, OPERATIONS, HudiOperation, HudiTable
 from hudi_operator.api.status.operation import FINISHED, OperationState
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.operations.kinds.registry import KINDS, job_of, may_be_left
+from hudi_operator.planning.runs.asked import operation_metadata
 
 _AT_WORK = frozenset({OperationState.RUNNING, OperationState.VERIFYING})
 
@@ -131,19 +132,7 @@ def may_have_begun(resource: HudiOperation) -> bool:
 def is_without_keys(one: Declared, observation: Observation) -> bool:
     """Whether an erasure is to go on of which nobody knows the keys any more: its resource alone held them."""
     is_open = not one.is_finished and one.job is None and one.entry.kind is OperationKind.ERASE
-    return is_open and _metadata_of(one, observation) is None
-
-
-def is_wanted(one: Declared, observation: Observation) -> bool:
-    """Whether the resource of an operation is there to stay, also where it cannot be read, as its table is."""
-    metadata = _metadata_of(one, observation)
-    is_there = metadata is not None and metadata.deletion_timestamp is None
-    return is_there and observation.metadata.deletion_timestamp is None
-
-
-def _metadata_of(one: Declared, observation: Observation) -> ObjectMetadata | None:
-    found = (getattr(each, "metadata", None) for each in observation.related.get(OPERATIONS, ()))
-    return next((each for each in found if each is not None and each.uid == one.entry.uid), None)
+    return is_open and operation_metadata(one.entry.uid, observation) is None
 
 
 def has_begun(status: HudiTableStatus) -> bool:

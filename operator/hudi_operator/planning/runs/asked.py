@@ -1,7 +1,7 @@
 """Whether what a run was decided for is still asked for: by its HudiSavepoint, its HudiOperation and its table."""
 
 from hudi_jobs.contract import SavepointWork, Service
-from hudi_operator.api.resources import OPERATIONS, SAVEPOINTS, HudiOperation, HudiSavepoint
+from hudi_operator.api.resources import OPERATIONS, SAVEPOINTS, HudiSavepoint, ObjectMetadata
 from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.planning.model import Observation
@@ -22,23 +22,31 @@ def is_asked_for(job: ActiveJob, observation: Observation) -> bool:
 
 
 def _is_operation_asked_for(operation: NamedOperationJob, observation: Observation) -> bool:
-    """Whether the HudiOperation of a run is there to stay, as its table is, or it has begun and must be finished."""
-    if _has_begun(operation, observation):
-        return True
-    if observation.metadata.deletion_timestamp is not None:
-        return False
-    found = (one.metadata for one in observation.related.get(OPERATIONS, ()) if isinstance(one, HudiOperation))
-    return any(one.uid == operation.uid and one.deletion_timestamp is None for one in found)
+    return operation.only_recorded or is_wanted(operation.uid, observation)
+
+
+def is_wanted(uid: str, observation: Observation) -> bool:
+    """Whether the resource of an operation is there to stay, also where it cannot be read, as its table is."""
+    metadata = operation_metadata(uid, observation)
+    is_there = metadata is not None and metadata.deletion_timestamp is None
+    return is_there and observation.metadata.deletion_timestamp is None
+
+
+def operation_metadata(uid: str, observation: Observation) -> ObjectMetadata | None:
+    """Return the metadata of the resource of an operation, also where the rest of it cannot be read."""
+    found = (getattr(each, "metadata", None) for each in observation.related.get(OPERATIONS, ()))
+    return next((each for each in found if each is not None and each.uid == uid), None)
 
 
 def withdrawal_of(job: ActiveJob, observation: Observation) -> str | None:
-    """Return why nobody wants the operation of a run any more, which no earlier run has begun.
+    """Return why nobody wants the operation of a run any more, which would begin it.
 
+    That an earlier run has begun it may be doubt alone: the run that is decided next only finishes what a record shows.
     A run that has told anything has had a pod, whatever the queue says: it may be at work in another cluster. Every
     name that the status holds is looked up, so that one which is not found is gone. One that cannot be parsed is there.
     """
     operation, told = job.operation, observation.snapshot.told
-    if operation is None or _has_begun(operation, observation):
+    if operation is None or operation.only_recorded:
         return None
     if told is not None and (told.uid, told.run) == (operation.uid, job.name):
         return None
@@ -46,13 +54,9 @@ def withdrawal_of(job: ActiveJob, observation: Observation) -> str | None:
         return "The HudiTable was deleted while a queue held the Job."
     metadata = [getattr(one, "metadata", None) for one in observation.related.get(OPERATIONS, ())]
     named = [one for one in metadata if one is not None and one.name == operation.resource]
-    if any(one.uid == operation.uid and one.deletion_timestamp is None for one in named):
+    if is_wanted(operation.uid, observation):
         return None
     is_looked_up = any(one.uid == operation.uid for one in observation.table.status.operations)
     if any(one.uid for one in named) or (not named and is_looked_up):
         return "The HudiOperation was deleted while a queue held its Job."
     return None
-
-
-def _has_begun(operation: NamedOperationJob, observation: Observation) -> bool:
-    return any(one.begun for one in observation.table.status.operations if one.uid == operation.uid)
