@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from tests.model import scenarios
@@ -41,9 +42,9 @@ def _as_a_service(service: Service, *arguments: Any, **others: Any) -> Any:
     return _OCCUPIED(Service.CLEANING if service is Service.OPERATION else service, *arguments, **others)
 
 
-def _as_new(resource: HudiOperation, table: HudiTable) -> TableOperation:
+def _as_new(resource: HudiOperation, table: HudiTable, *, now: datetime) -> TableOperation:
     """What the resource says of itself is not read."""
-    return _ENTRY(resource.model_copy(update={"status": HudiOperationStatus()}), table)
+    return _ENTRY(resource.model_copy(update={"status": HudiOperationStatus()}), table, now=now)
 
 
 def _says_so(resource: HudiOperation) -> bool:

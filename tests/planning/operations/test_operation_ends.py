@@ -15,6 +15,7 @@ from hudi_operator.api.resources import OPERATIONS
 from hudi_operator.api.spec.table_class import RetrySettings
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType, find_condition
 from hudi_operator.api.status.operation import OperationState
+from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.api.status.takeover import Protection, TakeoverPhase, TakeoverStatus
 from hudi_operator.planning.life import step_of
 from hudi_operator.planning.model import Observation, Undoing
@@ -289,9 +290,10 @@ def test_its_restore_is_not_taken_for_somebody_elses() -> None:
     assert find_condition(after.conditions, ConditionType.FOREIGN_WRITER) is None
 
 
-def test_a_restore_of_somebody_else_is_told_of_as_ever() -> None:
+@pytest.mark.parametrize("known", [(), (begun(state="Failed"),)], ids=["no operation", "one that is over"])
+def test_a_restore_of_somebody_else_is_told_of_as_ever(known: tuple[TableOperation, ...]) -> None:
     before = status_of(world())
-    seen = world(told={"timeline": before.timeline}, **RESTORED)
+    seen = world(remembered=known, told={"timeline": before.timeline}, **RESTORED)
     seen = replace(seen, snapshot=replace(seen.snapshot, undoings=(undone(),)))
     assert "Restored" in [one.reason for one in transitions(seen.table.status, status_of(seen))]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.planning.operations.operations import after_run, at_work, begun, entry, launches, of, operation, world
-from tests.planning.world import again, ago, status_of
+from tests.planning.world import NOW, again, ago, at, status_of
 from tests.planning.writers.test_foreign import foreign, seen, unmarked
 
 from hudi_jobs.contract import OperationKind, Outcome
@@ -113,3 +113,9 @@ def test_commits_that_complete_anew_because_the_format_has_changed_are_not_forei
     assert after.timeline.verified_up_to == (ago(29.9) if kind == "Upgrade" else ago(35))
     then = again(during, after.model_copy(update={"operations": (), "active_jobs": ()}))
     assert bool(foreign(then)) is (kind == "Restore")
+
+
+def test_an_upgrade_that_is_over_hides_no_other_writer_whether_or_not_it_says_when() -> None:
+    for end in (None, at(NOW)):
+        known = {"operations": (entry(kind="Upgrade", state="Failed", begun=True, finished_at=end),)}
+        assert foreign(seen(*unmarked(30), verified=35, remembered=known)) == [ago(30)]

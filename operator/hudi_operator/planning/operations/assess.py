@@ -58,7 +58,7 @@ def assess(
     """Return what becomes of the operations of a table."""
     found = [
         replace(one, entry=_brief(one, after_runs(one.entry, finished, observation, now=now)))
-        for one in declared_of(observation, active)
+        for one in declared_of(observation, active, now=now)
     ]
     told, waiting = _looked_at(found, observation, held=held, now=now)
     current, job = _current(told, waiting, held)

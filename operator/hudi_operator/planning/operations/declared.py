@@ -5,6 +5,7 @@ made up for by that of the resource itself, so that what is finished never begin
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from hudi_jobs.contract import OperationKind
 from hudi_operator.api.resources import OPERATION_FINALIZER, OPERATIONS, HudiOperation, HudiTable
@@ -13,6 +14,7 @@ from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason
+from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.operations.kinds.registry import KINDS, job_of, may_be_left
 from hudi_operator.planning.runs.asked import operation_metadata
 
@@ -56,7 +58,7 @@ class Declared:
         return self.resource is None or self.resource.metadata.deletion_timestamp is not None
 
 
-def declared_of(observation: Observation, active: tuple[ActiveJob, ...]) -> tuple[Declared, ...]:
+def declared_of(observation: Observation, active: tuple[ActiveJob, ...], *, now: datetime) -> tuple[Declared, ...]:
     """Return all operations of a table, the oldest first; what was begun for a resource that is gone comes first."""
     memory = {one.uid: one for one in observation.table.status.operations}
     jobs = {job.operation.uid: job for job in active if job.operation is not None}
@@ -65,7 +67,7 @@ def declared_of(observation: Observation, active: tuple[ActiveJob, ...]) -> tupl
     found = [
         Declared(
             resource=one,
-            entry=memory.get(one.metadata.uid) or _entry_of(one, observation.table),
+            entry=memory.get(one.metadata.uid) or _entry_of(one, observation.table, now=now),
             is_recorded=one.metadata.uid in memory,
             job=jobs.get(one.metadata.uid),
         )
@@ -85,7 +87,7 @@ def _age(one: HudiOperation) -> tuple[str, str]:
     return one.metadata.creation_timestamp or "", one.metadata.name
 
 
-def _entry_of(resource: HudiOperation, table: HudiTable) -> TableOperation:
+def _entry_of(resource: HudiOperation, table: HudiTable, *, now: datetime) -> TableOperation:
     """Return what is known of an operation that the table does not remember: what its own status says.
 
     It goes on also on a table that was declared again, but in the same folder alone: what was asked for, and perhaps
@@ -98,7 +100,8 @@ def _entry_of(resource: HudiOperation, table: HudiTable) -> TableOperation:
     if told.base_path not in {None, table.spec.base_path} and not is_over:
         what = "had begun on" if begun else "was for"
         message = f"The operation {what} another table, at {told.base_path}. Nothing was changed here."
-        changes = {"phase": OperationState.FAILED, "reason": OperationReason.TABLE_NOT_FOUND, "message": message}
+        over = {"phase": OperationState.FAILED, "finished_at": format_time(now)}
+        changes = {**over, "reason": OperationReason.TABLE_NOT_FOUND, "message": message}
         told, is_over = told.model_copy(update=changes), True
     entry = TableOperation(
         resource=resource.metadata.name,

@@ -10,6 +10,7 @@ from hudi_jobs.contract import GOES_BACK, Outcome, Service
 from hudi_jobs.contract.wording import listed
 from hudi_operator.api.resources import RESCAN_ANNOTATION
 from hudi_operator.api.status.acts import ACTS_SHOWN, UNDONE_SHOWN, ActStatus, PendingOwner
+from hudi_operator.api.status.operation import FINISHED
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus, ServicesStatus
 from hudi_operator.api.status.timeline import TimelineStatus
 from hudi_operator.planning.model import Observation, TimelineSnapshot, Undoing
@@ -111,7 +112,7 @@ def _own_restores(status: HudiTableStatus) -> PendingOwner:
     Nothing else of ours restores. One of somebody else in this time would be taken for ours, and fail the operation.
     """
     at_work = any(job.operation is not None and job.operation.kind in GOES_BACK for job in status.active_jobs)
-    begun = any(one.begun and one.finished_at is None and one.kind in GOES_BACK for one in status.operations)
+    begun = any(one.begun and one.state not in FINISHED and one.kind in GOES_BACK for one in status.operations)
     return PendingOwner.THIS_TABLE if at_work or begun else PendingOwner.OTHER
 
 

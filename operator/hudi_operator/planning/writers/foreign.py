@@ -13,6 +13,7 @@ from hudi_jobs.contract import CHANGES_VERSION, ConcurrencyMode
 from hudi_jobs.contract.wording import listed
 from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION
 from hudi_operator.api.spec.table import ManagementPolicy
+from hudi_operator.api.status.operation import FINISHED
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus
 from hudi_operator.planning.model import Observation, TimelineSnapshot
 from hudi_operator.planning.model.times import instant_time, parse_time
@@ -117,7 +118,7 @@ def _changes_version(status: HudiTableStatus) -> bool:
     """Whether an operation of ours is, or may be, changing the format of the timeline."""
     at_work = any(job.operation is not None and job.operation.kind in CHANGES_VERSION for job in status.active_jobs)
     return at_work or any(
-        one.begun and one.finished_at is None and one.kind in CHANGES_VERSION for one in status.operations
+        one.begun and one.state not in FINISHED and one.kind in CHANGES_VERSION for one in status.operations
     )
 
 
