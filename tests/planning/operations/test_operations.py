@@ -154,6 +154,14 @@ def test_what_has_begun_on_a_table_of_another_folder_is_over() -> None:
     assert [one.job.service for one in launches(seen)] == [Service.INGESTION]
 
 
+@pytest.mark.parametrize(
+    "path", [f"{scheme}://lake/team-a/flights{end}" for scheme in ("s3a", "s3") for end in ("", "/")]
+)
+def test_what_has_begun_on_a_table_that_was_declared_again_in_the_same_folder_is_finished(path: str) -> None:
+    told = HudiOperationStatus(phase=RUNNING, begun=True, instant=ago(20), base_path=path)
+    assert [one.job.service for one in launches(world(operation(status=told)))] == [Service.OPERATION]
+
+
 REFUSED = {
     "a commit that is not there": ({"restore": {"instant": ago(25)}}, {}, "InstantNotFound"),
     "a clean": ({"restore": {"instant": ago(15)}}, {"files": (done("clean", 15),)}, "NotACommit"),

@@ -16,6 +16,7 @@ from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.operations.kinds.registry import KINDS, job_of, may_be_left
+from hudi_operator.planning.policy.paths import canonical_path
 from hudi_operator.planning.runs.asked import operation_metadata
 
 _AT_WORK = frozenset({OperationState.RUNNING, OperationState.VERIFYING})
@@ -97,7 +98,7 @@ def _entry_of(resource: HudiOperation, table: HudiTable, *, now: datetime) -> Ta
     if told.reason == OperationReason.CASCADING:
         told = told.model_copy(update={"phase": OperationState.SUCCEEDED, "reason": OperationReason.SUCCEEDED})
     is_over, begun = told.phase in FINISHED, may_have_begun(resource)
-    if told.base_path not in {None, table.spec.base_path} and not is_over:
+    if _is_of_another_folder(told.base_path, table) and not is_over:
         what = "had begun on" if begun else "was for"
         message = f"The operation {what} another table, at {told.base_path}. Nothing was changed here."
         over = {"phase": OperationState.FAILED, "finished_at": format_time(now)}
@@ -118,6 +119,10 @@ def _entry_of(resource: HudiOperation, table: HudiTable, *, now: datetime) -> Ta
     )
     is_known = told.instant is not None or not KINDS[spec.kind].needs_instant
     return entry.model_copy(update={"job": job_of(resource, table, told.instant)}) if begun and is_known else entry
+
+
+def _is_of_another_folder(base_path: str | None, table: HudiTable) -> bool:
+    return base_path is not None and canonical_path(base_path) != canonical_path(table.spec.base_path)
 
 
 def may_have_begun(resource: HudiOperation) -> bool:
