@@ -10,7 +10,9 @@ from tests.control.job_documents import (
     EVICTED,
     FAILED,
     INIT_FAILED,
+    NOW,
     Document,
+    stamp,
     terminated,
     the_job,
     the_pod,
@@ -63,3 +65,23 @@ LOST_BEHIND_INIT["status"]["conditions"] = COLLECTED["status"]["conditions"]
 def test_only_a_pod_that_certainly_never_began_our_program_has_not_run(pod: Document, *, has_run: bool) -> None:
     (found,) = view(the_job(status=FAILED), pod)
     assert (found.phase, found.has_run) == (JobPhase.OVER, has_run)
+
+
+@pytest.mark.parametrize(
+    ("generation", "deleted", "had_others"),
+    [(1, False, False), (2, False, False), (3, False, True), (3, True, False), (4, True, True), (None, False, True)],
+    ids=[
+        "no queue has held it",
+        "a queue has let it go once",
+        "a queue has let it go, and held it or let it go again",
+        "it was let go once and deleted",
+        "it was held again and deleted",
+        "nobody has counted",
+    ],
+)
+def test_a_pod_before_those_that_never_ran_is_ruled_out_by_how_often_the_job_has_changed(
+    generation: int | None, *, deleted: bool, had_others: bool
+) -> None:
+    job = the_job(status=FAILED, generation=generation, **({"deletionTimestamp": stamp(NOW)} if deleted else {}))
+    (found,) = view(job, terminated(128, "StartError"))
+    assert (found.had_others, found.has_run) == (had_others, had_others)

@@ -207,6 +207,13 @@ def test_a_report_that_was_too_long_for_the_outcome_says_nothing() -> None:
     assert of(replace(seen, jobs=(cut,))).begun
 
 
+def test_a_driver_that_says_nothing_of_the_table_does_not_speak_for_one_before_it() -> None:
+    for had_others, report in ((False, None), (True, None), (True, {"phase": "Checking"})):
+        seen = after_run(Outcome.FAILED, reason="ClockBehind", report=report)
+        ended = replace(seen.jobs[0], had_others=had_others, has_run=True)
+        assert of(replace(seen, jobs=(ended,))).begun is (had_others and report is None)
+
+
 @pytest.mark.parametrize(
     "changes",
     [

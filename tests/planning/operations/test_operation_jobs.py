@@ -139,6 +139,17 @@ def test_a_removal_that_came_after_the_driver_had_started_is_none() -> None:
         assert void.stopped_at is None
 
 
+def test_a_job_that_a_queue_has_let_go_again_may_have_begun_before_it_was_removed_for_not_starting() -> None:
+    changes: dict[str, Any] = {"phase": JobPhase.STARTING, "created_at": NOW - minutes(30)}
+    stuck = job(JOB, service=Service.OPERATION, had_others=True, has_run=True, **changes)
+    seen = remembering(at_work(), jobs=(stuck,))
+    assert stops(seen) == [None]
+    (known,) = status_of(seen).active_jobs
+    assert (known.state, known.stopped_at) == ("StartTimeout", None)
+    gone = remembering(known)
+    assert (reasons(gone), of(gone).begun) == (["StartTimeout"], True)
+
+
 HELD = job(JOB, service=Service.OPERATION, phase=JobPhase.SUSPENDED, held_version="7")
 ANOTHER = operation().model_copy(update={"metadata": operation().metadata.model_copy(update={"uid": "uid-2"})})
 

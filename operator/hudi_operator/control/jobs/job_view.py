@@ -70,15 +70,7 @@ def observe_jobs(jobs: Iterable[Document], pods: Iterable[Document], *, now: dat
             drivers.setdefault(_job_uid(pod), []).append(pod)
         elif role == "executor" and not (pod_has_ended(pod) and was_seen_to_end(pod)):
             executors.setdefault(_run_of(pod), []).append(pod)
-    observed = [
-        _observe(
-            job,
-            drivers.pop(_uid(job), []),
-            executors.pop(_name(job), []),
-            now=now,
-        )
-        for job in jobs
-    ]
+    observed = [_observe(job, drivers.pop(_uid(job), []), executors.pop(_name(job), []), now=now) for job in jobs]
     for pod in (pod for left in drivers.values() for pod in _not_ended(left)):
         executors.pop(_run_of(pod), None)  # its own, as long as it runs
         observed.append(_orphan(pod, now=now))
@@ -99,6 +91,7 @@ def _observe(job: Document, pods: list[Document], executors: list[Document], *, 
     created_at = _created_at(job, now=now)
     waiting_since = max(created_at, parse_time(text(job, "status", "startTime")) or created_at)
     left = [] if _not_ended(pods) else _not_ended(executors)
+    had_others = _may_have_had_others(job)
     phase = _phase(job, pods, left, now=now)
     trouble, message = _trouble(job, pods, phase=phase)
     if phase is JobPhase.STARTING and trouble is None:
@@ -130,7 +123,8 @@ def _observe(job: Document, pods: list[Document], executors: list[Document], *, 
         exit_code=whole_number(terminated, "exitCode"),
         remains=phase is JobPhase.OVER and not job_has_ended(job) and not _is_deleted(job),
         seen_to_end=phase is JobPhase.OVER and bool(pods) and all(map(was_seen_to_end, (*pods, *executors))),
-        has_run=any(map(may_have_run, pods)) or bool(executors),
+        had_others=had_others,
+        has_run=any(map(may_have_run, pods)) or bool(executors) or had_others,
         pods=tuple(map(_name, pods)),
         executors=_references(left),
     )
@@ -203,6 +197,15 @@ def _held_version(job: Document) -> str | None:
     manager = field(job, "spec", "managedBy")
     is_ours = manager in (None, _JOB_CONTROLLER) and not field(job, "status", "startTime") and not _has_had_pod(job)
     return text(job, "metadata", "resourceVersion") if is_new and is_ours else None
+
+
+def _may_have_had_others(job: Document) -> bool:
+    """Whether a pod may have run before those of a Job: it leaves no trace where a queue takes the Job back.
+
+    The API server counts the deletion and every change of the spec: by one a queue lets a new Job go, or holds it.
+    """
+    generation = whole_number(part(job, "metadata"), "generation")
+    return generation is None or generation - _is_deleted(job) > 2  # one that no queue holds stays at 1
 
 
 def _trouble(job: Document, pods: list[Document], *, phase: JobPhase) -> tuple[PodTrouble | None, str]:

@@ -207,7 +207,8 @@ class JobObservation:
     the class that a continuous ingestion works by, None for every other Job. `executors` are those that outlive their
     driver and that nobody has asked to end. `seen_to_end` says that the kubelet has told of the end of every driver and
     executor that is there: what was removed from the API, or is on a node that is lost, may run on. `pods` are those
-    drivers, and `has_run` says that one of them, or an executor, may have been at work.
+    drivers, `had_others` says that there may have been one before them, of which nothing is left, and `has_run` that
+    any of these, or an executor, may have been at work.
     """
 
     name: str
@@ -230,6 +231,7 @@ class JobObservation:
     held_version: str | None = None
     remains: bool = False
     seen_to_end: bool = False
+    had_others: bool = False
     has_run: bool = False
     pods: tuple[str, ...] = ()
     executors: tuple[PodReference, ...] = ()

@@ -139,11 +139,11 @@ def _came_to_check(result: TaskResult | None) -> bool:
 def _wrote_nothing(result: TaskResult, found: JobObservation | None) -> bool:
     """Whether a run says that it has changed nothing, as a result without a report does.
 
-    Unless the report was too long for the outcome.
+    Unless the report was too long for the outcome, or another driver may have been at work before this one.
     """
     if result.operation is not None:
         return _came_to_check(result)
-    return not (found is not None and found.outcome is not None and found.outcome.truncated)
+    return found is None or not (found.had_others or (found.outcome is not None and found.outcome.truncated))
 
 
 def _never_started(run: RunStatus, job: ActiveJob, found: JobObservation | None) -> bool:

@@ -121,11 +121,12 @@ def _as_remembered(
 
 
 def _with_stop(job: ActiveJob, own: JobObservation | None, *, stops: bool, now: datetime) -> ActiveJob:
-    """Return the Job of an operation with when its removal was last asked for: void once its driver has run."""
+    """Return the Job of an operation with when its removal was last asked for: void once a driver may have run."""
     if own is None or job.operation is None:
         return job
-    is_kept = own.phase in {JobPhase.ENDING, JobPhase.OVER} and not own.has_run
-    return job.model_copy(update={"stopped_at": format_time(now) if stops else job.stopped_at if is_kept else None})
+    is_kept = own.phase in {JobPhase.ENDING, JobPhase.OVER}
+    stopped_at = format_time(now) if stops else job.stopped_at if is_kept else None
+    return job.model_copy(update={"stopped_at": None if own.has_run else stopped_at})
 
 
 def _next_late(observation: Observation, *, now: datetime) -> datetime | None:
