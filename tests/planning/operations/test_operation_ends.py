@@ -191,12 +191,25 @@ def test_what_never_gets_to_begin_ends_after_as_many_runs_as_the_class_allows() 
 
 def test_what_finds_its_source_gone_before_it_has_changed_anything_ends_after_so_many_runs_and_not_at_once() -> None:
     """Until then it had begun, by its record, and had failed so often as the budget allows."""
-    gone = {"reason": "SourceUnavailable", "message": "No broker.", "report": {"phase": "Checking"}}
+    recorded = {"phase": "Checking", "target": ago(20), "rowsExpected": 20}
+    gone = {"reason": "SourceUnavailable", "message": "No broker.", "report": recorded}
     seen = after_run(Outcome.FAILED, remembered=begun(infrastructure_failures=500, failures=500), **gone)
     assert (of(seen).state, of(seen).begun, attempts(of(seen))) == (OperationState.DRAINING, False, 1)
     tried = entry(state="Running", job=decided(), infrastructure_failures=RetrySettings().max_infrastructure_attempts)
     seen = after_run(Outcome.FAILED, remembered=tried, **gone)
     assert (of(seen).state, of(seen).reason) == (FAILED, "SourceUnavailable")
+
+
+def test_runs_that_die_in_turn_with_runs_that_fail_their_check_use_up_the_budget_together() -> None:
+    """A run that dies without a word counts as begun, which is doubt alone until a record shows it."""
+    known, checking = entry(state="Running", job=decided()), {"phase": "Checking", "target": ago(20)}
+    for number in range(1, 11):
+        died = after_run(None, remembered=known)
+        failed = after_run(Outcome.FAILED, remembered=known, reason="HudiError", message="No.", report=checking)
+        known = of(failed if number % 2 == 0 else died)
+        assert attempts(known) == number % 10, "the end forgets them"
+    assert (known.state, known.begun) == (FAILED, False)
+    assert known.message.startswith("10 runs failed before they changed anything.")
 
 
 def test_a_report_that_was_too_long_for_the_outcome_says_nothing() -> None:

@@ -51,8 +51,7 @@ def _after(
     begun = _has_begun(entry, run, job, found, observation.snapshot)
     entry = entry.model_copy(
         update={
-            # What has begun is tried without end, so that only what fails from now on counts.
-            **(NO_FAILURES if entry.begun and not begun else {}),
+            **(NO_FAILURES if entry.begun and not begun and _is_recorded(report) else {}),
             "job": job.operation,
             "report": with_verification(shown(report) if report is not None else entry.report, entry, observation),
             "begun": begun,
@@ -134,6 +133,14 @@ def _has_begun(
 def _came_to_check(result: TaskResult | None) -> bool:
     report = result.operation if result is not None else None
     return report is not None and report.phase is OperationPhase.CHECKING
+
+
+def _is_recorded(report: OperationReport | None) -> bool:
+    """Whether a run that came to check found the record of one that had begun, which was tried without end.
+
+    Then only what fails from now on counts. One that had only died without a word is among the failures of the check.
+    """
+    return report is not None and report.rows_expected is not None
 
 
 def _wrote_nothing(result: TaskResult, found: JobObservation | None) -> bool:
