@@ -145,7 +145,7 @@ def test_a_status_alone_is_no_news_and_ranks_its_object_anew() -> None:
     known, key = KnownObjects(CONTROLLERS), operation_key("n", "o")
     document: dict[str, Any] = {"metadata": {"namespace": "n", "name": "o"}, "spec": {"tableRef": {"name": "a"}}}
     assert known.learn(key, document) == (table_key("n", "a"),)
-    assert known.rank(key) == 1
+    assert known.rank(key) == 2
     assert known.learn(key, {**document, "status": {"phase": "Succeeded"}}) is None
     assert (known.rank(key), known.rank(operation_key("n", "other"))) == (None, None)
 
