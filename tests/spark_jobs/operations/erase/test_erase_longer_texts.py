@@ -86,3 +86,20 @@ def test_a_text_with_what_pages_have_before_a_key_is_refused_as_it_would_be_foun
     (tmp_path / "zeros").mkdir()
     pq.write_table(pa.table({"note": [text]}), tmp_path / "zeros" / "one.parquet", compression="none")
     assert seen(lake, tmp_path / "zeros", TEN) == ({"one.parquet"}, set())
+
+
+def test_a_character_before_a_key_is_no_length_of_it_behind_the_length_of_the_whole_text(
+    lake: Any, tmp_path: Path
+) -> None:
+    context = TaskContext(spark=lake.spark, run="r", task=lake.service_request(Service.CLEANING).tasks[0])
+    for length, character in ((64, "@"), (48, "0"), (95, "_"), (97, "a")):
+        key, folder = (DIGEST * 4)[:length], tmp_path / str(length)
+        assert len(key) == ord(character)
+        folder.mkdir()
+        for name, options in (("dictionary", {}), ("plain", {"use_dictionary": False})):
+            table = pa.table({"note": [f"{character}{key}"]})
+            pq.write_table(table, folder / f"{name}.parquet", compression="none", **options)
+            pq.write_table(pa.table({"note": [key]}), folder / f"{name}-alone.parquet", compression="none", **options)
+        assert seen(lake, folder, key) == ({"dictionary-alone.parquet", "plain-alone.parquet"}, set())
+        frame = local_frame(lake.spark, [(f"{character}{key}",)], "note STRING")
+        assert mentions(context, frame, keys(key)) == (0, [])

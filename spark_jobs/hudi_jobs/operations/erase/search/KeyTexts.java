@@ -20,7 +20,7 @@ import java.util.Random;
 public final class KeyTexts {
     /** Content without lengths: a line break, a space or a quote before a text is no length of it. */
     public static final int TEXT = 0;
-    /** Pages of Parquet whose values are texts: the length before each has four bytes. */
+    /** Pages of Parquet whose values are texts: the length before each has four bytes, the low one first. */
     public static final int PAGE = 1;
     /** What Thrift writes, as the footer of Parquet: a length is a variable number. */
     public static final int THRIFT = 2;
@@ -297,7 +297,8 @@ public final class KeyTexts {
     private static boolean isPrefixed(byte[] content, int start, int kind, int size) {
         if ((kind == PAGE || kind == ANY) && start >= 4) {
             int big = number(content, start - 4);
-            if (big == size || Integer.reverseBytes(big) == size) {
+            // In a page, three zeros of a text's own length and the character behind it are no length of what follows.
+            if (Integer.reverseBytes(big) == size || kind == ANY && big == size) {
                 return true;
             }
         }
