@@ -9,7 +9,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import timedelta
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import TIMELINE_ZONE_OPTION, FailureReason
 from hudi_jobs.contract.instants import LAYOUT_2_FROM, InstantFile, newest, wall_time
-from hudi_jobs.contract.table.zone import infer_offset
+from hudi_jobs.contract.table.zone import infer_offset, stamped_offset
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes, elements, hadoop_configuration
 
@@ -65,6 +65,18 @@ def completions_in_order(spark: SparkSession, base_path: str, options: Mapping[s
     kind = table.zone_kind()
     with _generating_in(spark, kind or _LOCAL, _zone_of(spark, table, kind, options)):
         yield True
+
+
+@contextmanager
+def zone_left_shown(spark: SparkSession, base_path: str) -> Iterator[None]:
+    """Let Hudi write `hoodie.properties` of a LOCAL table again within the block with the zone that its comments show.
+
+    It is for what makes no instant: it neither waits nor needs a zone that is certain.
+    """
+    table = _Table(spark, base_path)
+    offset = stamped_offset(table.properties()) if table.zone_kind() != _UTC else None
+    with _generating_in(spark, _LOCAL, f"GMT{_signed(offset)}") if offset is not None else nullcontext():
+        yield
 
 
 class _Table:

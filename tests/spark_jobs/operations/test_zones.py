@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.spark_jobs.operations.asked import commits, files, operate, overwrite, refusal, rows
-from tests.spark_jobs.operations.erase.erasing import erase
+from tests.spark_jobs.operations.asked import commits, done, files, mend, operate, overwrite, refusal, rows
+from tests.spark_jobs.operations.erase.erasing import erase, erased
 from tests.spark_jobs.services.test_services import succeeded
 
 from hudi_jobs.clock import guard
-from hudi_jobs.contract import FailureReason, OperationPhase, Service, TaskResult
+from hudi_jobs.contract import FailureReason, OperationPhase, RepairStep, Service, TaskResult
+from hudi_jobs.contract.table.zone import stamped_offset
 from hudi_jobs.services.client import write_client
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -49,6 +51,34 @@ def undecided(result: TaskResult) -> None:
     """It was refused for its zone before anything was recorded."""
     assert result.reason is FailureReason.TIMELINE_ZONE_UNKNOWN, result
     assert result.operation is None or result.operation.phase is OperationPhase.CHECKING
+
+
+def young_table(lake: Any, **options: Any) -> None:
+    """Make a table whose instants do not lie so far apart that their files alone could show the zone."""
+    lake.table = {"type": "MergeOnRead"}
+    with guard._generating_in(lake.spark, "LOCAL", TOKYO):
+        for value in range(2):
+            overwrite(lake, value, version=6, metadata=lake.metadata_table, **{**LOCAL, **options})
+
+
+def require_shown(lake: Any) -> None:
+    properties = (lake.folder / "table/.hoodie/hoodie.properties").read_text()
+    assert stamped_offset(properties) == timedelta(hours=9)
+
+
+def test_an_erasure_leaves_the_zone_shown_by_which_it_reads_the_rows_that_stay(lake: Any) -> None:
+    lake.metadata_table = False
+    young_table(lake)
+    erased(erase(lake, ids=("3",)))
+    require_shown(lake)
+    assert rows(lake) == [(str(number), 1) for number in range(10) if number != 3]
+
+
+def test_a_repair_of_an_index_leaves_the_zone_shown(lake: Any) -> None:
+    lake.metadata_table = True
+    young_table(lake, **{"hoodie.metadata.global.record.level.index.enable": "true"})
+    done(mend(lake, RepairStep.REBUILD_RECORD_INDEX))
+    require_shown(lake)
 
 
 def test_a_savepoint_from_after_a_clean_keeps_nothing_that_is_gone_and_a_zone_that_nothing_shows_is_refused(

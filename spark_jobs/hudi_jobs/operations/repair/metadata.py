@@ -8,6 +8,7 @@ one writes while the metadata table is made might be missing in it.
 from typing import Any
 
 from hudi_jobs.as_found.metadata import metadata_partitions
+from hudi_jobs.clock.guard import zone_left_shown
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
@@ -79,7 +80,10 @@ def _remake_index(work: Work, record: RepairRecord) -> None:
     context = work.context
     with once_begun():
         meta = _alone(work).meta
-    with stage("The index of record keys cannot be removed", otherwise=FailureReason.HUDI_ERROR):
+    with (
+        stage("The index of record keys cannot be removed", otherwise=FailureReason.HUDI_ERROR),
+        zone_left_shown(context.spark, work.table.base_path),
+    ):
         if _RECORD_INDEX in _present(work):
             utilities = classes(context.spark).org.apache.hudi.metadata.HoodieTableMetadataUtil
             utilities.deleteMetadataTablePartition(meta, engine_context(context.spark), _RECORD_INDEX, _WITHOUT_BACKUP)

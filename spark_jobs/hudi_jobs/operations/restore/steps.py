@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from py4j.protocol import Py4JJavaError
 
 from hudi_jobs.as_found.metadata import ENABLED, RECORD_INDEXES
+from hudi_jobs.clock.guard import zone_left_shown
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.wording import listed
@@ -62,8 +63,11 @@ def prepare(context: TaskContext, record: RestoreRecord) -> None:
 
 def remove_metadata_table(context: TaskContext) -> None:
     """Remove the metadata table, if there is any."""
-    with stage("The metadata table cannot be removed", otherwise=FailureReason.HUDI_ERROR):
-        meta = load_timeline(context).meta
+    meta = load_timeline(context).meta
+    with (
+        stage("The metadata table cannot be removed", otherwise=FailureReason.HUDI_ERROR),
+        zone_left_shown(context.spark, context.task.table.base_path),
+    ):
         utilities = classes(context.spark).org.apache.hudi.metadata.HoodieTableMetadataUtil
         utilities.deleteMetadataTable(meta, engine_context(context.spark), _WITHOUT_BACKUP)
 
