@@ -89,11 +89,11 @@ class _Table:
         self._filesystem = self._path(base_path).getFileSystem(hadoop_configuration(spark))
 
     def exists(self) -> bool:
-        return self._has_table(self.base_path)
+        return self._properties_file(self.base_path) is not None
 
     def properties(self) -> str:
         """Return the text of `hoodie.properties`, with its comments."""
-        stream = self._filesystem.open(self._path(f"{self.base_path}/.hoodie/hoodie.properties"))
+        stream = self._filesystem.open(self._properties_file(self.base_path))
         try:
             return str(classes(self._spark).org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
         finally:
@@ -117,12 +117,14 @@ class _Table:
     def newest(self) -> str | None:
         """Return the greatest time in the active timelines of the table and of its metadata table."""
         metadata = f"{self.base_path}/.hoodie/metadata"
-        names = self._names(self.base_path) + (self._names(metadata) if self._has_table(metadata) else [])
+        names = self._names(self.base_path) + (self._names(metadata) if self._properties_file(metadata) else [])
         return newest(InstantFile(name, written_ms=0) for name in names)
 
-    def _has_table(self, base_path: str) -> bool:
-        folder = f"{base_path}/.hoodie/hoodie.properties"
-        return any(self._filesystem.exists(self._path(name)) for name in (folder, f"{folder}.backup"))
+    def _properties_file(self, base_path: str) -> JavaObject | None:
+        """Return the path of a table's properties, or of their backup, which Hudi reads where they are gone."""
+        file = f"{base_path}/.hoodie/hoodie.properties"
+        paths = (self._path(name) for name in (file, f"{file}.backup"))
+        return next((path for path in paths if self._filesystem.exists(path)), None)
 
     def _files(self, base_path: str) -> list[InstantFile]:
         found = elements(self._listed(base_path))

@@ -28,6 +28,7 @@ NEWEST_VERSION = {
     "hoodie.clean.trigger.max.commits": "0",
 }
 HOUR = 3_600
+LONG_AGO = 1_700_000_000
 
 
 @pytest.fixture(autouse=True)
@@ -78,6 +79,18 @@ def test_a_repair_of_an_index_leaves_the_zone_shown(lake: Any) -> None:
     lake.metadata_table = True
     young_table(lake, **{"hoodie.metadata.global.record.level.index.enable": "true"})
     done(mend(lake, RepairStep.REBUILD_RECORD_INDEX))
+    require_shown(lake)
+
+
+def test_properties_that_only_their_backup_holds_show_the_zone_to_their_repair(lake: Any) -> None:
+    lake.metadata_table = False
+    young_table(lake)
+    backup = lake.folder / "table/.hoodie/hoodie.properties.backup"
+    (lake.folder / "table/.hoodie/hoodie.properties").rename(backup)
+    (lake.folder / "table/.hoodie/.hoodie.properties.crc").unlink(missing_ok=True)
+    os.utime(backup, (LONG_AGO, LONG_AGO))
+    report = done(mend(lake, RepairStep.RESTORE_PROPERTIES))
+    assert report.rows_expected == 10
     require_shown(lake)
 
 
