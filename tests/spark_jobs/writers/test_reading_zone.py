@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.spark_jobs.operations.asked import UPGRADE, done, mend, operate, overwrite, rows
+from tests.spark_jobs.operations.asked import UPGRADE, done, mend, operate, overwrite, refusal, rows
 from tests.spark_jobs.services.test_services import succeeded
 from tests.spark_jobs.tables.test_log_gate import IN_MEMORY, refused, written
 
 from hudi_jobs.clock import guard
-from hudi_jobs.contract import RepairStep, Service
+from hudi_jobs.contract import TIMELINE_ZONE_OPTION, RepairStep, Service
 
 pytestmark = pytest.mark.spark
 
@@ -74,6 +74,8 @@ def test_a_repair_of_keys_keeps_what_is_in_log_files_alone(lake: Any) -> None:
 @pytest.mark.slow
 def test_an_upgrade_finds_the_rows_that_it_has_merged(lake: Any) -> None:
     two_slices(lake)
+    assert "declare that zone" in refusal(operate(lake, None, UPGRADE, version=8))
+    lake.options = {TIMELINE_ZONE_OPTION: TOKYO}
     done(operate(lake, None, UPGRADE, version=8))
     assert rows(lake) == every(2)
 

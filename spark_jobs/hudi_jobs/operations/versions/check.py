@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from hudi_jobs.as_found.metadata import metadata_partitions
 from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason, Location, OperationKind
+from hudi_jobs.contract import TIMELINE_ZONE_OPTION, FailureReason, Location, OperationKind
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
 from hudi_jobs.contract.table.merging import columns_of, payload_of
 from hudi_jobs.contract.table.support import COMPLEX, WRITTEN_VERSIONS, key_generator_of
@@ -27,7 +27,7 @@ _FIRST_WITH_SEVERAL_ORDERING_FIELDS = 9
 _ENDED_HERE = frozenset({"commit", "deltacommit", "replacecommit", "rollback", "compaction", "clustering"})
 _PLACES = {"hoodie.timeline.path": {"", "timeline"}, "hoodie.timeline.history.path": {"", "history"}}
 _MERGE_PROPERTY, _LEGACY = "hoodie.record.merge.property.", "hoodie.table.legacy.payload.class"
-_RECURSIVELY = True
+_ZONE = "hoodie.table.timeline.timezone"
 
 
 def require_changeable(work: Work, version: int) -> None:
@@ -39,6 +39,9 @@ def require_changeable(work: Work, version: int) -> None:
     require_plans_inside(work.context)
     _require_nothing_pending(work, timeline)
     for sentence in obstacles(work.table.properties, work.table.version, version):
+        with each():
+            raise refused(sentence)
+    for sentence in untold_zone(work.table.properties, work.context.task.hudi_options, work.table.version, version):
         with each():
             raise refused(sentence)
     with each():
@@ -105,6 +108,20 @@ def obstacles(properties: Mapping[str, str], found: int, version: int) -> Iterat
         )
     if version < found:
         yield from _lost_by_a_downgrade(properties, version)
+
+
+def untold_zone(properties: Mapping[str, str], options: Mapping[str, str], found: int, version: int) -> Iterator[str]:
+    """Yield what keeps a table in local time from a change of layout where nobody has declared its zone.
+
+    Hudi writes the files of the timeline again in the other layout, so their times do not show the zone any more.
+    """
+    is_move = (found < LAYOUT_2_FROM) is not (version < LAYOUT_2_FROM)
+    if is_move and properties.get(_ZONE, "").strip().upper() != "UTC" and TIMELINE_ZONE_OPTION not in options:
+        yield (
+            "The instants of the table are in the local time of the tool that wrote them, and its files do not show in "
+            f"which zone once Hudi has moved them to the timeline of version {version}; declare that zone as "
+            "timelineTimeZone first."
+        )
 
 
 def _lost_by_a_downgrade(properties: Mapping[str, str], version: int) -> Iterator[str]:

@@ -20,10 +20,11 @@ from tests.spark_jobs.operations.versions.test_versions import change, declare
 from tests.spark_jobs.services.test_services import fill, succeeded
 from tests.spark_jobs.trials import IN_FULL
 
-from hudi_jobs.contract import OperationPhase, Outcome, RunMode, Service
-from hudi_jobs.operations.versions.check import obstacles
+from hudi_jobs.contract import TIMELINE_ZONE_OPTION, OperationPhase, Outcome, RunMode, Service
+from hudi_jobs.operations.versions.check import obstacles, untold_zone
 
 PLAIN = {"hoodie.table.recordkey.fields": "id", "hoodie.table.partition.fields": "part"}
+ZONE = "hoodie.table.timeline.timezone"
 LEGACY = {"hoodie.table.legacy.payload.class": "org.apache.hudi.common.model.PartialUpdateAvroPayload"}
 
 
@@ -59,6 +60,22 @@ def test_what_hudi_trips_over_or_loses_is_named(
 )
 def test_what_hudi_takes_along_is_no_obstacle(properties: dict[str, str], way: tuple[int, int]) -> None:
     assert list(obstacles(properties, *way)) == []
+
+
+@pytest.mark.parametrize(
+    ("properties", "options", "way", "is_refused"),
+    [
+        ({}, {}, (6, 8), True),
+        ({ZONE: "LOCAL"}, {}, (9, 6), True),
+        ({ZONE: "LOCAL"}, {TIMELINE_ZONE_OPTION: "Asia/Tokyo"}, (6, 9), False),
+        ({ZONE: "LOCAL"}, {}, (8, 9), False),
+        ({ZONE: "UTC"}, {}, (6, 9), False),
+    ],
+)
+def test_a_table_in_local_time_goes_to_another_layout_only_where_its_zone_is_declared(
+    properties: dict[str, str], options: dict[str, str], way: tuple[int, int], is_refused: bool
+) -> None:
+    assert any("as timelineTimeZone" in sentence for sentence in untold_zone(properties, options, *way)) is is_refused
 
 
 @pytest.mark.spark
