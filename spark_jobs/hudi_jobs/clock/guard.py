@@ -17,14 +17,13 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import TIMELINE_ZONE_OPTION, FailureReason
 from hudi_jobs.contract.instants import LAYOUT_2_FROM, InstantFile, newest, wall_time
-from hudi_jobs.contract.table.zone import infer_offset, stamped_offset
+from hudi_jobs.contract.table.zone import ZONE_PROPERTY, infer_offset, stamped_offset
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes, elements, hadoop_configuration
 
 LONGEST_WAIT = timedelta(seconds=60)
 """How far the newest instant may be ahead of the clock for a write to wait."""
 
-_PROPERTY = "hoodie.table.timeline.timezone"
 _UTC, _LOCAL = "UTC", "LOCAL"
 _PATH = re.compile("path=([^;]*);")
 """The path of a file in the text of its status (`FileStatus.toString`)."""
@@ -44,10 +43,10 @@ def instants_in_order(spark: SparkSession, base_path: str, options: Mapping[str,
             yield dict(options)
         return
     kind = table.zone_kind()
-    zone, own = _zone_of(spark, table, kind, options), {} if kind is None else {_PROPERTY: kind}
+    zone, own = _zone_of(spark, table, kind, options), {} if kind is None else {ZONE_PROPERTY: kind}
     with _generating_in(spark, kind or _LOCAL, zone):
         _wait_until_past(spark, table, zone)
-        yield {**{key: value for key, value in options.items() if key != _PROPERTY}, **own}
+        yield {**{key: value for key, value in options.items() if key != ZONE_PROPERTY}, **own}
 
 
 @contextmanager
@@ -101,7 +100,7 @@ class _Table:
 
     def zone_kind(self) -> str | None:
         """Return the table's own property: UTC, LOCAL, or None where it has none, which Hudi takes for LOCAL."""
-        found = self._meta(self.base_path).getTableConfig().getProps().getProperty(_PROPERTY)
+        found = self._meta(self.base_path).getTableConfig().getProps().getProperty(ZONE_PROPERTY)
         return None if found is None else str(found).strip().upper()
 
     def slices_by_times_of_files(self) -> bool:

@@ -7,10 +7,13 @@ their names say, so that the difference to the store's time of writing is the of
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from hudi_jobs.contract.instants import InstantFile, wall_time
+
+ZONE_PROPERTY = "hoodie.table.timeline.timezone"
+"""Of `hoodie.properties`: UTC, or LOCAL, which holds where it is missing too."""
 
 _STEP = timedelta(minutes=15)
 """Offsets of zones are multiples of this."""
@@ -24,6 +27,11 @@ _MOST = 0.75
 
 _IN_UTC = re.compile(r"^#.*?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?Z\s*$")
 _IN_THE_ZONE = re.compile(r"^#\w{3} (\w{3} \d\d \d\d:\d\d:\d\d) \S+ (\d{4})\s*$")
+
+
+def is_in_utc(properties: Mapping[str, str]) -> bool:
+    """Tell whether the instants of a table with these properties are known to be in UTC."""
+    return properties.get(ZONE_PROPERTY, "").strip().upper() == "UTC"
 
 
 def infer_offset(properties: str, files: Sequence[InstantFile]) -> timedelta | None:

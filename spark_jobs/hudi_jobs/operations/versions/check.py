@@ -9,6 +9,7 @@ from hudi_jobs.contract import TIMELINE_ZONE_OPTION, FailureReason, Location, Op
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
 from hudi_jobs.contract.table.merging import columns_of, payload_of
 from hudi_jobs.contract.table.support import COMPLEX, WRITTEN_VERSIONS, key_generator_of
+from hudi_jobs.contract.table.zone import is_in_utc
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located, statuses_below
 from hudi_jobs.operations.again import require_nothing_come
@@ -27,7 +28,6 @@ _FIRST_WITH_SEVERAL_ORDERING_FIELDS = 9
 _ENDED_HERE = frozenset({"commit", "deltacommit", "replacecommit", "rollback", "compaction", "clustering"})
 _PLACES = {"hoodie.timeline.path": {"", "timeline"}, "hoodie.timeline.history.path": {"", "history"}}
 _MERGE_PROPERTY, _LEGACY = "hoodie.record.merge.property.", "hoodie.table.legacy.payload.class"
-_ZONE = "hoodie.table.timeline.timezone"
 
 
 def require_changeable(work: Work, version: int) -> None:
@@ -116,7 +116,7 @@ def untold_zone(properties: Mapping[str, str], options: Mapping[str, str], found
     Hudi writes the files of the timeline again in the other layout, so their times do not show the zone any more.
     """
     is_move = (found < LAYOUT_2_FROM) is not (version < LAYOUT_2_FROM)
-    if is_move and properties.get(_ZONE, "").strip().upper() != "UTC" and TIMELINE_ZONE_OPTION not in options:
+    if is_move and not is_in_utc(properties) and TIMELINE_ZONE_OPTION not in options:
         yield (
             "The instants of the table are in the local time of the tool that wrote them, and its files do not show in "
             f"which zone once Hudi has moved them to the timeline of version {version}; declare that zone as "

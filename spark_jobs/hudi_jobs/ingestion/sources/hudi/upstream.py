@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 from hudi_jobs.archive import archive_files, archived_metadata, archived_rows
 from hudi_jobs.contract import FailureReason, HudiSource
 from hudi_jobs.contract.table.properties import shown
+from hudi_jobs.contract.table.zone import is_in_utc
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import stage
@@ -62,7 +63,7 @@ class Upstream:
     @property
     def is_in_utc(self) -> bool:
         """Whether the instants are known to be in UTC."""
-        return self._table.properties.get("hoodie.table.timeline.timezone", "").upper() == "UTC"
+        return is_in_utc(self._table.properties)
 
     def look(self) -> Look:
         """Return the timeline as it was when the table was opened, and the archive as it is now."""
