@@ -1,5 +1,7 @@
 """Whether what a run was decided for is still asked for: by its HudiSavepoint, its HudiOperation and its table."""
 
+from collections.abc import Iterator
+
 from hudi_jobs.contract import SavepointWork, Service
 from hudi_operator.api.resources import OPERATIONS, SAVEPOINTS, HudiSavepoint, ObjectMetadata
 from hudi_operator.api.status.table import ActiveJob
@@ -34,8 +36,14 @@ def is_wanted(uid: str, observation: Observation) -> bool:
 
 def operation_metadata(uid: str, observation: Observation) -> ObjectMetadata | None:
     """Return the metadata of the resource of an operation, also where the rest of it cannot be read."""
-    found = (getattr(each, "metadata", None) for each in observation.related.get(OPERATIONS, ()))
-    return next((each for each in found if each is not None and each.uid == uid), None)
+    return next((each for each in _operations(observation) if each.uid == uid), None)
+
+
+def _operations(observation: Observation) -> Iterator[ObjectMetadata]:
+    """Yield the metadata of the operations that there are, also of those that cannot be parsed."""
+    for one in observation.related.get(OPERATIONS, ()):
+        if (metadata := getattr(one, "metadata", None)) is not None:
+            yield metadata
 
 
 def withdrawal_of(job: ActiveJob, observation: Observation) -> str | None:
@@ -52,10 +60,9 @@ def withdrawal_of(job: ActiveJob, observation: Observation) -> str | None:
         return None
     if observation.metadata.deletion_timestamp is not None:
         return "The HudiTable was deleted while a queue held the Job."
-    metadata = [getattr(one, "metadata", None) for one in observation.related.get(OPERATIONS, ())]
-    named = [one for one in metadata if one is not None and one.name == operation.resource]
     if is_wanted(operation.uid, observation):
         return None
+    named = [one for one in _operations(observation) if one.name == operation.resource]
     is_looked_up = any(one.uid == operation.uid for one in observation.table.status.operations)
     if any(one.uid for one in named) or (not named and is_looked_up):
         return "The HudiOperation was deleted while a queue held its Job."
