@@ -188,14 +188,19 @@ async def wait_for(one: Process, table: str) -> ObjectKey:
     return key
 
 
-@pytest.mark.parametrize("change", ["a transform", "another table of its name"])
-async def test_what_waits_on_a_table_that_cannot_be_erased_from_any_more_never_starts(change: str) -> None:
+async def waiting_on_totals() -> tuple[Process, ObjectKey]:
+    """Have an erasure done on its own table, while the one of the table that reads it waits; return the key of this."""
     one = process()
     add_reader(one)
     await one.begin(**CASCADE)
     one.cluster.tables["totals"]["spec"]["managementPolicy"] = "Observe"
     await one.end_job(Outcome.SUCCEEDED, operation=DONE, message="Erased.")
-    waits = await wait_for(one, "totals")
+    return one, await wait_for(one, "totals")
+
+
+@pytest.mark.parametrize("change", ["a transform", "another table of its name"])
+async def test_what_waits_on_a_table_that_cannot_be_erased_from_any_more_never_starts(change: str) -> None:
+    one, waits = await waiting_on_totals()
     assert one.operations[waits.name]["status"]["reason"] == "Blocked"
 
     if change == "a transform":
@@ -210,12 +215,7 @@ async def test_what_waits_on_a_table_that_cannot_be_erased_from_any_more_never_s
 
 
 async def test_what_waits_for_a_table_goes_on_in_no_other_folder() -> None:
-    one = process()
-    add_reader(one)
-    await one.begin(**CASCADE)
-    one.cluster.tables["totals"]["spec"]["managementPolicy"] = "Observe"
-    await one.end_job(Outcome.SUCCEEDED, operation=DONE, message="Erased.")
-    waits = await wait_for(one, "totals")
+    one, waits = await waiting_on_totals()
     add_reader(one, basePath="s3a://lake/team-a/newer")
     one.cluster.tables["totals"]["metadata"] |= {"uid": "uid-of-newer", "resourceVersion": "1"}
     await wait_for(one, "totals")
