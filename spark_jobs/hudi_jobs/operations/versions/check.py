@@ -1,6 +1,7 @@
 """Whether the version of a table can be changed without losing a row, seen before anything is written."""
 
 from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
 
 from hudi_jobs.as_found.metadata import metadata_partitions
 from hudi_jobs.clock.guard import instants_in_order
@@ -38,10 +39,9 @@ def require_changeable(work: Work, version: int) -> None:
     timeline = Timeline(work.context.spark, work.table)
     require_plans_inside(work.context)
     _require_nothing_pending(work, timeline)
-    for sentence in obstacles(work.table.properties, work.table.version, version):
-        with each():
-            raise refused(sentence)
-    for sentence in untold_zone(work.table.properties, work.context.task.hudi_options, work.table.version, version):
+    properties, found = work.table.properties, work.table.version
+    untold = untold_zone(properties, work.context.task.hudi_options, found, version)
+    for sentence in chain(obstacles(properties, found, version), untold):
         with each():
             raise refused(sentence)
     with each():
