@@ -10,12 +10,16 @@ from contextlib import contextmanager
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_jobs.clock.guard import completions_in_order
+from hudi_jobs.contract.instants import LAYOUT_2_FROM
 from hudi_jobs.table import HudiTable
 
 
 @contextmanager
 def with_times(spark: SparkSession, table: HudiTable, options: Mapping[str, str]) -> Iterator[HudiTable]:
     """Yield a table with times of completion that compare with instants, opened again in layout 1."""
+    if table.version >= LAYOUT_2_FROM:  # an open table knows it, so nothing is read for that again
+        yield table
+        return
     with completions_in_order(spark, table.base_path, options) as are_of_files:
         yield HudiTable.existing(spark, table.base_path) if are_of_files else table
 
