@@ -5,7 +5,7 @@ knows of some; a Job's or pod's event reads these; for anything else, and before
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import structlog
@@ -37,6 +37,7 @@ from hudi_operator.planning.model import (
     Derived,
     DerivedTable,
     JobObservation,
+    JobPhase,
     Observation,
     TimelineSnapshot,
     is_hidden,
@@ -97,7 +98,7 @@ class Observer:
         related = await self._related_to(key, table)
         derived = await self._derived_from(table, since=read_since) if awaits_lineage(related) else None
         # The snapshot comes last: what a run that was seen to end has written is then in it.
-        snapshot = await self._snapshot(table, table_class, blockers)
+        snapshot = await self._snapshot(table, table_class, blockers, whole=_has_ended(table.status, jobs))
         name = table_class.metadata.name if table_class else ""
         return Observation(
             table=table,
@@ -135,15 +136,16 @@ class Observer:
         return await self._related.of(key, remembered=remembered(key.namespace, table.status))
 
     async def _snapshot(
-        self, table: HudiTable, table_class: HudiTableClass | None, blockers: tuple[Blocker, ...]
+        self, table: HudiTable, table_class: HudiTableClass | None, blockers: tuple[Blocker, ...], *, whole: bool
     ) -> TimelineSnapshot:
         if table_class is None or is_hidden(blockers):
             return TimelineSnapshot.forbidden(blockers)
+        questions = _questions(table.spec, table.status)
         return await self._snapshots.read(
             table.spec.base_path,
             table_class.spec.object_store,
             namespace=table.metadata.namespace,
-            questions=_questions(table.spec, table.status),
+            questions=replace(questions, live=questions.live or whole),
         )
 
     async def jobs(self, metadata: ObjectMetadata, status: HudiTableStatus) -> tuple[JobObservation, ...]:
@@ -178,6 +180,16 @@ class Observer:
         if (stranger := namespace_blocker(parsed, namespace, labels)) is not None:
             return parsed, (stranger,)
         return parsed, policy_blockers(table, parsed)
+
+
+def _has_ended(status: HudiTableStatus, jobs: Iterable[JobObservation]) -> bool:
+    """Whether a run has ended that the status still lists as active.
+
+    It may have changed `hoodie.properties`, which a read that continues an earlier one does not see: Hudi names the
+    metadata table there only once it is made.
+    """
+    going = {job.name for job in jobs if job.phase is not JobPhase.OVER}
+    return any(job.name not in going for job in status.active_jobs)
 
 
 def _questions(spec: HudiTableSpec, status: HudiTableStatus) -> Questions:
