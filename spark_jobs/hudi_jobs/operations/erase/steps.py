@@ -1,6 +1,6 @@
 """What an erasure does to the table, in steps that may each be done again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pyspark.sql import DataFrame
@@ -71,15 +71,25 @@ def prepare(context: TaskContext, record: EraseRecord) -> None:
     for pending in load_timeline(context).pending_clusterings():
         planned = PlannedServiceTask(mode=RunMode.ROLL_BACK, instant=pending.instant)
         _required(cluster(_for(context, Service.CLUSTERING, {}, planned)))
-    present = {each.instant for each in load_timeline(context).savepoints()} & set(record.savepoints)
-    if not present:
-        return
-    with (
-        stage("The savepoints cannot be released", otherwise=FailureReason.HUDI_ERROR),
-        write_client(context.spark, context.task.table.base_path, context.task.hudi_options) as client,
-    ):
-        for instant in sorted(present):
-            client.delete_savepoint(instant)
+    _release(context, record.savepoints)
+
+
+def _release(context: TaskContext, instants: Sequence[str]) -> None:
+    """Delete savepoints, and what a run that was killed meanwhile has left of one.
+
+    Hudi makes a savepoint pending before it deletes it (`SavepointHelpers.deleteSavepoint`). Beside anything that is
+    pending there would be no metadata table again.
+    """
+    with stage("The savepoints cannot be released", otherwise=FailureReason.HUDI_ERROR):
+        timeline = load_timeline(context)
+        for instant in instants:
+            timeline.drop_begun_savepoint(instant)
+        present = {each.instant for each in timeline.savepoints()} & set(instants)
+        if not present:
+            return
+        with write_client(context.spark, context.task.table.base_path, context.task.hudi_options) as client:
+            for instant in sorted(present):
+                client.delete_savepoint(instant)
 
 
 def _require_no_write_left(context: TaskContext) -> None:

@@ -35,7 +35,7 @@ from hudi_jobs.contract import (
 from hudi_jobs.operations.erase import check, run
 from hudi_jobs.operations.erase.search.scan import File
 from hudi_jobs.operations.erase.search.strays import strays
-from hudi_jobs.services.client import write_client
+from hudi_jobs.services.client import WriteClient, write_client
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -262,6 +262,34 @@ def test_a_file_that_still_holds_a_key_is_named_and_the_key_is_not(lake: Any, mo
     assert result.reason is FailureReason.NOT_ERASED
     assert "1 file" in result.message
     assert stray.name in result.message
+
+
+def test_a_savepoint_of_which_a_killed_run_has_left_a_pending_one_is_gone_and_the_metadata_table_is_there(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.metadata_table, lake.options = True, INDEXES
+    upsert(lake, 0)
+    savepoint(lake, commits(lake)[-1])
+
+    def half(client: WriteClient, instant: str) -> None:
+        active = client._table().getActiveTimeline()
+        found = active.getSavePointTimeline().filterCompletedInstants().getInstants()
+        assert [str(each.requestedTime()) for each in found] == [instant]
+        active.revertToInflight(found[0])  # as the first half of Hudi's own
+        fails()
+
+    def left() -> list[str]:
+        return [path.name for path in (lake.folder / "table/.hoodie/timeline").glob("2*.savepoint*")]
+
+    asked: dict[str, Any] = {"ids": (customer(7),), "release_savepoints": True}
+    with monkeypatch.context() as dying:
+        dying.setattr(WriteClient, "delete_savepoint", half)
+        assert erase(lake, **asked).outcome is Outcome.FAILED
+    assert left() == [f"{commits(lake)[-1]}.savepoint.inflight"]
+    erased(erase(lake, **asked))
+    assert left() == []
+    assert (lake.folder / "table/.hoodie/metadata/.hoodie/hoodie.properties").exists()
+    assert len(rows(lake, metadata=True)) == 29
 
 
 def test_what_has_come_to_the_table_while_it_was_checked_ends_the_run_before_anything_is_erased(
