@@ -102,6 +102,12 @@ class Others:
                     client.rollback(instant)
         return dead
 
+    def drop_savepoints(self, timeline: Timeline) -> None:
+        """Remove the savepoints that dead writers have begun to make or to delete."""
+        for instant, file in timeline.begun_savepoints().items():
+            if self.is_alone or not self.was_written_lately(file):
+                timeline.drop_begun_savepoint(instant)
+
     def refusal(self, timeline: Timeline) -> TaskResult | None:
         """Refuse to work on a serialized table beside what somebody unknown may be at work on; None where nobody is.
 

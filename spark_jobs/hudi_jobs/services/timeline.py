@@ -170,13 +170,14 @@ class Timeline:
             found.append(Savepoint(str(each.requestedTime()), str(said.getSavepointedBy()), str(said.getComments())))
         return found
 
-    def begun_savepoint(self, instant: str) -> str | None:
-        """Return the file of a savepoint on an instant that was begun and has not completed."""
-        names = self.meta.getInstantFileNameGenerator()
-        for each in elements(self._active.getSavePointTimeline().filterInflightsAndRequested().getInstants()):
-            if str(each.requestedTime()) == instant:
-                return f"{self.meta.getTimelinePath().toString()}/{names.getFileName(each)}"
-        return None
+    def begun_savepoints(self) -> dict[str, str]:
+        """Return the files of the savepoints that were begun and have not completed, by the instants of their commits.
+
+        Hudi makes a savepoint pending before it deletes it, too (`SavepointHelpers.deleteSavepoint`).
+        """
+        folder, names = self.meta.getTimelinePath().toString(), self.meta.getInstantFileNameGenerator()
+        begun = elements(self._active.getSavePointTimeline().filterInflightsAndRequested().getInstants())
+        return {str(each.requestedTime()): f"{folder}/{names.getFileName(each)}" for each in begun}
 
     def files_of(self, instant: str) -> tuple[str, ...]:
         """Return the files of an instant that has not completed, as paths below the table."""
@@ -222,7 +223,10 @@ class Timeline:
         return {str(each.requestedTime()) for each in elements(commits)}
 
     def drop_begun_savepoint(self, instant: str) -> None:
-        """Remove what a run that was ended while it made a savepoint has left of it: Hudi would not begin another."""
+        """Remove what a run that was ended while it made or deleted a savepoint has left of it.
+
+        Hudi would begin no other one, and would make no metadata table beside it.
+        """
         for each in elements(self._active.getSavePointTimeline().filterInflightsAndRequested().getInstants()):
             if str(each.requestedTime()) == instant:
                 self._active.deletePending(each)

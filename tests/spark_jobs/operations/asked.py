@@ -161,6 +161,13 @@ def pending(lake: Any) -> list[tuple[str, str]]:
     return [(each.action, each.instant) for each in Timeline(lake.spark, table).begun()]
 
 
+def begun_savepoints(lake: Any) -> list[str]:
+    """The commits whose savepoints were begun or half deleted, which `pending` leaves out."""
+    table = HudiTable.open(lake.spark, lake.base_path)
+    assert table is not None
+    return sorted(Timeline(lake.spark, table).begun_savepoints())
+
+
 def rows(lake: Any, *, metadata: bool = False) -> list[tuple[Any, ...]]:
     """The rows as a new session reads them, with the metadata table or by listing files."""
     option = {"hoodie.metadata.enable": str(metadata).lower()}

@@ -9,7 +9,7 @@ from tests.spark_jobs.services.test_metadata_table import write
 from tests.spark_jobs.trials import ALL, crossed
 
 from hudi_jobs.contract import Outcome, SavepointStep, SavepointTask, Service, TableOwner, TaskResult
-from hudi_jobs.services.client import write_client
+from hudi_jobs.services.client import WriteClient, write_client
 from hudi_jobs.services.savepoints.savepoint import USER
 from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
@@ -39,6 +39,20 @@ def newest(lake: Any) -> str:
     table = HudiTable.open(lake.spark, lake.base_path)
     assert table is not None
     return str(Timeline(lake.spark, table).newest_commit())
+
+
+def die_while_deleting(client: WriteClient, instant: str) -> None:
+    """Leave a savepoint pending, as the first half of Hudi's own deletion does."""
+    active = client._table().getActiveTimeline()
+    found = active.getSavePointTimeline().filterCompletedInstants().getInstants()
+    (completed,) = [each for each in found if str(each.requestedTime()) == instant]
+    active.revertToInflight(completed)
+    raise RuntimeError("the run ends here")
+
+
+def files_of_savepoints(lake: Any) -> list[str]:
+    """The names of the files of savepoints in a timeline of layout 2."""
+    return sorted(path.name for path in (lake.folder / "table/.hoodie/timeline").glob("2*.savepoint*"))
 
 
 def values(lake: Any) -> list[int]:
@@ -124,6 +138,18 @@ def test_it_is_removed_by_a_run_that_does_nothing_else_and_never_somebody_elses(
         "it is repeated after a crash"
     )
     assert values(lake) == [4] * 10
+
+
+def test_one_that_a_killed_run_was_removing_is_gone_after_the_next(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    last = adopted(lake, 9, "CopyOnWrite")
+    assert serve(lake, Service.CLEANING, SavepointStep.KEEP).savepoint == last
+    with monkeypatch.context() as dying:
+        dying.setattr(WriteClient, "delete_savepoint", die_while_deleting)
+        assert serve(lake, Service.CLEANING, SavepointStep.REMOVE).outcome is Outcome.FAILED
+    assert files_of_savepoints(lake) == [f"{last}.savepoint.inflight"]
+    removed = serve(lake, Service.CLEANING, SavepointStep.REMOVE)
+    assert (removed.outcome, removed.savepoint) == (Outcome.SUCCEEDED, ""), removed
+    assert files_of_savepoints(lake) == []
 
 
 def test_another_takeover_makes_another_one_and_both_are_removed(lake: Any) -> None:

@@ -123,7 +123,7 @@ def _drop_begun(context: TaskContext, timeline: Timeline, instant: str) -> TaskR
 
     Hudi would not begin another. Making one takes moments, but beside others nobody tells whose it is.
     """
-    begun, others = timeline.begun_savepoint(instant), Others(context)
+    begun, others = timeline.begun_savepoints().get(instant), Others(context)
     if begun is None:
         return None
     if not others.is_alone and others.was_written_lately(begun):

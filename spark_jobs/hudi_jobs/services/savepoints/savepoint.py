@@ -10,6 +10,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import SAVEPOINT_USER, ConcurrencyMode, FailureReason, Outcome, SavepointStep, TaskResult
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.services.client import write_client
+from hudi_jobs.services.others import Others
 from hudi_jobs.services.timeline import Savepoint, Timeline
 
 USER = SAVEPOINT_USER
@@ -28,7 +29,7 @@ def protected(
     """
     task = context.task.savepoint
     if task is not None and task.step is SavepointStep.REMOVE:
-        return _remove(context, _ours(context, load_timeline(context)))
+        return _remove(context, load_timeline(context))
     kept = keep_savepoint(context, load_timeline(context))
     return work().model_copy(update={"savepoint": kept})
 
@@ -56,11 +57,13 @@ def _make(context: TaskContext, timeline: Timeline) -> Savepoint | None:
     return Savepoint(instant, USER, _comment(context))
 
 
-def _remove(context: TaskContext, ours: list[Savepoint]) -> TaskResult:
+def _remove(context: TaskContext, timeline: Timeline) -> TaskResult:
+    ours = _ours(context, timeline)
     with (
         stage("The savepoint of the takeover cannot be removed", otherwise=FailureReason.HUDI_ERROR),
         write_client(context.spark, context.task.table.base_path, context.task.hudi_options) as client,
     ):
+        Others(context).drop_savepoints(timeline)
         for each in ours:
             client.delete_savepoint(each.instant)
     named = ", ".join(each.instant for each in ours)

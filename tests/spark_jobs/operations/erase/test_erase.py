@@ -20,6 +20,7 @@ from tests.spark_jobs.operations.erase.erasing import (
     quarantined,
     upsert,
 )
+from tests.spark_jobs.services.test_savepoint import die_while_deleting, files_of_savepoints
 from tests.spark_jobs.services.test_services import NEW_FILES, SMALL, succeeded
 from tests.spark_jobs.trials import ALL, IN_FULL
 
@@ -271,23 +272,13 @@ def test_a_savepoint_of_which_a_killed_run_has_left_a_pending_one_is_gone_and_th
     upsert(lake, 0)
     savepoint(lake, commits(lake)[-1])
 
-    def half(client: WriteClient, instant: str) -> None:
-        active = client._table().getActiveTimeline()
-        found = active.getSavePointTimeline().filterCompletedInstants().getInstants()
-        assert [str(each.requestedTime()) for each in found] == [instant]
-        active.revertToInflight(found[0])  # as the first half of Hudi's own
-        fails()
-
-    def left() -> list[str]:
-        return [path.name for path in (lake.folder / "table/.hoodie/timeline").glob("2*.savepoint*")]
-
     asked: dict[str, Any] = {"ids": (customer(7),), "release_savepoints": True}
     with monkeypatch.context() as dying:
-        dying.setattr(WriteClient, "delete_savepoint", half)
+        dying.setattr(WriteClient, "delete_savepoint", die_while_deleting)
         assert erase(lake, **asked).outcome is Outcome.FAILED
-    assert left() == [f"{commits(lake)[-1]}.savepoint.inflight"]
+    assert files_of_savepoints(lake) == [f"{commits(lake)[-1]}.savepoint.inflight"]
     erased(erase(lake, **asked))
-    assert left() == []
+    assert files_of_savepoints(lake) == []
     assert (lake.folder / "table/.hoodie/metadata/.hoodie/hoodie.properties").exists()
     assert len(rows(lake, metadata=True)) == 29
 

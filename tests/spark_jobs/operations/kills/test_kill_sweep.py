@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.conftest import Lake
-from tests.spark_jobs.operations.asked import files, pending, report_of, rows
+from tests.spark_jobs.operations.asked import begun_savepoints, files, pending, report_of, rows
 from tests.spark_jobs.operations.kills.crashes import Files, left_at_every_moment
 from tests.spark_jobs.operations.kills.killing import LONG_AGO, TRIALS
 from tests.spark_jobs.operations.shapes import SHAPES, Shape, spread
@@ -165,7 +165,7 @@ def check_done(lake: Lake, shape: Shape, asked: Asked, result: TaskResult, *, le
         # What a dead run has left under a lock is the table's own, and goes with the next cleaning.
         let_heartbeats_end(lake)
         assert lake.serve(Service.CLEANING, concurrency=shape.concurrency, abandoned=left).outcome in _GOOD
-    assert pending(lake) == []
+    assert (pending(lake), begun_savepoints(lake)) == ([], [])
     if shape.metadata:
         # Beside a dead write none is made, which the outcome says, and the next write makes it.
         assert has_metadata_table(lake) or "metadata table no longer exists" in result.message, result

@@ -20,6 +20,7 @@ from tests.spark_jobs.operations.asked import (
     rows,
 )
 from tests.spark_jobs.operations.versions.test_versions import change, declare, read_by_the_operator, savepoints
+from tests.spark_jobs.services.test_savepoint import die_while_deleting, files_of_savepoints
 from tests.spark_jobs.services.test_services import fill, succeeded
 from tests.spark_jobs.tables.test_table_version import versions
 from tests.spark_jobs.trials import ALL, IN_FULL, LEASE, crossed, sampled
@@ -29,7 +30,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.restore.steps import remove_metadata_table
 from hudi_jobs.operations.versions.change import prepare_change
 from hudi_jobs.phases import Phase
-from hudi_jobs.services.client import write_client
+from hudi_jobs.services.client import WriteClient, write_client
 
 pytestmark = [pytest.mark.spark]
 
@@ -150,7 +151,12 @@ def test_a_commit_that_comes_after_the_check_keeps_the_version_until_its_rows_ar
     require_conflict("change.remove_metadata_table")
     end_after_the_savepoint(lake, monkeypatch)
     overwrite(lake, 7, version=8)
+    with monkeypatch.context() as dying:
+        dying.setattr(WriteClient, "delete_savepoint", die_while_deleting)
+        assert change(lake, 8, 9).outcome is Outcome.FAILED
+    assert len([name for name in files_of_savepoints(lake) if name.endswith(".inflight")]) == 2, "one is only pending"
     report = done(change(lake, 8, 9))
+    assert len(files_of_savepoints(lake)) == 2, "one, begun and completed"
     assert savepoints(lake) == [report.target] == commits(lake)[-1:]
     assert versions(lake) == ["9", "9"]
     assert rows(lake) == rows(lake, metadata=True) == [(str(key), "7") for key in range(10)]
