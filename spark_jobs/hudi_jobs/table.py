@@ -163,8 +163,18 @@ class HudiTable:
 
     def commits(self) -> Iterator[Commit]:
         """Yield the completed commits of the active timeline, newest completion first; each is read when asked for."""
-        timeline = self._meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
-        yield from self._read(timeline)
+        yield from self._read(self._completed_commits())
+
+    def commits_by_request(self) -> Iterator[Commit]:
+        """Yield the commits as `commits` does, newest request first.
+
+        In layout 1 a commit has completed at the time of its file, and a copy of the table has other times.
+        """
+        timeline = self._completed_commits()
+        yield from self._each(timeline, timeline.getReverseOrderedInstants())
+
+    def _completed_commits(self) -> JavaObject:
+        return self._meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
 
     def _archived_commits(self) -> Iterator[Commit]:
         """Yield the completed commits of an archive of layout 1, newest first.
@@ -182,8 +192,10 @@ class HudiTable:
             yield from self._read(loaded.getCommitsTimeline().filterCompletedInstants())
 
     def _read(self, timeline: JavaObject) -> Iterator[Commit]:
-        instants = timeline.getReverseOrderedInstantsByCompletionTime().iterator()
-        for instant in iterated(instants):
+        return self._each(timeline, timeline.getReverseOrderedInstantsByCompletionTime())
+
+    def _each(self, timeline: JavaObject, instants: JavaObject) -> Iterator[Commit]:
+        for instant in iterated(instants.iterator()):
             notes = texts(self._spark, commit_metadata(timeline, instant).getExtraMetadata())
             yield Commit(str(instant.requestedTime()), {key: notes[key] for key in notes.keys() - {"schema"}})
 

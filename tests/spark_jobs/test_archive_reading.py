@@ -1,14 +1,18 @@
 """The newest checkpoint in an archive, whatever else that holds, and without holding it in memory."""
 
+import os
 from typing import Any
 
 import pytest
 from tests.spark_jobs.trials import ALL
 
-from hudi_jobs.contract import CHECKPOINT_KEY, Outcome, Service
+from hudi_jobs.contract import CHECKPOINT_KEY, Checkpoint, Outcome, Service
+from hudi_jobs.ingestion.checkpoint import LOOK_BACK, encode_checkpoint, newest_progress
 from hudi_jobs.table import HudiTable
 
 pytestmark = pytest.mark.spark
+
+LONG_AGO = 1_700_000_000
 
 
 def commit(lake: Any, number: int, notes: dict[str, str]) -> None:
@@ -50,6 +54,19 @@ def test_the_newest_checkpoint_of_an_archive_is_found(lake: Any) -> None:
     archive(lake)
     assert newest_note(lake) == "fifth"
     assert newest_note(lake, "hudi-operator.other") is None
+
+
+def test_the_newest_checkpoint_of_a_copied_table_of_layout_1_is_found_whatever_the_times_of_its_files(
+    lake: Any,
+) -> None:
+    for number in range(LOOK_BACK + 2):
+        note = encode_checkpoint(Checkpoint("files", number))
+        commit(lake, number, {CHECKPOINT_KEY: note, "hoodie.write.table.version": "6"})
+    completed = sorted(path for path in (lake.folder / "table/.hoodie").glob("2*") if path.name.endswith("commit"))
+    newest, second = completed.pop(), completed.pop()
+    for age, path in enumerate([second, *completed, newest]):
+        os.utime(path, (LONG_AGO - age, LONG_AGO - age))
+    assert newest_progress(HudiTable.open(lake.spark, lake.base_path)) == Checkpoint("files", LOOK_BACK + 1)
 
 
 def test_an_archive_of_layout_1_is_read_page_by_page(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from hudi_jobs.contract import CHECKPOINT_KEY, CHECKPOINT_LIMIT, Checkpoint, FailureReason
+from hudi_jobs.contract.instants import LAYOUT_2_FROM
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.table import HudiTable
@@ -58,7 +59,7 @@ def understood() -> Iterator[None]:
 
 
 def newest_checkpoint(texts: Iterable[str]) -> Checkpoint | None:
-    """Return the checkpoint with the greatest sequence; the texts come in the order of completion, newest first.
+    """Return the checkpoint with the greatest sequence; the texts come in the order of the commits, newest first.
 
     No more texts are asked for once the last ten have shown nothing newer. Raises as `decode_checkpoint` does.
     """
@@ -82,7 +83,8 @@ def newest_progress(table: HudiTable | None, *, without: Collection[str] = ()) -
     if table is None:
         return None
     with stage("The table's checkpoint cannot be read", otherwise=FailureReason.HUDI_ERROR):
-        staying = (commit.notes for commit in table.commits() if commit.instant not in without)
+        commits = table.commits() if table.version >= LAYOUT_2_FROM else table.commits_by_request()
+        staying = (commit.notes for commit in commits if commit.instant not in without)
         texts = (notes[CHECKPOINT_KEY] for notes in staying if CHECKPOINT_KEY in notes)
         # The archive costs much, and never gains the newest.
         return newest_checkpoint(texts) or decode_checkpoint(table.archived_note(CHECKPOINT_KEY))
