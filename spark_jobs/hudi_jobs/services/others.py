@@ -102,11 +102,15 @@ class Others:
                     client.rollback(instant)
         return dead
 
+    def savepoints_at_work(self, timeline: Timeline) -> set[str]:
+        """Return the commits whose savepoints somebody else may be making or deleting."""
+        begun = {} if self.is_alone else timeline.begun_savepoints()
+        return {instant for instant, file in begun.items() if self.was_written_lately(file)}
+
     def drop_savepoints(self, timeline: Timeline) -> None:
         """Remove the savepoints that dead writers have begun to make or to delete."""
-        for instant, file in timeline.begun_savepoints().items():
-            if self.is_alone or not self.was_written_lately(file):
-                timeline.drop_begun_savepoint(instant)
+        for instant in timeline.begun_savepoints().keys() - self.savepoints_at_work(timeline):
+            timeline.drop_begun_savepoint(instant)
 
     def refusal(self, timeline: Timeline) -> TaskResult | None:
         """Refuse to work on a serialized table beside what somebody unknown may be at work on; None where nobody is.

@@ -97,6 +97,11 @@ def require_at_rest(work: Work, timeline: Timeline, what: str) -> None:
                 f"The {begun[0].action} {begun[0].instant} is pending, and {what} cannot be made beside it; finish it "
                 "first, for example with runService."
             )
+        for instant in Others(work.context).savepoints_at_work(timeline):
+            raise refused(
+                f"Another tool has begun a savepoint on {instant} and may be at work, and {what} cannot be made beside "
+                "it; try again in some minutes."
+            )
 
 
 @contextmanager

@@ -166,11 +166,13 @@ def lost_metadata_table(context: TaskContext, options: Mapping[str, str]) -> str
 def remake_metadata_table(context: TaskContext, metadata_options: Mapping[str, str]) -> None:
     """Make the metadata table again that the table had. Beside what is pending none is made (see `as_found`).
 
-    Beside rows with the same key Hudi can make no index of record keys, however often it is asked. Then there is none.
+    A savepoint that a run left pending would keep that so for good, whichever run it was. Beside rows with the same key
+    Hudi can make no index of record keys, however often it is asked. Then there is none.
     """
-    if not metadata_options:
-        return
     with stage("The metadata table cannot be rebuilt", otherwise=FailureReason.HUDI_ERROR):
+        Others(context).drop_savepoints(load_timeline(context))
+        if not metadata_options:
+            return
         try:
             with _client(context, metadata_options) as client:
                 client.initialise_metadata_table()

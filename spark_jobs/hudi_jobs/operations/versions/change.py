@@ -80,14 +80,11 @@ def prepare_change(context: TaskContext, record: VersionRecord, known: Collectio
 def drop_savepoints(context: TaskContext, record: VersionRecord, *, but: str | None = None) -> None:
     """Remove the savepoints of an operation, but for that on a commit.
 
-    A run may be killed between its savepoint and the record of it, and while it deletes one. The next run may be
-    refused, or find a newer commit.
+    A run may be killed between its savepoint and the record of it. The next one may be refused, or find a newer commit.
     """
     with stage("The savepoints of the operation cannot be removed", otherwise=FailureReason.HUDI_ERROR):
         own = (SAVEPOINT_USER, _comment(record))
-        timeline = load_timeline(context)
-        Others(context).drop_savepoints(timeline)
-        found = [each.instant for each in timeline.savepoints() if (each.user, each.comment) == own]
+        found = [each.instant for each in load_timeline(context).savepoints() if (each.user, each.comment) == own]
         left = [instant for instant in found if instant != but]
         if left:
             with _client(context, {ENABLED: "false"}) as client:

@@ -25,7 +25,7 @@ from tests.spark_jobs.operations.test_boundaries import partitions
 from tests.spark_jobs.services.test_services import csv, fill, succeeded
 from tests.spark_jobs.trials import ALL, IN_FULL, LEASE, sampled
 
-from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, RepairStep, RunMode, Service
+from hudi_jobs.contract import ConcurrencyMode, FailureReason, OperationPhase, Outcome, RepairStep, RunMode, Service
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.rows import rows_now
 
@@ -293,6 +293,19 @@ def test_a_metadata_table_is_made_beside_nothing_that_is_pending(lake: Any) -> N
     before = files(lake)
     assert "is pending" in refusal(mend(lake, TABLE, dry_run=True))
     assert files(lake) == before
+
+
+def test_a_savepoint_that_a_dead_run_has_left_pending_keeps_no_metadata_table_from_being_made(lake: Any) -> None:
+    lake.metadata_table = True
+    fill(lake, 2)
+    left = timeline(lake) / f"{commits(lake)[-1]}.savepoint.inflight"
+    left.touch()
+    beside = mend(lake, TABLE, dry_run=True, concurrency=ConcurrencyMode.OPTIMISTIC)
+    assert "Another tool has begun a savepoint" in refusal(beside)
+    made = partitions(lake)
+    done(mend(lake, TABLE))
+    assert partitions(lake) == made
+    assert not left.exists()
 
 
 DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
