@@ -33,7 +33,7 @@ from hudi_jobs.operations.refusal import (
     require_target,
     require_whole,
 )
-from hudi_jobs.operations.restore.checkpoints import checkpoints_undone, require_input
+from hudi_jobs.operations.restore.checkpoints import checkpoint_to_commit, checkpoints_undone, require_input
 from hudi_jobs.operations.restore.history import History, Restore, Write
 from hudi_jobs.operations.restore.record import RestoreRecord
 from hudi_jobs.operations.restore.removed import Removal, removal_of
@@ -86,12 +86,13 @@ def checked(work: Work) -> RestoreRecord:
         history = History(context.spark, timeline)
         require_plans_inside(context)
         way = _looked_at(work, timeline, history)
-        undone = checkpoints_undone(table, set(way.removed))
+        undone, following = checkpoints_undone(table, set(way.removed)), None
+        with work.obstacles.each():
+            following = checkpoint_to_commit(table, set(way.removed), undone, reingest=operation.reingest)
     if operation.reingest and undone is not None:
         with work.obstacles.each():
             require_input(context, undone)
     work.obstacles.require_none()
-    carried = undone.newest if undone is not None and not operation.reingest else None
     return RestoreRecord(
         uid=operation.uid,
         resource=operation.resource,
@@ -103,7 +104,7 @@ def checked(work: Work) -> RestoreRecord:
         savepoints=way.savepoints,
         rows_before=count_rows(context),
         expected=rows_at(context, way.target.instant, {write.instant for write in way.gone}),
-        checkpoint=None if carried is None else encode_checkpoint(carried),
+        checkpoint=None if following is None else encode_checkpoint(following),
         metadata_options=metadata_options_of(table),
         **way.figures,
     )

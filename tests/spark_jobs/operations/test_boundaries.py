@@ -57,6 +57,26 @@ def test_a_compaction_that_was_planned_before_the_target_leaves_every_row(
     assert [row[1] for row in rows(lake)] == [5] * 10
 
 
+@crossed(("version", [6, 9]), ("reingest", [True, False]))
+def test_what_is_undone_beside_a_compaction_that_stays_is_read_again_or_not_as_asked(
+    lake: Any, version: int, reingest: bool
+) -> None:
+    lake.table, lake.spec = {"type": "MergeOnRead"}, {"tableVersion": version}
+    fill(lake, 2)
+    options = {"hoodie.compact.inline.max.delta.commits": "1"}
+    plan = succeeded(lake.serve(Service.COMPACTION, mode=RunMode.SCHEDULE, options=options)).instant
+    fill(lake, 1, first=2)
+    target, expected = commits(lake)[-1], rows(lake)
+    fill(lake, 2, first=3)
+    newest = rows(lake)
+    succeeded(lake.serve(Service.COMPACTION, mode=RunMode.EXECUTE, instant=plan))
+    done(operate(lake, target, reingest=reingest))
+    assert rows(lake) == expected != newest
+    assert plan in commits(lake)
+    ingest_again(lake, 2 if reingest else 0)
+    assert rows(lake) == (newest if reingest else expected)
+
+
 def test_the_index_of_record_keys_is_made_again_and_finds_every_key(lake: Any) -> None:
     lake.metadata_table = True
     lake.options = {"hoodie.metadata.global.record.level.index.enable": "true"}

@@ -9,6 +9,7 @@ import pytest
 from tests.spark_jobs.kafka.test_offsets import place, topic
 
 from hudi_jobs.contract import CHECKPOINT_KEY, Checkpoint, HudiSource, IngestionTask, StartingCommit
+from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.batch import Undone
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint
 from hudi_jobs.ingestion.sources.hudi.removals import Removal, removed_since
@@ -16,7 +17,7 @@ from hudi_jobs.ingestion.sources.hudi.source import Hudi
 from hudi_jobs.ingestion.sources.kafka.offsets.again import not_again
 from hudi_jobs.ingestion.sources.kafka.offsets.ranges import TopicOffsets, TopicPartition, TopicProgress, standing
 from hudi_jobs.ingestion.sources.kafka.offsets.state import KafkaProgress
-from hudi_jobs.operations.restore.checkpoints import checkpoints_undone, other_kind
+from hudi_jobs.operations.restore.checkpoints import checkpoint_to_commit, checkpoints_undone, other_kind
 from hudi_jobs.table import Commit, HudiTable
 
 FIRST, SECOND, THIRD = (Checkpoint("files", number) for number in (1, 2, 3))
@@ -28,6 +29,7 @@ class Table:
 
     active: Mapping[str, Checkpoint | None]
     archived: Checkpoint | None = None
+    version: int = 9
 
     def commits(self) -> Iterator[Commit]:
         for instant, one in self.active.items():
@@ -41,6 +43,10 @@ class Table:
 def undone(table: Table, *removed: str) -> Undone | None:
     found = checkpoints_undone(cast("HudiTable", table), removed)
     return None if found is None else replace(found, going=tuple(found.going))
+
+
+def to_commit(table: Table, known: Undone | None, *removed: str, reingest: bool = True) -> Checkpoint | None:
+    return checkpoint_to_commit(cast("HudiTable", table), removed, known, reingest=reingest)
 
 
 def test_the_checkpoints_that_go_are_named_with_the_one_that_counts_then() -> None:
@@ -58,6 +64,28 @@ def test_nothing_was_read_for_commits_that_carry_the_checkpoint_over_or_none() -
     assert undone(Table({"4": FIRST, "3": FIRST, "2": None}), "4") is None
     assert undone(Table({"4": FIRST, "2": None}, FIRST), "4") is None
     assert undone(Table({"4": None, "2": None}), "4") is None
+
+
+def test_a_compaction_that_stays_does_not_keep_the_checkpoint_of_what_is_undone() -> None:
+    """It completed beside commits that go, and was requested before them."""
+    newest, between = Table({"0": THIRD, "4": THIRD, "3": SECOND, "2": FIRST}), {"4": THIRD, "0": SECOND, "3": SECOND}
+    for table in (newest, Table({**between, "2": FIRST})):
+        known = undone(table, "4", "3")
+        assert known == Undone(FIRST, THIRD, (THIRD, SECOND))
+        assert to_commit(table, known, "4", "3") == replace(FIRST, sequence=4)
+        assert to_commit(table, known, "4", "3", reingest=False) == THIRD
+    known = undone(Table(between), "4", "3")
+    assert known == Undone(None, THIRD, (THIRD, SECOND))
+    with pytest.raises(TaskFailed, match=r"A compaction stays that carries the checkpoint .* set reingest: false"):
+        to_commit(Table(between), known, "4", "3")
+
+
+def test_a_compaction_from_before_what_is_undone_keeps_its_checkpoint() -> None:
+    table = Table({"4": THIRD, "3": SECOND, "0": FIRST, "2": FIRST})
+    known = undone(table, "4", "3")
+    assert known == Undone(FIRST, THIRD, (THIRD, SECOND))
+    assert to_commit(table, known, "4", "3") is None
+    assert to_commit(table, None, "4", "3") is None
 
 
 def test_rows_of_another_kind_of_source_are_not_read_again() -> None:

@@ -180,7 +180,7 @@ class OperationReportStatus(Model):
     """The instant of the restore itself."""
 
     checkpoint_commit: InstantTime | None = None
-    """The commit that carries the checkpoint on, where no input is read again."""
+    """The commit without rows that says where ingestion goes on, where the target does not."""
 
     erased: EraseReportStatus | None = None
     """What was erased, and how that was proven."""

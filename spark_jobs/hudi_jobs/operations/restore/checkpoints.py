@@ -1,10 +1,12 @@
 """What a restore does to the checkpoint: which one counts afterwards, and whether its input is still there."""
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     CHECKPOINT_KEY,
+    Checkpoint,
     FailureReason,
     WriteOperation,
 )
@@ -16,7 +18,7 @@ from hudi_jobs.ingestion.write import write_commit, write_options
 from hudi_jobs.notes import OPERATION_KEY, commit_notes
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.restore.record import RestoreRecord
-from hudi_jobs.table import HudiTable
+from hudi_jobs.table import Commit, HudiTable
 
 _ADVICE = (
     "Name a newer commit, or set reingest: false: ingestion then continues where it was, and reads nothing of what is "
@@ -29,15 +31,56 @@ class SourceFailed(TaskFailed):
 
 
 def checkpoints_undone(table: HudiTable, removed: Collection[str]) -> Undone | None:
-    """Return the checkpoints that go with these commits, None where the one that counts stays."""
+    """Return the checkpoints that go with these commits, None where the one that counts stays.
+
+    A compaction stays that was requested before the target, also where it has completed since and carries one of them.
+    """
     newest = newest_progress(table)
-    at = newest_progress(table, without=removed)
+    at = newest_progress(table, without={*removed, *_carriers(table, removed)})
     if newest is None or newest == at:
         return None
-    going = (commit.notes for commit in table.commits() if commit.instant in removed)
-    found = (decode_checkpoint(notes.get(CHECKPOINT_KEY)) for notes in going)
-    later = (one for one in found if one is not None and (at is None or one.sequence > at.sequence))
-    return Undone(at, newest, later)
+    found = (one for commit in table.commits() if commit.instant in removed and (one := _checkpoint(commit)))
+    return Undone(at, newest, (one for one in found if at is None or one.sequence > at.sequence))
+
+
+def checkpoint_to_commit(
+    table: HudiTable, removed: Collection[str], undone: Undone | None, *, reingest: bool
+) -> Checkpoint | None:
+    """Return the checkpoint that has to be committed after a restore, None where the right one is there without that.
+
+    Raises `TaskFailed` where nothing had been read at the target, and what stays says otherwise.
+    """
+    if undone is None:
+        return None
+    if not reingest:
+        return undone.newest
+    if newest_progress(table, without=removed) == undone.at:
+        return None
+    if undone.at is None:
+        raise refused(
+            "A compaction stays that carries the checkpoint of what is undone, and there is no checkpoint from before "
+            f"it that could replace that one. {_ADVICE}"
+        )
+    return replace(undone.at, sequence=undone.newest.sequence + 1)
+
+
+def _carriers(table: HudiTable, removed: Collection[str]) -> set[str]:
+    """Return the commits that stay beside `removed` and carry a checkpoint of these over, as services do."""
+    left, going, beside = {*removed}, set[int](), dict[str, int]()
+    for commit in table.commits():
+        if not left:
+            break
+        one = _checkpoint(commit)
+        if commit.instant in left:
+            left.remove(commit.instant)
+            going |= set() if one is None else {one.sequence}
+        elif one is not None:
+            beside[commit.instant] = one.sequence
+    return {instant for instant, sequence in beside.items() if sequence in going}
+
+
+def _checkpoint(commit: Commit) -> Checkpoint | None:
+    return decode_checkpoint(commit.notes.get(CHECKPOINT_KEY))
 
 
 def require_input(context: TaskContext, undone: Undone) -> None:
@@ -72,7 +115,7 @@ def other_kind(undone: Undone, kind: str) -> str:
 
 
 def commit_checkpoint(context: TaskContext, record: RestoreRecord) -> str | None:
-    """Commit the checkpoint from before a restore without rows, unless that has been done; return the commit."""
+    """Commit the checkpoint of the record without rows, unless that has been done; return the commit."""
     table = HudiTable.open(context.spark, context.task.table.base_path)
     if record.checkpoint is None or table is None:
         return None

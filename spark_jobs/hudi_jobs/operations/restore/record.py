@@ -13,11 +13,11 @@ from hudi_jobs.operations.record import OperationRecord, Rows
 class RestoreRecord(OperationRecord):
     """A restore or a rollback to the commit `target`.
 
-    `removed` are completed instants, the newest first. `checkpoint` is the one from before, where it is to be carried
-    on, and `metadata_options` are those that make the metadata table again. `count`, `bytes` and
-    `files` are what the commits that go have written. `pending` is what had not completed at the last look before the
-    restore and goes too, None where no run has looked; `besides` is what came after that look and went. Their times are
-    those of others, of whatever form.
+    `removed` are completed instants, the newest first. `checkpoint` is the one to commit, where that of the target does
+    not count by itself or is not to, and `metadata_options` are those that make the metadata table again. `count`,
+    `bytes` and `files` are what the commits that go have written. `pending` is what had not completed at the last look
+    before the restore and goes too, None where no run has looked; `besides` is what came after that look and went.
+    Their times are those of others, of whatever form.
     """
 
     kind: Literal[OperationKind.RESTORE, OperationKind.ROLLBACK]
