@@ -11,7 +11,7 @@ from hudi_operator.api.spec.operation import HudiOperationSpec
 from hudi_operator.api.spec.savepoint import HudiSavepointSpec
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import DEFAULT_CLASS_ANNOTATION, HudiTableClassSpec
-from hudi_operator.api.status.operation import HudiOperationStatus
+from hudi_operator.api.status.operation import FINISHED, HudiOperationStatus, OperationState
 from hudi_operator.api.status.rescan import RescanState
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table import HudiTableStatus
@@ -87,6 +87,12 @@ class ObjectMetadata(Model):
         """The uid of the HudiTable that controls an object, or None."""
         found = (one for one in self.owner_references if one.controller and one.kind == "HudiTable")
         return next((one.uid for one in found), None)
+
+    @property
+    def copied_from(self) -> str | None:
+        """The uid of the HudiOperation that another one is a copy of, such as one from a backup, or None."""
+        named = self.annotations.get(OPERATION_UID_ANNOTATION)
+        return None if named == self.uid else named
 
     @field_validator("annotations")
     @classmethod
@@ -237,8 +243,19 @@ def parse_operation(document: dict[str, Any]) -> HudiOperation | InvalidObject:
     try:
         spec = HudiOperationSpec.model_validate(document.get("spec"))
     except ValidationError as error:
-        return InvalidObject(metadata=metadata, message=_sentence(error), operation=status)
-    return HudiOperation(metadata=metadata, spec=spec, status=status)
+        return InvalidObject(metadata=metadata, message=_sentence(error), operation=_of_its_own(status, metadata))
+    return HudiOperation(metadata=metadata, spec=spec, status=status if spec.dry_run else _of_its_own(status, metadata))
+
+
+def _of_its_own(status: HudiOperationStatus, metadata: ObjectMetadata) -> HudiOperationStatus:
+    """Return a status without the progress that a copy of an operation has brought along.
+
+    What had begun under the former uid may be done by now, and would be done a second time under that of the copy. A
+    copy never begins, so nothing is lost; one that is over stays so.
+    """
+    if metadata.copied_from is None or status.phase in FINISHED:
+        return status
+    return status.model_copy(update={"phase": OperationState.PENDING, "reason": None, "begun": False, "cascade": ()})
 
 
 def _metadata(document: dict[str, Any]) -> ObjectMetadata:

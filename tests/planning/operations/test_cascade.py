@@ -266,6 +266,18 @@ def test_what_it_does_on_other_tables_is_never_taken_for_work_on_its_own() -> No
     assert gone.status.reason == "Cascading"
 
 
+def test_a_copy_of_one_that_was_at_work_on_other_tables_makes_nothing_for_them() -> None:
+    going = look(erasing(), CascadeSeen(readers=("totals",))).status
+    assert going is not None
+    copied = erasing(status=going, annotations={"hudi-operator.io/operation-uid": "uid-from-before"})
+    for known in (None, world().table):
+        step = look(copied, CascadeSeen(readers=("totals",)), of=known)
+        assert step.creates == ()
+        assert step.status is not None
+        assert step.status.phase is OperationState.PENDING
+    assert (of(world(copied)).state, of(world(copied)).reason) == (OperationState.FAILED, "ComesAgain")
+
+
 def test_one_that_is_deleted_meanwhile_goes_and_says_what_is_left() -> None:
     going = look(erasing(), CascadeSeen(readers=("totals",))).status
     assert going is not None

@@ -122,9 +122,12 @@ def test_what_its_own_status_says_to_have_begun_goes_on() -> None:
     assert launch.job.operation.instant == ago(20)
 
 
+COPIED = {"hudi-operator.io/operation-uid": "uid-from-before"}
+
+
 def test_one_that_comes_again_from_a_backup_is_not_done_again() -> None:
-    """A backup keeps neither its uid nor its status, and to go back once more takes away what came since."""
-    copied: dict[str, Any] = {"annotations": {"hudi-operator.io/operation-uid": "uid-from-before"}}
+    """A backup keeps no uid, and need not keep a status; to go back once more takes away what came since."""
+    copied: dict[str, Any] = {"annotations": COPIED}
     seen = world(operation(**copied))
     assert (of(seen).state, of(seen).reason, of(seen).begun) == (FAILED, "ComesAgain", False)
     assert "Nothing was changed" in of(seen).message
@@ -134,10 +137,13 @@ def test_one_that_comes_again_from_a_backup_is_not_done_again() -> None:
         assert len(launches(world(one, remembered=(entry(),)))) == 1
 
 
-def test_one_that_comes_again_with_a_status_that_says_it_has_begun_is_finished() -> None:
-    told = HudiOperationStatus(phase=RUNNING, reason="Retrying", begun=True, instant=ago(20))
-    copied = {"hudi-operator.io/operation-uid": "uid-from-before"}
-    assert len(launches(world(operation(status=told, annotations=copied), gone=(20,)))) == 1
+@pytest.mark.parametrize("begun_before", [True, False], ids=["has begun", "had a Job"])
+def test_a_copy_is_not_done_again_although_its_status_says_that_it(begun_before: bool) -> None:
+    """What the status tells of was done under another uid, and may be over for long."""
+    told = HudiOperationStatus(phase=RUNNING, reason="Running", begun=begun_before, instant=ago(20))
+    seen = world(operation(status=told, annotations=COPIED), **INGESTS)
+    assert (of(seen).state, of(seen).reason, of(seen).begun) == (FAILED, "ComesAgain", False)
+    assert [one.job.service for one in launches(seen)] == [Service.INGESTION]
 
 
 def test_what_had_a_job_before_its_table_forgot_it_counts_as_begun() -> None:

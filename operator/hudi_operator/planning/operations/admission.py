@@ -66,9 +66,9 @@ def waiting_state(resource: HudiOperation | None, observation: Observation) -> O
 
 
 def _comes_again(resource: HudiOperation) -> Answer | None:
-    """Refuse a copy of an operation: a backup keeps no status, so that nothing else tells that it was done before."""
-    named = resource.metadata.annotations.get(OPERATION_UID_ANNOTATION)
-    if named in {None, resource.metadata.uid} or resource.spec.dry_run:
+    """Refuse a copy of an operation, which nothing else may tell to have been done before: a backup may lack status."""
+    named = resource.metadata.copied_from
+    if named is None or resource.spec.dry_run:
         return None
     return fails(
         OperationReason.COMES_AGAIN,
