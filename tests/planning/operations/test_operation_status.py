@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.planning.operations.operations import decided, entry, operation
-from tests.planning.world import NOW, ago, at, minutes, status, table
+from tests.planning.operations.operations import decided, entry, operation, world
+from tests.planning.world import NOW, ago, at, minutes, status, status_of, table
 
 from hudi_operator.api.resources import HudiOperation, HudiTable, InvalidObject, ObjectMetadata
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType, find_condition
@@ -116,6 +116,25 @@ def test_one_without_a_table_goes_and_says_what_it_leaves() -> None:
     assert step.notice is not None
     assert (step.notice.reason, step.notice.warning) == ("OperationLeft", True)
     assert decide_operation(operation(deleted=NOW), None, now=NOW).notice is None
+
+
+AT_WORK = HudiOperationStatus(phase=OperationState.RUNNING, reason="Running", instant=ago(20))
+
+
+def test_one_whose_table_is_gone_while_its_job_is_at_work_may_have_begun() -> None:
+    after = told(operation(status=AT_WORK), None)
+    assert (after.phase, after.reason, after.begun) == (OperationState.PENDING, "TableNotFound", True)
+    (known,) = status_of(world(operation(status=after))).operations
+    assert known.begun, "its table was declared again"
+    assert not told(operation(status=AT_WORK, dryRun=True), None).begun
+
+
+def test_one_that_is_deleted_with_its_table_while_its_job_is_at_work_says_what_it_leaves() -> None:
+    for after in (AT_WORK, told(operation(status=AT_WORK), None)):
+        step = decide_operation(operation(deleted=NOW, status=after), None, now=NOW)
+        assert step.notice is not None
+        assert step.notice.reason == "OperationLeft"
+    assert decide_operation(operation(deleted=NOW, status=AT_WORK, dryRun=True), None, now=NOW).notice is None
 
 
 def test_one_that_cannot_be_read_is_told_so_and_held_while_it_has_begun() -> None:

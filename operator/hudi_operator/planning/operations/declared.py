@@ -131,10 +131,13 @@ def may_have_begun(resource: HudiOperation) -> bool:
     A table forgets what has not begun only when its resource is deleted; any other it has lost.
     """
     is_going = resource.metadata.deletion_timestamp is not None
-    changes = not resource.spec.dry_run and not may_be_left(resource.spec.kind)
-    told = resource.status
-    had_job = told.phase in _AT_WORK and changes and not is_going
-    return told.reason != OperationReason.CASCADING and (told.begun or had_job)
+    return was_at_work(resource) and (resource.status.begun or not is_going)
+
+
+def was_at_work(resource: HudiOperation) -> bool:
+    """Whether the status of an operation says that it has begun, or had a Job that may have begun it, on its table."""
+    told, changes = resource.status, not resource.spec.dry_run and not may_be_left(resource.spec.kind)
+    return told.reason != OperationReason.CASCADING and (told.begun or (told.phase in _AT_WORK and changes))
 
 
 def is_without_keys(one: Declared, observation: Observation) -> bool:

@@ -13,7 +13,7 @@ from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import BlockerReason
 from hudi_operator.planning.model.reasons import OperationEvent, OperationReason
 from hudi_operator.planning.model.times import format_time, parse_time
-from hudi_operator.planning.operations.declared import has_begun, may_have_begun
+from hudi_operator.planning.operations.declared import has_begun, may_have_begun, was_at_work
 from hudi_operator.planning.status.cascade_status import Cascade, CascadeSeen, cascaded, noted
 from hudi_operator.planning.status.conditions import ConditionMaker
 from hudi_operator.planning.status.pauses import ENDING_SECONDS, QUIET_SECONDS, WAITING_SECONDS, growing_pause
@@ -181,7 +181,7 @@ def _status(operation: HudiOperation, table: HudiTable | InvalidObject | None, *
         message=message[:_MESSAGE_LIMIT],
         conditions=tuple(one.carried_over(before.conditions) for one in conditions),
         instant=(entry.job.instant if entry is not None and entry.job else None) or operation.spec.instant,
-        begun=entry.begun if entry is not None else before.begun,
+        begun=entry.begun if entry is not None else may_have_begun(operation),
         base_path=before.base_path or (table.spec.base_path if isinstance(table, HudiTable) and entry else None),
         started_at=entry.started_at if entry is not None else before.started_at,
         finished_at=entry.finished_at if entry is not None else before.finished_at,
@@ -273,8 +273,9 @@ def _ending_alone(
     is_over = entry is not None and entry.state in FINISHED
     if table is None:
         message = "The table is gone."
-        left = f"{message} The operation had begun and was not finished: the folder may be half restored."
-        unfinished = begun and not is_over and _is_open(operation)
+        left = f"{message} The operation may have begun and was not finished: the folder may be half restored."
+        may_be_half = begun if isinstance(operation, InvalidObject) else was_at_work(operation)
+        unfinished = may_be_half and not is_over and _is_open(operation)
         notice = Transition(warning=True, reason=OperationEvent.LEFT, message=left) if unfinished else None
         return OperationStep(released=left if unfinished else message, notice=notice)
     if isinstance(table, InvalidObject) and not begun and not has_begun(table.status):
