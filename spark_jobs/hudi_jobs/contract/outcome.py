@@ -117,7 +117,7 @@ class FailureReason(StrEnum):
     """A pending rollback cannot be finished, because a savepoint keeps the commit that it would undo."""
 
     RESTORE_PENDING = "RestorePending"
-    """Another tool began to restore the table, and has not finished."""
+    """Somebody began to restore the table, and has not finished."""
 
     SAVEPOINT_REFUSED = "SavepointRefused"
     """The savepoint is not possible: its commit does not exist, was cleaned, or has a savepoint of another owner."""

@@ -231,13 +231,26 @@ def require_no_restore(context: TaskContext, journal: Journal, *, ours: Restore 
     for each in History(context.spark, load_timeline(context)).restores():
         if each.is_completed or (ours is not None and each.instant == ours.instant):
             continue
-        owner = journal.beginner_of(each)
+        record = journal.record_of(each)
         by = (
-            f"the operation {owner} began; let that operation finish"
-            if owner
+            f"the operation {record.resource} began; where its HudiOperation is gone, create one that restores to "
+            f"{record.target}, which finishes it"
+            if record is not None
             else "another tool began; finish it with that tool"
         )
         raise refused(f"The restore {each.instant} is pending, which {by}.")
+
+
+def left_behind(context: TaskContext, journal: Journal, operation: TableOperation) -> RestoreRecord | None:
+    """Return the record of another operation whose restore to the same commit is pending, or None.
+
+    That one is gone: the table would not have begun this one before it was finished, and this run holds the lease.
+    """
+    if operation.kind is not OperationKind.RESTORE:
+        return None
+    pending = (each for each in History(context.spark, load_timeline(context)).restores() if not each.is_completed)
+    found = (record for each in pending if (record := journal.record_of(each)) is not None)
+    return next((each for each in found if each.target == operation.instant), None)
 
 
 def require_known_indexes(table: HudiTable) -> None:

@@ -74,22 +74,27 @@ class Journal:
         """Return the digests of the upstream erasures whose keys were erased from this table as well."""
         return frozenset(self._read()[0].every_followed)
 
-    def beginner_of(self, restore: Restore) -> str | None:
-        """Return the resource whose operation has begun a restore that is pending, as far as records tell."""
+    def record_of(self, restore: Restore) -> RestoreRecord | None:
+        """Return the record of the operation that has begun a restore that is pending, as far as records tell."""
         running = (each for each in self._read()[0].records if each.phase is OperationPhase.RUNNING)
         restores = (each for each in running if isinstance(each, RestoreRecord))
-        mine = (each for each in restores if each.target == restore.target and each.newest < restore.instant)
-        return next((each.resource for each in mine), None)
+        found = (each for each in restores if each.newest < restore.instant)
+        return next((each for each in found if restore.target in {each.target, None}), None)
 
     def newest_change_of_version(self) -> str | None:
         """Return the newest commit from before a change of the table's version, as far as records tell."""
         change = _newest_change(self._read()[0].records)
         return None if change is None else change.target
 
-    def keep(self, record: AnyRecord) -> None:
-        """Write the record of an operation in the place of its former one."""
+    def keep(self, record: AnyRecord, *, instead_of: str | None = None) -> None:
+        """Write the record of an operation in the place of its former one.
+
+        The operation that it goes on `instead_of` counts as done, so that no late run of that begins once more.
+        """
         found, version = self._read()
-        kept = [record, *(each for each in found.records if each.uid != record.uid)]
+        over = {"phase": OperationPhase.DONE}
+        others = (each for each in found.records if each.uid != record.uid)
+        kept = [record, *(each.model_copy(update=over) if each.uid == instead_of else each for each in others)]
         content = _encoded(kept, found.followed)
         while len(content) > RECORD_LIMIT and (smaller := _smaller(kept)) is not None:
             kept = smaller

@@ -168,7 +168,7 @@ def _require_no_restore(timeline: Timeline) -> None:
         raise TaskFailed(
             FailureReason.RESTORE_PENDING,
             f"The restore {instant} is pending, and nothing is written until it completes; finish it with the tool "
-            "that started it.",
+            "that started it. What a HudiOperation started that is gone, another one to the same commit finishes.",
         )
 
 

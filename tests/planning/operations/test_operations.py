@@ -122,30 +122,6 @@ def test_what_its_own_status_says_to_have_begun_goes_on() -> None:
     assert launch.job.operation.instant == ago(20)
 
 
-COPIED = {"hudi-operator.io/operation-uid": "uid-from-before"}
-
-
-def test_one_that_comes_again_from_a_backup_is_not_done_again() -> None:
-    """A backup keeps no uid, and need not keep a status; to go back once more takes away what came since."""
-    copied: dict[str, Any] = {"annotations": COPIED}
-    seen = world(operation(**copied))
-    assert (of(seen).state, of(seen).reason, of(seen).begun) == (FAILED, "ComesAgain", False)
-    assert "Nothing was changed" in of(seen).message
-    assert launches(again(seen, status_of(seen))) == []
-    own: dict[str, Any] = {"annotations": {"hudi-operator.io/operation-uid": "uid-of-back"}}
-    for one in (operation(**own), operation(**copied, dryRun=True)):
-        assert len(launches(world(one, remembered=(entry(),)))) == 1
-
-
-@pytest.mark.parametrize("begun_before", [True, False], ids=["has begun", "had a Job"])
-def test_a_copy_is_not_done_again_although_its_status_says_that_it(begun_before: bool) -> None:
-    """What the status tells of was done under another uid, and may be over for long."""
-    told = HudiOperationStatus(phase=RUNNING, reason="Running", begun=begun_before, instant=ago(20))
-    seen = world(operation(status=told, annotations=COPIED), **INGESTS)
-    assert (of(seen).state, of(seen).reason, of(seen).begun) == (FAILED, "ComesAgain", False)
-    assert [one.job.service for one in launches(seen)] == [Service.INGESTION]
-
-
 def test_what_had_a_job_before_its_table_forgot_it_counts_as_begun() -> None:
     told = HudiOperationStatus(phase=RUNNING, reason="Running", instant=ago(20))
     for one, begun_again in ((operation(status=told), True), (operation(status=told, dryRun=True), False)):
@@ -402,7 +378,6 @@ HELD: dict[str, dict[str, Any]] = {
     "a store that does not answer": {
         "snapshot": TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="It is down.")
     },
-    "somebody else's restore": {"files": (f"{ago(2)}.restore.requested", f"{ago(2)}.restore.inflight")},
 }
 
 
@@ -413,9 +388,25 @@ def test_nothing_begins_where_nothing_may_start(changes: dict[str, Any]) -> None
     assert of(seen).state is PENDING
 
 
+RESTORING = (f"{ago(2)}.restore.requested", f"{ago(2)}.restore.inflight")
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_beside_a_restore_that_is_pending_only_another_restore_begins(*, dry_run: bool) -> None:
+    """Its driver finishes one that an operation which is gone has left, and refuses any other."""
+    kept: dict[str, Any] = {"files": RESTORING, **INGESTS}
+    for other in (operation(rollback={"instant": ago(10)}), operation(repair={"rebuildMetadataTable": {}})):
+        seen = world(other, remembered=(entry(kind=other.spec.kind),), **kept)
+        assert launches(seen) == []
+        assert "another one that restores to the same commit" in of(seen).message
+    (launch,) = launches(world(operation(dryRun=dry_run), remembered=(entry(dry_run=dry_run),), **kept))
+    assert launch.job.operation is not None
+    assert (launch.job.operation.instant, launch.job.operation.dry_run) == (ago(20), dry_run)
+    assert launches(world(operation(), remembered=(entry(),), managementPolicy="Observe", **kept)) == []
+
+
 def test_one_that_has_begun_finishes_its_own_restore() -> None:
-    pending = (f"{ago(2)}.restore.requested", f"{ago(2)}.restore.inflight")
-    seen = world(operation(), remembered=(begun(),), files=pending, gone=(10,), **INGESTS)
+    seen = world(operation(), remembered=(begun(),), files=RESTORING, gone=(10,), **INGESTS)
     assert [one.job.service for one in launches(seen)] == [Service.OPERATION]
     ready = find_condition(status_of(seen).conditions, ConditionType.READY)
     assert ready is not None

@@ -249,10 +249,20 @@ def test_operations_that_ended_without_being_verified_never_fill_the_file_of_rec
 
 def test_a_pending_restore_is_told_to_be_that_of_an_operation_that_runs(tmp_path: Path) -> None:
     journal(tmp_path).keep(record("a"))
-    later = Restore("20260310120100000", TARGET)
-    assert journal(tmp_path).beginner_of(later) == "team/back"
-    assert journal(tmp_path).beginner_of(Restore("20260310120100000", LATER)) is None
-    assert journal(tmp_path).beginner_of(Restore(LATER, TARGET)) is None, "it was there when the operation was checked"
+    for target in (TARGET, None):
+        assert journal(tmp_path).record_of(Restore("20260310120100000", target)) == record("a")
+    assert journal(tmp_path).record_of(Restore("20260310120100000", LATER)) is None
+    assert journal(tmp_path).record_of(Restore(LATER, TARGET)) is None, "it was there when the operation was checked"
+
+
+def test_what_another_operation_goes_on_with_counts_as_done(tmp_path: Path) -> None:
+    journal(tmp_path).keep(record("a", checkpoint="{}"))
+    journal(tmp_path).keep(record("b", checkpoint="{}"), instead_of="a")
+    former, present = (journal(tmp_path).find(RestoreRecord, uid) for uid in ("a", "b"))
+    assert former is not None
+    assert former.phase is OperationPhase.DONE
+    assert journal(tmp_path).unfinished() == {"b"}
+    assert present == record("b", checkpoint="{}")
 
 
 def test_a_second_run_keeps_what_the_first_has_removed_before_it_was_killed() -> None:

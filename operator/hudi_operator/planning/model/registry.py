@@ -185,7 +185,11 @@ _FAILURES: _Table = {
     FailureReason.OWNED_ELSEWHERE: (Retry.CONFLICT, _WHICH_OPERATOR),
     FailureReason.PATH_OUTSIDE_TABLE: (Retry.JOB, "Find out who wrote the plan; the message names it."),
     FailureReason.ROLLBACK_OF_SAVEPOINT: (Retry.JOB, "Delete the savepoint, or the rollback."),
-    FailureReason.RESTORE_PENDING: (Retry.JOB, "Finish the restore with the tool that began it."),
+    FailureReason.RESTORE_PENDING: (
+        Retry.JOB,
+        "Finish the restore with the tool that began it; after a HudiOperation that is gone, create another one that "
+        "restores to the same commit.",
+    ),
     FailureReason.SAVEPOINT_REFUSED: (Retry.NEVER, _ANOTHER_COMMIT),
     FailureReason.OPERATION_REFUSED: (Retry.NEVER, _ANOTHER_OPERATION),
     FailureReason.NOT_VERIFIED: (Retry.NEVER, "Check the table, then delete the HudiOperation."),

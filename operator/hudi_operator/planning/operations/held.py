@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from hudi_jobs.contract import OperationKind
 from hudi_jobs.contract.operations.operation import MOST_OBSTACLES
 from hudi_operator.api.status.operation import OperationReportStatus
 from hudi_operator.api.status.table_operations import TableOperation
@@ -14,12 +15,14 @@ _LIMIT = 512
 class Held:
     """Why no operation may start: before it has begun, and one that has.
 
-    `stranger` and `heartbeat` hold only what has not begun, and not what is there to mend what a stranger has left. A
-    dry run says itself that there is a stranger. The heartbeat of a run that is dead ends soon. `obstacles` are all
-    sentences of which `before` is the first.
+    `restore`, one that is pending, holds all but a restore: that finishes it where an operation that is gone has left
+    it on the way to the same commit, which the driver finds out. `stranger` and `heartbeat` hold only what has not
+    begun, and not what is there to mend what a stranger has left. A dry run says itself that there is a stranger. The
+    heartbeat of a run that is dead ends soon. `obstacles` are the sentences of `before` and `restore`, and all further.
     """
 
     before: str | None = None
+    restore: str | None = None
     begun: str | None = None
     stranger: str | None = None
     heartbeat: str | None = None
@@ -27,8 +30,9 @@ class Held:
 
     def of(self, entry: TableOperation) -> str | None:
         """Return why an operation does not begin."""
-        if self.before is not None or begins_beside_strangers(entry.kind):
-            return self.before
+        before = self.before or (None if entry.kind is OperationKind.RESTORE else self.restore)
+        if before is not None or begins_beside_strangers(entry.kind):
+            return before
         return self.heartbeat if entry.dry_run else self.stranger or self.heartbeat
 
     def report_of(self, entry: TableOperation) -> OperationReportStatus | None:

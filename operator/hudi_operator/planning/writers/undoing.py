@@ -6,7 +6,7 @@ input as read, which the rollback then takes away.
 
 A restore removes files by a plan that knows of no later instant. Hudi refuses writes beside it, but no service: a
 compaction would keep rows that the restore is taking away, and a clean delete what it goes back to. Nobody but who
-began it can finish it.
+began it can finish it, or a HudiOperation that goes on with what another one has recorded and left.
 """
 
 from hudi_jobs.contract import FailureReason
@@ -38,7 +38,8 @@ def _pending_restore(snapshot: TimelineSnapshot) -> str | None:
     return (
         f"The restore {restore.time} was started and has not completed: the table may be half restored, and nothing "
         "starts beside it. If nobody works on it any more, finish it with the tool that started it "
-        "(restore to the same savepoint once more)."
+        "(restore to the same savepoint once more). If that was a HudiOperation which is gone, create another one that "
+        "restores to the same commit; for any other commit it is refused, and says to which."
     )
 
 

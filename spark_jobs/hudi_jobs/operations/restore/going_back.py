@@ -3,7 +3,7 @@
 from hudi_jobs.contract import OperationPhase, Outcome, TaskResult
 from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.operations.again import not_begun_again, remake_if_possible, removed_before
-from hudi_jobs.operations.check import checked, require_as_checked, require_no_restore
+from hudi_jobs.operations.check import checked, left_behind, require_as_checked, require_no_restore
 from hudi_jobs.operations.compared import compare
 from hudi_jobs.operations.restore.checkpoints import commit_checkpoint
 from hudi_jobs.operations.restore.history import History, Restore
@@ -29,6 +29,11 @@ _NAMED = 5
 
 def would_go_back(work: Work) -> TaskResult:
     """Check a restore or rollback, and say what it would do."""
+    former = left_behind(work.context, work.journal, work.operation)
+    if former is not None:
+        work.say(former.report().model_copy(update={"phase": OperationPhase.CHECKING}))
+        message = f"Would finish the restore to commit {former.target} that the operation {former.resource} has begun"
+        return succeeded(work.context, f"{message}; nothing was written.")
     with work.obstacles.each():
         require_no_restore(work.context, work.journal, ours=None)
     record = checked(work)
@@ -53,7 +58,8 @@ class _Run:
 
     def go(self) -> TaskResult:
         """Begin, or go on from the record."""
-        context, record = self._context, self._journal.find(RestoreRecord, self._operation.uid)
+        context = self._context
+        record = self._journal.find(RestoreRecord, self._operation.uid) or self._taken_over()
         if record is not None:
             self._work.say(record.report())
         if record is not None and record.phase is OperationPhase.DONE:
@@ -73,6 +79,16 @@ class _Run:
             record = self._verify(record)
         message = f"Undid {_undone(record)}; {counted(record.expected.rows, 'row')} compared."
         return succeeded(context, f"{message} {lost_metadata_table(context, record.metadata_options)}".rstrip())
+
+    def _taken_over(self) -> RestoreRecord | None:
+        """Go on with what an operation that is gone has begun and left pending, by what that one has recorded."""
+        former = left_behind(self._context, self._journal, self._operation)
+        if former is None:
+            return None
+        own = {"uid": self._operation.uid, "resource": self._operation.resource, "kind": self._operation.kind}
+        record = former.model_copy(update=own)
+        self._work.keep(record, instead_of=former.uid)
+        return record
 
     def _begun(self, record: RestoreRecord) -> Restore | None:
         """Return the restore that an earlier run has begun; of one without a plan yet nothing is kept."""

@@ -126,20 +126,52 @@ def operate_with(lake: Any, target: str, monkeypatch: pytest.MonkeyPatch, step: 
         return report_of(operate(lake, target)).phase
 
 
-def test_a_restore_without_a_plan_is_begun_anew_by_its_own_operation_alone(
-    lake: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("uid", ["uid-of-back", "uid-of-another"])
+def test_a_restore_without_a_plan_is_begun_anew_by_one_to_its_commit_alone(
+    lake: Any, monkeypatch: pytest.MonkeyPatch, uid: str
 ) -> None:
     fill(lake, 3)
-    target, newest = commits(lake)[0], commits(lake)[-1]
+    target, other, newest = commits(lake)
     with monkeypatch.context() as patch:
         patch.setattr("hudi_jobs.operations.restore.going_back.restore", fail)
         operate(lake, target)
     begun = timeline(lake) / f"{int(newest) + 1}.restore.requested"
     begun.touch()
-    assert "is pending" in refusal(operate(lake, target, uid="uid-of-another"))
-    done(operate(lake, target))
+    assert "is pending" in refusal(operate(lake, other, uid="uid-of-another"))
+    done(operate(lake, target, uid=uid))
     assert not begun.exists()
     assert {row[1] for row in rows(lake)} == {"0"}
+
+
+def test_a_half_done_restore_whose_operation_is_gone_is_finished_by_another_one_to_its_commit(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.table = {"type": "CopyOnWrite"}
+    lake.metadata_table = True
+    add(lake, 1)
+    target, expected = commits(lake)[0], rows(lake)
+    add(lake, 2, first=1)
+    other, newest = commits(lake)[1:]
+    (written,) = (path for path in (lake.folder / "table").glob(f"[!.]*{newest}.parquet"))
+    with undeletable(written, monkeypatch):
+        before = report_of(operate(lake, target))
+    assert [action for action, _ in pending(lake) if action == "restore"] == ["restore"]
+
+    another: dict[str, Any] = {"uid": "uid-of-another"}
+    for kind, instant in ((RESTORE, other), (ROLLBACK, other)):
+        assert f"create one that restores to {target}" in refusal(operate(lake, instant, kind, **another))
+    said = operate(lake, target, dry_run=True, **another)
+    assert (said.outcome, report_of(said).rows_expected) == (Outcome.SUCCEEDED, before.rows_expected)
+    assert "Would finish the restore" in said.message
+
+    report = done(operate(lake, target, **another))
+
+    assert (report.removed, report.rows_before) == (before.removed, before.rows_before)
+    assert (rows(lake), pending(lake)) == (expected, [])
+    add(lake, 1, first=3)
+    later = rows(lake)
+    operate(lake, target)
+    assert rows(lake) == later, "a late run of the operation that is gone undoes nothing"
 
 
 @contextmanager

@@ -58,7 +58,8 @@ def operation_held(
     finishing, beside, alive = (found[1] if found is not None else None for found in (begun, stranger, heartbeat))
     obstacles = tuple(dict.fromkeys(message for _, message in every))
     return Held(
-        before=obstacles[0] if obstacles else None,
+        before=next((message for reason, message in every if reason != RESTORE_PENDING), None),
+        restore=next((message for reason, message in every if reason == RESTORE_PENDING), None),
         begun=finishing,
         stranger=beside,
         heartbeat=alive,
