@@ -413,6 +413,12 @@ def test_one_that_has_begun_finishes_its_own_restore() -> None:
     assert ready.reason == "Maintenance", "the restore is its own"
 
 
+@pytest.mark.parametrize("changes", [{"managementPolicy": "Observe"}, {"table_class": None}])
+def test_one_that_has_begun_waits_while_no_job_of_its_table_may_run(changes: dict[str, Any]) -> None:
+    seen = world(operation(), remembered=(begun(),), **changes)
+    assert (launches(seen), of(seen).state, of(seen).reason, of(seen).begun) == ([], RUNNING, "Blocked", True)
+
+
 GONE: dict[str, tuple[object, ...]] = {
     "is gone": (),
     "goes": (operation(deleted=NOW),),
