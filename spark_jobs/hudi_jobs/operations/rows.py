@@ -1,19 +1,21 @@
 """What a table holds at one of its commits, as counts and checksums by partition.
 
-The checksum is the sum of a hash of each row, so neither the order of rows nor the files that they lie in count. A
-column is hashed with its name, and one without a value counts for nothing: a schema that has grown since does not
-change the sum.
+The checksum is the sum of a hash of each row, so neither the order of rows nor the files that they lie in count, nor
+the order of the entries of maps, which Hudi changes where it copies rows. A column is hashed with its name, and one
+without a value counts for nothing: a schema that has grown since does not change the sum.
 """
 
 from collections.abc import Collection
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from hudi_jobs.as_found.metadata import ENABLED
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures.classification import stage
+from hudi_jobs.ingestion.schemas.types import column_named, has_type
 from hudi_jobs.operations.record import Part, Rows
 from hudi_jobs.operations.restore.past import rows_as_of
 from hudi_jobs.reading import read_rows
@@ -28,7 +30,6 @@ LONGEST_NAMES = 500_000
 _HUDI = "_hoodie_"
 _PARTITION, _KEY = "_hoodie_partition_path", "_hoodie_record_key"
 _COUNT = "__count"
-_HASHES_OF_MAPS = "spark.sql.legacy.allowHashOnMapType"
 _SUM = "decimal(38,0)"
 
 
@@ -41,7 +42,7 @@ def count_rows(context: TaskContext) -> int:
 def rows_now(context: TaskContext, *, metadata_table: bool = False) -> Rows:
     """Return what the table holds now, by its metadata table or by listing its files."""
     with stage("The rows of the table cannot be read", otherwise=FailureReason.HUDI_ERROR):
-        return _summed(context, current_rows(context, metadata_table=metadata_table))
+        return _summed(current_rows(context, metadata_table=metadata_table))
 
 
 def current_rows(context: TaskContext, *, metadata_table: bool = False) -> DataFrame:
@@ -60,39 +61,55 @@ def are_doubled(rows: DataFrame, key: tuple[str | Column, ...]) -> bool:
     return not rows.groupBy(*key).agg(sf.count("*").alias(_COUNT)).where(sf.col(_COUNT) > 1).isEmpty()
 
 
-def summed(context: TaskContext, frame: DataFrame) -> Rows:
+def summed(frame: DataFrame) -> Rows:
     """Return what a frame holds that has the columns of the table, Hudi's own too."""
     with stage("The rows of the table cannot be read", otherwise=FailureReason.HUDI_ERROR):
-        return _summed(context, frame)
+        return _summed(frame)
 
 
 def rows_at(context: TaskContext, instant: str, without: Collection[str]) -> Rows:
     """Return what the table holds as of a commit, after which there are the instants `without`."""
     with stage(f"The rows as of commit {instant} cannot be read", otherwise=FailureReason.HUDI_ERROR):
-        return _summed(context, rows_as_of(context, instant, without))
+        return _summed(rows_as_of(context, instant, without))
 
 
-def allow_maps(context: TaskContext) -> None:
-    """Allow hashes of maps: Spark refuses them because equal ones may differ in order, and here stored ones count."""
-    context.spark.conf.set(_HASHES_OF_MAPS, "true")
-
-
-def _summed(context: TaskContext, frame: DataFrame) -> Rows:
-    allow_maps(context)
+def _summed(frame: DataFrame) -> Rows:
     partition = sf.col(_PARTITION) if _PARTITION in frame.columns else sf.lit("")
     hashed = frame.select(partition.alias("path"), row_hash(frame).cast(_SUM).alias("hash"))
     return _folded(hashed.groupBy("path").agg(sf.count("*").alias("rows"), sf.sum("hash").alias("checksum")))
 
 
 def row_hash(frame: DataFrame) -> Column:
-    """Return a hash of each row, Hudi's own columns left out; hashes of maps have to be allowed (`allow_maps`)."""
+    """Return a hash of each row, Hudi's own columns left out."""
     columns: list[Column] = []
-    for name in sorted(frame.columns):
-        if not name.startswith(_HUDI):
-            column = sf.col(f"`{name.replace('`', '``')}`")
+    for field in sorted(frame.schema.fields, key=lambda field: field.name):
+        if not field.name.startswith(_HUDI):
+            column = column_named(field.name)
             # The hash leaves out what is null, so the name says in which column a value stands.
-            columns += [sf.when(column.isNotNull(), sf.lit(name)), column]
+            columns += [sf.when(column.isNotNull(), sf.lit(field.name)), _without_maps(column, field.dataType)]
     return sf.xxhash64(*columns)
+
+
+def _without_maps(value: Column, kind: DataType) -> Column:
+    """Return a value with an array of its entries, in the order of their keys, in place of each map.
+
+    Spark neither hashes nor compares maps, because equal ones may differ in order. No key has a map in it.
+    """
+    match kind:
+        case MapType():
+            part = kind.valueType
+            entries = sf.transform(
+                sf.map_entries(value), lambda each: sf.struct(each["key"], _without_maps(each["value"], part))
+            )
+            return sf.sort_array(entries)
+        case ArrayType() if has_type(kind, MapType):
+            part = kind.elementType
+            return sf.transform(value, lambda each: _without_maps(each, part))
+        case StructType() if has_type(kind, MapType):
+            parts = [_without_maps(value[field.name], field.dataType) for field in kind.fields]
+            return sf.when(value.isNotNull(), sf.struct(*parts))
+        case _:
+            return value
 
 
 def _folded(sums: DataFrame) -> Rows:

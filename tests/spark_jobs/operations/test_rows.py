@@ -4,12 +4,15 @@ import time
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
 from tests.spark_jobs.operations.asked import LOCK, ROLLBACK, commits, done, operate, overwrite, pending, rows, told
 from tests.spark_jobs.trials import ALL, IN_FULL, crossed, sampled
 
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, OperationPhase, Outcome, Service
 from hudi_jobs.operations.journal import RECORD_FILE
 from hudi_jobs.operations.record import Rows
+from hudi_jobs.operations.rows import row_hash
 
 pytestmark = [pytest.mark.spark]
 
@@ -94,6 +97,33 @@ def test_rows_that_are_not_those_that_were_counted_are_told_with_their_numbers(
     assert report is not None
     assert (report.phase, report.verified, report.rows_after) == (OperationPhase.VERIFYING, False, 10)
     assert operate(lake, target).reason is FailureReason.NOT_VERIFIED, "a repetition compares again"
+
+
+def test_maps_with_the_same_entries_have_one_hash_in_whatever_order_they_are_stored(spark: SparkSession) -> None:
+    deep = "array(named_struct('s', map('k', {}, 'l', CAST(NULL AS MAP<STRING, STRING>))), NULL)"
+    same = ("map('a', '1', 'b', '2', 'c', NULL)", "map('c', NULL, 'b', '2', 'a', '1')")
+    others = ("map('a', '2', 'b', '1', 'c', NULL)", "map('a', '1', 'b', '2', 'd', NULL)", "map('a', '1', 'b', '2')")
+    for written in ("{}", deep):
+        assert len({hashed(spark, written.format(each)) for each in same}) == 1
+        assert len({hashed(spark, written.format(each)) for each in (*same, *others)}) == 1 + len(others)
+    nan = "map(DOUBLE('NaN'), 1, 0.0D, 2)", "map(-0.0D, 2, DOUBLE('NaN'), 1)"
+    assert len({hashed(spark, each) for each in nan}) == 1
+
+
+def hashed(spark: SparkSession, value: str) -> int:
+    frame = spark.range(1).selectExpr(f"{value} AS m")
+    return int(frame.select(row_hash(frame)).collect()[0][0])
+
+
+def test_nothing_in_place_of_a_map_counts_for_nothing_and_columns_without_maps_are_hashed_as_they_are(
+    spark: SparkSession,
+) -> None:
+    none = "CAST(NULL AS MAP<STRING, STRING>)"
+    nothing = f"named_struct('m', {none})"
+    for value in (none, f"IF(rand() > 2, {nothing}, NULL)", f"IF(rand() > 2, array({nothing}), NULL)"):
+        assert hashed(spark, value) == hashed(spark, "CAST(NULL AS STRING)")
+    frame = spark.range(1).selectExpr("named_struct('a', array(1, NULL), 'b', 'x') AS v")
+    assert frame.where(row_hash(frame) == sf.xxhash64(sf.lit("v"), "v")).count() == 1
 
 
 @crossed(

@@ -109,6 +109,20 @@ def without_bounds(kind: DataType) -> DataType:
     return kind
 
 
+def has_type(kind: DataType, wanted: type[DataType]) -> bool:
+    """Tell whether a type is of a class, or some part of it is."""
+    match kind:
+        case StructType():
+            parts = [field.dataType for field in kind.fields]
+        case ArrayType():
+            parts = [kind.elementType]
+        case MapType():
+            parts = [kind.keyType, kind.valueType]
+        case _:
+            parts = []
+    return isinstance(kind, wanted) or any(has_type(part, wanted) for part in parts)
+
+
 def nullable(frame: DataFrame) -> DataFrame:
     """Return the frame with every column nullable, nested ones as well.
 

@@ -96,7 +96,7 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
                 raise refused(_savepoints(kept))
         work.obstacles.require_none()
         report = report.model_copy(update={"quarantined": count_in(context, erase.quarantines, keys)})
-        before, expected = count_rows(context), summed(context, with_key(rows, keys, without=True))
+        before, expected = count_rows(context), summed(with_key(rows, keys, without=True))
     followed = followed_by(work, erase, keys)
     record = EraseRecord(
         uid=work.operation.uid,

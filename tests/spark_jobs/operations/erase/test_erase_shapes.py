@@ -77,3 +77,27 @@ def test_keys_that_releases_of_hudi_write_in_two_ways_are_refused_before_anythin
     before = unchanged(lake)
     assert "Complex key generator" in refusal(erase(lake, ids=(customer(1),)))
     assert unchanged(lake) == before
+
+
+@pytest.mark.parametrize("kind", sampled("CopyOnWrite", "MergeOnRead"))
+def test_rows_with_maps_stay_what_they_are_where_hudi_writes_the_entries_in_another_order(lake: Any, kind: str) -> None:
+    lake.table = {"type": kind}
+    campaign = "map('utm_campaign', 'spring', 'utm_source', id, 'utm_medium', 'mail')"
+    frame = lake.spark.createDataFrame([(customer(n),) for n in range(4)], "id STRING").selectExpr(
+        "id",
+        f"{campaign} AS m",
+        f"IF(id < '{customer(2)}', named_struct('inner', {campaign}, 'nothing', CAST(NULL AS STRING)), NULL) AS s",
+        f"array({campaign}, map(id, NULL)) AS a",
+        f"map('deep', {campaign}, 'none', NULL) AS mm",
+    )
+    write(lake, frame, "NonpartitionedKeyGenerator", partition="", **{f"{WRITE}operation": "bulk_insert"})
+    before, orders = rows(lake), orders_of_maps(lake)
+    _, proof = erased(erase(lake, ids=(customer(1),)))
+    assert proof.rows == 1
+    assert rows(lake) == [row for row in before if row[0] != customer(1)]
+    assert orders_of_maps(lake) != orders, "of the copied rows the maps have another order"
+
+
+def orders_of_maps(lake: Any) -> set[tuple[str, ...]]:
+    read = lake.spark.newSession().read.format("hudi").load(lake.base_path)
+    return {tuple(row[0]) for row in read.selectExpr("map_keys(m)").collect()}

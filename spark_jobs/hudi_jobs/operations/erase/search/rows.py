@@ -8,7 +8,7 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StringTy
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract.wording import counted, listed
-from hudi_jobs.ingestion.schemas.types import column_named
+from hudi_jobs.ingestion.schemas.types import column_named, has_type
 from hudi_jobs.local_frame import local_frame
 from hudi_jobs.operations.erase.keys import Keys, file_group
 from hudi_jobs.operations.erase.search.scan import File, Scanner, is_log
@@ -39,7 +39,7 @@ def require_in_no_other_row(
 
 def mentions(context: TaskContext, rows: DataFrame, keys: Keys) -> tuple[int, list[str]]:
     """Return how many rows hold a key in one of their texts, also in nested ones, and the columns of these texts."""
-    fields = [(field, kind) for field in rows.schema.fields for kind in _KINDS if _has(field.dataType, kind)]
+    fields = [(field, kind) for field in rows.schema.fields for kind in _KINDS if has_type(field.dataType, kind)]
     values = [_joined(column_named(field.name), field.dataType, kind) for field, kind in fields]
     texts = rows.select(*(value.alias(f"_{place}") for place, value in enumerate(values)))
     count, *counts = Scanner(context, keys.in_bytes).count(texts)
@@ -67,27 +67,15 @@ def _joined(value: Column, kind: DataType, wanted: type[DataType]) -> Column:
     return joined.cast("binary") if wanted is BinaryType else joined
 
 
-def _has(kind: DataType, wanted: type[DataType]) -> bool:
-    match kind:
-        case StructType():
-            return any(_has(field.dataType, wanted) for field in kind.fields)
-        case ArrayType():
-            return _has(kind.elementType, wanted)
-        case MapType():
-            return _has(kind.keyType, wanted) or _has(kind.valueType, wanted)
-        case _:
-            return isinstance(kind, wanted)
-
-
 def _all_in(value: Column, kind: DataType, wanted: type[DataType]) -> Column:
     """Return the texts or the bytes in a value, as an array of texts."""
     none = sf.array().cast("array<string>")
     match kind:
         case StructType():
-            fields = [field for field in kind.fields if _has(field.dataType, wanted)]
+            fields = [field for field in kind.fields if has_type(field.dataType, wanted)]
             inner = [_all_in(value.getField(field.name), field.dataType, wanted) for field in fields]
             return sf.concat(none, *inner)
-        case ArrayType() if _has(kind.elementType, wanted):
+        case ArrayType() if has_type(kind.elementType, wanted):
             element = kind.elementType
             return sf.coalesce(sf.flatten(sf.transform(value, lambda each: _all_in(each, element, wanted))), none)
         case MapType():

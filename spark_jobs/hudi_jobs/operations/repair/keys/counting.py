@@ -25,7 +25,7 @@ from hudi_jobs.operations.repair.keys.unchanged import rows_to_keep
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found
 from hudi_jobs.operations.restore.steps import lost_metadata_table, remake_metadata_table
-from hudi_jobs.operations.rows import allow_maps, are_doubled, current_rows, indexed_by, summed
+from hudi_jobs.operations.rows import are_doubled, current_rows, indexed_by, summed
 from hudi_jobs.operations.work import Work
 from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.preparation import load_timeline
@@ -100,7 +100,7 @@ def _recorded(work: Work, seen: Seen, commits: Collection[str]) -> dict[str, Any
     rows = rows_to_keep(work)
     return {
         "rows_before": rows.rows,
-        "expected": _expected(work, seen) if seen.figures.surplus else rows,
+        "expected": _expected(seen) if seen.figures.surplus else rows,
         "count": seen.figures.surplus,
         "keys": seen.figures.keys,
         "keys_checksum": seen.figures.checksum,
@@ -113,7 +113,6 @@ def _recorded(work: Work, seen: Seen, commits: Collection[str]) -> dict[str, Any
 def seen_now(work: Work) -> Seen:
     """Look at the rows now."""
     context, table = work.context, work.table
-    allow_maps(context)
     key, order = key_columns(context.task.hudi_options), order_of(table.properties)
     with stage("The keys of the table cannot be counted", otherwise=FailureReason.HUDI_ERROR):
         doubles = Doubles(current_rows(context), key, order)
@@ -150,10 +149,10 @@ def _require_indexable(table: HudiTable, doubles: Doubles) -> None:
             )
 
 
-def _expected(work: Work, seen: Seen) -> Rows:
+def _expected(seen: Seen) -> Rows:
     """Return what the table is to hold."""
     doubles, partitions = seen.doubles, seen.partitions
-    return summed(work.context, doubles.untouched(partitions).unionByName(doubles.staying(partitions)))
+    return summed(doubles.untouched(partitions).unionByName(doubles.staying(partitions)))
 
 
 def counted_again(work: Work, record: RepairRecord) -> tuple[RepairRecord, Seen]:
