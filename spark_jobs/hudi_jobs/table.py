@@ -230,6 +230,14 @@ def commit_metadata(timeline: JavaObject, instant: JavaObject) -> JavaObject:
     return read(instant)
 
 
+def names_in(file_slice: JavaObject) -> Iterator[str]:
+    """Yield the names of the base file of a slice, if it has one, and of its log files."""
+    base = file_slice.getBaseFile()
+    if base.isPresent():
+        yield str(base.get().getFileName())
+    yield from (str(each.getFileName()) for each in iterated(file_slice.getLogFiles().iterator()))
+
+
 def saved_files(timeline: JavaObject, instant: str | None = None) -> set[str]:
     """Return the files that the completed savepoints of a timeline keep, or that on an instant, as paths below it."""
     found: set[str] = set()

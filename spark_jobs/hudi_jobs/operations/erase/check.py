@@ -47,13 +47,14 @@ from hudi_jobs.operations.erase.search.scan import (
 from hudi_jobs.operations.erase.search.strays import strays, strays_refused
 from hudi_jobs.operations.erase.search.texts import WholeTexts, before_the_name
 from hudi_jobs.operations.erase.search.timeline import require_unnamed
+from hudi_jobs.operations.erase.slices import holding_savepoints
 from hudi_jobs.operations.erase.spellings import require_few
 from hudi_jobs.operations.refusal import refused, require_nobody_at_work
 from hudi_jobs.operations.rows import count_rows, current_rows, summed
 from hudi_jobs.operations.work import Work
 from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.timeline import Savepoint, Timeline
-from hudi_jobs.table import HudiTable, saved_files
+from hudi_jobs.table import HudiTable
 
 _NAMED = 5
 _COMPLEX_KEYS_ARE_CERTAIN_FROM = 9
@@ -78,7 +79,7 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
         holding = _holding(work, data, keys)
         with each():
             require_in_no_other_row(context, with_key(rows, keys, without=True), data, holding, keys)
-        kept = _holding_savepoints(work, timeline.savepoints(), holding | unsearched_logs(data, keys))
+        kept = holding_savepoints(work, timeline.savepoints(), holding | unsearched_logs(data, keys))
         _require_unnamed(work, files, keys, kept)
         report = EraseReport(
             keys=len(keys),
@@ -215,13 +216,6 @@ def are_named_after(paths: Collection[str], keys: Keys, fields: Collection[str])
     """
     texts = WholeTexts(keys, also_short=len(keys.fields) == 1 and keys.fields[0] in fields)
     return any(texts.are_in(path) or texts.are_in(unquote(path)) for path in paths)
-
-
-def _holding_savepoints(work: Work, savepoints: list[Savepoint], paths: set[str]) -> list[Savepoint]:
-    """Return the savepoints that keep one of some files."""
-    holding, timeline = {path.rpartition("/")[2] for path in paths}, work.table.meta.getActiveTimeline()
-    kept = ((each, saved_files(timeline, each.instant)) for each in savepoints)
-    return [each for each, found in kept if holding & {path.rpartition("/")[2] for path in found}]
 
 
 def _savepoints(kept: list[Savepoint]) -> str:

@@ -25,7 +25,8 @@ def left_said(left: Mapping[str, str], *, by_predicate: bool) -> str:
     if of_table:
         said.append(
             f"Leave the table's own files as they are: {_listed(left, of_table)}. A dry run that erases the same keys "
-            "says which columns of other rows hold a key; files of no commit are for repair.removeOrphanFiles."
+            "says which savepoints keep them and which columns of other rows hold a key; files of no commit are for "
+            "repair.removeOrphanFiles."
         )
     if kept:
         said.append(

@@ -18,6 +18,7 @@ def test_of_a_file_of_the_table_nobody_is_told_to_remove_it(name: str) -> None:
     sentences = said(name)
     assert "1 file" in sentences
     assert f"Leave the table's own files as they are: s3a://lake/table/{name}. A dry run" in sentences
+    assert "says which savepoints keep them" in sentences
     assert "remove them" not in sentences
 
 

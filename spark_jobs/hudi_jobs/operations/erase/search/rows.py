@@ -11,7 +11,7 @@ from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.ingestion.schemas.types import column_named, has_type
 from hudi_jobs.local_frame import local_frame
 from hudi_jobs.operations.erase.keys import Keys, file_group
-from hudi_jobs.operations.erase.search.scan import File, Scanner, is_log
+from hudi_jobs.operations.erase.search.scan import File, Scanner, group_of, is_log
 from hudi_jobs.operations.erase.search.texts import WholeTexts
 from hudi_jobs.operations.refusal import refused
 
@@ -53,7 +53,7 @@ def _in_files(rows: DataFrame, data: Iterable[File], holding: Collection[str]) -
     """
     groups: dict[str, bool] = {}
     for file in data:
-        group = file.name.removeprefix(".").partition("_")[0]
+        group = group_of(file.name)
         groups[group] = groups.get(group, False) or file.path in holding or is_log(file.path)
     without = local_frame(
         rows.sparkSession, ([group] for group, looked in groups.items() if not looked), "group STRING"

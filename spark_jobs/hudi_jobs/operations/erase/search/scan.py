@@ -88,6 +88,11 @@ def is_base(name: str) -> bool:
     return _BASE.fullmatch(name) is not None
 
 
+def group_of(name: str) -> str:
+    """Return which group of files a base or log file belongs to, by its name."""
+    return name.removeprefix(".").partition("_")[0]
+
+
 def unsearched_logs(files: Iterable[File], keys: Keys) -> set[str]:
     """Return the log files of the table where keys are too short for a search in bytes: only that would find them."""
     if keys.are_all_in_bytes:

@@ -1,17 +1,17 @@
 """Which files readers show: those of the newest file slices by listing, and all that the metadata table lists."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from pyspark.sql import functions as sf
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.jvm import JavaObject, iterated
+from hudi_jobs.jvm import iterated
 from hudi_jobs.local_frame import local_frame
 from hudi_jobs.operations.repair.files.orphans import File
 from hudi_jobs.operations.work import Work
 from hudi_jobs.reading import with_times
-from hudi_jobs.table import HudiTable
+from hudi_jobs.table import HudiTable, names_in
 
 _METADATA_TABLE, _FILES_OF_A_PARTITION = ".hoodie/metadata", 2
 _ROOT = "."
@@ -31,7 +31,7 @@ def paths_seen(work: Work, table: HudiTable, files: Collection[File]) -> set[str
             for partition in sorted({file.folder for file in files}):
                 within = f"{partition}/" if partition else ""
                 for part in iterated(view.getLatestFileSlices(partition).iterator()):
-                    found |= {f"{within}{name}" for name in _names(part)}
+                    found |= {f"{within}{name}" for name in names_in(part)}
         finally:
             view.close()
     return found & {file.path for file in files}
@@ -50,10 +50,3 @@ def paths_in_metadata_table(work: Work, table: HudiTable, files: Collection[File
         listed = entries.select(sf.col("key").alias("folder"), sf.explode("filesystemMetadata").alias("name", "entry"))
         listed = listed.where(~sf.col("entry.isDeleted")).select("folder", "name")
         return {str(row["path"]) for row in wanted.join(listed, ["folder", "name"]).select("path").collect()}
-
-
-def _names(part: JavaObject) -> Iterator[str]:
-    base = part.getBaseFile()
-    if base.isPresent():
-        yield str(base.get().getFileName())
-    yield from (str(each.getFileName()) for each in iterated(part.getLogFiles().iterator()))
