@@ -58,6 +58,7 @@ class MemoryCluster:
         self.labels: dict[str, dict[str, str]] = {}
         """Labels of namespaces."""
         self.labels_are_secret = False
+        self.refused: str | None = None
         """Whether the operator has no right to read them."""
         self.terminating = False
         """Whether the namespace is being deleted."""
@@ -151,15 +152,17 @@ class MemoryCluster:
 
     async def get(self, key: ObjectKey) -> Document | None:
         self.calls.append(f"get {key.kind}")
+        self._admit(key.namespace)
         return copy.deepcopy(self.of_kind(key.kind).get(key.name))
 
     async def list(self, kind: Kind, namespace: str | None = None, *, label_selector: str | None = None) -> Documents:
         return [one async for one in self.each(kind, namespace, label_selector=label_selector)]
 
     async def each(
-        self, kind: Kind, _namespace: str | None = None, *, label_selector: str | None = None
+        self, kind: Kind, namespace: str | None = None, *, label_selector: str | None = None
     ) -> AsyncIterator[Document]:
         self.calls.append(f"list {kind}")
+        self._admit(namespace)
         for document in list(self.of_kind(kind).values()):
             if label_selector is None or _selects(label_selector, document):
                 yield copy.deepcopy(document)
@@ -228,6 +231,10 @@ class MemoryCluster:
 
     async def cluster_uid(self) -> str:
         return "cluster"
+
+    def _admit(self, namespace: str | None) -> None:
+        if namespace is not None and namespace == self.refused:
+            raise Forbidden(f"nothing may be read in {namespace}", status=403)
 
     # How writes take effect
 

@@ -16,6 +16,7 @@ from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import HudiTable, parse_table
 from hudi_operator.control.keys import operation_key, table_key
 from hudi_operator.control.observation.derived import derived_from, list_readings
+from hudi_operator.kube.errors import Forbidden
 from hudi_operator.kube.kinds import ObjectKey
 from hudi_operator.runtime.controller import Trigger
 
@@ -248,9 +249,29 @@ async def test_it_ends_although_its_own_table_is_gone_as_well() -> None:
 async def test_a_table_that_has_gone_since_the_last_listing_stands_in_the_way_of_nothing() -> None:
     one = process()
     add_reader(one)
-    readings = await list_readings(one.cluster, (None,))
+    readings = (await list_readings(one.cluster, (None,))).seen_from("team-a")
     flights = parse_table(one.cluster.tables["flights"])
     assert isinstance(flights, HudiTable)
     assert [each.name for each in (await derived_from(one.cluster, flights, readings)).tables] == ["totals"]
     del one.cluster.tables["totals"]
     assert (await derived_from(one.cluster, flights, readings)).tables == ()
+
+
+async def test_a_namespace_that_may_not_be_listed_any_more_stops_no_erasure_in_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HUDI_OPERATOR_WATCH_NAMESPACES", "team-b,team-a")
+    one = process()
+    one.cluster.refused = "team-b"
+    add_reader(one)
+    await erased_here(one)
+    assert child(one)["spec"]["tableRef"] == {"name": "totals"}
+
+
+async def test_where_the_own_namespace_may_not_be_listed_nobody_says_that_no_table_reads_it() -> None:
+    one = process()
+    one.cluster.refused = "team-a"
+    listed = await list_readings(one.cluster, ("team-b", "team-a"))
+    assert listed.seen_from("team-b")
+    with pytest.raises(Forbidden):
+        listed.seen_from("team-a")

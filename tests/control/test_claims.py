@@ -125,6 +125,14 @@ async def test_a_new_leader_finds_the_claims_of_the_old_one() -> None:
     assert not await after.gets(after.table("late", "s3a://lake/t/inner"))
 
 
+async def test_a_claim_of_a_namespace_that_can_be_read_no_more_is_not_taken_over() -> None:
+    setting = Setting()
+    held, late = setting.table("held", "s3a://lake/t"), setting.table("late", "s3a://lake/t/inner")
+    await setting.gets(held)
+    setting.cluster.refused = "n"
+    assert not await setting.gets(late)
+
+
 async def test_a_claim_whose_table_is_gone_or_another_is_taken_over_once_its_drivers_have_ended() -> None:
     setting = Setting()
     gone = setting.table("gone", "s3a://lake/t")

@@ -115,7 +115,7 @@ class OperationReconciler:
             return None
         seen = CascadeSeen()
         if isinstance(table, HudiTable):
-            root, readings = root_of(table), await self._readings.get(since=since)
+            root, readings = root_of(table), await self._readings.get(table.metadata.namespace, since=since)
             seen = CascadeSeen(readers=direct_readers(root, readings), elsewhere=lineage_of(root, readings).elsewhere)
         if not is_done_alone(operation, table):
             return seen

@@ -29,7 +29,7 @@ from hudi_operator.control.snapshots.polling import LastReconcile, Polling, age_
 from hudi_operator.control.snapshots.reader import Snapshots, fingerprint
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL
 from hudi_operator.kube.api import KubernetesApi, add_finalizer
-from hudi_operator.kube.errors import Conflict, NotFound
+from hudi_operator.kube.errors import Conflict, Forbidden, NotFound
 from hudi_operator.kube.events import EventType
 from hudi_operator.kube.kinds import JOB, ObjectKey
 from hudi_operator.planning.decide import decide
@@ -256,7 +256,12 @@ class Reconciler:
                 return
             selector = f"{MANAGED_BY_LABEL}={MANAGED_BY}"
             for namespace in self._settings.watch_namespaces or (None,):
-                tables = await self._tables_by_uid(namespace)
+                try:
+                    tables = await self._tables_by_uid(namespace)
+                except Forbidden:
+                    if namespace is None:
+                        raise
+                    continue  # it is not served; its Jobs count from the first reconciles of their tables
                 async for job in self._kube.each(JOB, namespace, label_selector=selector):
                     self._running.seed(job, tables)
             self._seeded = True

@@ -18,7 +18,7 @@ from hudi_operator.control.jobs.pod_view import pod_has_ended
 from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL, table_selector
 from hudi_operator.kube.api import KubernetesApi
-from hudi_operator.kube.errors import AlreadyExists, Conflict
+from hudi_operator.kube.errors import AlreadyExists, Conflict, Forbidden
 from hudi_operator.kube.kinds import POD
 from hudi_operator.planning.model import Blocker, BlockerReason
 from hudi_operator.planning.policy.paths import canonical_path, path_hash
@@ -99,7 +99,7 @@ class Claims:
                 continue
             if claim.holder == metadata.uid:
                 return None  # it was there first, so no overlapping one can have been made since
-            if await self._holder_exists(claim):
+            if await self._may_have_holder(claim):
                 return claim.table
             # Its table went without releasing it, for example because its finalizer was removed by hand.
             await self._kube.delete_claim(claim.name, uid=claim.uid)
@@ -131,6 +131,12 @@ class Claims:
         claim = _read(document, path)
         self._index.add(claim)
         return claim
+
+    async def _may_have_holder(self, claim: Claim) -> bool:
+        try:
+            return await self._holder_exists(claim)
+        except Forbidden:
+            return True  # its namespace is not served any more: nobody can tell, and a person has to look
 
     async def _holder_exists(self, claim: Claim) -> bool:
         namespace, _, name = claim.table.partition("/")

@@ -2,6 +2,9 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import structlog
 
 from hudi_jobs.contract.operations.erase import MOST_CASCADED
 from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
@@ -9,12 +12,29 @@ from hudi_operator.control.claims.claims import list_claims
 from hudi_operator.control.keys import TABLE, table_key
 from hudi_operator.control.observation.recent import Recent
 from hudi_operator.kube.api import KubernetesApi
+from hudi_operator.kube.errors import Forbidden
 from hudi_operator.kube.fields import Document, text
 from hudi_operator.kube.kinds import ObjectKey
 from hudi_operator.planning.model import Derived, DerivedTable, Reading, lineage_of
 from hudi_operator.planning.policy.paths import canonical_path
 
 _LONGEST_PATH = 1_024
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class ListedReadings:
+    """What was listed, and the namespaces that refused it: their tables are unknown, as of any that is not served."""
+
+    readings: tuple[Reading, ...]
+    refused: Mapping[str, Forbidden]
+
+    def seen_from(self, namespace: str) -> tuple[Reading, ...]:
+        """Return what concerns a table of a namespace; raises `Forbidden` where its own tables are unknown."""
+        if namespace in self.refused:
+            raise self.refused[namespace]
+        return self.readings
 
 
 class Readings:
@@ -26,23 +46,33 @@ class Readings:
         self._known = Recent(self._list)
         self._one_at_a_time = asyncio.Lock()
 
-    async def get(self, *, since: float | None = None) -> tuple[Reading, ...]:
-        """Return what they read as it was at `since` (seconds of the event loop) or later, else at most a minute old.
+    async def get(self, namespace: str, *, since: float | None = None) -> tuple[Reading, ...]:
+        """Return what concerns a table of a namespace, as it was at `since` or later, else at most a minute old.
 
-        What rests on it for good, such as that no further table reads another one, is asked with `since`.
+        What rests on it for good, such as that no further table reads another one, is asked with `since` (seconds of
+        the event loop).
         """
         async with self._one_at_a_time:  # those that ask meanwhile share the next listing
-            return await self._known.get(None, since=since)
+            return (await self._known.get(None, since=since)).seen_from(namespace)
 
-    async def _list(self, _: None) -> tuple[Reading, ...]:
+    async def _list(self, _: None) -> ListedReadings:
         return await list_readings(self._kube, self._namespaces)
 
 
-async def list_readings(kube: KubernetesApi, namespaces: Sequence[str | None]) -> tuple[Reading, ...]:
-    """Return what each table of the namespaces reads now."""
+async def list_readings(kube: KubernetesApi, namespaces: Sequence[str | None]) -> ListedReadings:
+    """Return what each table of the namespaces reads now; one that may not be listed holds up none of the others."""
     holders = {claim.path: claim.holder for claim in await list_claims(kube)}
-    found = [reading_of(one, holders) for namespace in namespaces async for one in kube.each(TABLE, namespace)]
-    return tuple(one for one in found if one is not None)
+    found: list[Reading | None] = []
+    refused: dict[str, Forbidden] = {}
+    for namespace in namespaces:
+        try:
+            found.extend([reading_of(one, holders) async for one in kube.each(TABLE, namespace)])
+        except Forbidden as error:
+            if namespace is None:
+                raise
+            refused[namespace] = error
+            _log.warning("tables of a namespace are unknown to erasures", namespace=namespace, error=str(error))
+    return ListedReadings(tuple(one for one in found if one is not None), refused)
 
 
 async def read_table(kube: KubernetesApi, key: ObjectKey) -> HudiTable | InvalidObject | None:

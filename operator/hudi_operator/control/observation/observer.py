@@ -115,8 +115,8 @@ class Observer:
 
     async def _derived_from(self, table: HudiTable, *, since: float | None) -> Derived:
         """Return the tables that read this one, and those that read them, with what their classes say."""
-        derived = await derived_from(self._kube, table, await self._readings.get(since=since))
         namespace = table.metadata.namespace
+        derived = await derived_from(self._kube, table, await self._readings.get(namespace, since=since))
         circle = derived.lineage.circle
         if circle is not None and circle.namespace != namespace:  # which the message of the operation does not name
             names = (f"{namespace}/{table.metadata.name}", f"{circle.namespace}/{circle.name}")
