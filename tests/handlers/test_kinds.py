@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Any, cast
 
 import aiohttp
@@ -17,7 +17,7 @@ from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.process import OperatorProcess
 from hudi_operator.kube.api import WatchedApi
 from hudi_operator.kube.client import KubernetesClient
-from hudi_operator.kube.errors import KubernetesError
+from hudi_operator.kube.errors import Forbidden, KubernetesError
 from hudi_operator.kube.kinds import Kind, ObjectKey
 from hudi_operator.kube.transport import Transport
 from hudi_operator.runtime.controller import Controller, Trigger
@@ -33,11 +33,14 @@ class Cluster:
     def __init__(self, *plurals: str) -> None:
         self.plurals = set(plurals)
         self.forbidden: str | None = None
+        self.refused: str | None = None
 
     async def are_served(self, kinds: Iterable[Kind]) -> bool:
         return {kind.plural for kind in kinds} <= self.plurals
 
-    async def each(self, kind: Kind, _namespace: str | None) -> AsyncIterator[dict[str, Any]]:
+    async def each(self, kind: Kind, namespace: str | None) -> AsyncIterator[dict[str, Any]]:
+        if namespace is not None and namespace == self.refused:
+            raise Forbidden(f"{kind.plural} is forbidden in {namespace}", status=403)
         if kind.plural == self.forbidden:
             raise KubernetesError(f"{kind.plural} is forbidden", status=403)
         yield {}
@@ -144,6 +147,36 @@ async def test_no_table_is_reconciled_before_everything_that_may_name_it_is_know
     async with asyncio.timeout(10):
         await both.wait()
     assert set(reconciled) == {savepoint_key("n", "s"), table_key("n", "a")}
+    process.stop()
+    await running
+
+
+async def test_no_table_of_a_namespace_is_reconciled_before_the_namespace_can_be_listed_again(
+    eventually: Callable[..., Awaitable[Any]],
+) -> None:
+    cluster = Cluster(*(controller.kind.plural for controller in CONTROLLERS))
+    cluster.refused = "n"
+    reconciled: list[ObjectKey] = []
+
+    async def reconcile(key: ObjectKey, _trigger: Trigger) -> None:
+        reconciled.append(key)
+
+    process = OperatorProcess(
+        settings=Settings(
+            spark_image="unused", health_port=0, metrics_port=0, watch_namespaces=("n", "o"), resync_seconds=1
+        ),
+        kube=cast("WatchedApi", cluster),
+        controllers=CONTROLLERS,
+        known=KnownObjects(CONTROLLERS),
+        reconcile=reconcile,
+    )
+    running = asyncio.create_task(process.run())
+    process.queue.add(table_key("n", "a"), Trigger.EVENT)  # as kopf does when it is let in again before the resync
+    process.queue.add(table_key("o", "a"), Trigger.EVENT)
+    await asyncio.sleep(1)
+    assert reconciled == [table_key("o", "a")]
+    cluster.refused = None
+    await eventually(lambda: table_key("n", "a") in reconciled)
     process.stop()
     await running
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ from kubernetes.aio.client import Configuration
 from hudi_operator.control.controllers import CONTROLLERS
 from hudi_operator.control.keys import TABLE, TableKey, table_key
 from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.kube.errors import Forbidden
 from hudi_operator.kube.transport import Transport
 from hudi_operator.runtime.known import KnownObjects
 from hudi_operator.runtime.queue import KeyedQueue
@@ -30,9 +31,12 @@ class Server:
         self.tables: dict[str, int] = {}
         self.classes: dict[str, int] = {}
         self.refusals: list[int] = []
+        self.forbidden: str | None = None
         self.listings = 0
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
+        if self.forbidden and self.forbidden in request.path:
+            return web.json_response({"message": "because", "code": 403}, status=403)
         if request.path.endswith("huditableclasses"):
             found = [{"metadata": {"name": name, "generation": number}} for name, number in self.classes.items()]
             return web.json_response({"items": found})
@@ -42,8 +46,12 @@ class Server:
         if self.refusals:
             code = self.refusals.pop(0)
             return web.Response(status=code, body=json.dumps({"message": "because", "code": code}))
+        namespace = request.path.split("/")[-2] if "/namespaces/" in request.path else "n"
         items = [
-            {"metadata": {"namespace": "n", "name": name, "uid": name, "generation": generation}, "spec": {}}
+            {
+                "metadata": {"namespace": namespace, "name": name, "uid": namespace + name, "generation": generation},
+                "spec": {},
+            }
             for name, generation in self.tables.items()
         ]
         return web.json_response({"items": [*items, {"metadata": {"name": "without a namespace"}}, {}]})
@@ -52,12 +60,18 @@ class Server:
 class World:
     """A resync and what it works on."""
 
-    def __init__(self, server: Server, kube: KubernetesClient) -> None:
+    def __init__(self, server: Server, kube: KubernetesClient, namespaces: Sequence[str]) -> None:
         self.server = server
         self.queue: KeyedQueue[TableKey] = KeyedQueue()
         self.known = KnownObjects(CONTROLLERS)
         self.resync = Resync(
-            controllers=CONTROLLERS, kube=kube, queue=self.queue, known=self.known, period_seconds=100, draw=lambda: 0.5
+            controllers=CONTROLLERS,
+            kube=kube,
+            queue=self.queue,
+            known=self.known,
+            period_seconds=100,
+            namespaces=namespaces,
+            draw=lambda: 0.5,
         )
 
     def take(self) -> set[str]:
@@ -69,7 +83,7 @@ class World:
 
 
 @asynccontextmanager
-async def a_world() -> AsyncIterator[World]:
+async def a_world(*namespaces: str) -> AsyncIterator[World]:
     server = Server()
     application = web.Application()
     application.router.add_get("/{path:.*}", server.answer)
@@ -78,7 +92,7 @@ async def a_world() -> AsyncIterator[World]:
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     try:
         async with Transport(Configuration(host=f"http://127.0.0.1:{runner.addresses[0][1]}")) as transport:
-            yield World(server, KubernetesClient(transport, operator_namespace="n"))
+            yield World(server, KubernetesClient(transport, operator_namespace="n"), namespaces)
     finally:
         await runner.cleanup()
 
@@ -152,3 +166,32 @@ async def test_what_keeps_the_first_resync_from_succeeding_is_said_and_it_is_tri
             assert world.resync.problem is None
         finally:
             running.cancel()
+
+
+async def test_of_a_namespace_that_refuses_every_listing_what_is_known_is_kept_and_the_others_go_on() -> None:
+    async with a_world("m", "n") as world:
+        world.server.tables = {"a": 1}
+        await world.resync.resync()
+        world.server.tables, world.server.forbidden = {"b": 1}, "/namespaces/m/"
+        await world.resync.resync()
+        assert world.known.of_kind(TABLE) == {table_key("m", "a"), table_key("n", "b")}
+        assert world.resync.refused == {"m"}
+        world.server.forbidden = None
+        await world.resync.resync()
+        assert world.known.of_kind(TABLE) == {table_key("m", "b"), table_key("n", "b")}
+        assert world.resync.refused == set()
+
+
+@pytest.mark.parametrize(
+    ("namespaces", "forbidden"),
+    [(("m", "n"), "/namespaces/m/hudioperations"), (("m",), "/namespaces/m/")],
+    ids=["one kind alone", "the only namespace"],
+)
+async def test_where_one_kind_alone_or_every_namespace_is_refused_the_resync_fails(
+    namespaces: tuple[str, ...], forbidden: str
+) -> None:
+    async with a_world(*namespaces) as world:
+        world.server.tables, world.server.forbidden = {"a": 1}, forbidden
+        with pytest.raises(Forbidden, match="because"):
+            await world.resync.resync()
+        assert world.resync.refused == set()

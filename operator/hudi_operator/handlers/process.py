@@ -10,13 +10,14 @@ from hudi_operator.control.keys import TABLE
 from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.watches import Watcher
 from hudi_operator.kube.api import WatchedApi
-from hudi_operator.kube.errors import KubernetesError
+from hudi_operator.kube.errors import Forbidden, KubernetesError
 from hudi_operator.kube.kinds import ObjectKey
 from hudi_operator.runtime.controller import Controller, Reconcile, Trigger
 from hudi_operator.runtime.informer import Informer
 from hudi_operator.runtime.known import KnownObjects
 from hudi_operator.runtime.leadership import Leadership
 from hudi_operator.runtime.queue import KeyedQueue
+from hudi_operator.runtime.refused import places_of, refused_namespaces
 from hudi_operator.runtime.resync import MISSING_KINDS, Resync
 from hudi_operator.telemetry.health import HealthServer
 from hudi_operator.telemetry.metrics import metrics
@@ -79,6 +80,7 @@ class OperatorProcess:
         )
         metrics.observe_queue(depth=lambda: self.queue.depth, oldest_seconds=lambda: self.queue.oldest_seconds)
         metrics.observe_resync(age_seconds=lambda: self.resync.seconds_since_success)
+        metrics.observe_refused_namespaces(lambda: len(self.resync.refused))
         metrics.observe_tables(lambda: known.count(TABLE))
         metrics.observe_leader(lambda: self._acting and (leadership is None or leadership.is_leader))
 
@@ -159,15 +161,22 @@ class OperatorProcess:
             await asyncio.sleep(1)
 
     async def _try_to_list(self) -> None:
-        """Raise what the API server says of a kind that may not be listed, as with rights of an earlier release."""
-        for controller in self._controllers:
-            namespaces = self._settings.watch_namespaces if controller.kind.namespaced else ()
-            for namespace in namespaces or (None,):
-                async for _ in self._kube.each(controller.kind, namespace):
+        """Raise what the API server says of a kind that may not be listed, as with rights of an earlier release.
+
+        A namespace in which no kind may be listed keeps nobody from taking over, unless there is no other.
+        """
+        kinds, namespaces = [controller.kind for controller in self._controllers], self._settings.watch_namespaces
+        refused = await refused_namespaces(self._kube, kinds, namespaces)
+        for kind in kinds:
+            for namespace in places_of(kind, namespaces, refused):
+                async for _ in self._kube.each(kind, namespace):
                     break
 
     async def _reconcile_key(self, key: ObjectKey, trigger: Trigger) -> float | None:
         with structlog.contextvars.bound_contextvars(kind=key.kind.name, object=str(key)), metrics.reconcile():
+            if key.namespace in self.resync.refused:
+                # kopf may be let in again before the resync, and tell of a table before what names it.
+                raise Forbidden(f"namespace {key.namespace} is not served: nothing may be listed there")
             return await self._reconcile(key, trigger)
 
     async def _shut_down(self, parts: set[asyncio.Task[Any]]) -> None:

@@ -19,6 +19,7 @@ from hudi_operator.runtime.controller import Controller, Trigger, listing_order
 from hudi_operator.runtime.documents import own_key
 from hudi_operator.runtime.known import KnownObjects
 from hudi_operator.runtime.queue import KeyedQueue
+from hudi_operator.runtime.refused import places_of, refused_namespaces
 from hudi_operator.telemetry.metrics import metrics
 
 MISSING_KINDS = (
@@ -50,13 +51,15 @@ class Resync:
         self._queue = queue
         self._known = known
         self._period = period_seconds
-        self._namespaces: list[str | None] = list(namespaces) or [None]
+        self._namespaces = tuple(namespaces)
         self._draw = draw
         self._last_attempt: float | None = None
         self._last_success: float | None = None
         self._completed = asyncio.Event()
         self.problem: str | None = "the objects have not been listed yet"
         """Why the last resync failed, as a sentence; None when it went through."""
+        self.refused: frozenset[str] = frozenset()
+        """Namespaces that may not be listed: what is known of them is kept, and nothing of them is to be reconciled."""
 
     @property
     def completed(self) -> bool:
@@ -99,19 +102,23 @@ class Resync:
 
     async def resync(self) -> None:
         """List everything once: what is new, changed or gone is queued, and what the queue has lost is put back."""
-        for controller in self._controllers:
-            await self._resync_kind(controller.kind)
+        kinds = [controller.kind for controller in self._controllers]
+        refused = await refused_namespaces(self._kube, kinds, self._namespaces)
+        self.refused |= refused
+        for kind in kinds:
+            await self._resync_kind(kind, refused)
+        self.refused = refused  # one that can be listed again is served only now that all of its objects are known
 
-    async def _resync_kind(self, kind: Kind) -> None:
+    async def _resync_kind(self, kind: Kind, refused: frozenset[str]) -> None:
         before = self._known.of_kind(kind)
         seen: set[ObjectKey] = set()
-        for namespace in self._namespaces if kind.namespaced else (None,):
+        for namespace in places_of(kind, self._namespaces, refused):
             async for document in self._kube.each(kind, namespace):
                 key = own_key(kind, document)
                 if key is not None and key not in seen:
                     seen.add(key)
                     self._compare(key, document)
-        for key in before - seen:
+        for key in (key for key in before - seen if key.namespace not in refused):
             self._queue.add(key)  # the reconcile finds that it is gone and lets go of what belonged to it
             for other in self._known.forget(key):
                 self._queue.add(other)

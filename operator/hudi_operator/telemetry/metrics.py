@@ -133,6 +133,10 @@ class Metrics:
         self._resync_age = self._gauge(
             "resync_age_seconds", "How long ago a listing of all tables and classes last went through."
         )
+        self._refused_namespaces = self._gauge(
+            "refused_namespaces",
+            "Namespaces of `watchNamespaces` in which it may list nothing and does nothing.",
+        )
         self._watch = self._gauge(
             "watch_last_event_timestamp_seconds", "When the last watch event of a kind came, since 1970.", "kind"
         )
@@ -243,6 +247,10 @@ class Metrics:
     def observe_resync(self, *, age_seconds: Callable[[], float]) -> None:
         """Take the age of the last resync from this function whenever the metrics are read."""
         self._resync_age.set_function(age_seconds)
+
+    def observe_refused_namespaces(self, number: Callable[[], float]) -> None:
+        """Take how many namespaces refuse to be served from this function whenever the metrics are read."""
+        self._refused_namespaces.set_function(number)
 
     def observe_tables(self, number: Callable[[], float]) -> None:
         """Take how many tables the operator knows from this function whenever the metrics are read."""
