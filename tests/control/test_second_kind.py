@@ -162,7 +162,9 @@ async def test_the_kind_is_listed_in_each_namespace_that_is_served(
     )
     await resync.resync()
     places = namespaces or (None,)
+    tried = [("HudiSavepoint", place) for place in namespaces]  # whether anything may be listed there
     assert asked == [
+        *tried,
         ("HudiTableClass", None),
         *(("HudiSavepoint", place) for place in places),
         *(("HudiOperation", place) for place in places),
