@@ -15,6 +15,7 @@ from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.status.operation import HudiOperationStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.planning.operations import assess, declared
+from hudi_operator.planning.operations.held import Held
 from hudi_operator.planning.services.starting import slots
 
 _OPERATIONS = "hudi_operator.planning.operations"
@@ -30,6 +31,11 @@ def _never(*_: object, **__: object) -> bool:
 
 def _nothing(*_: object, **__: object) -> None:
     return None
+
+
+def _by_a_restore_too(held: Held, entry: TableOperation) -> str | None:
+    """Hold a restore as well, which would finish the pending one that it has left, begun or not."""
+    return held.before or held.restore or (held.heartbeat if entry.dry_run else held.stranger or held.heartbeat)
 
 
 def _beside_others(*arguments: Any, **others: Any) -> Any:
@@ -107,7 +113,11 @@ OF_OPERATIONS = (
         name="a run that was killed counts as one that changed nothing",
         scenario=_where("driver dies"),
         says="it does not come to rest",
-        old=((f"{_OPERATIONS}.ended._never_started", _always), (f"{_OPERATIONS}.ended.shows_work", _never)),
+        old=(
+            (f"{_OPERATIONS}.ended._never_started", _always),
+            (f"{_OPERATIONS}.ended.shows_work", _never),
+            (f"{_OPERATIONS}.held.Held.of", _by_a_restore_too),
+        ),
     ),
     Defect(
         name="an operation does not wait for the Jobs at work",
