@@ -153,6 +153,7 @@ OF_OPERATIONS = (
         old=(
             (f"{_OPERATIONS}.declared.may_have_begun", _says_so),
             ("hudi_operator.planning.status.operation_status.may_have_begun", _says_so),
+            (f"{_OPERATIONS}.held.Held.of", _by_a_restore_too),
         ),
     ),
     Defect(
