@@ -22,6 +22,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.gates.index_gate import declared, require_index
 from hudi_jobs.gates.key_gate import require_keys
+from hudi_jobs.gates.layout_gate import require_one_layout
 from hudi_jobs.gates.log_gate import require_keys_in_base_files
 from hudi_jobs.ingestion.batch import InputBatch, Limit, Source
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress, require_following, require_kind
@@ -91,6 +92,7 @@ class OpenedTable:
             self.table = HudiTable.open(self._context.spark, self._context.task.table.base_path)
             if self.table is not None:
                 self.table.require(declared(self._context.task), ingests=True)
+                require_one_layout(self._context.spark, self.table)
         if self.table is not None:
             task = self._context.task
             require_index(self._context.spark, self.table, task.table, task.hudi_options)

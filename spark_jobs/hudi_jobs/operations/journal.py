@@ -81,6 +81,15 @@ class Journal:
         found = (each for each in restores if each.newest < restore.instant)
         return next((each for each in found if restore.target in {each.target, None}), None)
 
+    def unfinished_change(self) -> VersionRecord | None:
+        """Return the record of a change of the table's version that may have begun and has not ended, of any operation.
+
+        Until it ends, the timeline may lie in two layouts.
+        """
+        running = (each for each in self._read()[0].records if each.phase is OperationPhase.RUNNING)
+        changes = (each for each in running if isinstance(each, VersionRecord))
+        return next((each for each in changes if each.target is not None), None)
+
     def newest_change_of_version(self) -> str | None:
         """Return the newest commit from before a change of the table's version, as far as records tell."""
         change = _newest_change(self._read()[0].records)

@@ -6,6 +6,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.gates.index_gate import declared, require_index
+from hudi_jobs.gates.layout_gate import require_one_layout
 from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.services.affected import noting_affected
@@ -28,6 +29,7 @@ def open_table(context: TaskContext) -> HudiTable | None:
         table = HudiTable.open(context.spark, context.task.table.base_path)
         if table is not None:
             table.require(declared(context.task), ingests=False)
+            require_one_layout(context.spark, table)
     if table is not None:
         require_index(context.spark, table, context.task.table, context.task.hudi_options)
     return table

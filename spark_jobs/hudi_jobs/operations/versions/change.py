@@ -8,7 +8,6 @@ by the same code of Hudi, and as often as it takes.
 Before the first move everything is merged and nothing is pending, so that no file is read differently afterwards.
 """
 
-import re
 from collections.abc import Collection
 from contextlib import AbstractContextManager
 
@@ -18,6 +17,7 @@ from hudi_jobs.contract import SAVEPOINT_USER, FailureReason
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
+from hudi_jobs.gates.layout_gate import INSTANT_FILE, META_FOLDER, instant_files, timeline_folders
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 from hudi_jobs.notes import commit_notes
 from hudi_jobs.operations.again import require_nothing_come
@@ -30,9 +30,7 @@ from hudi_jobs.services.others import Others
 from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.table import HudiTable
 
-_META_FOLDER, _TIMELINE = ".hoodie", "timeline"
 _PROPERTIES, _BACKUP = "hoodie.properties", "hoodie.properties.backup"
-_INSTANT_FILE = re.compile(r"(?P<time>[0-9]{14}(?:[0-9]{3})?)(?:_[0-9]+)?(?P<rest>\.[a-z.]+)")
 _KEEP_BOTH, _RECURSIVELY = False, False
 _EVERYTHING = {ENABLED: "false", **EVERY_LOG_FILE}
 """Options of a compaction that merges every log file, as Hudi's own before a change of version."""
@@ -133,7 +131,7 @@ def _change(context: TaskContext, found: int, version: int) -> None:
 def _move_again_what_is_in_both(context: TaskContext, found: int) -> bool:
     """Tell whether a move has begun. What is in both layouts was being moved, and its first file is whole."""
     filesystem, path = _filesystem(context)
-    first, second = _folders(found)
+    first, second = timeline_folders(found)
     left = {_normal(name) for name in _instant_files(context, first)}
     moved = _instant_files(context, second)
     for name in moved:
@@ -144,7 +142,7 @@ def _move_again_what_is_in_both(context: TaskContext, found: int) -> bool:
 
 def _require_moved(context: TaskContext, found: int) -> None:
     """Raise before the version is written where Hudi has passed over a file that it could not move, with a warning."""
-    left = _instant_files(context, _folders(found)[0])
+    left = _instant_files(context, timeline_folders(found)[0])
     if left:
         raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi has not moved {', '.join(left[:3])} of the timeline.")
 
@@ -152,7 +150,7 @@ def _require_moved(context: TaskContext, found: int) -> None:
 def mend_properties(context: TaskContext) -> None:
     """Put the properties back that a driver was killed over: Hudi empties the file before it writes it again."""
     filesystem, path = _filesystem(context)
-    broken, backup = path(f"{_META_FOLDER}/{_PROPERTIES}"), path(f"{_META_FOLDER}/{_BACKUP}")
+    broken, backup = path(f"{META_FOLDER}/{_PROPERTIES}"), path(f"{META_FOLDER}/{_BACKUP}")
     if not filesystem.exists(backup) or filesystem.getFileStatus(backup).getLen() == 0:
         return
     if filesystem.exists(broken) and filesystem.getFileStatus(broken).getLen() > 0:
@@ -162,23 +160,13 @@ def mend_properties(context: TaskContext) -> None:
     utilities.copy(filesystem, backup, filesystem, broken, _KEEP_BOTH, configuration)
 
 
-def _folders(version: int) -> tuple[str, str]:
-    """Return the folder of the active timeline of a version, and that of the other layout."""
-    layout_2 = f"{_META_FOLDER}/{_TIMELINE}"
-    return (_META_FOLDER, layout_2) if version < LAYOUT_2_FROM else (layout_2, _META_FOLDER)
-
-
 def _instant_files(context: TaskContext, folder: str) -> list[str]:
-    filesystem, path = _filesystem(context)
-    if not filesystem.exists(path(folder)):
-        return []
-    names = (str(each.getPath().getName()) for each in filesystem.listStatus(path(folder)) if each.isFile())
-    return sorted(name for name in names if _INSTANT_FILE.fullmatch(name))
+    return instant_files(context.spark, context.task.table.base_path, folder)
 
 
 def _normal(name: str) -> str:
     """Return the name that a file of the timeline has in both layouts."""
-    found = _INSTANT_FILE.fullmatch(name)
+    found = INSTANT_FILE.fullmatch(name)
     assert found is not None, "it was told by this pattern"
     return f"{found['time']}{found['rest'].replace('.clustering', '.replacecommit')}"
 

@@ -5,6 +5,7 @@ from hudi_jobs.contract import FailureReason, OperationPhase, TableOperation, Ta
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
+from hudi_jobs.gates.layout_gate import in_other_layout
 from hudi_jobs.lease.owner import require_not_owned_elsewhere
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.again import is_final, not_begun_again
@@ -26,6 +27,7 @@ from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.services.timeline import Timeline
+from hudi_jobs.table import HudiTable
 
 
 def would_change_version(work: Work) -> TaskResult:
@@ -37,12 +39,30 @@ def would_change_version(work: Work) -> TaskResult:
 
 def finish_change(context: TaskContext, operation: TableOperation, journal: Journal) -> None:
     """Finish a change that an earlier run was killed in: until then no reader finds the whole timeline."""
-    record = journal.find(VersionRecord, operation.uid)
+    own = journal.find(VersionRecord, operation.uid)
+    record = own or _left_behind(context, operation, journal)
     if record is None or record.phase is not OperationPhase.RUNNING or record.target is None:
         return
     require_not_owned_elsewhere(open_table_files(context.spark, context.task.table.base_path), context.task)
+    if own is None:
+        ours = {"uid": operation.uid, "resource": operation.resource}
+        former, record = record.uid, record.model_copy(update=ours)
+        journal.keep(record, instead_of=former)
     mend_properties(context)
     change_version(context, record)
+
+
+def _left_behind(context: TaskContext, operation: TableOperation, journal: Journal) -> VersionRecord | None:
+    """Return the record of another operation that was changing the table to the same version, or None.
+
+    That one is gone: the table would not have begun this one before it was finished, and this run holds the lease.
+    Where the timeline lies in one layout, that one has changed nothing.
+    """
+    former = journal.unfinished_change()
+    if former is None or (former.kind, former.version_after) != (operation.kind, operation.table_version):
+        return None
+    table = HudiTable.open(context.spark, context.task.table.base_path)
+    return former if table is not None and in_other_layout(context.spark, table) else None
 
 
 def change_table_version(work: Work) -> TaskResult:

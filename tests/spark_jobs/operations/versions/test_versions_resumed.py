@@ -12,6 +12,8 @@ from tests.spark_jobs.operations.asked import (
     UPGRADE,
     commits,
     done,
+    files,
+    mend,
     overwrite,
     pending,
     refusal,
@@ -25,7 +27,7 @@ from tests.spark_jobs.services.test_services import fill, succeeded
 from tests.spark_jobs.tables.test_table_version import versions
 from tests.spark_jobs.trials import ALL, IN_FULL, LEASE, crossed, sampled
 
-from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, Service
+from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, RepairStep, Service
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.restore.steps import remove_metadata_table
 from hudi_jobs.operations.versions.change import prepare_change
@@ -106,8 +108,16 @@ def test_a_timeline_that_is_half_moved_is_moved_to_its_end(
     assert (ended.reason, report_of(ended).phase) == (FailureReason.STORAGE_UNAVAILABLE, OperationPhase.RUNNING)
     known = commits(lake)
     half_move(lake, 9 if before == 9 else before, 6 if after == 6 else 8, how)
+    left = files(lake)
+    for refused in (lake.ingest(), lake.serve(Service.CLEANING), mend(lake, RepairStep.ROLLBACK_INFLIGHT)):
+        assert refused.reason is FailureReason.TABLE_MISMATCH, refused
+        assert "a change of the version has not ended" in refused.message
+    assert {path for path in files(lake) if "/.hudi-operator/" not in path} == {
+        path for path in left if "/.hudi-operator/" not in path
+    }
 
-    report = done(change(lake, before, after))
+    finishing = {"uid": "uid-of-another"} if how == "by chance" else {}
+    report = done(change(lake, before, after, **finishing))
 
     assert rows(lake) == expected
     assert commits(lake) == known
