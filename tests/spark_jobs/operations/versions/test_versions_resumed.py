@@ -107,7 +107,10 @@ def test_a_timeline_that_is_half_moved_is_moved_to_its_end(
         ended = change(lake, before, after)
     assert (ended.reason, report_of(ended).phase) == (FailureReason.STORAGE_UNAVAILABLE, OperationPhase.RUNNING)
     known = commits(lake)
-    half_move(lake, 9 if before == 9 else before, 6 if after == 6 else 8, how)
+    if before == 9:  # a driver takes it to 8 before anything is moved
+        with write_client(lake.spark, lake.base_path, {"hoodie.metadata.enable": "false"}) as client:
+            client.change_version(8)
+    half_move(lake, min(before, 8), min(after, 8), how)
     left = files(lake)
     for refused in (lake.ingest(), lake.serve(Service.CLEANING), mend(lake, RepairStep.ROLLBACK_INFLIGHT)):
         assert refused.reason is FailureReason.TABLE_MISMATCH, refused
@@ -123,7 +126,9 @@ def test_a_timeline_that_is_half_moved_is_moved_to_its_end(
     assert commits(lake) == known
     assert savepoints(lake) == [report.target]
     assert pending(lake) == []
-    assert read_by_the_operator(lake) == (after, len(known), [])
+    version, counted, problems = read_by_the_operator(lake)
+    assert (version, counted) == (after, len(known))
+    assert [problem for problem in problems if "as after a copy" not in problem] == [], "each file has a new time"
     fill(lake, 1, first=4)
     assert rows(lake) != expected
 
