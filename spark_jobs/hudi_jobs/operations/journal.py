@@ -6,9 +6,10 @@ from typing import Literal, TypeVar
 
 from pydantic import ValidationError
 
-from hudi_jobs.contract import FailureReason, OperationPhase
+from hudi_jobs.contract import FailureReason, OperationPhase, TableOperation
 from hudi_jobs.contract.document import Document
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.lease.stores import TableFiles
 from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.record import OperationRecord
@@ -33,6 +34,7 @@ AnyRecord = RestoreRecord | ServiceRecord | RepairRecord | VersionRecord | Erase
 """The records of all kinds, which their `kind` tells apart."""
 
 R = TypeVar("R", bound=OperationRecord)
+S = TypeVar("S", RestoreRecord, VersionRecord)
 
 
 class _Records(Document):
@@ -116,6 +118,14 @@ class Journal:
             )
         _require_readable(content)
         self._files.write(RECORD_FILE, content, expected=version)
+
+    def take_over(self, former: S, operation: TableOperation) -> S:
+        """Return the record of another operation, which is gone, as that of this one, and keep it in its place."""
+        own = {"uid": operation.uid, "resource": operation.resource, "kind": operation.kind}
+        record = former.model_copy(update=own)
+        with stage("The record of the operation cannot be written", otherwise=FailureReason.HUDI_ERROR):
+            self.keep(record, instead_of=former.uid)
+        return record
 
     def forget(self, uid: str) -> None:
         """Remove the record of an operation that has left everything as it was."""

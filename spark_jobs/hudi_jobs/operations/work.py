@@ -34,10 +34,10 @@ class Work:
     lease: Lease | None = None
     obstacles: Obstacles = field(default_factory=Obstacles)
 
-    def keep(self, record: AnyRecord, *, instead_of: str | None = None) -> None:
-        """Record how far the operation came, and report it; see `Journal.keep`."""
+    def keep(self, record: AnyRecord) -> None:
+        """Record how far the operation came, and report it."""
         with stage("The record of the operation cannot be written", otherwise=FailureReason.HUDI_ERROR):
-            self.journal.keep(record, instead_of=instead_of)
+            self.journal.keep(record)
         self.say(record.report())
         if record.phase is not OperationPhase.DONE:
             self.tell(record.phase)

@@ -85,9 +85,8 @@ class _Run:
         former = left_behind(self._context, self._journal, self._operation)
         if former is None:
             return None
-        own = {"uid": self._operation.uid, "resource": self._operation.resource, "kind": self._operation.kind}
-        record = former.model_copy(update=own)
-        self._work.keep(record, instead_of=former.uid)
+        record = self._journal.take_over(former, self._operation)
+        self._work.tell(record.phase)
         return record
 
     def _begun(self, record: RestoreRecord) -> Restore | None:

@@ -45,9 +45,7 @@ def finish_change(context: TaskContext, operation: TableOperation, journal: Jour
         return
     require_not_owned_elsewhere(open_table_files(context.spark, context.task.table.base_path), context.task)
     if own is None:
-        ours = {"uid": operation.uid, "resource": operation.resource}
-        former, record = record.uid, record.model_copy(update=ours)
-        journal.keep(record, instead_of=former)
+        record = journal.take_over(record, operation)
     mend_properties(context)
     change_version(context, record)
 

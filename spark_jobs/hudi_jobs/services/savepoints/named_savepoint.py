@@ -123,10 +123,7 @@ def _drop_begun(context: TaskContext, timeline: Timeline, instant: str) -> TaskR
 
     Hudi would not begin another. Making one takes moments, but beside others nobody tells whose it is.
     """
-    begun, others = timeline.begun_savepoints().get(instant), Others(context)
-    if begun is None:
-        return None
-    if not others.is_alone and others.was_written_lately(begun):
+    if instant in Others(context).savepoints_at_work(timeline):
         return TaskResult(
             id=context.task.id,
             outcome=Outcome.CONFLICT,
