@@ -199,7 +199,9 @@ def test_files_that_may_hold_a_key_for_good_stop_an_erasure_before_it_begins(lak
     parquet.parent.mkdir()
     pq.write_table(pa.table({"id": [int(long)], "v": ["0"]}), parquet)
     require_refused(lake, parquet, "Move them out", long, dry_run=False)
-    named = table / ".hoodie/20200310120000000.commit"
+    moved_away = table / ".hoodie/archived"
+    moved_away.mkdir()
+    named = moved_away / "20200310120000000.commit"
     named.write_text(f'{{"extraMetadata": {{"file": "/landing/{customer(7)}/1.csv"}}}}')
     require_refused(lake, named, "leave these files where they are", customer(7), dry_run=True)
     ours = table / ".hudi-operator/files/of-nobody.json"
@@ -208,7 +210,7 @@ def test_files_that_may_hold_a_key_for_good_stop_an_erasure_before_it_begins(lak
     damaged = table / ".hudi-operator/order.json"
     damaged.write_text("{")
     require_refused(lake, damaged, "cannot be read as a whole", customer(7), dry_run=True)
-    statistics = table / ".hoodie/20200310120000000.deltacommit"
+    statistics = moved_away / "20200310120000000.deltacommit"
     commit = {"partitionToWriteStats": {"": [{"recordsStats": {"val": {"_hoodie_record_key": {"minValue": "1"}}}}]}}
     statistics.write_text(json.dumps(commit))
     require_refused(lake, statistics, "Upgrade the table", "nobody", dry_run=False)
