@@ -1,11 +1,12 @@
 """A restore: the rows of its target are there again, counted and compared, whatever services did in between."""
 
+from itertools import product
 from typing import Any
 
 import pytest
 from tests.spark_jobs.operations.asked import commits, done, ingest_again, operate, pending, rows
 from tests.spark_jobs.services.test_services import SMALL, add, fill, succeeded
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import ALL, sampled
 
 from hudi_jobs.contract import Outcome, Service
 
@@ -50,9 +51,9 @@ def test_it_goes_back_over_a_completed_compaction(lake: Any) -> None:
     succeeded(lake.serve(Service.COMPACTION))
 
 
-@pytest.mark.parametrize("kind", TYPES if ALL else TYPES[:1])
-def test_it_goes_back_over_a_completed_clustering(lake: Any, kind: str) -> None:
-    lake.table, lake.spec, lake.metadata_table = {"type": kind}, SMALL, True
+@pytest.mark.parametrize(("kind", "version"), sampled(*product(TYPES, (9, 6))))
+def test_it_goes_back_over_a_completed_clustering(lake: Any, kind: str, version: int) -> None:
+    lake.table, lake.spec, lake.metadata_table = {"type": kind}, {"tableVersion": version, **SMALL}, True
     add(lake, 3)
     expected, target = rows(lake), commits(lake)[-1]
     succeeded(lake.serve(Service.CLUSTERING))
