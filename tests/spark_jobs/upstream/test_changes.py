@@ -4,7 +4,7 @@ import shutil
 from typing import Any
 
 import pytest
-from tests.spark_jobs.operations.asked import commits, operate, refusal
+from tests.spark_jobs.operations.asked import commits, done, operate, refusal
 from tests.spark_jobs.operations.erase.erasing import erase, erased
 from tests.spark_jobs.trials import IN_FULL, crossed
 from tests.spark_jobs.upstream.conftest import KINDS, sampled
@@ -315,16 +315,21 @@ def test_a_cleaning_that_leaves_what_is_read_is_none_of_its_business(upstream: A
     assert upstream.follow().outcome is Outcome.SUCCEEDED
 
 
-def test_a_restore_is_refused_where_rows_to_be_read_again_were_removed_or_undone_upstream(upstream: Any) -> None:
+def test_what_a_restore_undoes_is_read_again_unless_it_was_removed_or_undone_upstream(upstream: Any) -> None:
     upstream.write([(1, "d", "a", 1)])
     upstream.follow()
     upstream.write([(2, "d", "b", 1)])
     upstream.follow()
-    upstream.write([(2, "d", "c", 2)])
-    lake, target = upstream.lake, commits(upstream.lake)[0]
+    lake, target, read = upstream.lake, commits(upstream.lake)[0], upstream.followed()
     ingestion = lake.request(**upstream.task(on_removed_rows="Ignore")).tasks[0].ingestion
-    before = lake.instants()
 
+    done(operate(lake, target, ingestion=ingestion, uid="uid-of-restore"))
+    assert upstream.followed() == [(1, "d", "a", 1)]
+    assert upstream.follow().rows_read == 1
+    assert upstream.followed() == read == upstream.rows()
+
+    upstream.write([(2, "d", "c", 2)])
+    before = lake.instants()
     assert operate(lake, target, ingestion=ingestion, dry_run=True).outcome is Outcome.SUCCEEDED
     instant = deleted_by_key(upstream)
     said = refusal(operate(lake, target, ingestion=ingestion))
