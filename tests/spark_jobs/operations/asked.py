@@ -7,6 +7,7 @@ from tests.spark_jobs.services.test_metadata_table import write as overwrite
 from tests.spark_jobs.services.test_services import timeline
 
 from hudi_jobs.contract import (
+    OPERATOR_FOLDER,
     FailureReason,
     IngestionTask,
     JobRequest,
@@ -22,6 +23,7 @@ from hudi_jobs.contract import (
     TaskResult,
 )
 from hudi_jobs.contract.operations.told import TOLD_FILE, OperationTold, decode_told
+from hudi_jobs.operations.journal import RECORD_FILE
 from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
 
@@ -141,6 +143,14 @@ def refusal(result: TaskResult) -> str:
     return result.message
 
 
+def refused_untouched(lake: Any, instant: str | None, kind: OperationKind = RESTORE, **changes: Any) -> str:
+    """The sentence of an operation that was refused before anything was touched."""
+    before = but_for_leases(lake)
+    sentence = refusal(operate(lake, instant, kind, **changes))
+    assert but_for_leases(lake) == before
+    return sentence
+
+
 def ingest_again(lake: Any, count: int, **changes: Any) -> None:
     """Ingest so many files that a restore has taken back, and no more: one after another, so that the last one wins."""
     read = [lake.ingest(max_files=1, **changes).files_read for _ in range(count + 1)]
@@ -168,6 +178,13 @@ def begun_savepoints(lake: Any) -> list[str]:
     return sorted(Timeline(lake.spark, table).begun_savepoints())
 
 
+def partitions(lake: Any) -> set[str]:
+    """The partitions of the metadata table, which are its indexes."""
+    table = HudiTable.open(lake.spark, lake.base_path)
+    assert table is not None
+    return set(table.properties["hoodie.table.metadata.partitions"].split(","))
+
+
 def rows(lake: Any, *, metadata: bool = False) -> list[tuple[Any, ...]]:
     """The rows as a new session reads them, with the metadata table or by listing files."""
     option = {"hoodie.metadata.enable": str(metadata).lower()}
@@ -179,3 +196,8 @@ def files(lake: Any) -> dict[str, tuple[int, int]]:
     """Every file below the table, with its size and the time of its last change."""
     found = (path for path in Path(lake.folder, "table").rglob("*") if path.is_file())
     return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in found}
+
+
+def but_for_leases(lake: Any) -> dict[str, tuple[int, int]]:
+    """The files below the table, but of those of the operator only the records of operations."""
+    return {name: told for name, told in files(lake).items() if OPERATOR_FOLDER not in name or RECORD_FILE in name}

@@ -1,35 +1,55 @@
 """Where a restore ends: at the archive, beside plans from before its target, with the indexes of the table."""
 
+from itertools import product
 from typing import Any
 
 import pytest
-from tests.spark_jobs.operations.asked import commits, done, ingest_again, operate, overwrite, pending, refusal, rows
+from tests.spark_jobs.operations.asked import (
+    commits,
+    done,
+    ingest_again,
+    operate,
+    overwrite,
+    partitions,
+    pending,
+    refused_untouched,
+    rows,
+)
 from tests.spark_jobs.services.test_services import fill, succeeded
 from tests.spark_jobs.trials import crossed, sampled
 
 from hudi_jobs.contract import RunMode, Service
-from hudi_jobs.table import HudiTable
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
-@pytest.mark.parametrize("version", sampled(9, 6))
-def test_a_commit_in_the_archive_is_refused_as_that_and_one_beside_the_archive_is_not(lake: Any, version: int) -> None:
+@pytest.mark.parametrize(
+    ("version", "kind", "metadata"), sampled(*product((9, 6), ("MergeOnRead", "CopyOnWrite"), (True, False)))
+)
+def test_a_commit_in_the_archive_is_refused_as_that_and_one_beside_the_archive_is_not(
+    lake: Any, version: int, kind: str, metadata: bool
+) -> None:
+    lake.table, lake.metadata_table = {"type": kind}, metadata
     lake.spec = {"cleaning": {"retainCommits": 1}, "archival": {"minCommits": 2, "maxCommits": 3}}
     lake.spec |= {"tableVersion": version}
-    lake.metadata_table = False  # one would keep instants from the archive until its own compaction
-    fill(lake, 8)
+    # Hudi archives no commit that the metadata table has not compacted.
+    lake.options = {"hoodie.metadata.compact.max.delta.commits": "1"}
+    for number in (0, 3):
+        fill(lake, 3, first=number)
+        if kind == "MergeOnRead":
+            succeeded(lake.serve(Service.COMPACTION))
+    fill(lake, 2, first=6)
     first, expected, target = commits(lake)[0], rows(lake), commits(lake)[-1]
     succeeded(lake.serve(Service.CLEANING))
     succeeded(lake.serve(Service.ARCHIVAL))
     assert first not in commits(lake)
-    assert "is in the archive" in refusal(operate(lake, first))
+    assert "is in the archive" in refused_untouched(lake, first)
     fill(lake, 1, first=8)
     newest = rows(lake)
     done(operate(lake, target))
-    assert rows(lake) == expected != newest
+    assert rows(lake) == rows(lake, metadata=metadata) == expected != newest
     ingest_again(lake, 1)
-    assert rows(lake) == newest
+    assert rows(lake) == rows(lake, metadata=metadata) == newest
 
 
 @crossed(("version", [6, 9]), ("executed", [False, True]))
@@ -88,9 +108,3 @@ def test_the_index_of_record_keys_is_made_again_and_finds_every_key(lake: Any) -
     assert partitions(lake) == before
     overwrite(lake, 4, version=9, metadata=True)
     assert [row[1] for row in rows(lake, metadata=True)] == [4] * 10
-
-
-def partitions(lake: Any) -> set[str]:
-    table = HudiTable.open(lake.spark, lake.base_path)
-    assert table is not None
-    return set(table.properties["hoodie.table.metadata.partitions"].split(","))

@@ -14,6 +14,7 @@ from tests.spark_jobs.operations.asked import (
     ingest_again,
     operate,
     refusal,
+    refused_untouched,
     report_of,
     request,
     rows,
@@ -48,21 +49,21 @@ def savepoint(lake: Any, instant: str, user: str = "somebody") -> None:
 def test_what_is_no_commit_is_refused_by_what_it_is_and_the_oldest_that_a_clean_keeps_is_not(
     lake: Any,
 ) -> None:
-    assert "There is no table" in refusal(operate(lake, "20260101000000000"))
+    assert "There is no table" in refused_untouched(lake, "20260101000000000")
     lake.spec = {"cleaning": {"retainCommits": 1}}
     fill(lake, 3)
     expected, (first, second, third) = rows(lake), commits(lake)
     cleaned = succeeded(lake.serve(Service.CLEANING)).instant
     fill(lake, 1, first=3)
-    assert f"{cleaned} is a clean" in refusal(operate(lake, str(cleaned)))
-    assert "has no instant 20200101000000000" in refusal(operate(lake, "20200101000000000"))
+    assert f"{cleaned} is a clean" in refused_untouched(lake, str(cleaned))
+    assert "has no instant 20200101000000000" in refused_untouched(lake, "20200101000000000")
     for gone in (first, second):
-        assert f"The clean {cleaned}, which keeps files from {third} on" in refusal(operate(lake, gone))
+        assert f"The clean {cleaned}, which keeps files from {third} on" in refused_untouched(lake, gone)
     latest = commits(lake)[-1]
-    assert f"{third} is not the latest" in refusal(operate(lake, third, ROLLBACK))
+    assert f"{third} is not the latest" in refused_untouched(lake, third, ROLLBACK)
     begun = timeline(lake) / "20990101000000000.deltacommit.requested"
     begun.touch()
-    assert "has not completed" in refusal(operate(lake, "20990101000000000"))
+    assert "has not completed" in refused_untouched(lake, "20990101000000000")
     begun.unlink()
     assert commits(lake)[-1] == latest
     at_it = operate(lake, latest)

@@ -11,6 +11,7 @@ import pytest
 from tests.spark_jobs.operations.asked import (
     RESTORE,
     ROLLBACK,
+    but_for_leases,
     commits,
     done,
     files,
@@ -27,7 +28,6 @@ from tests.spark_jobs.trials import ALL, IN_FULL, sampled
 
 from hudi_jobs.as_found.metadata import metadata_partitions
 from hudi_jobs.contract import (
-    OPERATOR_FOLDER,
     FailureReason,
     NewerSavepoints,
     OperationPhase,
@@ -37,7 +37,6 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import classes
-from hudi_jobs.operations.journal import RECORD_FILE
 from hudi_jobs.operations.refusal import UNCHANGED
 from hudi_jobs.operations.restore.history import History
 from hudi_jobs.operations.restore.steps import prepare, restore, roll_back_what_stayed
@@ -57,10 +56,6 @@ def restores(lake: Any) -> int:
     table = HudiTable.open(lake.spark, lake.base_path)
     assert table is not None
     return len(History(lake.spark, Timeline(lake.spark, table)).restores())
-
-
-def but_for_leases(lake: Any) -> dict[str, tuple[int, int]]:
-    return {name: told for name, told in files(lake).items() if OPERATOR_FOLDER not in name or RECORD_FILE in name}
 
 
 STEPS = ("prepare", "restore", "roll_back_what_stayed", "commit_checkpoint", "rows_now")

@@ -14,6 +14,7 @@ from tests.spark_jobs.operations.asked import (
     files,
     mend,
     overwrite,
+    partitions,
     pending,
     refusal,
     repair_request,
@@ -21,7 +22,6 @@ from tests.spark_jobs.operations.asked import (
     rows,
     timeline,
 )
-from tests.spark_jobs.operations.test_boundaries import partitions
 from tests.spark_jobs.services.test_services import csv, fill, succeeded
 from tests.spark_jobs.trials import ALL, IN_FULL, LEASE, sampled
 
