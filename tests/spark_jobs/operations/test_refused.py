@@ -1,6 +1,7 @@
 """Operations that are refused: each for its own reason, with not one byte of the table changed."""
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.spark_jobs.operations.asked import (
     timeline,
 )
 from tests.spark_jobs.services.test_services import add, fill, succeeded
+from tests.spark_jobs.trials import sampled
 
 from hudi_jobs.contract import (
     ConcurrencyMode,
@@ -158,14 +160,19 @@ def test_newer_savepoints_refuse_a_restore_or_go_before_it_as_it_was_asked(lake:
     assert rows(lake) == latest
 
 
-def test_a_savepoint_from_before_a_clean_lets_the_table_go_back_to_it(lake: Any) -> None:
-    lake.spec = {"cleaning": {"retainCommits": 1}}
+@pytest.mark.parametrize(("kind", "version"), sampled(*product(("CopyOnWrite", "MergeOnRead"), (9, 6))))
+def test_a_savepoint_from_before_a_clean_lets_the_table_go_back_to_it(lake: Any, kind: str, version: int) -> None:
+    lake.table = {"type": kind}
+    lake.spec = {"tableVersion": version, "cleaning": {"retainCommits": 1}}
     fill(lake, 2)
     expected, target = rows(lake), commits(lake)[-1]
     savepoint(lake, target)
-    fill(lake, 3, first=2)
+    for number in (2, 3, 4):
+        fill(lake, 1, first=number)
+        if kind == "MergeOnRead":
+            succeeded(lake.serve(Service.COMPACTION, options={"hoodie.compact.inline.max.delta.commits": "1"}))
     latest = rows(lake)
-    succeeded(lake.serve(Service.CLEANING))
+    assert succeeded(lake.serve(Service.CLEANING)).files_deleted
     done(operate(lake, target))
     assert rows(lake) == expected
     ingest_again(lake, 3)
