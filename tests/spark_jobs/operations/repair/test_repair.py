@@ -55,20 +55,20 @@ def told(lake: Any, step: RepairStep, instant: str | None = None, **changes: Any
     return result.message
 
 
-def told_beside_a_heartbeat(lake: Any, step: RepairStep) -> str:
+def told_beside_a_heartbeat(lake: Any, step: RepairStep, instant: str | None = None, **changes: Any) -> str:
     """What a dry run says where the only heartbeat is that of a dead writer; beside one that may live, it is refused.
 
-    That writer has no instant yet.
+    That writer is the one of the instant, or has none yet.
     """
-    beat = lake.folder / "table/.hoodie/.heartbeat" / STUCK
+    beat = lake.folder / "table/.hoodie/.heartbeat" / (instant or STUCK)
     beat.parent.mkdir(exist_ok=True)
     beat.touch()
     before = files(lake)
     for dry_run in (True, False):
-        assert "shows a heartbeat" in refusal(mend(lake, step, dry_run=dry_run))
+        assert "shows a heartbeat" in refusal(mend(lake, step, instant, dry_run=dry_run, **changes))
         changed = {path for path, _ in before.items() ^ files(lake).items()}
         assert {Path(path).name for path in changed} <= LEASES
-    message = told(lake, step, dead=(STUCK,))
+    message = told(lake, step, instant, dead=(beat.name,), **changes)
     beat.unlink()
     return message
 
@@ -132,7 +132,7 @@ def test_a_write_that_is_stuck_is_rolled_back(lake: Any, kind: str, monkeypatch:
     age(lake)
     assert "a moment ago" in refusal(mend(lake, ROLLBACK, stuck, abandoned=())), "it has begun a file"
     age(lake, ".hoodie/.temp")
-    assert stuck in told(lake, ROLLBACK, stuck, abandoned=())
+    assert stuck in told_beside_a_heartbeat(lake, ROLLBACK, stuck, abandoned=())
     beat = lake.folder / "table/.hoodie/.heartbeat" / stuck
     beat.parent.mkdir(exist_ok=True)
     with monkeypatch.context() as long:
@@ -194,7 +194,7 @@ def test_a_plan_that_cannot_be_read_is_copied_and_removed(lake: Any, monkeypatch
     plan.write_bytes(sound[: len(sound) // 2])
     assert "a moment ago" in refusal(mend(lake, PLAN, planned))
     age(lake)
-    assert f"remove the plan of the compaction {planned}" in told(lake, PLAN, planned)
+    assert f"remove the plan of the compaction {planned}" in told_beside_a_heartbeat(lake, PLAN, planned)
     with monkeypatch.context() as patch:
         patch.setattr("hudi_jobs.operations.repair.run.reach", lambda _: plan.write_bytes(b"another"))
         changed = mend(lake, PLAN, planned, uid="changed")

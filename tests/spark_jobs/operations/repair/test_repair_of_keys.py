@@ -17,7 +17,7 @@ from tests.spark_jobs.operations.asked import (
     rows,
     timeline,
 )
-from tests.spark_jobs.operations.repair.test_repair import told
+from tests.spark_jobs.operations.repair.test_repair import told_beside_a_heartbeat
 from tests.spark_jobs.services.test_services import notes, succeeded
 from tests.spark_jobs.trials import IN_FULL, LEASE
 
@@ -93,7 +93,7 @@ def test_of_rows_with_the_same_key_the_newest_stays(
     expected = sorted(STAYING if is_global else [*STAYING, ("x", "left", 5, 1)])
     assert len(before) == len(OLDER) + len(NEWER)
     count, keys = (6, 6) if is_global else (5, 5)
-    said, where = told(lake, DOUBLES), "2 partitions" if is_global else "1 partition"
+    said, where = told_beside_a_heartbeat(lake, DOUBLES), "2 partitions" if is_global else "1 partition"
     assert f"remove {count} older rows of {keys} keys and rewrite {where}" in said
     made = len(commits(lake))
 
