@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
@@ -110,11 +111,14 @@ def erased(result: TaskResult) -> tuple[OperationReport, EraseReport]:
     return report, report.erased
 
 
-def holding(folder: Path, key: str) -> list[str]:
-    """Files that hold a text, as it is or in what is compressed in them, by other programs than the driver's."""
-    text = key.encode()
+def holding(folder: Path, key: str, *, but: str = "") -> list[str]:
+    """Files that hold a text, as it is or in what is compressed in them, by other programs than the driver's.
+
+    `but` is what follows the text where it is only the beginning of a longer one.
+    """
+    text = re.compile(re.escape(key.encode()) + (b"(?!%b)" % re.escape(but.encode()) if but else b""))
     files = [path for path in folder.rglob("*") if path.is_file()]
-    return sorted(str(path.relative_to(folder)) for path in files if any(text in part for part in _parts(path)))
+    return sorted(str(path.relative_to(folder)) for path in files if any(map(text.search, _parts(path))))
 
 
 def _parts(path: Path) -> Iterator[bytes]:

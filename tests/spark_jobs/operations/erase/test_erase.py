@@ -1,14 +1,16 @@
 """An erasure: the keys are in no byte below the table afterwards, and every other row is what it was."""
 
 import json
+import re
 import zlib
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.spark_jobs.operations.asked import LOCK, commits, files, pending, refusal, report_of, rows
+from tests.spark_jobs.operations.asked import LOCK, commits, files, partitions, pending, refusal, report_of, rows
 from tests.spark_jobs.operations.erase.erasing import (
     INDEXES,
     customer,
@@ -71,7 +73,8 @@ def unknown(lake: Any) -> set[str]:
 def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_left(lake: Any, tmp_path: Path) -> None:
     lake.table = {"type": "MergeOnRead"}
     lake.spec = {"archival": {"minCommits": 5, "maxCommits": 8}, "cleaning": {"retainCommits": 4}}
-    gone, whole = (customer(0), customer(19)), f"{customer(0)}-elsewhere"  # the least: statistics name it everywhere
+    gone, longer = (customer(0), customer(19)), "-elsewhere"  # the least: statistics name it everywhere
+    whole = f"{customer(0)}{longer}"
     for number in range(COMMITS):
         upsert(lake, number, extra=(whole,))
         if number == COMMITS // 3:
@@ -86,11 +89,12 @@ def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_lef
     others = quarantined(tmp_path / "quarantine", gone[0], table="orders")
     table, before = lake.folder / "table", rows(lake)
     assert unknown(lake) == set()
-    archive = table / ".hoodie/timeline/history"
+    archive, indexes = table / ".hoodie/timeline/history", partitions(lake)
+    assert indexes >= {"column_stats", "record_index"}
+    holders = holding(table, gone[0], but=longer)
+    for holder in (r"[^/]*\.parquet", r"\.[^/]*\.log\.[^/]*", r".*/record_index/.*", r".*/column_stats/.*"):
+        assert any(re.fullmatch(holder, name) for name in holders), holder
     assert list(archive.glob("*.parquet"))
-    holders = holding(table, gone[0])
-    assert any("record_index" in name for name in holders)
-    assert {name.rpartition(".")[2] for name in holders} >= {"parquet"}
     asked: dict[str, Any] = {"ids": gone, "quarantines": (str(tmp_path / "quarantine"),)}
 
     unchanged = files(lake)
@@ -100,6 +104,7 @@ def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_lef
     assert {path for path in files(lake) if ".hudi-operator" not in path} == {
         path for path in unchanged if ".hudi-operator" not in path
     }
+    began = datetime.now(UTC).replace(microsecond=0)
     report, proof = erased(
         erase(
             lake,
@@ -112,8 +117,9 @@ def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_lef
     )
 
     assert rows(lake) == rows(lake, metadata=True) == without(before, *gone)
+    assert partitions(lake) == indexes, "and so is what the metadata table has"
     for key in gone:
-        assert holding(table, key) == (holding(table, whole) if key == customer(0) else [])
+        assert holding(table, key, but=longer) == []
         assert holding(bad.parent, key) == []
         assert holding(tmp_path / "reports", key) == []
     assert holding(bad.parent, customer(8)), "others stay in the quarantine"
@@ -127,6 +133,8 @@ def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_lef
     assert told["report"]["erased"]["digest"] == proof.digest
     assert [(one["rows"], one["rowsAfter"], one["equal"]) for one in told["partitions"]] == [(29, 29, True)]
     assert told["requestedBy"] == {"name": "anna", "verified": True}
+    assert (told["uid"], told["table"]) == ("uid-of-erase", lake.base_path)
+    assert began <= datetime.fromisoformat(told["finishedAt"]) <= datetime.now(UTC)
     assert list(archive.glob("*.parquet")), "the archive stays"
     upsert(lake, COMMITS)
 
