@@ -43,8 +43,8 @@ def customer(number: int) -> str:
     return f"customer-{number:05}"
 
 
-def put(lake: Any, number: int, text: str, **changes: Any) -> None:
-    lake.put(f"{number}.csv", text, at=number)
+def put(lake: Any, number: int, text: str, *, name: str = "", **changes: Any) -> None:
+    lake.put(name or f"{number}.csv", text, at=number)
     succeeded(lake.ingest(**changes))
 
 

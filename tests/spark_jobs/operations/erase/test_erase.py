@@ -74,8 +74,10 @@ def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_lef
     lake.table = {"type": "MergeOnRead"}
     lake.spec = {"archival": {"minCommits": 5, "maxCommits": 8}, "cleaning": {"retainCommits": 4}}
     gone, longer = (customer(0), customer(19)), "-elsewhere"  # the least: statistics name it everywhere
-    whole = f"{customer(0)}{longer}"
-    for number in range(COMMITS):
+    whole, named = f"{customer(0)}{longer}", customer(25)
+    for number, name in enumerate((f"{named} 0.csv", "1.csv")):  # a checkpoint names the newest, and is carried over
+        put(lake, number, f"{customers(0, 30, number)}{whole},{number}\n", name=name)
+    for number in range(2, COMMITS):
         upsert(lake, number, extra=(whole,))
         if number == COMMITS // 3:
             succeeded(lake.serve(Service.COMPACTION))
@@ -94,10 +96,13 @@ def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_lef
     holders = holding(table, gone[0], but=longer)
     for holder in (r"[^/]*\.parquet", r"\.[^/]*\.log\.[^/]*", r".*/record_index/.*", r".*/column_stats/.*"):
         assert any(re.fullmatch(holder, name) for name in holders), holder
-    assert list(archive.glob("*.parquet"))
+    (archived,) = holding(table / ".hoodie/timeline", named)
+    assert re.fullmatch(r"history/.*\.parquet", archived)
     asked: dict[str, Any] = {"ids": gone, "quarantines": (str(tmp_path / "quarantine"),)}
 
     unchanged = files(lake)
+    said = report_of(erase(lake, ids=(named,), dry_run=True)).obstacles
+    assert any("Hudi's own folder names a key" in one and str(archive) in one for one in said), said
     assert f"{kept} of 'somebody'" in refusal(erase(lake, **asked))
     would = erase(lake, **asked, dry_run=True, release_savepoints=True)
     assert would.outcome is Outcome.SUCCEEDED
@@ -245,6 +250,25 @@ def test_files_that_may_hold_a_key_for_good_stop_an_erasure_before_it_begins(lak
     put(lake, 1, "id,v\n" + "".join(f"{name},0\n" for name in fixed))
     erased(erase(lake, ids=fixed))
     assert rows(lake) == before
+
+
+@IN_FULL
+def test_a_key_in_the_archive_of_version_6_stops_an_erasure_before_it_begins(lake: Any) -> None:
+    lake.spec = {"tableVersion": 6, "cleaning": {"retainCommits": 1}, "archival": {"minCommits": 2, "maxCommits": 3}}
+    lake.metadata_table = False  # one would keep instants from the archive until its own compaction
+    put(lake, 0, customers(0, 9), name=f"{customer(7)} 0.csv")
+    for number in range(1, 6):
+        put(lake, number, customers(0, 9, number))
+    succeeded(lake.serve(Service.CLEANING))
+    succeeded(lake.serve(Service.ARCHIVAL))
+    (archive,) = holding(lake.folder / "table/.hoodie", customer(7))
+    assert ".commits_.archive." in archive
+    for dry_run in (True, False):
+        said = refusal(erase(lake, ids=(customer(7),), dry_run=dry_run))
+        assert "Hudi's own folder names a key" in said
+        assert archive in said
+        assert customer(7) not in said
+    erased(erase(lake, ids=(customer(8),), uid="uid-of-another"))
 
 
 def test_a_file_that_still_holds_a_key_is_named_and_the_key_is_not(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
