@@ -27,6 +27,7 @@ from tests.spark_jobs.operations.kills.killing import LONG_AGO, TRIALS
 from tests.spark_jobs.operations.shapes import SHAPES, Shape, spread
 from tests.spark_jobs.operations.trial import Asked, Trial
 from tests.spark_jobs.services.test_services import csv
+from tests.spark_jobs.tables.test_table_version import properties
 
 from hudi_jobs.contract import (
     CHANGES_VERSION,
@@ -83,11 +84,11 @@ def test_the_next_run_finishes_what_a_killed_one_has_begun_and_does_it_once(
 ) -> None:
     wrong = []
     shape.declare(lake)
-    case = Case(lake, trial, shape, trial.prepare(lake, shape))
+    case = Case(lake, trial, shape, trial.prepare(lake, shape), metadata_partitions(lake))
     known = set(begun(lake, trial))
     running = program(told(case.asked.request, shape, run="killed", abandoned=()), **{PAUSE_VARIABLE: EVERY_PHASE})
     moments = left_at_every_moment(lake, running, lake.folder / "kept")
-    check_done(lake, shape, case.asked, running.finish().results[0])
+    check_done(case, running.finish().results[0])
     tried = drawn(few(moments), f"{trial} {shape}")
     for left in tried:
         left.put_back(lake)
@@ -119,12 +120,13 @@ def drawn(moments: list[Files], what: str) -> list[Files]:
 
 @dataclass(frozen=True)
 class Case:
-    """One trial on one table."""
+    """One trial on one table; `metadata` is what the table has of a metadata table."""
 
     lake: Lake
     trial: Trial
     shape: Shape
     asked: Asked
+    metadata: list[set[str]]
 
 
 def finish(case: Case, known: set[tuple[str, str]]) -> None:
@@ -137,7 +139,7 @@ def finish(case: Case, known: set[tuple[str, str]]) -> None:
         let_heartbeats_end(lake)
         print(f"{trial} on {shape}: tried again after {result.message}")  # noqa: T201 - says what was swept
         result = run(lake, asked, shape, "after-next", abandoned=left)
-    check_done(lake, shape, asked, result, left=left)
+    check_done(case, result, left=left)
 
 
 def let_heartbeats_end(lake: Lake) -> None:
@@ -156,8 +158,9 @@ def left_by(trial: Trial, begun_since: list[tuple[str, str]]) -> tuple[str, ...]
     return tuple(time for action, time in begun_since if action not in _WRITES or makes_writes(trial))
 
 
-def check_done(lake: Lake, shape: Shape, asked: Asked, result: TaskResult, *, left: tuple[str, ...] = ()) -> None:
+def check_done(case: Case, result: TaskResult, *, left: tuple[str, ...] = ()) -> None:
     """The table holds what it should, nothing is pending, a repetition changes nothing, and the table works on."""
+    lake, shape, asked = case.lake, case.shape, case.asked
     assert result.outcome in _GOOD, f"{result.reason}: {result.message}"
     assert report_of(result).phase is OperationPhase.DONE
     assert rows(lake) == asked.expected
@@ -169,23 +172,32 @@ def check_done(lake: Lake, shape: Shape, asked: Asked, result: TaskResult, *, le
     if shape.metadata:
         # Beside a dead write none is made, which the outcome says, and the next write makes it.
         assert has_metadata_table(lake) or "metadata table no longer exists" in result.message, result
+        assert metadata_partitions(lake) == (case.metadata if has_metadata_table(lake) else [set(), set()])
         assert rows(lake, metadata=True) == asked.expected
     asked.proof()
     before = in_table(lake)
     again = run(lake, asked, shape, "again")
     assert (again.outcome in _GOOD, report_of(again).phase) == (True, OperationPhase.DONE), again
     assert in_table(lake) == before, "it is done once"
-    works_on(lake, shape)
+    works_on(case)
 
 
-def works_on(lake: Lake, shape: Shape) -> None:
+def works_on(case: Case) -> None:
     """What was removed is read again, and what is new besides."""
+    lake, shape = case.lake, case.shape
     lake.put("last.csv", csv(0, 1, 99), at=1_000)
     asked = lake.request()
     result = lake.drive(told(asked, shape, run=f"ingest-{lake.runs}", abandoned=()))
     assert result.outcome is Outcome.SUCCEEDED, result
     assert ("0", "99") in {tuple(map(str, row[:2])) for row in rows(lake)}
     assert has_metadata_table(lake) is shape.metadata
+    assert metadata_partitions(lake) == case.metadata
+
+
+def metadata_partitions(lake: Lake) -> list[set[str]]:
+    """The partitions of the metadata table, and those that are half made; also where the properties are damaged."""
+    found, key = properties(lake), "hoodie.table.metadata.partitions"
+    return [{name for name in found.get(one, "").split(",") if name} for one in (key, f"{key}.inflight")]
 
 
 def has_metadata_table(lake: Lake) -> bool:
