@@ -123,7 +123,7 @@ def over(kind: Outcome | None = Outcome.SUCCEEDED, *, report: dict[str, Any] | N
 
 def after_run(kind: Outcome | None, *, remembered: TableOperation | None = None, **changes: Any) -> Observation:
     """A table whose operation has just ended a run."""
-    seen = {key: changes.pop(key) for key in ("files", "gone", "resource", "told", "job") if key in changes}
+    seen = {key: changes.pop(key) for key in ("files", "gone", "resource", "told", "job", "spec") if key in changes}
     return world(
         *seen.get("resource", (operation(),)),
         remembered=(remembered or entry(state="Running", job=decided()),),
@@ -131,6 +131,7 @@ def after_run(kind: Outcome | None, *, remembered: TableOperation | None = None,
         jobs=(over(kind, **changes),),
         files=seen.get("files", ()),
         gone=seen.get("gone", ()),
+        **seen.get("spec", {}),
     )
 
 

@@ -79,12 +79,21 @@ def _comes_again(resource: HudiOperation) -> Answer | None:
 
 
 def _beside_others(resource: HudiOperation, observation: Observation) -> Answer | None:
-    """Refuse to change an Optimistic table of which nobody has said that the other writers are stopped."""
+    """Refuse what would change a table beside other writers; a dry run changes nothing, and says so at its end."""
+    why = other_writers(resource, observation)
+    return (
+        None
+        if why is None or resource.spec.dry_run
+        else fails(OperationReason.OTHER_WRITERS, f"{why} Nothing was changed.")
+    )
+
+
+def other_writers(resource: HudiOperation, observation: Observation) -> str | None:
+    """Return why an Optimistic table is not to be changed: nobody has said that its other writers are stopped."""
     is_shared = observation.table.spec.concurrency.mode is ConcurrencyMode.OPTIMISTIC
-    if not is_shared or resource.spec.accept_other_writers or resource.spec.dry_run:
+    if not is_shared or resource.spec.accept_other_writers:
         return None
-    return fails(
-        OperationReason.OTHER_WRITERS,
+    return (
         "The table is Optimistic, and the operator cannot stop its other writers: what they write meanwhile would be "
-        "lost. Stop them, then create another HudiOperation with acceptOtherWriters: true. Nothing was changed.",
+        "lost. Stop them, then create another HudiOperation with acceptOtherWriters: true."
     )

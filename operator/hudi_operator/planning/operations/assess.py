@@ -57,7 +57,7 @@ def assess(
 ) -> Operations:
     """Return what becomes of the operations of a table."""
     found = [
-        replace(one, entry=_brief(one, after_runs(one.entry, finished, observation, now=now)))
+        replace(one, entry=_brief(one, after_runs(one.entry, finished, observation, resource=one.resource, now=now)))
         for one in declared_of(observation, active, now=now)
     ]
     told, waiting = _looked_at(found, observation, held=held, now=now)

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from hudi_jobs.contract import FailureReason, OperationPhase, OperationReport, Outcome, TaskResult
+from hudi_jobs.contract.operations.operation import MOST_OBSTACLES
+from hudi_operator.api.resources import HudiOperation
 from hudi_operator.api.spec.table_class import RetrySettings
 from hudi_operator.api.status.operation import OperationReportStatus, OperationState, VerificationStatus
 from hudi_operator.api.status.table import ActiveJob, RunStatus
@@ -12,6 +14,7 @@ from hudi_operator.planning.model import START_TROUBLES, JobObservation, JobPhas
 from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.model.retry import retry_delay
 from hudi_operator.planning.model.times import format_time
+from hudi_operator.planning.operations.admission import other_writers
 from hudi_operator.planning.operations.kinds.registry import may_be_left
 from hudi_operator.planning.runs.begun import shows_work
 from hudi_operator.planning.runs.failures import (
@@ -31,15 +34,36 @@ _REFUSALS = frozenset({FailureReason.OPERATION_REFUSED, FailureReason.INVALID_RE
 
 
 def after_runs(
-    entry: TableOperation, finished: Iterable[RunStatus], observation: Observation, *, now: datetime
+    entry: TableOperation,
+    finished: Iterable[RunStatus],
+    observation: Observation,
+    *,
+    resource: HudiOperation | None,
+    now: datetime,
 ) -> TableOperation:
     """Return what is remembered of an operation after the runs that have ended just now."""
     decided = {job.name: job for job in observation.table.status.active_jobs if job.operation is not None}
     for run in finished:
         job = decided.get(run.job)
         if job is not None and job.operation is not None and job.operation.uid == entry.uid:
-            entry = _after(entry, run, job, observation, now=now)
+            entry = _beside_others(_after(entry, run, job, observation, now=now), resource, observation)
     return entry
+
+
+def _beside_others(entry: TableOperation, resource: HudiOperation | None, observation: Observation) -> TableOperation:
+    """Return the end of a dry run with the obstacle that its driver cannot know: other writers."""
+    why = other_writers(resource, observation) if entry.dry_run and resource is not None else None
+    if why is None or entry.reason not in {OperationReason.SUCCEEDED, OperationReason.REFUSED}:
+        return entry
+    report = entry.report or OperationReportStatus()
+    obstacles = (why, *report.obstacles)[:MOST_OBSTACLES]
+    changes = {
+        "state": OperationState.FAILED,
+        "reason": OperationReason.OTHER_WRITERS,
+        "message": f"{why} {entry.message}"[:_MESSAGE_LIMIT],
+        "report": report.model_copy(update={"obstacles": obstacles}),
+    }
+    return entry.model_copy(update=changes)
 
 
 def _after(
