@@ -131,7 +131,7 @@ class VerificationStatus(Model):
     """Checksum of all rows afterwards."""
 
     different: int | None = None
-    """Partitions that differ; absent if there were more than 1,000 and only the sums were compared."""
+    """Partitions that differ; absent if there are more than 10,000 partitions and only the sums were compared."""
 
     partitions: Annotated[tuple[ComparedPartitionStatus, ...], Field(max_length=MOST_COMPARED)] = ()
     """Those that differ, then the others by their paths; at most 100."""
