@@ -21,7 +21,6 @@ from tests.planning.operations.operations import (
     over,
     world,
 )
-from tests.planning.savepoints.savepoints import entry as savepoint_entry
 from tests.planning.world import NOW, active, again, ago, at, done, job, minutes, plan_for, status_of, table_class
 
 from hudi_jobs.contract import OperationKind, Outcome, Service
@@ -187,41 +186,6 @@ def test_the_latest_commit_is_that_which_completed_last() -> None:
     assert launches(replace(seen, snapshot=replace(seen.snapshot, timeline=untold))), (
         "before version 8 the driver tells"
     )
-
-
-def test_a_restore_goes_to_the_commit_of_a_savepoint() -> None:
-    asked = operation(restore={"savepoint": "daily", "newerSavepoints": "Remove", "reingest": False})
-    kept = savepoint_entry(instant=ago(30), state="Kept")
-    seen = world(asked, remembered=(entry(),), told={"savepoints": (kept,)})
-    (launch,) = launches(seen)
-    named = launch.job.operation
-    assert named is not None
-    assert (named.instant, named.newer_savepoints, named.reingest) == (ago(30), "Remove", False)
-
-
-@pytest.mark.parametrize("approved", [False, True])
-def test_a_restore_is_done_to_the_commit_that_was_shown_for_approval_or_not_at_all(*, approved: bool) -> None:
-    """Who may make savepoints may make another of the name, and must not choose what another person has approved."""
-    asks: dict[str, Any] = {"table_class": allowing(approval="Manual")}
-    to_named = operation(restore={"savepoint": "daily"})
-
-    def kept(number: float) -> dict[str, Any]:
-        return {"savepoints": (savepoint_entry(instant=ago(number), state="Kept"),)}
-
-    first = world(to_named, told=kept(20), **asks)
-    shown = of(first)
-    assert (shown.state, shown.job and shown.job.instant) == (AWAITING, ago(20))
-    let = operation(restore={"savepoint": "daily"}, approved=approved)
-    same = world(let, remembered=(shown,), told=kept(20), **asks)
-    assert [one.job.operation and one.job.operation.instant for one in launches(same)] == [ago(20)] * approved
-    other = world(let, remembered=(shown,), told=kept(10), **asks)
-    assert (of(other).state, of(other).reason, launches(other)) == (FAILED, "TargetChanged", [])
-
-
-def test_a_restore_waits_for_a_savepoint_that_is_not_there() -> None:
-    seen = world(operation(restore={"savepoint": "daily"}), remembered=(entry(),), **INGESTS)
-    assert (of(seen).state, of(seen).reason) == (PENDING, "SavepointNotFound")
-    assert [one.job.service for one in launches(seen)] == [Service.INGESTION]
 
 
 def test_nothing_else_starts_while_an_operation_is_to_begin() -> None:
