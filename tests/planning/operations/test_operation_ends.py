@@ -277,36 +277,6 @@ def test_a_dry_run_ends_with_its_report_and_never_begins() -> None:
     assert not of(died).begun
 
 
-MISSING = "Files of a commit are missing. Nothing was changed."
-DRY_ENDS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
-    "nothing": ({"kind": Outcome.SUCCEEDED, "message": "Would undo 1 instant; nothing was written."}, ()),
-    "missing files": ({"kind": Outcome.FAILED, "reason": "OperationRefused", "message": MISSING}, (MISSING,)),
-}
-
-
-@pytest.mark.parametrize(("end", "found"), DRY_ENDS.values(), ids=DRY_ENDS)
-def test_a_dry_run_names_the_other_writers_of_an_optimistic_table_beside_what_its_driver_has_found(
-    end: dict[str, Any], found: tuple[str, ...]
-) -> None:
-    known = entry(state="Running", dry_run=True, job=decided(dry_run=True))
-    report = {"phase": "Checking", "target": ago(20), "removedCount": 1, "obstacles": found}
-
-    def ends(**spec: Any) -> TableOperation:
-        asked, shared = operation(dryRun=True, **spec), {"concurrency": {"mode": "Optimistic"}}
-        return of(after_run(**end, report=report, remembered=known, resource=(asked,), spec=shared))
-
-    after = ends()
-    assert (after.state, after.reason, after.begun) == (FAILED, "OtherWriters", False)
-    assert after.report is not None
-    others, *rest = after.report.obstacles
-    assert "acceptOtherWriters: true" in others
-    assert (tuple(rest), after.report.removed_count) == (found, 1)
-    assert after.message == f"{others} {end['message']}"
-    accepted = ends(acceptOtherWriters=True)
-    assert accepted.report is not None
-    assert (accepted.state, accepted.report.obstacles) == (FAILED if found else SUCCEEDED, found)
-
-
 def test_nothing_starts_on_a_deleted_table_once_its_operation_is_over() -> None:
     seen = after_run(Outcome.SUCCEEDED, report=DONE, **RESTORED)
     going = seen.table.metadata.model_copy(update={"deletion_timestamp": at(NOW)})
