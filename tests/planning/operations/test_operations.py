@@ -21,17 +21,19 @@ from tests.planning.operations.operations import (
     over,
     world,
 )
+from tests.planning.savepoints.savepoints import savepoint
 from tests.planning.world import NOW, active, again, ago, at, done, job, minutes, plan_for, status_of, table_class
 
 from hudi_jobs.contract import OperationKind, Outcome, Service
 from hudi_jobs.contract.operations.told import OperationTold
-from hudi_operator.api.resources import InvalidObject, ObjectMetadata, parse_operation
+from hudi_operator.api.resources import SAVEPOINTS, InvalidObject, ObjectMetadata, parse_operation
 from hudi_operator.api.spec.operation import OPERATION_FIELDS
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
 from hudi_operator.planning.model import LaunchJob, StopJob, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.operations.kinds.registry import KINDS
 from hudi_operator.planning.refusal import refused
+from hudi_operator.services.registry import SERVICES
 from hudi_operator.timeline import CleanSummary
 
 DRAINING, PENDING, RUNNING = OperationState.DRAINING, OperationState.PENDING, OperationState.RUNNING
@@ -188,12 +190,25 @@ def test_the_latest_commit_is_that_which_completed_last() -> None:
     )
 
 
+ALL_DUE: dict[str, Any] = {
+    **INGESTS,
+    "compaction": {},
+    "clustering": {"mode": "Async"},
+    "cleaning": {},
+    "archival": {},
+    "files": tuple(done("deltacommit", 9 - number / 8) for number in range(40)),
+}
+
+
 def test_nothing_else_starts_while_an_operation_is_to_begin() -> None:
-    seen = world(operation(), **INGESTS)
+    seen = world(operation(), **ALL_DUE)
+    seen = replace(seen, related={**seen.related, SAVEPOINTS: (savepoint(),)})
     assert launches(seen) == []
     after = status_of(seen)
-    assert after.services.ingestion.reason == "Maintenance"
-    assert "HudiOperation back" in after.services.ingestion.message
+    for service in set(SERVICES) - {Service.OPERATION}:
+        memory = after.services.of(service)
+        assert (memory.due, memory.reason) == (True, "Maintenance"), service
+        assert "Blocked by HudiOperation back" in memory.message, service
     condition = find_condition(after.conditions, ConditionType.MAINTENANCE)
     assert condition is not None
     assert condition.reason == "Draining"
