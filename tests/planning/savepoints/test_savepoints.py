@@ -112,27 +112,38 @@ def test_what_the_driver_refuses_is_not_tried_again() -> None:
     assert (of(stored).state, works(stored, now=later(600))) == (REFUSED, [])
 
 
-@pytest.mark.parametrize(
-    ("reason", "changes"),
-    [
-        ("InstantNotFound", {"instant": ago(25)}),
-        ("InstantPending", {"instant": ago(5), "files": (f"{ago(5)}.deltacommit.inflight",)}),
-        ("NotACommit", {"instant": ago(5), "files": (done("clean", 5),)}),
-        (
-            "InstantCleaned",
-            {"instant": ago(30), "files": (done("clean", 5),), "clean": CleanSummary(earliest_retained=ago(20))},
-        ),
-        (
-            "InstantCleaned",
-            {"instant": ago(20), "files": (done("clean", 5),), "clean": CleanSummary(last_completed_commit=ago(10))},
-        ),
-    ],
-)
-def test_what_cannot_be_kept_is_refused_before_a_job_is_made(reason: str, changes: dict[str, Any]) -> None:
-    instant = changes.pop("instant")
-    seen = world(savepoint(instant=instant), **changes)
+CLEANED = f"The clean {ago(5)} keeps files from commit"
+UNKEEPABLE: list[tuple[str, str, dict[str, Any]]] = [
+    ("InstantNotFound", "was archived or undone, or never existed", {"instant": ago(25)}),
+    (
+        "InstantPending",
+        "a savepoint needs a commit that has completed",
+        {"instant": ago(5), "files": (f"{ago(5)}.deltacommit.inflight",)},
+    ),
+    ("NotACommit", "is a clean, not a commit", {"instant": ago(5), "files": (done("clean", 5),)}),
+    (
+        "InstantCleaned",
+        f"{CLEANED} {ago(20)} on: files of {ago(30)} may be gone",
+        {"instant": ago(30), "files": (done("clean", 5),), "clean": CleanSummary(earliest_retained=ago(20))},
+    ),
+    (
+        "InstantCleaned",
+        f"{CLEANED} {ago(10)} on: files of {ago(20)} may be gone",
+        {"instant": ago(20), "files": (done("clean", 5),), "clean": CleanSummary(last_completed_commit=ago(10))},
+    ),
+]
+
+
+@pytest.mark.parametrize(("reason", "words", "changes"), UNKEEPABLE)
+def test_what_cannot_be_kept_is_refused_before_a_job_is_made_and_says_which_commits_can_be(
+    reason: str, words: str, changes: dict[str, Any]
+) -> None:
+    instant, further = changes["instant"], {key: value for key, value in changes.items() if key != "instant"}
+    seen = world(savepoint(instant=instant), **further)
     after = of(seen)
     assert (after.state, after.reason) == (WAITING if reason == "InstantPending" else REFUSED, reason)
+    assert instant in after.message
+    assert words in after.message
     assert works(seen) == []
 
 
@@ -301,6 +312,14 @@ def test_what_it_blocks_is_told() -> None:
     many = [ago(9 - number / 30) for number in range(234)]
     old = world(savepoint(instant=ago(20)), files=(saved(20), *(f"{one}_{one[:-1]}9.commit" for one in many)))
     assert of(old).blocks == "Cleaning keeps its files, although at least 200 commits are newer."
+
+
+def test_what_it_keeps_in_the_active_timeline_is_told_by_it_and_by_archival() -> None:
+    newer = tuple(done("deltacommit", 9 - number / 8) for number in range(40))
+    seen = world(savepoint(instant=ago(20)), files=(saved(20), *newer), archival={"minCommits": 20, "maxCommits": 30})
+    held = f"Commits from {ago(20)} on stay: there is a savepoint."
+    assert status_of(seen).services.archival.blocked_by == held
+    assert of(seen).blocks == f"Cleaning keeps its files, although at least 40 commits are newer. Archival: {held}"
 
 
 def test_a_commit_that_makes_no_sense_is_never_asked_for() -> None:
