@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.planning.operations.operations import after_run, operation
+from tests.planning.operations.operations import world as with_operation
 from tests.planning.world import (
     JOB,
     NOW,
@@ -41,6 +43,15 @@ def store_down() -> HudiTableStatus:
     return status_of(observe(snapshot=TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="Down.")))
 
 
+def maintained() -> HudiTableStatus:
+    return status_of(with_operation(operation(), ingestion={}))
+
+
+def over() -> HudiTableStatus:
+    """A table whose operation has just ended, so that its ingestion starts."""
+    return status_of(after_run(Outcome.SUCCEEDED, spec={"ingestion": {}}))
+
+
 NEW = HudiTableStatus()
 FIRST = status_of(observe())
 
@@ -58,7 +69,10 @@ FIRST = status_of(observe())
         (ready(), ready(suspend=True), [(False, "Suspended")]),
         (ready(suspend=True), ready(), [(False, "Resumed")]),
         (blocked(), ready(suspend=True), [(False, "Succeeded"), (False, "Suspended")]),
+        (ready(), maintained(), [(True, "Maintenance"), (False, "Draining")]),
+        (maintained(), over(), [(False, "Progressing"), (False, "Resumed"), (False, "OperationSucceeded")]),
         # What is no news.
+        (maintained(), maintained(), []),
         (NEW, NEW, []),
         (FIRST, FIRST, []),
         (ready(), ready(), []),
