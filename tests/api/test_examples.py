@@ -139,6 +139,13 @@ def test_the_examples_show_savepoints_on_a_schedule_and_the_class_allows_one_mor
         assert one.keep_last + one.keep_daily + one.keep_weekly + one.keep_monthly < most
 
 
+def test_the_examples_show_a_savepoint_that_expires_and_one_that_is_adopted_and_kept() -> None:
+    found = [parse_savepoint(document) for document in DOCUMENTS.values() if document["kind"] == "HudiSavepoint"]
+    specs = [one.spec for one in found if isinstance(one, HudiSavepoint)]
+    assert any(one.latest and one.expires_after for one in specs)
+    assert any(one.instant and one.keep_forever and one.deletion_policy for one in specs)
+
+
 def test_the_examples_show_cluster_mode_and_inline_services() -> None:
     specs = [table(document).spec for document in TABLES.values()]
     assert any(spec.execution.mode is ExecutionMode.CLUSTER for spec in specs)

@@ -78,6 +78,14 @@ def test_the_examples_show_every_kind_of_operation_every_repair_and_every_servic
     assert services == set(RunnableService)
 
 
+def test_the_examples_show_each_way_to_name_what_is_erased_and_by_whom() -> None:
+    shown = [(one.spec.erase, one.spec.requested_by) for one in OPERATIONS if one.spec.erase is not None]
+    ways = [name for erase, _ in shown for name in ("keys", "keys_from", "where") if getattr(erase, name)]
+    assert set(ways) == {"keys", "keys_from", "where"}
+    assert {erase.cascade for erase, _ in shown} == {True, False}
+    assert all(requester for _, requester in shown), "else the proof has no name"
+
+
 def test_the_examples_show_an_operation_on_a_table_whose_other_writers_are_stopped() -> None:
     accepting = [one for one in OPERATIONS if one.spec.accept_other_writers]
     assert accepting

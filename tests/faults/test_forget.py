@@ -85,6 +85,9 @@ async def test_a_person_who_follows_the_page_has_a_proof_and_the_customer_is_now
             assert file == f"{audit}/{place.namespace}/{table.name}/{name}-{uid}.json"
             proof = folder_of(file).read_text()
             assert json.loads(proof)["operation"] == f"{place.namespace}/{name}"
+            # No policy of this API server vouches for the name, so it is not that of what was created for it.
+            asker = {"name": spec["requestedBy"], "verified": False} if name == "request-17" else None
+            assert json.loads(proof)["requestedBy"] == asker
             assert [holds(one) for one in (operation, operation["status"], proof)] == [True, False, False]
 
         await forget(place)
