@@ -55,24 +55,28 @@ class RowTable:
         return SmallTable(self.folder)
 
     async def declare(self, *, source: Document | None = None, **spec: Any) -> None:
-        """Create the resource; it ingests once, and then only when it is asked to."""
+        """Create the resource, and wait for its first run; then it ingests only when it is asked to."""
+        await self.create(source=source, **spec)
+        await self.works(lambda status: bool(status.get("history")), what="the first run has ended")
+
+    async def create(self, *, source: Document | None = None, every: str = "24h", **spec: Any) -> None:
+        """Create the resource, which ingests at once and then so often."""
         files = {
             "path": f"file://{self.arena.folder}/landing/{self.name}",
             "format": "csv",
             "options": {"header": "true"},
             "columns": "id STRING, name STRING",
         }
-        ingestion = {"source": source or {"files": files}, "operation": "Upsert", "schedule": {"every": "24h"}}
+        ingestion = {"source": source or {"files": files}, "operation": "Upsert", "schedule": {"every": every}}
         await self.arena.declare(self.name, **{"ingestion": ingestion, "metadataTable": {"enabled": False}} | spec)
-        await self.works(lambda status: bool(status.get("history")), what="the first run has ended")
 
     def deliver(self, file: str, rows: Mapping[str, str]) -> Path:
         """Put a file into the source, and return it."""
         landing = self.arena.folder / "landing" / self.name
         landing.mkdir(parents=True, exist_ok=True)
-        path = landing / file
-        path.write_text("".join(f"{key},{name}\n" for key, name in {"id": "name", **rows}.items()))
-        return path
+        unfinished = self.arena.folder / file  # a run may list the source meanwhile
+        unfinished.write_text("".join(f"{key},{name}\n" for key, name in {"id": "name", **rows}.items()))
+        return unfinished.rename(landing / file)
 
     async def patch(self, **spec: Any) -> None:
         """Change some fields of the spec."""
