@@ -16,6 +16,7 @@ from tests.docs.pages import blocks, part_of, section, table_rows
 from tests.faults.arena import arena
 from tests.faults.following import ask_first
 from tests.faults.rows import RowTable, driving
+from tests.spark_jobs.trials import IN_FULL
 
 from hudi_jobs.contract import Service
 from hudi_jobs.services.client import write_client
@@ -43,12 +44,12 @@ def row(seen: str) -> list[str]:
     return found
 
 
-def repair(table: RowTable, answer: str, instant: str) -> Document:
+def repair(table: RowTable, answer: str, **fields: str) -> Document:
     """What a row says to create, by the block of the page that shows how a step is written."""
-    (field,) = re.findall(r"`repair\.(\w+)` with the instant", answer)
+    (field,) = re.findall(r"`repair\.(\w+)`", answer)
     shown = [part for block in blocks(PAGE, "yaml") if (part := part_of(block)) is not None]
     (spec,) = (part for kind, part in shown if kind == "HudiOperation" and "repair" in part)
-    return {**spec, "tableRef": {"name": table.name}, "repair": {field: {"instant": instant}}}
+    return {**spec, "tableRef": {"name": table.name}, "repair": {field: fields}}
 
 
 @pytest.mark.usefixtures("cluster")
@@ -70,6 +71,76 @@ async def test_a_person_who_follows_the_page_gets_a_stuck_table_to_ingest_again(
         assert place.unexpected() == []
 
 
+@IN_FULL  # otherwise `tests/spark_jobs/operations/repair` has these steps, without an operator
+@pytest.mark.usefixtures("cluster")
+async def test_a_person_who_follows_the_page_mends_a_table_as_a_whole(tmp_path: Path, spark: SparkSession) -> None:
+    async with arena(tmp_path / "mended") as place:
+        place.node.work = driving(spark)
+        table = RowTable(place, spark, "mended")
+        table.deliver("first.csv", {"c1": "1", "c2": "1"})
+        await table.declare(orderingFields=["name"])
+        await doubled_rows(table)
+        await file_of_no_commit(table)
+        await damaged_properties(table)
+        await lost_metadata_table(table)
+        table.deliver("last.csv", {"c3": "3"})
+        await table.ingest()
+        assert await table.rows() == [("c1", "2"), ("c2", "1"), ("c3", "3")]
+        assert place.unexpected() == []
+
+
+async def doubled_rows(table: RowTable) -> None:
+    """A write that looked up no keys has brought a newer row of a key, and the older one is there as well."""
+    _, _, answer = row("several rows have the same key")
+    await table.patch(ingestion={"operation": "BulkInsert"})
+    table.deliver("doubled.csv", {"c1": "2"})
+    await table.ingest()
+    await table.patch(ingestion={"operation": "Upsert"})
+    assert await table.rows() == [("c1", "1"), ("c1", "2"), ("c2", "1")]
+    would, done = await ask_first(table.arena, repair(table, answer), name="doubled")
+    assert (would["report"]["count"], done["report"]["count"]) == (1, 1)
+    assert await table.rows() == [("c1", "2"), ("c2", "1")]
+
+
+async def file_of_no_commit(table: RowTable) -> None:
+    """A base file is there whose instant no timeline knows."""
+    _, _, answer = row("the table has files that no commit names")
+    left = table.timeline.begin()
+    file = half_written(table, left)
+    for named in table.folder.glob(f".hoodie/**/{left}.*"):
+        named.unlink()
+    made_old(table.folder)
+    would, done = await ask_first(table.arena, repair(table, answer, olderThan="1h"), name="orphans")
+    assert (would["report"]["count"], done["report"]["count"], file.exists()) == (1, 1, False)
+
+
+async def damaged_properties(table: RowTable) -> None:
+    """A tool died while it wrote `hoodie.properties`: the operator reads the backup, and says so."""
+    _, _, answer = row("`status.timeline.problems`: `hoodie.properties` is missing")
+    properties = table.folder / ".hoodie/hoodie.properties"
+    whole = properties.read_text()
+    properties.with_name("hoodie.properties.backup").write_text(whole)
+    properties.write_text(whole[: len(whole) // 2])
+    properties.with_name(f".{properties.name}.crc").unlink(missing_ok=True)  # of local files alone
+    made_old(table.folder)
+    await table.shows(lambda status: bool(status["timeline"].get("problems")), what="it says what is damaged")
+    await ask_first(table.arena, repair(table, answer), name="properties")
+    assert sorted(properties.read_text().splitlines()) == sorted(whole.splitlines())
+    await table.shows(lambda status: not status["timeline"].get("problems"), what="nothing is damaged any more")
+
+
+async def lost_metadata_table(table: RowTable) -> None:
+    """The folder of the metadata table was removed: runs fail, and it is made again."""
+    _, _, answer = row("`TableMismatch`: there is no metadata table")
+    await table.patch(metadataTable={"enabled": True})
+    table.deliver("with-metadata.csv", {"c2": "1"})
+    await table.ingest()
+    folder = table.folder / ".hoodie/metadata"
+    shutil.rmtree(folder)
+    _, done = await ask_first(table.arena, repair(table, answer), name="metadata")
+    assert (done["report"]["verified"], (folder / ".hoodie/hoodie.properties").exists()) == (True, True)
+
+
 async def dead_tool(table: RowTable) -> None:
     """A tool has begun a write and died, with a file: what is due waits, and says for what."""
     _, _, answer = row("`WaitingForOther`")
@@ -84,7 +155,7 @@ async def dead_tool(table: RowTable) -> None:
         return "WaitingForOther" in waiting and left in {one["time"] for one in status["timeline"]["pending"]}
 
     await table.shows(waits, what="it says that it waits, and for which instant")
-    would, done = await ask_first(table.arena, repair(table, answer, left), name="dead-tool")
+    would, done = await ask_first(table.arena, repair(table, answer, instant=left), name="dead-tool")
     assert (would["report"]["instant"], done["report"]["instant"]) == (left, left)
     assert done["report"]["verified"] is True
     assert not file.exists(), "what the dead tool had written is gone"
@@ -99,7 +170,7 @@ async def plan_that_cannot_be_read(table: RowTable) -> None:
     made_old(table.folder)
     await table.shows(lambda status: left in pending(status), what="it names the plan")
     table.deliver("third.csv", {"c3": "behind the plan"})
-    would, done = await ask_first(table.arena, repair(table, answer, left), name="half-a-plan")
+    would, done = await ask_first(table.arena, repair(table, answer, instant=left), name="half-a-plan")
     assert (would["report"]["instant"], done["report"]["instant"]) == (left, left)
     await table.ingest()
     assert ("c3", "behind the plan") in await table.rows()
@@ -128,7 +199,7 @@ def pending(status: Document) -> list[str]:
 def half_written(table: RowTable, instant: str) -> Path:
     """Put a base file where a dead writer leaves one, with the marker by which Hudi knows it; return the file."""
     name = f"{'0' * 8}-0000-0000-0000-{'0' * 12}-0_0-0-0_{instant}.parquet"
-    (source,) = table.folder.glob("*.parquet")
+    source = next(table.folder.glob("*.parquet"))
     shutil.copy(source, table.folder / name)
     marker = table.folder / ".hoodie/.temp" / instant / f"{name}.marker.CREATE"
     marker.parent.mkdir(parents=True)
