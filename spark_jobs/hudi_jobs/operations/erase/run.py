@@ -91,7 +91,7 @@ def _unquoted(keys: Keys) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if WholeTexts(keys).are_in(str(error)):
+        if WholeTexts(keys).are_in(str(error), names_files=True):
             reason = error.reason if isinstance(error, TaskFailed) else FailureReason.HUDI_ERROR
             message = "A step of the erasure failed; its error quotes a key, so it is not shown."
             raise TaskFailed(reason, message) from None

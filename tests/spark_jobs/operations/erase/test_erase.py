@@ -75,7 +75,7 @@ def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_lef
     lake.spec = {"archival": {"minCommits": 5, "maxCommits": 8}, "cleaning": {"retainCommits": 4}}
     gone, longer = (customer(0), customer(19)), "-elsewhere"  # the least: statistics name it everywhere
     whole, named = f"{customer(0)}{longer}", customer(25)
-    for number, name in enumerate((f"{named} 0.csv", "1.csv")):  # a checkpoint names the newest, and is carried over
+    for number, name in enumerate((f"{named}.csv", "1.csv")):  # a checkpoint names the newest, and is carried over
         put(lake, number, f"{customers(0, 30, number)}{whole},{number}\n", name=name)
     for number in range(2, COMMITS):
         upsert(lake, number, extra=(whole,))
@@ -215,10 +215,10 @@ def test_files_that_may_hold_a_key_for_good_stop_an_erasure_before_it_begins(lak
     moved_away = table / ".hoodie/archived"
     moved_away.mkdir()
     named = moved_away / "20200310120000000.commit"
-    named.write_text(f'{{"extraMetadata": {{"file": "/landing/{customer(7)}/1.csv"}}}}')
+    named.write_text(f'{{"extraMetadata": {{"file": "/landing/{customer(7)}.csv"}}}}')
     require_refused(lake, named, "leave these files where they are", customer(7), dry_run=True)
     ours = table / ".hudi-operator/files/of-nobody.json"
-    ours.write_text(f'["/landing/{customer(7)}/1.csv"]')
+    ours.write_text(f'["/landing/{customer(7)}.csv"]')
     require_refused(lake, ours, "The operator's own folder names a key", customer(7), dry_run=False)
     damaged = table / ".hudi-operator/order.json"
     damaged.write_text("{")
@@ -256,7 +256,7 @@ def test_files_that_may_hold_a_key_for_good_stop_an_erasure_before_it_begins(lak
 def test_a_key_in_the_archive_of_version_6_stops_an_erasure_before_it_begins(lake: Any) -> None:
     lake.spec = {"tableVersion": 6, "cleaning": {"retainCommits": 1}, "archival": {"minCommits": 2, "maxCommits": 3}}
     lake.metadata_table = False  # one would keep instants from the archive until its own compaction
-    put(lake, 0, customers(0, 9), name=f"{customer(7)} 0.csv")
+    put(lake, 0, customers(0, 9), name=f"{customer(7)}.csv")
     for number in range(1, 6):
         put(lake, number, customers(0, 9, number))
     succeeded(lake.serve(Service.CLEANING))

@@ -227,6 +227,23 @@ def test_an_offset_or_a_size_in_the_timeline_is_no_key_and_a_name_of_digits_is(l
         assert seen(lake, place, "12345678") == ({f"{number}" for number in range(first, len(numbers + names))}, set())
 
 
+def test_the_ending_of_a_file_makes_a_key_longer_only_where_no_file_is_named(lake: Any, tmp_path: Path) -> None:
+    named, longer = f'["s3://lake/{KEY}.csv.gz"]', f'["s3://lake/{KEY}-b.csv"]'
+    for folder, names_files in (
+        (".hoodie/timeline", True),
+        (".hoodie/archived", True),
+        (".hudi-operator/files", True),
+        (".hoodie/metadata", False),
+        ("p", False),
+    ):
+        place = tmp_path / folder
+        place.mkdir(parents=True)
+        (place / "named").write_text(named)
+        (place / "longer").write_text(longer)
+        pq.write_table(pa.table({"plan": [named.encode()]}), place / "named.parquet")
+        assert seen(lake, place, KEY) == ({"named", "named.parquet"} if names_files else set(), set()), folder
+
+
 def test_keys_that_end_alike_are_looked_for_as_fast_as_others(lake: Any, tmp_path: Path) -> None:
     folder = tmp_path / "alike"
     folder.mkdir()

@@ -27,6 +27,13 @@ def test_a_key_that_is_a_part_of_a_longer_text_is_not_found(line: str) -> None:
     assert not WholeTexts(keys(*KEYS)).are_in(line)
 
 
+def test_the_ending_of_a_file_makes_a_key_longer_only_where_no_file_may_be_named() -> None:
+    texts = WholeTexts(keys(KEY))
+    for line in (f"/landing/{KEY}.csv", f'["/landing/{KEY}.json.gz"]'):
+        assert (texts.are_in(line), texts.are_in(line, names_files=True)) == (False, True)
+    assert not texts.are_in(f"/landing/{KEY}-b.csv", names_files=True)
+
+
 def test_a_short_key_is_left_out_of_a_message_and_not_looked_for_in_a_record() -> None:
     asked = keys("short", KEY)
     assert not WholeTexts(asked).are_in("a short text")
@@ -40,6 +47,7 @@ def test_a_short_key_is_left_out_of_a_message_and_not_looked_for_in_a_record() -
         (f"/lake/{KEY}/table/export-of-{KEY}", None),
         (f"/lake/{KEY}/table/day=1/{KEY}.txt", f"/lake/{KEY}/table/day=1/..."),
         (f"/lake/{KEY}/table/id={KEY}/{KEY}.txt", f"/lake/{KEY}/table/..."),
+        (f"/lake/{KEY}/table/{KEY}.csv.gz", f"/lake/{KEY}/table/..."),
     ],
 )
 def test_a_name_that_holds_a_key_is_found_and_not_shown(path: str, shown: str | None) -> None:

@@ -49,11 +49,13 @@ public final class KeyScanner implements java.util.function.Function {
 
     private final Configuration configuration;
     private final KeyTexts texts;
+    private final KeyTexts textsInNames;
 
     /** With `joined` as {@link KeyTexts} takes it. */
     public KeyScanner(Configuration configuration, byte[] joined) throws IOException {
         this.configuration = configuration;
         texts = new KeyTexts(joined);
+        textsInNames = texts.inNames();
     }
 
     /** The operator's own files are written anew at any time, and go; no other does meanwhile. */
@@ -101,10 +103,11 @@ public final class KeyScanner implements java.util.function.Function {
         return answer.toString();
     }
 
-    /** The timeline is full of offsets and sizes, which are no keys. */
+    /** The timeline is full of offsets and sizes, which are no keys, and names files, as the operator's folder does. */
     private KeySearch scanOnce(String path, boolean isOwn) throws IOException {
-        boolean skipsNumbers = path.contains("/.hoodie/") && !path.contains("/.hoodie/metadata/");
-        KeySearch found = new KeySearch(texts, skipsNumbers);
+        boolean isTimeline = path.contains("/.hoodie/") && !path.contains("/.hoodie/metadata/");
+        boolean namesFiles = isOwn || isTimeline && !path.contains("/.hoodie/hoodie.properties");
+        KeySearch found = new KeySearch(namesFiles ? textsInNames : texts, isTimeline);
         try {
             scan(new Path(path), found);
         } catch (FileNotFoundException error) {
@@ -241,7 +244,7 @@ public final class KeyScanner implements java.util.function.Function {
      * Whether all of it is text, only its end tells. What a length alone makes whole counts where it is not.
      */
     private void scanAll(InputStream input, KeySearch found) throws IOException {
-        int overlap = texts.overlap();
+        int overlap = found.texts.overlap();
         boolean skipsNumbers = found.skipsNumbers;
         byte[] buffer = new byte[CHUNK + overlap];
         int filled = 0;
@@ -258,9 +261,9 @@ public final class KeyScanner implements java.util.function.Function {
             }
             int until = read < 0 ? filled : filled - KeyTexts.AFTER;
             isText = isText && hasNoControls(buffer, filled);
-            if (texts.endIn(buffer, judged, until, filled, KeyTexts.ANY, skipsNumbers)) {
+            if (found.texts.endIn(buffer, judged, until, filled, KeyTexts.ANY, skipsNumbers)) {
                 isBehindLength = true;
-                found.hit |= isText && texts.endIn(buffer, judged, until, filled, KeyTexts.TEXT, skipsNumbers);
+                found.hit |= isText && found.texts.endIn(buffer, judged, until, filled, KeyTexts.TEXT, skipsNumbers);
             }
             found.hit |= isBehindLength && !isText;
             if (read < 0 || found.hit) {

@@ -45,11 +45,14 @@ public final class KeyTexts {
     private final int[] last;
     private final int shift;
     /** Odd and random, so that nobody can choose texts whose windows all have the same slot. */
-    private final long factor = new Random().nextLong() | 1;
+    private final long factor;
+    private final boolean areInNames;
     private int longest = WINDOW;
 
     /** Takes ranges of characters with their scripts, and texts with the scripts that make them longer. */
     public KeyTexts(byte[] joined) throws IOException {
+        factor = new Random().nextLong() | 1;
+        areInNames = false;
         DataInputStream input = new DataInputStream(new ByteArrayInputStream(joined));
         ranges = new int[input.readInt()];
         scripts = new int[ranges.length];
@@ -77,6 +80,24 @@ public final class KeyTexts {
         for (int index = 0; index < texts.length; index++) {
             add(index);
         }
+    }
+
+    private KeyTexts(KeyTexts same) {
+        ranges = same.ranges;
+        scripts = same.scripts;
+        texts = same.texts;
+        windows = same.windows;
+        first = same.first;
+        last = same.last;
+        shift = same.shift;
+        factor = same.factor;
+        longest = same.longest;
+        areInNames = true;
+    }
+
+    /** The same texts in content that names files, whose endings make no text longer. */
+    public KeyTexts inNames() {
+        return new KeyTexts(this);
     }
 
     private void add(int index) {
@@ -222,7 +243,8 @@ public final class KeyTexts {
             return true;
         }
         boolean follows = isLonger(next(content, end, length), text.scriptAfter)
-            || end < length && content[end] == '.' && isLonger(next(content, end + 1, length), text.scriptAfter);
+            || !areInNames && end < length && content[end] == '.'
+            && isLonger(next(content, end + 1, length), text.scriptAfter);
         boolean ends = !follows || kind != TEXT && isLength(content, end, length);
         return ends && !isJoined(content, start, text)
             && (!isLonger(previous(content, start), text.scriptBefore) || isEscape(content, start));

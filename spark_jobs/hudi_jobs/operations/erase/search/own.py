@@ -77,7 +77,7 @@ def search_below(context: TaskContext, files: Iterable[File], keys: Keys) -> Sea
             found = stored.read(file.name)
         seen.files, seen.size = seen.files + 1, seen.size + file.size
         told = [] if found is None else texts_from_outside(found[0])
-        if any(map(texts.are_in, told or ())):
+        if any(texts.are_in(text, names_files=True) for text in told or ()):
             seen.found.add(file.path)
         elif told is None and not file.name.endswith(_DRAFT):
             seen.unread.add(file.path)

@@ -30,9 +30,9 @@ class Texts:
         self._encoding = encoding
         self._indexes = [_Index(group) for _, group in groupby(ordered, key=_bounded_length)]
 
-    def are_in(self, line: str) -> bool:
-        """Tell whether one of them is in a line."""
-        return any(True for _ in self._places(line))
+    def are_in(self, line: str, *, names_files: bool = False) -> bool:
+        """Tell whether one of them is in a line; the ending of a file makes none longer where one may be named."""
+        return any(True for _ in self._places(line, names_files=names_files))
 
     def masked(self, line: str) -> str:
         """Return a line with each of them left out, and all else as it is."""
@@ -47,12 +47,15 @@ class Texts:
         """Return those that are in a line, which with an `encoding` may be binary."""
         return {line[start:end] for start, end in self._places(line, encoding)}
 
-    def _places(self, line: str, encoding: str | None = None) -> Iterator[tuple[int, int]]:
+    def _places(
+        self, line: str, encoding: str | None = None, *, names_files: bool = False
+    ) -> Iterator[tuple[int, int]]:
         """Yield where in a line they begin and end."""
         for index in self._indexes:
             for start, text in index.found_in(line):
-                if _is_whole(line, start, start + len(text), encoding or self._encoding):
-                    yield start, start + len(text)
+                end = start + len(text)
+                if _is_whole(line, start, end, encoding or self._encoding, names_files=names_files):
+                    yield start, end
 
 
 class WholeTexts(Texts):
@@ -67,10 +70,10 @@ def _bounded_length(text: str) -> int:
     return min(len(text), SHORTEST_IN_BYTES)
 
 
-def _is_whole(line: str, start: int, end: int, encoding: str | None) -> bool:
+def _is_whole(line: str, start: int, end: int, encoding: str | None, *, names_files: bool) -> bool:
     if _is_joined(line, start, end):
         return False
-    if _stands_alone(line, start, end):
+    if _stands_alone(line, start, end, names_files=names_files):
         return True
     return encoding is not None and _has_its_length_before(line, start, end, encoding)
 
@@ -133,10 +136,10 @@ class _Index:
         return place
 
 
-def _stands_alone(line: str, start: int, end: int) -> bool:
+def _stands_alone(line: str, start: int, end: int, *, names_files: bool) -> bool:
     text, after = line[start:end], line[end : end + 2]
     script = script_after(text)
-    if is_longer(after[:1], script) or (after[:1] == "." and is_longer(after[1:], script)):
+    if is_longer(after[:1], script) or (not names_files and after[:1] == "." and is_longer(after[1:], script)):
         return False
     before = line[max(start - _LONGEST_ESCAPE, 0) : start]
     return not is_longer(before[-1:], script_before(text)) or _ESCAPE.search(before) is not None
@@ -151,12 +154,5 @@ def _is_joined(line: str, start: int, end: int) -> bool:
 def before_the_name(path: str, below: str, texts: WholeTexts) -> str | None:
     """Return what of a path may be shown, where a name in it below a folder holds a key; None where none does."""
     names = path.removeprefix(below).split("/")
-    first = next((place for place, name in enumerate(names) if any(map(texts.are_in, _without_ends(name)))), None)
+    first = next((place for place, name in enumerate(names) if texts.are_in(name, names_files=True)), None)
     return None if first is None else f"{path[: len(path) - len('/'.join(names[first:]))]}..."
-
-
-def _without_ends(name: str) -> Iterator[str]:
-    """Yield a name, and what is left of it without each of its endings."""
-    while name:
-        yield name
-        name = name.rpartition(".")[0]
