@@ -17,11 +17,15 @@ Rows = list[tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Asked:
-    """What the run is asked for, and the rows that the table then has; `proof` raises where it is not done."""
+    """What the run is asked for, and the rows that the table then has; `proof` raises where it is not done.
+
+    `afterwards` are the rows once ingestion has read again what the operation has removed; none if it removes no input.
+    """
 
     request: JobRequest
     expected: Rows
     proof: Callable[[], None] = lambda: None
+    afterwards: Rows | None = None
 
 
 @dataclass(frozen=True)

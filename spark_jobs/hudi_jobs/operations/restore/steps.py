@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 
 from py4j.protocol import Py4JJavaError
 
-from hudi_jobs.as_found.metadata import ENABLED, RECORD_INDEXES
+from hudi_jobs.as_found.metadata import ENABLED, RECORD_INDEXES, partitions_of
 from hudi_jobs.clock.guard import zone_left_shown
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
@@ -154,12 +154,17 @@ def has_metadata_table(context: TaskContext) -> bool:
 
 
 def lost_metadata_table(context: TaskContext, options: Mapping[str, str]) -> str:
-    """Return a sentence where the table had a metadata table, made by these options, and has none any more."""
+    """Return a sentence where the table had a metadata table, made by these options, and has none any more.
+
+    What a write creates has no index that no option names (see `as_found`).
+    """
     if not options or has_metadata_table(context):
         return ""
     is_indexed = any(options.get(option) == "true" for option in RECORD_INDEXES)
     first = "remove rows with the same key (repair.deduplicate), if there are any; " if is_indexed else ""
-    how = f"{first}declare metadataTable.enabled, and the next write creates it"
+    indexes = sorted(partitions_of(options) - {"files"})
+    without = f", without {listed(indexes, len(indexes))}" if indexes else ""
+    how = f"{first}declare metadataTable.enabled, and the next write creates it{without}"
     return f"The metadata table no longer exists: {how}."
 
 

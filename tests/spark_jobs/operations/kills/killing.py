@@ -62,10 +62,11 @@ def _added(lake: Any) -> Rows:
 
 def _restore(lake: Any, _: Shape) -> Asked:
     expected, target = _filled(lake, 1), commits(lake)[-1]
-    _filled(lake, 2, first=1)
+    afterwards = _filled(lake, 2, first=1)
     with write_client(lake.spark, lake.base_path, lake.hudi_options(Service.CLEANING)) as client:
         client.savepoint(commits(lake)[-1], user="somebody", comment="mine")
-    return Asked(request(lake, target, RESTORE, uid=UID, savepoints=NewerSavepoints.REMOVE), expected)
+    asked = request(lake, target, RESTORE, uid=UID, savepoints=NewerSavepoints.REMOVE)
+    return Asked(asked, expected, afterwards=afterwards)
 
 
 def _restore_onwards(lake: Any, _: Shape) -> Asked:
@@ -83,10 +84,11 @@ def _restore_over_compaction(lake: Any, shape: Shape) -> Asked:
     _filled(lake, 1, first=3)
 
     def proof() -> None:
-        _filled(lake, 2, first=4)
+        assert _filled(lake, 2, first=4) == afterwards
         _compact(lake, shape)
 
-    return Asked(request(lake, target, RESTORE, uid=UID), expected, proof)
+    afterwards = [(*row[:-1], "5") for row in expected]
+    return Asked(request(lake, target, RESTORE, uid=UID), expected, proof, afterwards)
 
 
 def _compact(lake: Any, shape: Shape) -> None:
@@ -94,9 +96,8 @@ def _compact(lake: Any, shape: Shape) -> None:
 
 
 def _rollback(lake: Any, _: Shape) -> Asked:
-    expected = _filled(lake, 1)
-    _filled(lake, 1, first=1)
-    return Asked(request(lake, commits(lake)[-1], ROLLBACK, uid=UID), expected)
+    expected, afterwards = _filled(lake, 1), _filled(lake, 1, first=1)
+    return Asked(request(lake, commits(lake)[-1], ROLLBACK, uid=UID), expected, afterwards=afterwards)
 
 
 def _rollback_onwards(lake: Any, _: Shape) -> Asked:
