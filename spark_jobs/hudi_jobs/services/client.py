@@ -2,12 +2,14 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from itertools import islice
 
 from pyspark.sql import SparkSession
 
 from hudi_jobs.as_found import kept_as_found
 from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
+from hudi_jobs.contract.operations.repair import MOST_FILES_NAMED
 from hudi_jobs.jvm import JavaObject, classes, java_map, java_objects, java_spark_context, scala_map, spark_session
 from hudi_jobs.services.plans import require_plan_inside
 from hudi_jobs.table import HudiTable
@@ -193,9 +195,10 @@ class WriteClient:
         groups = plan.get().getInputGroups() if plan.isPresent() else None
         return sum(len(group.getSlices()) for group in groups or ())
 
-    def would_clean(self) -> int:
-        """Return how many files a clean would delete; no plan is written."""
-        return sum(len(files) for files in self._files_to_clean(self._table()).values())
+    def would_clean(self) -> tuple[int, list[str]]:
+        """Return how many files a clean would delete, and the first by their paths; no plan is written."""
+        found = dict(sorted(self._files_to_clean(self._table()).items()))
+        return sum(map(len, found.values())), [*islice(_paths_below(found), MOST_FILES_NAMED)]
 
     def would_clean_without_savepoints(self) -> set[str]:
         """Return the files that a clean would delete if no savepoint kept any, as paths below the table."""
@@ -207,11 +210,7 @@ class WriteClient:
             if str(each.getAction()) != "savepoint":
                 left.add(each)
         active.setInstants(left)
-        return {
-            f"{partition}/{str(each.getFilePath()).rpartition('/')[2]}".removeprefix("/")
-            for partition, files in self._files_to_clean(table).items()
-            for each in files
-        }
+        return set(_paths_below(self._files_to_clean(table)))
 
     def _files_to_clean(self, table: JavaObject) -> Mapping[str, Collection[JavaObject]]:
         """Return the files of each partition that a clean would delete; no plan is written."""
@@ -240,6 +239,12 @@ class WriteClient:
 
     def _instant(self, option: JavaObject) -> str | None:
         return str(option.get()) if option.isPresent() else None
+
+
+def _paths_below(files: Mapping[str, Collection[JavaObject]]) -> Iterator[str]:
+    """Yield the files that a plan of a clean has for each partition, as paths below the table."""
+    for partition, each in files.items():
+        yield from (f"{partition}/{str(one.getFilePath()).rpartition('/')[2]}".removeprefix("/") for one in each)
 
 
 @contextmanager

@@ -98,12 +98,15 @@ def test_a_clean_keeps_what_it_is_told_to_and_what_a_savepoint_keeps(lake: Any, 
         client.savepoint(first, user="somebody", comment="mine")
     assert report_of(serve_once(lake, CLEANING, replaced=NOW, dry_run=True)).count == 0, "the table keeps ten commits"
     fewer = {**NOW, "hoodie.clean.commits.retained": "1"}
-    told = report_of(serve_once(lake, CLEANING, replaced=fewer, dry_run=True)).count
+    would = report_of(serve_once(lake, CLEANING, replaced=fewer, dry_run=True))
+    told, named = would.count, {str(lake.folder / "table" / name) for name in would.files}
+    assert named <= files(lake).keys()
     assert told or kind == "MergeOnRead", "the savepoint keeps the one slice that is older"
     expected = rows(lake)
     done = serve_once(lake, CLEANING, replaced=fewer)
     assert done.outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO}, done
     assert (report_of(done).count or 0) == told
+    assert (len(named), named & files(lake).keys()) == (min(told or 0, 5), set())
     assert rows(lake) == expected
     assert [path for path in files(lake) if first in path.rpartition("/")[2] and "/.hoodie/" not in path], "it is kept"
 

@@ -193,7 +193,7 @@ class OperationReportStatus(Model):
     files: Annotated[
         tuple[Annotated[str, Field(max_length=LONGEST_FILE_NAMED)], ...], Field(max_length=MOST_FILES_NAMED)
     ] = ()
-    """The first of the files that a repair or a restore removes, by their paths; at most five."""
+    """The first of the files that a repair, a restore or a cleaning in a dry run removes, by path; at most five."""
 
     bytes: int | None = None
     """Bytes that all of them have."""

@@ -120,8 +120,9 @@ class OperationReport(Document):
 
     `instant` is the one that another kind has completed, or deals with, and `count` how many file groups, files, rows
     or instants that are. `files` are the first of the files that a repair removes, by their paths below the table, and
-    `bytes` what all of them have. Of a restore they are the files of the commits that go. `obstacles` are all reasons
-    that a dry run has found for which the operation would be refused, a sentence each.
+    `bytes` what all of them have. Of a restore they are the files of the commits that go, and of the dry run of a
+    cleaning those that it would delete, without `bytes`. `obstacles` are all reasons that a dry run has found for which
+    the operation would be refused, a sentence each.
     """
 
     phase: OperationPhase

@@ -19,6 +19,7 @@ from hudi_jobs.contract import (
     ServiceRun,
     TaskResult,
 )
+from hudi_jobs.contract.operations.repair import LONGEST_FILE_NAMED
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
@@ -43,12 +44,12 @@ from hudi_jobs.table import HudiTable
 class _Runnable:
     """How a service is run, and what is known of it before and after.
 
-    `would` counts what it would deal with, and `verb` and `noun` say what that is. `pending` are plans that it would
-    finish first, and `require` raises `TaskFailed` for what can never be.
+    `would` counts what it would deal with and names the first files that would go, and `verb` and `noun` say what that
+    is. `pending` are plans that it would finish first, and `require` raises `TaskFailed` for what can never be.
     """
 
     run: Callable[[TaskContext], TaskResult]
-    would: Callable[[WriteClient], int]
+    would: Callable[[WriteClient], tuple[int, list[str]]]
     verb: str
     noun: str
     pending: Callable[[Timeline], list[str]] = lambda _: []
@@ -58,7 +59,7 @@ class _Runnable:
 _SERVICES: Mapping[RunnableService, _Runnable] = {
     RunnableService.COMPACTION: _Runnable(
         run=compact,
-        would=WriteClient.would_compact,
+        would=lambda client: (client.would_compact(), []),
         verb="merge",
         noun="file group",
         pending=lambda timeline: [each.instant for each in timeline.pending_compactions()],
@@ -66,7 +67,7 @@ _SERVICES: Mapping[RunnableService, _Runnable] = {
     ),
     RunnableService.CLUSTERING: _Runnable(
         run=cluster,
-        would=WriteClient.would_cluster,
+        would=lambda client: (client.would_cluster(), []),
         verb="rewrite",
         noun="file group",
         pending=lambda timeline: [each.instant for each in timeline.pending_clusterings()],
@@ -79,7 +80,9 @@ _SERVICES: Mapping[RunnableService, _Runnable] = {
         noun="file",
         pending=Timeline.unfinished_cleans,
     ),
-    RunnableService.ARCHIVAL: _Runnable(run=archive, would=WriteClient.would_archive, verb="archive", noun="instant"),
+    RunnableService.ARCHIVAL: _Runnable(
+        run=archive, would=lambda client: (client.would_archive(), []), verb="archive", noun="instant"
+    ),
 }
 
 
@@ -98,8 +101,9 @@ def would_run_service(work: Work) -> TaskResult:
         stage(f"The effect of the {run.service.lower()} cannot be determined", otherwise=FailureReason.HUDI_ERROR),
         write_client(context.spark, context.task.table.base_path, context.task.hudi_options) as client,
     ):
-        count = what.would(client)
-    work.say(OperationReport(phase=OperationPhase.CHECKING, count=count))
+        count, first = what.would(client)
+    files = tuple(file[-LONGEST_FILE_NAMED:] for file in first)
+    work.say(OperationReport(phase=OperationPhase.CHECKING, count=count, files=files))
     return succeeded(work.context, f"Would {what.verb} {counted(count, what.noun)}; nothing was written.")
 
 
