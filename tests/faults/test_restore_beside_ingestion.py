@@ -152,7 +152,7 @@ async def test_a_restore_beside_running_ingestion_comes_to_the_rows_of_its_targe
             compared.set()
             before = len(read)
             await table.shows(lambda _: len(read) > before, what="ingestion goes on")
-        stopped = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        stopped = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
         def has_read_all(status: Document) -> bool:
             last = status["services"]["ingestion"].get("lastRun") or {}
