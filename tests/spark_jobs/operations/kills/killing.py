@@ -91,6 +91,16 @@ def _restore_over_compaction(lake: Any, shape: Shape) -> Asked:
     return Asked(request(lake, target, RESTORE, uid=UID), expected, proof, afterwards)
 
 
+def _restore_over_clustering(lake: Any, shape: Shape) -> Asked:
+    """Hudi 1.2.0 leaves a completed clustering pending that it undoes: the restore rolls that back too."""
+    expected, target = _filled(lake, 1), commits(lake)[-1]
+    lake.spec |= SMALL
+    add(lake, 2, first=1)
+    succeeded(lake.serve(Service.CLUSTERING, concurrency=shape.concurrency))
+    afterwards = _filled(lake, 1, first=3)
+    return Asked(request(lake, target, RESTORE, uid=UID), expected, afterwards=afterwards)
+
+
 def _compact(lake: Any, shape: Shape) -> None:
     succeeded(lake.serve(Service.COMPACTION, concurrency=shape.concurrency))
 
@@ -249,6 +259,7 @@ TRIALS: tuple[Trial, ...] = (
     Trial(RESTORE, _restore),
     Trial(RESTORE, _restore_onwards, "onwards"),
     Trial(RESTORE, _restore_over_compaction, "over-compaction", fits=lambda shape: shape.is_merged),
+    Trial(RESTORE, _restore_over_clustering, "over-clustering"),
     Trial(ROLLBACK, _rollback),
     Trial(ROLLBACK, _rollback_onwards, "onwards"),
     Trial(UPGRADE, _change(UPGRADE, 9), fits=lambda shape: shape.version == 6),
