@@ -155,8 +155,7 @@ def _age(folder: Path) -> None:
 
 def _stuck_write(lake: Any, shape: Shape) -> Asked:
     """The newest commit is as a tool leaves it that dies before it completes it."""
-    expected = _filled(lake, 1)
-    _filled(lake, 1, first=1)
+    expected, afterwards = _filled(lake, 1), _filled(lake, 1, first=1)
     instant, timeline = commits(lake)[-1], shape.timeline(lake)
     pattern = f"{instant}.*commit" if shape.version == 6 else f"{instant}_*commit"
     (completed,) = (path for path in timeline.glob(pattern) if not path.name.startswith("."))
@@ -166,7 +165,8 @@ def _stuck_write(lake: Any, shape: Shape) -> Asked:
     for path in (lake.folder / "table").glob(f"[!.]*{instant}*"):  # no checksums
         (markers / f"{path.name}.marker.CREATE").touch()
     _age(lake.folder / "table/.hoodie")
-    return Asked(repair_request(lake, RepairStep.ROLLBACK_INFLIGHT, instant, uid=UID), expected)
+    asked = repair_request(lake, RepairStep.ROLLBACK_INFLIGHT, instant, uid=UID)
+    return Asked(asked, expected, afterwards=afterwards)
 
 
 def _corrupt_plan(lake: Any, shape: Shape) -> Asked:
