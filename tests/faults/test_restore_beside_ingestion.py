@@ -19,6 +19,7 @@ from tests.faults.node import Ended, Work
 from tests.faults.rows import RowTable, driving
 from tests.faults.rules import Fault, at_write
 from tests.faults.savepoint import declare, is_condition
+from tests.spark_jobs.services.test_services import NEW_FILES, SMALL
 from tests.spark_jobs.trials import IN_FULL
 
 from hudi_jobs.contract import Service
@@ -28,14 +29,10 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800), pytest.mark.usefix
 
 OFTEN = {
     "orderingFields": ["name"],  # a run may read several files
-    "clustering": {
-        "mode": "Async",
-        "trigger": {"commits": 3},
-        "plan": {"smallFileLimit": "100Mi", "targetFileSize": "200Mi"},
-    },
+    "clustering": {"mode": "Async", "trigger": {"commits": 3}, **SMALL["clustering"]},
     "cleaning": {"retainCommits": 1},
     "archival": {"minCommits": 2, "maxCommits": 3},
-    "fileSizing": {"smallFileLimit": "0"},
+    **NEW_FILES,
 }
 """Services that are due after a few commits; each commit has new files, so that there is something to cluster."""
 

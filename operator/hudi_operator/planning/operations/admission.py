@@ -81,11 +81,9 @@ def _comes_again(resource: HudiOperation) -> Answer | None:
 def _beside_others(resource: HudiOperation, observation: Observation) -> Answer | None:
     """Refuse what would change a table beside other writers; a dry run changes nothing, and says so at its end."""
     why = other_writers(resource, observation)
-    return (
-        None
-        if why is None or resource.spec.dry_run
-        else fails(OperationReason.OTHER_WRITERS, f"{why} Nothing was changed.")
-    )
+    if why is None or resource.spec.dry_run:
+        return None
+    return fails(OperationReason.OTHER_WRITERS, f"{why} Nothing was changed.")
 
 
 def other_writers(resource: HudiOperation, observation: Observation) -> str | None:
