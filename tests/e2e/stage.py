@@ -334,6 +334,11 @@ class Table:
         text = self.kubectl("get", "events", "--field-selector", f"involvedObject.name={self.name}", "-o", "json")
         return [(event["type"], event["reason"]) for event in json.loads(text)["items"]]
 
+    def wait_event(self, kind: str, reason: str) -> None:
+        """Wait for an Event; the operator posts it after the status that it tells of."""
+        what = f"{self.name}: an Event {kind} {reason}"
+        self.stage.eventually(lambda: (kind, reason) in self.events(), what=what, explain=self.explain)
+
     def commits(self) -> list[str]:
         """The completed instants, read from the store."""
         files = self.stage.store.files(f"{self.folder}/.hoodie/timeline/")

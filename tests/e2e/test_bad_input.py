@@ -56,14 +56,14 @@ def assert_recovered(table: Table) -> None:
     assert table.ids() == ONCE
     assert not condition_of(status, "Stalled")
     assert not condition_of(status, "Reconciling")
-    assert ("Normal", condition_of(status, "Ready")["reason"]) in table.events()
+    table.wait_event("Normal", condition_of(status, "Ready")["reason"])
 
 
 def test_a_class_that_does_not_exist_stalls_its_tables_until_it_does(stage: Stage, tables: Tables) -> None:
     stalled = tables.classless.wait_reason("TableClassNotFound", kind="Stalled")
     assert "e2e-forgotten" in stalled["message"]
     assert "create it" in stalled["message"]
-    assert ("Warning", "TableClassNotFound") in tables.classless.events()
+    tables.classless.wait_event("Warning", "TableClassNotFound")
     assert tables.classless.jobs() == []
 
     stage.make_class("e2e-forgotten")
@@ -74,7 +74,7 @@ def test_a_source_that_does_not_exist_is_named_and_found_when_it_comes(tenant: T
     table = tenant.table("sourceless")
     ready = table.wait_reason("SourceNotFound")
     assert (ready["status"], table.landing in ready["message"]) == ("False", True)
-    assert ("Warning", "SourceNotFound") in table.events()
+    table.wait_event("Warning", "SourceNotFound")
     assert table.condition("Ingested")["reason"] == "SourceNotFound"
     table.wait(lambda status: status["services"]["ingestion"].get("nextAttemptAt"), what="says when it is tried again")
     assert_nothing_written(table)
@@ -90,7 +90,7 @@ def test_wrong_credentials_are_reported_and_the_right_ones_taken(stage: Stage) -
     table.deliver(TEN)
     ready = table.wait_reason("StorageAccessDenied")
     assert "credentials" in ready["message"]
-    assert ("Warning", "StorageAccessDenied") in table.events()
+    table.wait_event("Warning", "StorageAccessDenied")
     assert_nothing_written(table)
 
     stage.cluster.apply(stage.cluster.credentials(table.namespace))
@@ -101,7 +101,7 @@ def test_an_image_that_cannot_be_pulled_is_named_and_replaced(stage: Stage, tabl
     ready = tables.imageless.wait_reason("ImagePullFailed")
     assert "hudi-operator.io/nothing:1" in ready["message"]
     assert "sparkImage" in ready["message"]
-    assert ("Warning", "ImagePullFailed") in tables.imageless.events()
+    tables.imageless.wait_event("Warning", "ImagePullFailed")
 
     stage.make_class("e2e-imageless")
     assert_recovered(tables.imageless)
@@ -113,7 +113,7 @@ def test_a_row_with_too_few_columns_stops_the_run_before_anything_is_written(sta
     stage.store.put(f"{table.landing}/ten.csv", b"id,value\n0,v\n1\n2,v\n")
     ready = table.wait_reason("BadRecords")
     assert "ten.csv" in ready["message"]
-    assert ("Warning", "BadRecords") in table.events()
+    table.wait_event("Warning", "BadRecords")
     assert_nothing_written(table)
 
     table.deliver(TEN, name="ten.csv")
@@ -134,7 +134,7 @@ def test_a_driver_that_runs_out_of_memory_gets_more_up_to_the_limit_of_its_class
     assert {run["reason"] for run in runs} == {"OutOfMemory"}
     assert memory[:2] == ["1000Mi", "1400Mi"]
     assert set(memory[2:]) <= {"1400Mi"}
-    assert ("Warning", "OutOfMemory") in table.events()
+    table.wait_event("Warning", "OutOfMemory")
     assert_nothing_written(table)
 
     modest = {"transform": {"sql": "SELECT * FROM source"}}
@@ -162,7 +162,7 @@ def test_two_tables_never_own_one_folder_however_it_is_spelt(stage: Stage, tenan
         stalled = rival.wait_reason("BasePathClaimed", kind="Stalled")
         is_named = f"{owner.namespace}/{owner.name}" in stalled["message"]
         assert is_named is (rival.namespace == owner.namespace), "only those of its namespace may see the other table"
-        assert ("Warning", "BasePathClaimed") in rival.events()
+        rival.wait_event("Warning", "BasePathClaimed")
     rivals[3].wait_reason("BasePathClaimed", kind="Stalled")
     assert owner.condition("Ready")["status"] == "True"
     rivals[3].kubectl("delete", "ht", rivals[3].name)

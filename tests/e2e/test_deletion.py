@@ -50,7 +50,7 @@ def test_a_deleted_table_stops_its_job_and_its_successor_goes_on_where_it_was(st
     # A Job that ended before it could be stopped goes with its owner.
     stage.eventually(lambda: not phoenix.jobs(), what="all Jobs are gone")
     stage.eventually(lambda: not phoenix.pods(), what="all pods are gone")
-    assert ("Normal", "DataRetained") in phoenix.events()
+    phoenix.wait_event("Normal", "DataRetained")
     assert data <= data_files(phoenix)
     before = phoenix.ids()
     assert before in (Counter(TEN), Counter(range(20)))
@@ -90,7 +90,7 @@ def test_deleted_data_is_gone_and_nothing_beside_it(stage: Stage, doomed: Table)
     doomed.running_pod()
     delete(doomed)
 
-    assert ("Normal", "DataDeleted") in doomed.events()
+    doomed.wait_event("Normal", "DataDeleted")
     assert stage.store.files(f"{doomed.folder}/") == []
     assert stage.store.get(neighbour) == b"not the table's"
     assert claims(stage, uid) == []
@@ -143,7 +143,7 @@ def test_a_running_job_outlives_suspension_and_a_changed_spec_and_nothing_starts
 
     table.patch({"spec": {"suspend": True}})
     delete(table)
-    assert ("Warning", "DataRetained") in table.events()
+    table.wait_event("Warning", "DataRetained")
     assert table.ids() == Counter(range(20))
 
 

@@ -165,8 +165,8 @@ def test_the_driver_may_touch_pods_of_its_namespace_and_nothing_else(stage: Stag
 def test_the_events_tell_that_the_table_became_ready(flights: Flights) -> None:
     flights.merge_on_read.wait_ready()
 
+    flights.merge_on_read.wait_event("Normal", "Succeeded")
     events = flights.merge_on_read.events()
-    assert ("Normal", "Succeeded") in events
     # A driver may wait for those of other tests, which share the node.
     assert {event for event in events if event[0] == "Warning"} <= {("Warning", "Unschedulable")}
 

@@ -37,7 +37,7 @@ def test_a_spec_that_an_upgrade_made_invalid_stalls_that_table_alone(stage: Stag
     stalled = table.wait_reason("InvalidSpec", kind="Stalled")
     assert "operation" in stalled["message"]
     assert "Correct the spec" in stalled["message"]
-    assert ("Warning", "InvalidSpec") in table.events()
+    table.wait_event("Warning", "InvalidSpec")
     assert table.jobs() == []
     sound = tenant.table("sound", suspend=True)
     sound.wait_reason("Suspended")
@@ -71,7 +71,7 @@ def test_a_store_that_is_down_is_reported_and_used_again_when_it_is_back(stage: 
     with store_cut_off(stage):
         ready = table.wait_reason("StorageUnavailable")
         assert "s3.storage.svc" in ready["message"]
-        assert ("Warning", "StorageUnavailable") in table.events()
+        table.wait_event("Warning", "StorageUnavailable")
         jobs = len(table.jobs())
         table.kubectl("annotate", "ht", table.name, "hudi-operator.io/requested-at=during-the-outage")
         unaffected = tenant.table("unaffected", tableClassName="e2e-never-made")

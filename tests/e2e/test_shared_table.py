@@ -78,7 +78,7 @@ def test_a_lock_that_nobody_answers_for_is_reported_and_taken_once_it_is_there(
     assert ready["status"] == "False"
     assert ADDRESS in ready["message"]
     assert "Check that it runs" in ready["message"]
-    assert ("Warning", "LockUnavailable") in table.events()
+    table.wait_event("Warning", "LockUnavailable")
     failed = table.wait(lambda status: _ingestion(status).get("nextAttemptAt"), what="says when it is tried again")
     assert _ingestion(failed)["infrastructureFailures"] >= 1
     assert not _ingestion(failed).get("failures")

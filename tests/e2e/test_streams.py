@@ -168,7 +168,7 @@ def test_messages_that_are_gone_are_told_of_and_passed_over_only_when_that_is_de
     assert (skipped["status"], skipped["reason"]) == ("True", "RecordsSkipped")
     ingestion = status["services"]["ingestion"]
     assert (ingestion["recordsSkipped"], ingestion["skipped"]) == (5, [gone])
-    assert ("Warning", "RecordsSkipped") in table.events()
+    table.wait_event("Warning", "RecordsSkipped")
 
 
 def test_a_driver_that_goes_on_shows_messages_within_seconds(orders: Stream) -> None:
