@@ -34,6 +34,12 @@ def test_the_latest_is_chosen_again_when_the_commit_that_was_decided_can_be_kept
     assert works(own) == [(SavepointWork.MAKE, ago(10))]
 
 
+def test_the_latest_waits_while_the_commit_that_was_decided_is_undone() -> None:
+    undone = {"files": (f"{ago(15)}.deltacommit.inflight",)}
+    seen = world(savepoint(), remembered=(entry(instant=ago(15), state="Waiting"),), **undone)
+    assert (of(seen).state, of(seen).reason, works(seen)) == (SavepointState.WAITING, "InstantPending", [])
+
+
 def test_the_commit_that_was_decided_is_remembered_until_the_job_for_another_one_is() -> None:
     seen = world(savepoint(), remembered=(DECIDED,), suspend=True, **CLEANED)
     assert (of(seen).state, of(seen).reason, of(seen).instant) == (SavepointState.WAITING, "InstantCleaned", ago(20))

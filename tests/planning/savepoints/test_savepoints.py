@@ -141,10 +141,16 @@ def test_what_cannot_be_kept_is_refused_before_a_job_is_made_and_says_which_comm
     instant, further = changes["instant"], {key: value for key, value in changes.items() if key != "instant"}
     seen = world(savepoint(instant=instant), **further)
     after = of(seen)
-    assert (after.state, after.reason) == (WAITING if reason == "InstantPending" else REFUSED, reason)
+    assert (after.state, after.reason) == (REFUSED, reason)
     assert instant in after.message
     assert words in after.message
     assert works(seen) == []
+
+
+def test_the_savepoint_on_a_pending_commit_that_was_refused_is_made_once_the_commit_completes() -> None:
+    pending = status_of(world(savepoint(instant=ago(5)), files=(f"{ago(5)}.deltacommit.inflight",)))
+    completed = world(savepoint(instant=ago(5)), files=(done("deltacommit", 5),), remembered=tuple(pending.savepoints))
+    assert (of(completed).state, works(completed)) == (WAITING, [(SavepointWork.MAKE, ago(5))])
 
 
 def test_a_commit_after_the_last_clean_can_be_kept_whatever_that_kept() -> None:

@@ -131,7 +131,8 @@ def _wanted(declared: Declared, target: str | None, newest: str, seen: Seen, tim
     instant = target or newest
     refusal = _taken(declared, instant, seen) or _full(seen) or refusal_of(instant, timeline)
     if refusal is not None:
-        passes = refusal[0] is SavepointReason.INSTANT_PENDING or (target is None and refusal[0] in _PASSED_OVER)
+        is_undone = declared.takes_latest and refusal[0] is SavepointReason.INSTANT_PENDING
+        passes = is_undone or (target is None and refusal[0] in _PASSED_OVER)
         return entry(declared, seen, SavepointState.WAITING if passes else SavepointState.REFUSED, *refusal), None
     seen.claim(instant, declared)
     told = _waits(declared, seen, SavepointReason.WAITING, "Waiting for its turn.")
