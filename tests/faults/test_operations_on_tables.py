@@ -21,6 +21,7 @@ from tests.spark_jobs.operations.shapes import SHAPES, Shape
 from tests.spark_jobs.writers.test_optimistic import zookeeper
 
 from hudi_operator.planning.operations.kinds.registry import KINDS
+from toolkit.shares import share
 
 __all__ = ["zookeeper"]
 
@@ -50,11 +51,11 @@ def forms(number: int) -> tuple[Shape, Shape]:
     return SHAPES[number], SHAPES[-1 - number]
 
 
-SWEPT = [
+SWEPT = share(
     pytest.param(life, shape, id=f"{life.__name__}-{shape}")
     for number, life in enumerate(LIVES)
     for shape in forms(number)
-]
+)
 
 
 @pytest.fixture
