@@ -51,11 +51,7 @@ def forms(number: int) -> tuple[Shape, Shape]:
     return SHAPES[number], SHAPES[-1 - number]
 
 
-SWEPT = share(
-    pytest.param(life, shape, id=f"{life.__name__}-{shape}")
-    for number, life in enumerate(LIVES)
-    for shape in forms(number)
-)
+SWEPT = [(life, shape) for number, life in enumerate(LIVES) for shape in forms(number)]
 
 
 @pytest.fixture
@@ -98,13 +94,15 @@ async def test_an_operation_is_done_once_on_a_table_whatever_write_the_operator_
     if full:
         pytest.skip("all writes are swept")
     draw = random.Random(seed)
-    life, shape = draw.choice(LIVES), draw.choice(SHAPES)
+    life, shape = draw.choice(SWEPT)
     point = (draw.choice(WRITES), draw.choice(KILLS))
     print(f"{life.__name__} {shape} {point}")  # noqa: T201 - shown with a failure
     await lived(life, shape, [point])
 
 
-@pytest.mark.parametrize(("life", "shape"), SWEPT)
+@pytest.mark.parametrize(
+    ("life", "shape"), [pytest.param(life, shape, id=f"{life.__name__}-{shape}") for life, shape in share(SWEPT)]
+)
 async def test_operations_are_done_once_on_a_table_when_the_operator_is_killed_before_and_after_each_write(
     life: OnTable, shape: Shape, lived: Lived, *, full: bool
 ) -> None:
