@@ -28,7 +28,7 @@ __all__ = ["zookeeper"]
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(3600)]
 
 KILLS = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
-WRITES = range(1, 16)
+WRITES = range(1, 21)
 """Which write after the request for an operation is drawn where not all are swept: about those until it is gone."""
 
 TOGETHER = 4
