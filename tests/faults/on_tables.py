@@ -102,7 +102,7 @@ class Bench:
         did = sorted((action, count) for action, count in after.items() if count)
         assert self.did.setdefault(next(iter(asked)), did) == did, "it is done once"
         report: Document = done["report"]
-        assert report["verified"] is True
+        assert report.get("verified") is (None if "runService" in asked else True), "a service alone compares nothing"
         return report
 
     def _actions(self) -> Counter[str]:
