@@ -35,8 +35,8 @@ def test_the_latest_is_chosen_again_when_the_commit_that_was_decided_can_be_kept
 
 
 def test_the_latest_waits_while_the_commit_that_was_decided_is_undone() -> None:
-    undone = {"files": (f"{ago(15)}.deltacommit.inflight",)}
-    seen = world(savepoint(), remembered=(entry(instant=ago(15), state="Waiting"),), **undone)
+    undone = f"{ago(15)}.deltacommit.inflight"
+    seen = world(savepoint(), remembered=(entry(instant=ago(15), state="Waiting"),), files=(undone,))
     assert (of(seen).state, of(seen).reason, works(seen)) == (SavepointState.WAITING, "InstantPending", [])
 
 
