@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+import pytest
 from tests.faults.arena import Arena
 from tests.faults.driver import commit
 from tests.faults.lifecycle import NAME, EndState, Scenario, comparable, created, ended, ingested, settled
@@ -159,11 +160,13 @@ async def operation_of(arena: Arena, name: str = BACK) -> Document | None:
 
 
 async def reached(arena: Arena, phase: str, name: str = BACK) -> Document:
-    """Wait until an operation has come so far, and return its status."""
+    """Wait until an operation has come so far, and return its status; one that has failed comes no further."""
 
     async def look() -> Document | None:
         found = await operation_of(arena, name) or {}
         status: Document = found.get("status") or {}
+        if status.get("phase") == "Failed":
+            pytest.fail(f"the operation {name} has failed: {status['reason']}: {status['message']}")
         is_told = status.get("observedGeneration") == found["metadata"]["generation"] and status.get("phase") == phase
         return status if is_told else None
 
