@@ -101,11 +101,11 @@ class SmallTable:
     def pending(self, action: str) -> list[str]:
         """Return the instants of an action that are planned and have not completed, oldest first."""
         planned = {file.name.partition(".")[0] for file in self._timeline.glob(f"*.{action}.requested")}
-        return sorted(planned - self._completed(action))
+        return sorted(planned - self.completed(action))
 
     def commits(self) -> list[str]:
         """Return the instants of the completed commits, oldest first."""
-        return sorted(self._completed("commit"))
+        return sorted(self.completed("commit"))
 
     def begin_restore(self, undone: bytes) -> str:
         """Begin a restore whose plan is given, and return its instant."""
@@ -133,7 +133,7 @@ class SmallTable:
 
     def savepoints(self) -> list[str]:
         """Return the commits that have a savepoint, oldest first."""
-        return sorted(self._completed("savepoint"))
+        return sorted(self.completed("savepoint"))
 
     def remove(self, instant: str) -> None:
         """Remove a commit, or another instant, the newest of its files first, as a restore does."""
@@ -154,7 +154,8 @@ class SmallTable:
     def _folder_of(self, version: int) -> Path:
         return self.folder / (".hoodie/timeline" if version >= _LAYOUT_2_FROM else ".hoodie")
 
-    def _completed(self, action: str) -> set[str]:
+    def completed(self, action: str) -> set[str]:
+        """Return the instants of an action that have completed."""
         return {file.name.partition(".")[0].partition("_")[0] for file in self._timeline.glob(f"*.{action}")}
 
     def _name(self, instant: str, end: str, *, version: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,11 +9,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tests.faults.following import ask
-from tests.faults.operation import operation_of
+from tests.faults.operation import gone
 from tests.faults.rows import RowTable
 from tests.faults.rules import Fault, at_write, none
-from tests.faults.test_stuck import half_written, made_old
+from tests.faults.test_stuck import orphan
 from tests.spark_jobs.operations.shapes import OPTIMISTIC, Shape
+from tests.spark_jobs.services.test_services import NEW_FILES
 
 from hudi_jobs.contract import OperationKind
 
@@ -22,7 +22,7 @@ COMMON = "common"
 """The key that each file has, so that every commit writes to older file groups."""
 
 _DISABLED = {"mode": "Disabled"}
-_COMPLETED = re.compile(r"\d{17}(_\d{17})?\.(?P<action>commit|deltacommit|replacecommit|clean|restore|rollback)")
+_ACTIONS = ("commit", "deltacommit", "replacecommit", "clean", "restore", "rollback")
 
 Document = dict[str, Any]
 
@@ -55,10 +55,10 @@ class Bench:
             tableVersion=self.shape.version,
             metadataTable={"enabled": self.shape.metadata},
             concurrency={**mode, "lock": lock} if self.shape.concurrency is OPTIMISTIC else mode,
-            fileSizing={"smallFileLimit": "0"},
             cleaning=_DISABLED,
             archival=_DISABLED,
             **({"compaction": _DISABLED} if self.shape.is_merged else {}),
+            **NEW_FILES,
         )
         await self.holds_all()
 
@@ -89,11 +89,7 @@ class Bench:
         place.proxy.rule = at_write(seen + self.write, self.fault)
         done = await ask(place, {"tableRef": {"name": self.table.name}, **accepts, **asked}, name=name)
         await place.transport.request("DELETE", f"{place.operations}/{name}")
-
-        async def gone() -> bool:
-            return await operation_of(place, name) is None
-
-        await place.eventually(gone, what="the operation is gone")
+        await gone(place, name)
         await self.table.works(lambda status: not status["operations"], what="the table is at rest")
         place.proxy.rule = none
         self.is_met |= any(write.fault for write in place.proxy.writes[seen:])
@@ -107,9 +103,7 @@ class Bench:
 
     def _actions(self) -> Counter[str]:
         """How many completed instants of each action the timeline has."""
-        folder = self.table.folder / ".hoodie"
-        names = (path.name for part in (folder, folder / "timeline") for path in part.glob("[0-9]*"))
-        return Counter(found["action"] for name in names if (found := _COMPLETED.fullmatch(name)))
+        return Counter({action: len(self.table.timeline.completed(action)) for action in _ACTIONS})
 
     async def newest(self) -> str:
         """The newest completed commit that the status shows."""
@@ -131,13 +125,13 @@ async def rolls_back(bench: Bench) -> None:
     await _goes_back(bench, "rollback")
 
 
-async def _goes_back(bench: Bench, field: str) -> None:
+async def _goes_back(bench: Bench, what: str) -> None:
     kept, target = dict(bench.rows), await bench.newest()
     await bench.ingest(f"removed-{bench.files}")
     named = {"restore": target, "rollback": await bench.newest()}
     assert named["rollback"] > target
     removed, bench.rows = bench.rows, kept
-    report = await bench.do({field: {"instant": named[field]}})
+    report = await bench.do({what: {"instant": named[what]}})
     assert report["rowsAfter"] == len(kept)
     await bench.holds_all()
     bench.rows = removed
@@ -154,11 +148,7 @@ async def serves(bench: Bench) -> None:
 
 async def repairs(bench: Bench) -> None:
     """A file of no commit is removed."""
-    left = bench.table.timeline.begin()
-    file = half_written(bench.table, left)
-    for named in bench.table.folder.glob(f".hoodie/**/{left}.*"):
-        named.unlink()
-    made_old(bench.table.folder)
+    file = orphan(bench.table)
     report = await bench.do({"repair": {"removeOrphanFiles": {"olderThan": "1h"}}})
     assert (report["count"], file.exists()) == (1, False)
     await bench.holds_all()
@@ -166,10 +156,11 @@ async def repairs(bench: Bench) -> None:
 
 async def goes_to_another_version(bench: Bench) -> None:
     """It goes to the other version that is supported, and back."""
-    for version in (15 - bench.shape.version, bench.shape.version):
-        field = "upgrade" if version == 9 else "downgrade"
+    made_with = bench.shape.version
+    for version in ({6: 9, 9: 6}[made_with], made_with):
+        what = "upgrade" if version == 9 else "downgrade"
         await bench.table.patch(tableVersion=version)
-        await bench.do({field: {"tableVersion": version}})
+        await bench.do({what: {"tableVersion": version}})
         assert bench.table.timeline.version == version
         await bench.holds_all()
 

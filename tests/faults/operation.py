@@ -174,13 +174,18 @@ async def reached(arena: Arena, phase: str, name: str = BACK) -> Document:
     return status
 
 
+async def gone(arena: Arena, name: str = BACK) -> None:
+    """Wait until an operation is gone."""
+
+    async def look() -> bool:
+        return await operation_of(arena, name) is None
+
+    await arena.eventually(look, what=f"the operation {name} is gone")
+
+
 async def _finished(arena: Arena, statuses: list[str], *, is_done: bool = True) -> EndState:
     """Wait until the operation is gone and its table at rest, and compare what it did with what it was to do."""
-
-    async def gone() -> bool:
-        return await operation_of(arena) is None
-
-    await arena.eventually(gone, what="the operation is gone")
+    await gone(arena)
     # The table forgets what is over once its resource is gone.
     statuses.append(await settled(arena, lambda table: not table["status"]["operations"], what="the table is at rest"))
     records = Journal(arena.folder / "lake" / NAME).read()

@@ -20,7 +20,7 @@ import aiohttp
 import yaml
 from aiohttp import web
 from kubernetes.aio.client import Configuration
-from tests.faults.rules import WRITES, Call, Fault, Rule, WatchFaults, none
+from tests.faults.rules import KILLS, WRITES, Call, Fault, Rule, WatchFaults, none
 from tests.faults.upstream import open_session
 from yarl import URL
 
@@ -146,7 +146,7 @@ class FaultProxy:
             await asyncio.sleep(self._stall_seconds)
         if fault is not Fault.CRASH_BEFORE:
             answer = await self._forward(request, body)
-        if fault in {Fault.CRASH_BEFORE, Fault.CRASH_AFTER}:
+        if fault in KILLS:
             await self._crash()
         if fault in {None, Fault.STALL}:
             return answer

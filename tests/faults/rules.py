@@ -29,6 +29,10 @@ class Fault(StrEnum):
     STALL = "stalled, and applied afterwards"
 
 
+KILLS = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
+"""The faults at which the operator is killed."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Call:
     """One call to the API server; `write` is its number among the writes, from 1, or None for a read."""

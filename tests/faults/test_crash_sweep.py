@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 from tests.faults.conftest import Reference
 from tests.faults.lifecycle import Scenario, delete_while_running, live
-from tests.faults.rules import Fault
+from tests.faults.rules import KILLS
 from tests.faults.skew import skews
 from tests.faults.sweep import Point, sweep
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(7200)]
 
-CRASHES = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
 BOUNDED = {"live": 4, "delete_while_running": 2}
 """How many points are drawn where not all are swept."""
 
@@ -28,7 +27,7 @@ async def test_killed_at_any_write_the_operator_comes_to_the_same_end(
 ) -> None:
     reference, writes = references[scenario]
     assert not reference.wrong(), reference.wrong()
-    places = [(number, fault) for number in range(1, len(writes) + 1) for fault in CRASHES]
+    places = [(number, fault) for number in range(1, len(writes) + 1) for fault in KILLS]
     if not full:
         places = random.Random(seed).sample(places, BOUNDED[scenario.__name__])
     apart = skews(full=full, start=seed)

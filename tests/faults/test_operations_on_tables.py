@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from tests.faults.arena import arena
 from tests.faults.on_tables import ON_TABLES, Bench, OnTable
 from tests.faults.rows import RowTable, driving
-from tests.faults.rules import Fault
+from tests.faults.rules import KILLS, Fault
 from tests.spark_jobs.operations.shapes import SHAPES, Shape
 from tests.spark_jobs.writers.test_optimistic import zookeeper
 
@@ -27,7 +27,6 @@ __all__ = ["zookeeper"]
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(3600)]
 
-KILLS = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
 WRITES = range(1, 21)
 """Which write after the request for an operation is drawn where not all are swept: about those until it is gone."""
 

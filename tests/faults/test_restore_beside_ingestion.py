@@ -17,7 +17,7 @@ from tests.faults.following import ask
 from tests.faults.lifecycle import NAME
 from tests.faults.node import Ended, Work
 from tests.faults.rows import RowTable, driving
-from tests.faults.rules import Fault, at_write
+from tests.faults.rules import KILLS, at_write
 from tests.faults.savepoint import declare, is_condition
 from tests.spark_jobs.services.test_services import NEW_FILES, SMALL
 from tests.spark_jobs.trials import IN_FULL
@@ -39,8 +39,6 @@ OFTEN = {
 COMPACTION = {"compaction": {"trigger": {"deltaCommits": 2}}}
 FIRST_WRITES = range(1, 16)
 """Which write after the request for the restore meets the fault: about those until it has succeeded."""
-
-KILLS = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
 
 Document = dict[str, Any]
 

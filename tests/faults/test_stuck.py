@@ -105,11 +105,7 @@ async def doubled_rows(table: RowTable) -> None:
 async def file_of_no_commit(table: RowTable) -> None:
     """A base file is there whose instant no timeline knows."""
     _, _, answer = row("the table has files that no commit names")
-    left = table.timeline.begin()
-    file = half_written(table, left)
-    for named in table.folder.glob(f".hoodie/**/{left}.*"):
-        named.unlink()
-    made_old(table.folder)
+    file = orphan(table)
     would, done = await ask_first(table.arena, repair(table, answer, olderThan="1h"), name="orphans")
     assert (would["report"]["count"], done["report"]["count"], file.exists()) == (1, 1, False)
 
@@ -205,6 +201,16 @@ def half_written(table: RowTable, instant: str) -> Path:
     marker.parent.mkdir(parents=True)
     marker.touch()
     return table.folder / name
+
+
+def orphan(table: RowTable) -> Path:
+    """Put a base file there, an hour old, whose instant no timeline knows; return the file."""
+    left = table.timeline.begin()
+    file = half_written(table, left)
+    for named in table.folder.glob(f".hoodie/**/{left}.*"):
+        named.unlink()
+    made_old(table.folder)
+    return file
 
 
 def made_old(folder: Path) -> None:
