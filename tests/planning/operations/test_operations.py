@@ -116,11 +116,13 @@ def test_what_its_own_status_says_to_be_over_never_begins_again() -> None:
     assert of(seen).state is OperationState.SUCCEEDED
 
 
-def test_what_its_own_status_says_to_have_begun_goes_on() -> None:
+def test_what_its_own_status_says_to_have_begun_is_finished_as_far_as_it_is_recorded_beside_the_table() -> None:
     told = HudiOperationStatus(phase=RUNNING, reason="Retrying", begun=True, instant=ago(20))
-    (launch,) = launches(world(operation(status=told), gone=(20,)))
+    seen = world(operation(status=told), gone=(20,), **INGESTS)
+    assert launches(seen) == [], "the table has to remember it first, and starts nothing else meanwhile"
+    (launch,) = launches(again(seen, status_of(seen)))
     assert launch.job.operation is not None
-    assert launch.job.operation.instant == ago(20)
+    assert (launch.job.operation.instant, launch.job.operation.only_recorded) == (ago(20), True)
 
 
 def test_what_had_a_job_before_its_table_forgot_it_counts_as_begun() -> None:
@@ -142,7 +144,8 @@ def test_what_has_begun_on_a_table_of_another_folder_is_over() -> None:
 )
 def test_what_has_begun_on_a_table_that_was_declared_again_in_the_same_folder_is_finished(path: str) -> None:
     told = HudiOperationStatus(phase=RUNNING, begun=True, instant=ago(20), base_path=path)
-    assert [one.job.service for one in launches(world(operation(status=told)))] == [Service.OPERATION]
+    seen = world(operation(status=told))
+    assert [one.job.service for one in launches(again(seen, status_of(seen)))] == [Service.OPERATION]
 
 
 REFUSED = {

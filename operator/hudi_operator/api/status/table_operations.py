@@ -102,6 +102,13 @@ class TableOperation(Model):
     begun: bool = False
     """Whether the table may have been changed: then it is finished, whatever becomes of the resource."""
 
+    claimed: bool = False
+    """Whether only the resource's own status says that it has begun: its Jobs finish what is recorded beside the table,
+    and begin nothing."""
+
+    approval_required: bool = False
+    """Whether its class has asked for an approval; a later class does not take that back."""
+
     started_at: Timestamp | None = None
     """When its first Job was decided."""
 
@@ -122,3 +129,8 @@ class TableOperation(Model):
 
     report: OperationReportStatus | None = None
     """What its last run has said."""
+
+    @property
+    def is_bare_claim(self) -> bool:
+        """Whether its table has started nothing for what its resource says has begun."""
+        return self.claimed and self.started_at is None

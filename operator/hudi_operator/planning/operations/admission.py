@@ -15,22 +15,18 @@ _SHOWN = 64
 
 
 def admitted(
-    resource: HudiOperation, observation: Observation, *, shown: NamedOperationJob | None = None
+    resource: HudiOperation,
+    observation: Observation,
+    *,
+    shown: NamedOperationJob | None = None,
+    approval_required: bool = False,
 ) -> Answer | NamedOperationJob:
     """Return what the Jobs of an operation are to do, or why it does not begin.
 
     `shown` is what was said before that they would do: what a person has approved is done, and nothing else.
     """
-    spec, table_class = resource.spec, observation.table_class
-    settings = table_class.spec.operations if table_class is not None else None
-    if settings is None or spec.kind not in settings.allowed:
-        name = table_class.metadata.name if table_class is not None else "of the table"
-        return waits(
-            OperationReason.NOT_ALLOWED,
-            f"The HudiTableClass {name} does not allow {spec.kind}: ask the platform team to add it to "
-            "operations.allowed.",
-        )
-    if (refused := _comes_again(resource) or _beside_others(resource, observation)) is not None:
+    spec = resource.spec
+    if (refused := _unpermitted(resource, observation)) is not None:
         return refused
     instant = KINDS[spec.kind].admit(resource, observation)
     if isinstance(instant, Answer):
@@ -42,26 +38,63 @@ def admitted(
             f"The operation was shown as a {wording_of(shown)}, but what it names is now on commit {job.instant}. "
             "Create another HudiOperation. Nothing was changed.",
         )
-    if _asks_for_approval(resource, observation) and not spec.approved:
-        what = f"{wording_of(job)}{cascade_wording(resource, observation)}"
-        return Answer(
-            state=OperationState.AWAITING_APPROVAL,
-            reason=OperationReason.AWAITING_APPROVAL,
-            message=f"The {what} waits for approval: set spec.approved to true.",
-            job=job,
-        )
+    if approval_required and not spec.approved:
+        return _awaits_approval(f"{wording_of(job)}{cascade_wording(resource, observation)}", job)
     return job
 
 
-def _asks_for_approval(resource: HudiOperation, observation: Observation) -> bool:
+def claim_problem(
+    resource: HudiOperation, observation: Observation, job: NamedOperationJob | None, *, approval_required: bool
+) -> Answer | None:
+    """Return why no Job starts for an operation that only its own status says has begun; None where one may.
+
+    The timeline is not asked: the table may be in between, and the record beside the table says what is finished.
+    """
+    if (refused := _unpermitted(resource, observation)) is not None:
+        return refused
+    if approval_required and not resource.spec.approved:
+        what = wording_of(job) if job is not None else f"operation {resource.spec.kind}"
+        return _awaits_approval(f"{what}, which the status of the resource says has begun,", job)
+    return None
+
+
+def _unpermitted(resource: HudiOperation, observation: Observation) -> Answer | None:
+    """Return why neither class, resource nor table lets an operation begin, whatever the timeline says."""
+    spec, table_class = resource.spec, observation.table_class
+    settings = table_class.spec.operations if table_class is not None else None
+    if settings is None or spec.kind not in settings.allowed:
+        name = table_class.metadata.name if table_class is not None else "of the table"
+        return waits(
+            OperationReason.NOT_ALLOWED,
+            f"The HudiTableClass {name} does not allow {spec.kind}: ask the platform team to add it to "
+            "operations.allowed.",
+        )
+    return _comes_again(resource) or _beside_others(resource, observation)
+
+
+def _awaits_approval(what: str, job: NamedOperationJob | None) -> Answer:
+    return Answer(
+        state=OperationState.AWAITING_APPROVAL,
+        reason=OperationReason.AWAITING_APPROVAL,
+        message=f"The {what} waits for approval: set spec.approved to true.",
+        job=job,
+    )
+
+
+def requires_approval(resource: HudiOperation, observation: Observation, *, before: bool) -> bool:
+    """Return whether a person has to approve an operation: its class asks now, or has asked `before`.
+
+    The status of the resource counts only as far as it asks for more.
+    """
     table_class = observation.table_class
     is_manual = table_class is not None and table_class.spec.operations.approval is OperationApproval.MANUAL
-    return not resource.spec.dry_run and (is_manual or cascade_asks_for_approval(resource, observation))
+    has_asked = before or resource.status.phase is OperationState.AWAITING_APPROVAL
+    return not resource.spec.dry_run and (has_asked or is_manual or cascade_asks_for_approval(resource, observation))
 
 
-def waiting_state(resource: HudiOperation | None, observation: Observation) -> OperationState:
+def waiting_state(resource: HudiOperation | None, *, approval_required: bool) -> OperationState:
     """Return what is shown of an operation that may begin and waits for its turn."""
-    is_approved = resource is not None and resource.spec.approved and _asks_for_approval(resource, observation)
+    is_approved = resource is not None and resource.spec.approved and approval_required
     return OperationState.APPROVED if is_approved else OperationState.PENDING
 
 

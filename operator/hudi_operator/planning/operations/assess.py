@@ -4,7 +4,7 @@ From when one may begin until it is finished it has the table to itself. One tha
 becomes of its resource, its class or its table: only another run of it can bring the table out of what is in between.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
@@ -17,7 +17,7 @@ from hudi_operator.planning.model import LaunchJob, Observation
 from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.operations.acknowledgement import unacknowledged
-from hudi_operator.planning.operations.admission import admitted, waiting_state
+from hudi_operator.planning.operations.admission import admitted, claim_problem, requires_approval, waiting_state
 from hudi_operator.planning.operations.answer import Answer
 from hudi_operator.planning.operations.declared import Declared, declared_of, is_without_keys
 from hudi_operator.planning.operations.ended import after_runs
@@ -58,7 +58,7 @@ def assess(
     """Return what becomes of the operations of a table."""
     found = [
         replace(one, entry=_brief(one, after_runs(one.entry, finished, observation, resource=one.resource, now=now)))
-        for one in declared_of(observation, active, now=now)
+        for one in _with_approvals(declared_of(observation, active, now=now), observation)
     ]
     told, waiting = _looked_at(found, observation, held=held, now=now)
     current, job = _current(told, waiting, held)
@@ -66,11 +66,26 @@ def assess(
     untold = frozenset(one.entry.uid for one in told if _is_untold(one))
     if current is None:
         return Operations(entries=_shown(entries, untold), maintenance=unacknowledged(told, observation))
-    behind = {one.entry.uid: waiting_state(one.resource, observation) for one, _ in waiting}
+    behind = {one.entry.uid: _waiting_state(one) for one, _ in waiting}
     entries = tuple(_behind(entry, current, behind) for entry in entries)
     step = _step(current, job, observation, active=active, held=held, now=now)
     maintenance = step.maintenance or unacknowledged(told, observation)
     return replace(step, entries=_shown((*step.entries, *entries), untold), maintenance=maintenance)
+
+
+def _with_approvals(found: Iterable[Declared], observation: Observation) -> Iterator[Declared]:
+    """Yield each operation with what is remembered of the approval that it needs, until it has begun."""
+    for one in found:
+        settled = one.resource is None or one.is_finished or (one.must_be_finished and not one.entry.claimed)
+        if one.resource is None or settled:
+            yield one
+            continue
+        required = requires_approval(one.resource, observation, before=one.entry.approval_required)
+        yield replace(one, entry=one.entry.model_copy(update={"approval_required": required}))
+
+
+def _waiting_state(one: Declared) -> OperationState:
+    return waiting_state(one.resource, approval_required=one.entry.approval_required)
 
 
 def _looked_at(
@@ -127,12 +142,15 @@ def _too_many(one: Declared, limit: int) -> Declared:
 
 def _admitted(one: Declared, observation: Observation, *, now: datetime) -> tuple[Declared, NamedOperationJob | None]:
     assert one.resource is not None, "what has not begun and has no resource is forgotten"
-    answer = admitted(one.resource, observation, shown=one.entry.job)
-    if isinstance(answer, Answer):
-        over = {"finished_at": format_time(now)} if answer.state in FINISHED else {}
-        job = answer.job or one.entry.job
-        return _with(one, state=answer.state, reason=answer.reason, message=answer.message, job=job, **over), None
-    return one, answer
+    asks = one.entry.approval_required
+    answer = admitted(one.resource, observation, shown=one.entry.job, approval_required=asks)
+    return (_answered(one, answer, now=now), None) if isinstance(answer, Answer) else (one, answer)
+
+
+def _answered(one: Declared, answer: Answer, *, now: datetime) -> Declared:
+    over = {"finished_at": format_time(now)} if answer.state in FINISHED else {}
+    job = answer.job or one.entry.job
+    return _with(one, state=answer.state, reason=answer.reason, message=answer.message, job=job, **over)
 
 
 def _current(
@@ -164,12 +182,15 @@ def _step(
         return _at_work(current, current.job, observation)
     if (why := held.of(current.entry)) is not None and not begun:
         changes = {"reason": OperationReason.BLOCKED, "report": held.report_of(current.entry)}
-        waits = _with(current, state=waiting_state(current.resource, observation), message=why, **changes)
+        waits = _with(current, state=_waiting_state(current), message=why, **changes)
         return Operations(entries=(waits.entry,))
+    if (problem := _claim_problem(current, job, observation)) is not None:
+        claim = _answered(current, problem, now=now).entry
+        return Operations(entries=(claim,), maintenance=None if claim.state in FINISHED else _alone(claim, claim.message))
     following = _following(current, job, active=active, held=held, now=now)
     state = OperationState.RUNNING if begun else OperationState.DRAINING
     told = _with(current, state=state, reason=following.reason, message=following.message).entry
-    finishes = begun and not is_wanted(current.entry.uid, observation)
+    finishes = begun and (current.entry.claimed or not is_wanted(current.entry.uid, observation))
     asked = job.model_copy(update={"only_recorded": finishes}) if job else None
     return Operations(
         entries=(told,),
@@ -177,6 +198,14 @@ def _step(
         maintenance=_alone(told, told.message),
         at=following.at,
     )
+
+
+def _claim_problem(current: Declared, job: NamedOperationJob | None, observation: Observation) -> Answer | None:
+    """Return why no Job starts for what only the resource says has begun; what the table has started goes on."""
+    if not current.entry.is_bare_claim or current.resource is None:
+        return None
+    asks = current.entry.approval_required
+    return claim_problem(current.resource, observation, job, approval_required=asks)
 
 
 @dataclass(frozen=True, kw_only=True)

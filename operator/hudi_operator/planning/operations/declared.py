@@ -1,7 +1,9 @@
 """The operations of a table: what resources ask for, and what status remembers of each.
 
 What has begun is finished by what status remembers alone, whatever becomes of its resource. A status that was lost is
-made up for by that of the resource itself, so that what is finished never begins again.
+made up for by that of the resource itself, so that what is finished never begins again. What has begun by that alone is
+a claim: people may write that status. A claim holds the table, needs every permission that a beginning needs, and its
+Jobs finish only what is recorded beside the table.
 """
 
 from dataclasses import dataclass
@@ -48,7 +50,7 @@ class Declared:
     @property
     def may_start(self) -> bool:
         """Whether its resource is held and recorded, so that its deletion waits for what is started."""
-        if self.entry.begun:
+        if self.entry.begun and not self.entry.claimed:
             return True
         held = self.resource is not None and OPERATION_FINALIZER in self.resource.metadata.finalizers
         return held and self.is_recorded
@@ -79,7 +81,7 @@ def declared_of(observation: Observation, active: tuple[ActiveJob, ...], *, now:
     orphans = [
         Declared(resource=None, entry=entry, is_recorded=True, job=jobs.get(uid))
         for uid, entry in memory.items()
-        if uid not in named
+        if uid not in named and not (entry.is_bare_claim and uid not in unread)
     ]
     return (*(one for one in orphans if one.must_be_finished or one.entry.uid in unread), *found)
 
@@ -113,12 +115,14 @@ def _entry_of(resource: HudiOperation, table: HudiTable, *, now: datetime) -> Ta
         reason=(told.reason if is_over else None) or OperationReason.WAITING,
         message=(told.message or "") if is_over else "The operator has just seen the resource.",
         begun=begun,
-        started_at=told.started_at,
+        claimed=begun and not is_over,
+        started_at=told.started_at if is_over else None,
         finished_at=told.finished_at,
         report=told.report,
     )
-    is_known = told.instant is not None or not KINDS[spec.kind].needs_instant
-    return entry.model_copy(update={"job": job_of(resource, table, told.instant)}) if begun and is_known else entry
+    instant = spec.instant or told.instant
+    is_known = instant is not None or not KINDS[spec.kind].needs_instant
+    return entry.model_copy(update={"job": job_of(resource, table, instant)}) if begun and is_known else entry
 
 
 def _is_of_another_folder(base_path: str | None, table: HudiTable) -> bool:
