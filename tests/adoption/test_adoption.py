@@ -244,7 +244,7 @@ def test_a_path_that_no_resource_may_have_is_said(base_path: str, word: str) -> 
 def test_an_unreadable_table_is_a_comment() -> None:
     draft = draft_of(Unreadable(base_path="s3a://lake/t", reason="It is\nbroken."), taken=())
     assert documents(draft) == []
-    assert draft.text == "\n# s3a://lake/t cannot be managed, because it cannot be read. It is?broken.\n"
+    assert draft.text == "\n# s3a://lake/t cannot be managed, because it cannot be read. It is\\x0abroken.\n"
 
 
 def test_namespace_and_class_are_those_that_were_asked_for() -> None:

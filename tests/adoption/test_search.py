@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,19 @@ def test_a_search_that_ends_at_a_bound_says_so(limits: dict[str, int]) -> None:
     assert "and 2 tables" in problem
 
 
+@pytest.mark.parametrize(("depth", "said"), [(0, "1 folder there has"), (1, "2 folders there have"), (2, None)])
+def test_folders_below_the_depth_of_a_search_are_said(depth: int, said: str | None) -> None:
+    result = find_tables(lake("a/x", "b/y", "c"), "/lake", SearchLimits(depth=depth))
+    problems = [one for one in result.problems if "--depth" in one]
+    assert len(problems) == (said is not None)
+    assert said is None or said in problems[0]
+
+
+def test_hidden_folders_below_the_depth_of_a_search_are_not_said() -> None:
+    result = find_tables(lake("a/_temporary/t", "a/.trash/t"), "/lake", SearchLimits(depth=1))
+    assert (result.tables, result.problems) == ([], [])
+
+
 def test_a_search_ends_in_time() -> None:
     result = find_tables(lake("a", "b", "c"), "/lake", SearchLimits(seconds=2.5), clock=itertools.count().__next__)
     assert result.tables == ["/lake/a"]
@@ -107,6 +121,65 @@ def test_the_exit_code_says_that_something_is_left_to_do(tmp_path: Path) -> None
     assert (partly.returncode, nothing.returncode, nowhere.returncode) == (1, 2, 2)
     assert "1 cannot be managed" in partly.stderr
     assert len([one for one in yaml.safe_load_all(partly.stdout) if one]) == 1
+
+
+def test_a_search_that_found_nothing_within_its_depth_does_not_say_that_there_is_nothing(tmp_path: Path) -> None:
+    make(tmp_path / "a" / "b" / "t")
+    done = run(str(tmp_path), "--depth", "1")
+    assert done.returncode == 1
+    assert "use a larger --depth" in done.stderr
+    assert "There is no Hudi table" not in done.stderr
+    deeper = run(str(tmp_path), "--depth", "3")
+    assert (deeper.returncode, deeper.stderr) == (
+        0,
+        "1 of 1 table in 4 folders is written as a resource. Search for `decide:` before you apply them.\n",
+    )
+
+
+BROKEN = {
+    "a version of 5,000 digits": WHOLE.replace("table.version=9", f"table.version={'9' * 5_000}"),
+    "a layout of 5,000 digits": WHOLE.replace("layout.version=2", f"layout.version={'2' * 5_000}"),
+    "a version of other digits": WHOLE.replace("table.version=9", "table.version=\\u0669"),
+    "a negative version": WHOLE.replace("table.version=9", "table.version=-9"),
+    "a type of 100,000 letters": WHOLE.replace("COPY_ON_WRITE", "X" * 100_000),
+    "a zone that clears the screen": WHOLE.replace("timezone=UTC", "timezone=\\u001b[2J"),
+    "a name with a lone surrogate": WHOLE.replace("name=t", "name=\\ud800"),
+    "a name that turns the text round": WHOLE.replace("name=t", "name=\\u202egnp\\u009b2J"),
+    "buckets of 5,000 digits": WHOLE + f"hoodie.index.type=BUCKET\nhoodie.bucket.index.num.buckets={'8' * 5_000}\n",
+    "a checksum of 5,000 digits": WHOLE + f"hoodie.table.checksum={'1' * 5_000}\n",
+    "an archive outside of the table": WHOLE + "hoodie.archivelog.folder=../../../..\n",
+    "a timeline outside of the table": WHOLE + "hoodie.timeline.path=../../../..\n",
+    "a key generator of 100,000 letters": WHOLE + f"hoodie.table.keygenerator.class={'k' * 100_000}\n",
+}
+
+
+def test_a_broken_table_never_ends_the_adoption_of_others(tmp_path: Path) -> None:
+    for number, text in enumerate(BROKEN.values()):
+        make(tmp_path / f"broken{number:02}", text)
+    make(tmp_path / "whole")
+    make(tmp_path / "numbers")
+    (tmp_path / "numbers/.hoodie/timeline/20260301000000000_20260301000001000.commit").write_text(
+        '{"partitionToWriteStats": {"": [{"numWrites": ' + "9" * 5_000 + "}]}}"
+    )
+    done = run(str(tmp_path))
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert "whole" in {one["metadata"]["name"] for one in yaml.safe_load_all(done.stdout) if one}
+    assert all(each.isprintable() or each == "\n" for each in done.stdout + done.stderr)
+    assert len(done.stdout) < 100_000
+
+
+def test_a_broken_table_never_ends_the_timelines_of_others(tmp_path: Path) -> None:
+    paths = []
+    for number, text in enumerate([*BROKEN.values(), WHOLE]):
+        make(tmp_path / f"t{number:02}", text)
+        paths.append(str(tmp_path / f"t{number:02}"))
+    for form in ("table", "json"):
+        command = (sys.executable, "-m", "hudi_operator", "timeline", "-o", form, *paths)
+        environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
+        assert "Traceback" not in done.stderr
+        assert f"t{len(BROKEN):02}" in done.stdout
+        assert all(each.isprintable() or each == "\n" for each in done.stdout + done.stderr)
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,10 @@ ACCEPTED: dict[str, Document] = {
 }
 
 REFUSED: dict[str, tuple[Document, str]] = {
+    "executors of more memory than a number holds": (
+        {"spec.limits": {"executorMemory": "9000000Pi"}},
+        "must be less than 9223372036854775807",
+    ),
     "a class that allows no path": (
         {"spec.allowedBasePaths": []},
         "spec.allowedBasePaths in body should have at least 1 items",

@@ -80,6 +80,13 @@ CONVERSIONS: dict[str, tuple[str, dict[str, Any]]] = {
             "x-kubernetes-int-or-string": True,
             "anyOf": [{"type": "integer"}, {"type": "string"}],
             "pattern": "^([0-9]+(\\.[0-9]+)?)(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$",
+            "maxLength": 32,
+            "x-kubernetes-validations": [
+                {
+                    "rule": "quantity(string(self)).compareTo(quantity('9223372036854775807')) < 0",
+                    "message": "must be less than 9223372036854775807",
+                }
+            ],
         },
     ),
     "a duration has a pattern": (

@@ -104,6 +104,19 @@ PLAIN = "a column name may contain only letters, digits and underscores"
 
 REFUSED: dict[str, tuple[Document, str]] = {
     "a name of 64 characters": ({"metadata.name": "a" * 64}, "the name must not be longer than 63 characters"),
+    "a file size of 5,000 digits": ({"spec.fileSizing": {"maxFileSize": "9" * 5_000}}, "Too long"),
+    "a file size above the largest quantity": (
+        {"spec.fileSizing": {"maxFileSize": "9000000Pi"}},
+        "must be less than 9223372036854775807",
+    ),
+    "executors of more memory than a number holds": (
+        {"spec.execution": {"executor": {"memory": "9" * 30}}},
+        "must be less than 9223372036854775807",
+    ),
+    "more commits than a number holds": (
+        {"spec.cleaning": {"retainCommits": 2**31}},
+        "should be less than or equal to 2147483647",
+    ),
     "a table version between two": ({"spec.tableVersion": 7}, "spec.tableVersion: Unsupported value: 7"),
     "one key column and several partition columns in an older version": (
         {"spec.tableVersion": 8, "spec.recordKey": ["flight"], "spec.partitionBy": ["year", "month"]},

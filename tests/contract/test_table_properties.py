@@ -92,7 +92,7 @@ def test_everything_that_differs_is_reported_at_once() -> None:
 
     assert [(one.field, one.declared, one.found) for one in found] == [
         ("tableName", "others", "trips"),
-        ("type", "COPY_ON_WRITE", "MERGE_ON_READ"),
+        ("type", "CopyOnWrite", "MergeOnRead"),
         ("recordKey", "key,id", "id"),
         ("partitionBy", "(none)", "day"),
         ("orderingFields", "at", "ts"),

@@ -95,7 +95,7 @@ def test_a_bad_path_costs_the_exit_code_but_not_the_others(
 def test_people_get_a_table(capsys: pytest.CaptureFixture[str], real_table: RealTable) -> None:
     assert run([str(real_table("1.2.0-cow-clustering"))]) == 0
     text = capsys.readouterr().out
-    assert "COPY_ON_WRITE, table version 9, timeline layout 2, instants in LOCAL time" in text
+    assert "CopyOnWrite, table version 9, timeline layout 2, instants in LOCAL time" in text
     assert "TIME               ACTION         STATE      COMPLETED AT" in text
     assert "Pending clusterings                     2" in text
 

@@ -182,12 +182,12 @@ def _comments(found: Evidence) -> Iterator[str]:
     properties, instants = timeline.properties, timeline.instants
     span = f", from {instants[0].time} to {instants[-1].time}" if instants else ""
     yield (
-        f"{found.base_path}: {properties.table_type}, table version {properties.version}, "
+        f"{found.base_path}: {properties.table_type.declared}, table version {properties.version}, "
         f"{counted(timeline.counters.completed_commits, 'commit')} in the active timeline{span}"
     )
     writers = writers_of(found.commits, properties)
     if writers:
-        yield f"Who wrote, by the newest {len(found.commits)} commits:"
+        yield f"Who wrote, by the newest {counted(len(found.commits), 'commit')}:"
         yield from (f"  {one.sentence}" for one in writers)
         yield "decide: where an ingestion continues reading, and when the writer above is stopped: docs/adopting.md."
     for one in timeline.pending[:_PENDING_SHOWN]:

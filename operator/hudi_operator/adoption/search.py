@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from hudi_jobs.contract.wording import counted
 from hudi_operator.storage import FileSystem, StorageError
 from hudi_operator.timeline import NotAHudiTable, TimelineError, TimelineReader
 
@@ -36,13 +37,14 @@ def find_tables(
 ) -> Found:
     """Look for tables breadth first; what bounds stop, or a store refuses, is reported and stops nothing else."""
     found, reader, ends = Found(), TimelineReader(filesystem), clock() + limits.seconds
-    waiting = deque([(prefix, 0)])
+    waiting, too_deep = deque([(prefix, 0)]), 0
     while waiting:
         path, depth = waiting.popleft()
         if found.folders >= limits.folders or len(found.tables) >= limits.tables or clock() >= ends:
             found.problems.append(
-                f"The search reached its limits after {found.folders} folders and {len(found.tables)} tables; at least "
-                f"{len(waiting) + 1} folders were not searched: use a narrower prefix or wider limits."
+                f"The search reached its limits after {counted(found.folders, 'folder')} and "
+                f"{counted(len(found.tables), 'table')}; at least {counted(len(waiting) + 1, 'folder')} "
+                f"{'was' if not waiting else 'were'} not searched: use a narrower prefix or wider limits."
             )
             break
         found.folders += 1
@@ -51,8 +53,15 @@ def find_tables(
                 found.tables.append(path)
             elif depth < limits.depth:
                 waiting.extend((child, depth + 1) for child in _children(filesystem, path, limits, found))
+            else:
+                too_deep += bool(_children(filesystem, path, limits, found))
         except StorageError as error:
             found.problems.append(f"{path}: {error}")
+    if too_deep:
+        found.problems.append(
+            f"The search went {counted(limits.depth, 'folder')} deep; {counted(too_deep, 'folder')} there "
+            f"{'has' if too_deep == 1 else 'have'} folders that were not searched: use a larger --depth."
+        )
     return found
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from hudi_jobs.contract.wording import escaped
+
 _WIDTH = 110
 _COMMENT_LIMIT = 2_000
 
@@ -53,8 +55,7 @@ def yaml_lines(entries: Iterable[Entry], *, depth: int = 0) -> Iterator[str]:
 def comment_lines(comments: Iterable[str]) -> Iterator[str]:
     """Yield comments as lines that begin with `#`, whatever is in them."""
     for one in comments:
-        printable = "".join(each if each.isprintable() else "?" for each in one[:_COMMENT_LIMIT])
-        text = re.sub(r"[{](?=[{%#])", "{ ", printable)
+        text = re.sub(r"[{](?=[{%#])", "{ ", escaped(one[:_COMMENT_LIMIT]))
         for line in textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False) or [""]:
             yield f"# {line}".rstrip()
 

@@ -4,9 +4,12 @@ import argparse
 import math
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
 
+from hudi_jobs.contract.wording import counted, escaped, shortened
 from hudi_operator.adoption.draft import Draft, draft_of
 from hudi_operator.adoption.evidence import Evidence, Unreadable, read_evidence
 from hudi_operator.adoption.search import Found, SearchLimits, find_tables
@@ -16,8 +19,11 @@ from hudi_operator.storage import S3Options, StorageError, open_filesystem, pars
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 
+_SHOWN = 300
 _AT_ONCE = 8
 """Tables that are read at the same time: a store answers slowly, and each needs some forty requests."""
+
+Result = TypeVar("Result")
 
 WRITTEN, PARTLY, NOTHING = 0, 1, 2
 """Exit codes: every table is a document; some are comments or were not searched; none was found."""
@@ -91,38 +97,53 @@ def adopt(prefix: str, *, limits: SearchLimits, namespace: str | None, table_cla
     drafts: dict[str, Draft] = {}
 
     def read(table: str) -> Evidence | Unreadable:
-        return read_evidence(filesystem, table, base_path=f"{scheme}://{table}")
+        base_path = f"{scheme}://{table}"
+        return _one(lambda: read_evidence(filesystem, table, base_path=base_path), base_path)
+
+    def draft(evidence: Evidence | Unreadable) -> Draft:
+        return draft_of(evidence, taken=drafts, namespace=namespace, table_class=table_class)
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         for evidence in pool.map(read, found.tables):
-            draft = draft_of(evidence, taken=drafts, namespace=namespace, table_class=table_class)
-            drafts[draft.name] = draft
-            print(draft.text, end="")
+            written = _one(partial(draft, evidence), evidence.base_path)
+            written = draft(written) if isinstance(written, Unreadable) else written
+            drafts[written.name] = written
+            print(written.text, end="")
+    if not drafts and found.problems:
+        _say(*found.problems, f"No Hudi table was found in {counted(found.folders, 'folder')} at or below {prefix}.")
+        return PARTLY
     if not drafts:
-        return _nothing(*_printable(found.problems), f"There is no Hudi table at or below {prefix}.")
+        return _nothing(f"There is no Hudi table at or below {prefix}.")
     commented = [draft for draft in drafts.values() if draft.reasons]
     _summarise(found, len(drafts), len(commented))
     return PARTLY if commented or found.problems else WRITTEN
 
 
+def _one(work: Callable[[], Result], base_path: str) -> Result | Unreadable:
+    """Return what comes of one table: what is wrong with it in a way that nobody has foreseen ends no other."""
+    try:
+        return work()
+    except Exception as error:  # noqa: BLE001 - the files of a table may be anything
+        return Unreadable(base_path=base_path, reason=f"{type(error).__name__}: {shortened(str(error), _SHOWN)}")
+
+
 def _summarise(found: Found, tables: int, commented: int) -> None:
-    for problem in _printable(found.problems):
-        print(problem, file=sys.stderr)
-    print(
-        f"{tables - commented} of {tables} tables in {found.folders} folders are written as resources"
-        + (f"; {commented} cannot be managed and are comments with the reason." if commented else ".")
+    resources = "is written as a resource" if tables - commented == 1 else "are written as resources"
+    comments = "is a comment" if commented == 1 else "are comments"
+    _say(
+        *found.problems,
+        f"{tables - commented} of {counted(tables, 'table')} in {counted(found.folders, 'folder')} {resources}"
+        + (f"; {commented} cannot be managed and {comments} with the reason." if commented else ".")
         + " Search for `decide:` before you apply them.",
-        file=sys.stderr,
     )
 
 
-def _nothing(*sentences: str) -> int:
-    for sentence in _printable(sentences):
-        print(sentence, file=sys.stderr)
+def _nothing(sentence: str) -> int:
+    _say(sentence)
     return NOTHING
 
 
-def _printable(sentences: Iterable[str]) -> Iterator[str]:
-    """Yield what may be shown on a terminal, whatever a folder is called."""
+def _say(*sentences: str) -> None:
+    """Print what may be shown on a terminal, whatever a folder is called."""
     for sentence in sentences:
-        yield "".join(each if each.isprintable() else "?" for each in sentence)
+        print(escaped(sentence), file=sys.stderr)

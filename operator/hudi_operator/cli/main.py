@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
+from io import TextIOWrapper
 from typing import NamedTuple
 
 
@@ -40,7 +41,10 @@ _COMMANDS = {
 
 
 def run() -> None:
-    """Run the command line of this process."""
+    """Run the command line of this process; a terminal without Unicode gets escapes."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(execute(sys.argv[1:]))
 
 

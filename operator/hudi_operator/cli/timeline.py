@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from enum import StrEnum
 
+from hudi_jobs.contract.wording import escaped
 from hudi_operator.cli.main import Execute
 from hudi_operator.storage import S3Options, StorageError, open_filesystem
 from hudi_operator.timeline import ContentCache, Timeline, TimelineError, TimelineReader
@@ -62,7 +63,7 @@ def show(paths: Sequence[str], *, output: Output, archived: bool, s3: S3Options)
         try:
             timeline, archive = _read(path, archived=archived, s3=s3, cache=cache)
         except (TimelineError, StorageError) as error:
-            print(f"{path}: {error}", file=sys.stderr)
+            print(escaped(f"{path}: {error}"), file=sys.stderr)
             code = 2
             continue
         if output is Output.JSON:
@@ -72,7 +73,7 @@ def show(paths: Sequence[str], *, output: Output, archived: bool, s3: S3Options)
                 archived=archive.instants if archive else None,
                 archive_problems=archive.problems if archive else (),
             )
-            print(json.dumps(document, ensure_ascii=False))
+            print(json.dumps(document))
         else:
             print("\n" * bool(position) + timeline_table(path, timeline, archive))
     return code

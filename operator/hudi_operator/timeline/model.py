@@ -36,6 +36,11 @@ class TableType(StrEnum):
     COPY_ON_WRITE = "COPY_ON_WRITE"
     MERGE_ON_READ = "MERGE_ON_READ"
 
+    @property
+    def declared(self) -> str:
+        """The type as a spec declares it."""
+        return "CopyOnWrite" if self is TableType.COPY_ON_WRITE else "MergeOnRead"
+
 
 class TimelineZone(StrEnum):
     """Which clock names the instants: the zone of the writer's JVM, or UTC (`HoodieTimelineTimeZone`)."""

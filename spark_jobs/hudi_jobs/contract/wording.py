@@ -1,7 +1,25 @@
-"""Numbers and lists in sentences for people."""
+"""Numbers, lists and texts from outside in sentences for people."""
 
 from collections.abc import Collection
 from itertools import islice
+
+
+def escaped(text: str) -> str:
+    """Return a text as a terminal may print it: hexadecimal escapes stand for what is not a printable character."""
+    return "".join(each if each.isprintable() else _escape(each) for each in text)
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text as a terminal may print it, with at most so many characters."""
+    printable = escaped(text[: most + 1])
+    return printable if len(printable) <= most else f"{printable[: most - 3]}..."
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def counted(number: int, thing: str, several: str | None = None) -> str:

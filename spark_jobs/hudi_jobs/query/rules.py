@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract.wording import escaped
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.query.functions import FUNCTIONS, HINTS, TABLE_FUNCTIONS
 from hudi_jobs.query.kinds import CATALYST, PARSED, RESOLVED
@@ -188,7 +189,7 @@ def _grouping_sets(node: Node) -> int:
 
 def _shown(names: Sequence[str]) -> str:
     text = ".".join(names)
-    return "".join(letter if letter.isprintable() else "?" for letter in text[:_SHOWN])
+    return escaped(text[:_SHOWN])
 
 
 def _refusal(message: str) -> TaskFailed:

@@ -116,9 +116,6 @@ class _Compaction(PlannedService):
         return result.model_copy(update={"message": f"{result.message} {again.message}"})
 
     def describe_no_plan(self, context: TaskContext) -> str:
-        options = context.task.hudi_options
-        trigger = options.get("hoodie.compact.inline.trigger.strategy", "NUM_COMMITS")
-        return (
-            f"Hudi planned nothing: its trigger {trigger} has not been reached, "
-            "or no file group that the plan strategy selects has log files."
-        )
+        is_open = context.task.hudi_options.get("hoodie.compact.inline.max.delta.seconds") == "0"
+        trigger = "" if is_open else "its trigger has not been reached, or "
+        return f"Hudi planned nothing: {trigger}no file group that the plan strategy selects has log files."

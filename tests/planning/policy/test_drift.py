@@ -72,7 +72,7 @@ def seen(index: str | None = "Bloom", **properties: str) -> TimelineSnapshot:
         ({}, seen("Bucket/4"), ("index", "Bloom", "Bucket/4")),
         ({}, seen("GlobalBloom"), ("index", "Bloom", "GlobalBloom")),
         ({}, seen("Newer"), ("index", "Bloom", "Newer")),
-        ({"type": "MergeOnRead"}, seen(), ("type", "MERGE_ON_READ", "COPY_ON_WRITE")),
+        ({"type": "MergeOnRead"}, seen(), ("type", "MergeOnRead", "CopyOnWrite")),
         ({"recordKey": ["id", "at"]}, seen(), ("recordKey", "id,at", "id")),
         ({"partitionBy": ["day"]}, seen(), ("partitionBy", "day", "(none)")),
         ({"tableName": "trips"}, seen(), ("tableName", "trips", "flights")),

@@ -41,7 +41,7 @@ class PartitionOffsetSpec(Model):
     partition: Annotated[int, Field(ge=0, le=1_000_000)]
     """Number of the partition."""
 
-    offset: Annotated[int, Field(ge=0)]
+    offset: Annotated[int, Field(ge=0, le=2**62)]
     """Offset of the first message that is read."""
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from hudi_operator.api.values.base import Duration, Model, Quantity, at_least, not_less, rules
+from hudi_operator.api.values.base import LARGEST_INT, Duration, Model, Quantity, at_least, not_less, rules
 from hudi_operator.api.values.columns import NO_COLUMN_TWICE, PLAIN_COLUMNS, AnyColumn
 
 # Hudi takes partitions as one text with commas between them, and puts some behind the base path without a check.
@@ -154,7 +154,7 @@ class CompactionPlan(Model):
     log_file_size_threshold: Quantity = "0"
     """Log bytes from which a file group is taken; for LogFileSize (hoodie.compaction.logfile.size.threshold)."""
 
-    log_file_num_threshold: Annotated[int, Field(ge=0)] = 0
+    log_file_num_threshold: Annotated[int, Field(ge=0, le=LARGEST_INT)] = 0
     """Log files from which a file group is taken; for LogFileNum (hoodie.compaction.logfile.num.threshold)."""
 
     target_partitions: Annotated[int, Field(ge=1, le=100_000)] = 10
@@ -344,13 +344,13 @@ class CleaningRetention(Model):
     policy: CleaningPolicy = CleaningPolicy.KEEP_LATEST_COMMITS
     """Which file slices are kept."""
 
-    retain_commits: Annotated[int, Field(ge=1)] = 10
+    retain_commits: Annotated[int, Field(ge=1, le=LARGEST_INT)] = 10
     """Commits whose file slices are kept, for KeepLatestCommits."""
 
-    retain_file_versions: Annotated[int, Field(ge=1)] = 3
+    retain_file_versions: Annotated[int, Field(ge=1, le=LARGEST_INT)] = 3
     """File slices kept per file group, for KeepLatestFileVersions."""
 
-    retain_hours: Annotated[int, Field(ge=1)] = 24
+    retain_hours: Annotated[int, Field(ge=1, le=LARGEST_INT)] = 24
     """Hours of commits whose file slices are kept, for KeepLatestByHours."""
 
     model_config = ConfigDict(
@@ -386,10 +386,10 @@ class ArchivalSpec(Model):
     mode: ServiceMode = ServiceMode.ASYNC
     """Async runs a separate Job, Inline runs inside the writer, after the commit."""
 
-    min_commits: Annotated[int, Field(ge=1)] = 20
+    min_commits: Annotated[int, Field(ge=1, le=LARGEST_INT)] = 20
     """Commits that stay in the active timeline after archiving."""
 
-    max_commits: Annotated[int, Field(ge=2)] = 30
+    max_commits: Annotated[int, Field(ge=2, le=LARGEST_INT)] = 30
     """Commits in the active timeline above which archiving runs."""
 
     model_config = ConfigDict(

@@ -24,7 +24,7 @@ from hudi_operator.api.spec.services import (
 )
 from hudi_operator.api.spec.source import SOURCE_RULES, TABLE_RULES, OptionValue, Source
 from hudi_operator.api.spec.table_version import VERSION_RULES, TableVersion
-from hudi_operator.api.values.base import Duration, Model, Name, Quantity, at_least, not_less, rules
+from hudi_operator.api.values.base import LARGEST_INT, Duration, Model, Name, Quantity, at_least, not_less, rules
 from hudi_operator.api.values.columns import NO_COLUMN_TWICE, PLAIN_COLUMNS, ColumnName
 from hudi_operator.api.values.paths import BasePath, QuarantinePath, apart
 
@@ -84,7 +84,7 @@ class FileSizing(Model):
     small_file_limit: Quantity = "100Mi"
     """Base files below this size take new inserts; 0 turns this off (hoodie.parquet.small.file.limit)."""
 
-    insert_split_size: Annotated[int, Field(ge=1)] = 500_000
+    insert_split_size: Annotated[int, Field(ge=1, le=LARGEST_INT)] = 500_000
     """Rows per new file while the record size is not known (hoodie.copyonwrite.insert.split.size)."""
 
     record_size_estimate: Quantity = "1Ki"
@@ -187,14 +187,14 @@ class Ingestion(Model):
     max_bytes_per_run: Quantity | None = None
     """Maximum bytes of source files or messages per run, or batch; at least one file or message is read."""
 
-    max_files_per_run: Annotated[int, Field(ge=1)] | None = None
+    max_files_per_run: Annotated[int, Field(ge=1, le=LARGEST_INT)] | None = None
     """Maximum source files per run, or batch; only for files."""
 
-    max_records_per_run: Annotated[int, Field(ge=1)] | None = None
+    max_records_per_run: Annotated[int, Field(ge=1, le=LARGEST_INT)] | None = None
     """Maximum messages per run, or batch; only for Kafka. Without it and maxBytesPerRun 5,000,000, as in
     HoodieStreamer, so that the first run of a long topic is not one commit."""
 
-    max_commits_per_run: Annotated[int, Field(ge=1)] | None = None
+    max_commits_per_run: Annotated[int, Field(ge=1, le=LARGEST_INT)] | None = None
     """Maximum commits of an upstream table per run, or batch; the first run reads the whole table."""
 
     bad_records: BadRecords = BadRecords()

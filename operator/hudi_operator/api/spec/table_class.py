@@ -10,7 +10,17 @@ from hudi_operator.api.spec.concurrency import Lock
 from hudi_operator.api.spec.operation import AllowedKind, OperationApproval
 from hudi_operator.api.spec.source import OptionValue
 from hudi_operator.api.spec.table import Execution
-from hudi_operator.api.values.base import Duration, Model, Name, Quantity, RenamedModel, at_least, not_less, rules
+from hudi_operator.api.values.base import (
+    LARGEST_INT,
+    Duration,
+    Model,
+    Name,
+    Quantity,
+    RenamedModel,
+    at_least,
+    not_less,
+    rules,
+)
 from hudi_operator.api.values.namespaces import LABEL_KEY_PATTERN, AllowedNamespaces, LabelValue
 from hudi_operator.api.values.paths import PathPrefix
 
@@ -70,7 +80,7 @@ class ExecutionLimits(Model):
     executor_cpu: Quantity = "8"
     """Maximum CPU of an executor's pod."""
 
-    executor_instances: Annotated[int, Field(ge=1)] = 50
+    executor_instances: Annotated[int, Field(ge=1, le=LARGEST_INT)] = 50
     """Maximum executor pods of one application."""
 
     model_config = ConfigDict(
@@ -197,10 +207,10 @@ class OperationSettings(Model):
 class JobQuota(Model):
     """How many jobs may run at once."""
 
-    running_jobs: Annotated[int, Field(ge=1)] | None = None
+    running_jobs: Annotated[int, Field(ge=1, le=LARGEST_INT)] | None = None
     """Maximum running jobs of all tables of this class; no limit by default."""
 
-    running_jobs_per_namespace: Annotated[int, Field(ge=1)] | None = None
+    running_jobs_per_namespace: Annotated[int, Field(ge=1, le=LARGEST_INT)] | None = None
     """Maximum running jobs of this class in one namespace; no limit by default."""
 
 

@@ -27,9 +27,17 @@ DURATION_PATTERN = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"
 
 _DURATION = re.compile(DURATION_PATTERN)
 _DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
+_LONGEST_DURATION = 32
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _LONGEST_SECONDS = 2**63 / 10**9  # Go counts nanoseconds in 64 bits
 
+LARGEST_INT = 2**31 - 1
+"""The largest number that Hudi reads as a Java int, as it reads its counts."""
+
+LARGEST_LONG = 2**63 - 1
+"""The largest number that Hudi reads as a Java long, as it reads bytes and offsets; quantities are smaller."""
+
+_LONGEST_QUANTITY = 32
 _QUANTITY_PATTERN = r"^([0-9]+(\.[0-9]+)?)(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$"
 _QUANTITY = re.compile(_QUANTITY_PATTERN)
 _FACTORS = {
@@ -97,8 +105,8 @@ def renamed(document: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, 
 
 def parse_duration(text: str) -> timedelta:
     """Read a Go duration such as `1h30m`; raise ValueError for anything else."""
-    if not _DURATION.fullmatch(text):
-        raise ValueError(f"{text!r} is not a duration such as 30s, 5m or 1h30m")
+    if len(text) > _LONGEST_DURATION or not _DURATION.fullmatch(text):
+        raise ValueError(f"{text[:_LONGEST_DURATION]!r} is not a duration such as 30s, 5m or 1h30m")
     seconds = sum(float(number) * _SECONDS[unit] for number, unit in _DURATION_PART.findall(text))
     if seconds > _LONGEST_SECONDS:
         raise ValueError(f"{text!r} is longer than the longest duration, 292 years")
@@ -107,10 +115,13 @@ def parse_duration(text: str) -> timedelta:
 
 def parse_quantity(text: str) -> Decimal:
     """Read a Kubernetes quantity such as `120Mi` or `500m`; raise ValueError for anything else."""
-    match = _QUANTITY.fullmatch(text)
+    match = _QUANTITY.fullmatch(text) if len(text) <= _LONGEST_QUANTITY else None
     if match is None:
-        raise ValueError(f"{text!r} is not a quantity such as 120Mi, 2Gi or 500m")
-    return Decimal(match.group(1)) * _FACTORS[match.group(3)]
+        raise ValueError(f"{text[:_LONGEST_QUANTITY]!r} is not a quantity such as 120Mi, 2Gi or 500m")
+    quantity = Decimal(match.group(1)) * _FACTORS[match.group(3)]
+    if quantity >= LARGEST_LONG:  # the API server takes every larger one for this one
+        raise ValueError(f"{text!r} is too large: a quantity must be less than {LARGEST_LONG}")
+    return quantity
 
 
 def quantity_bytes(text: str) -> int:
@@ -135,7 +146,7 @@ def _number_to_text(value: Any) -> Any:  # noqa: ANN401 - a validator sees whate
 Duration = Annotated[
     str,
     AfterValidator(_checked_duration),
-    Field(json_schema_extra={"pattern": DURATION_PATTERN, "maxLength": 32}),
+    Field(json_schema_extra={"pattern": DURATION_PATTERN, "maxLength": _LONGEST_DURATION}),
 ]
 """A Go duration such as `30s`, `5m` or `1h30m`."""
 
@@ -143,7 +154,19 @@ Quantity = Annotated[
     str,
     BeforeValidator(_number_to_text),
     AfterValidator(_checked_quantity),
-    Field(json_schema_extra={"x-kubernetes-int-or-string": True, "pattern": _QUANTITY_PATTERN}),
+    Field(
+        json_schema_extra={
+            "x-kubernetes-int-or-string": True,
+            "pattern": _QUANTITY_PATTERN,
+            "maxLength": _LONGEST_QUANTITY,
+            "x-kubernetes-validations": [
+                {
+                    "rule": f"quantity(string(self)).compareTo(quantity('{LARGEST_LONG}')) < 0",
+                    "message": f"must be less than {LARGEST_LONG}",
+                }
+            ],
+        }
+    ),
 ]
 """A Kubernetes quantity such as `120Mi`, `2Gi` or `500m`; plain numbers are accepted."""
 

@@ -169,13 +169,17 @@ def by_count(
     return Decision(
         due=most >= threshold,
         reason=reason,
-        message=f"{least} of {threshold} {what}." if bounds is None else _between(bounds, threshold, what),
+        message=_exactly(least, threshold, what) if bounds is None else _between(bounds, threshold, what),
         counted=counted,
         bounds=bounds,
         threshold=threshold,
         priority=Priority.STARVING if least >= STARVING_FACTOR * threshold else Priority.SERVICE,
         run_mode=run_mode,
     )
+
+
+def _exactly(count: int, threshold: int, what: str) -> str:
+    return f"{count} of {threshold} {what}." if count <= threshold else f"{count} {what}; due from {threshold} on."
 
 
 def _between(bounds: Bounds, threshold: int, what: str) -> str:

@@ -19,11 +19,12 @@ def admitted(
     observation: Observation,
     *,
     shown: NamedOperationJob | None = None,
-    approval_required: bool = False,
+    asked_before: bool = False,
 ) -> Answer | NamedOperationJob:
     """Return what the Jobs of an operation are to do, or why it does not begin.
 
-    `shown` is what was said before that they would do: what a person has approved is done, and nothing else.
+    `asked_before` says that an approval was required at an earlier look. `shown` is what was said before that they
+    would do: what a person has approved is done, and nothing else.
     """
     spec = resource.spec
     if (refused := _unpermitted(resource, observation)) is not None:
@@ -38,7 +39,7 @@ def admitted(
             f"The operation was shown as a {wording_of(shown)}, but what it names is now on commit {job.instant}. "
             "Create another HudiOperation. Nothing was changed.",
         )
-    if approval_required and not spec.approved:
+    if requires_approval(resource, observation, before=asked_before) and not spec.approved:
         return _awaits_approval(f"{wording_of(job)}{cascade_wording(resource, observation)}", job)
     return job
 

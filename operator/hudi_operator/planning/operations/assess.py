@@ -142,8 +142,8 @@ def _too_many(one: Declared, limit: int) -> Declared:
 
 def _admitted(one: Declared, observation: Observation, *, now: datetime) -> tuple[Declared, NamedOperationJob | None]:
     assert one.resource is not None, "what has not begun and has no resource is forgotten"
-    asks = one.entry.approval_required
-    answer = admitted(one.resource, observation, shown=one.entry.job, approval_required=asks)
+    asked = one.entry.approval_required
+    answer = admitted(one.resource, observation, shown=one.entry.job, asked_before=asked)
     return (_answered(one, answer, now=now), None) if isinstance(answer, Answer) else (one, answer)
 
 
@@ -186,7 +186,8 @@ def _step(
         return Operations(entries=(waits.entry,))
     if (problem := _claim_problem(current, job, observation)) is not None:
         claim = _answered(current, problem, now=now).entry
-        return Operations(entries=(claim,), maintenance=None if claim.state in FINISHED else _alone(claim, claim.message))
+        is_over = claim.state in FINISHED
+        return Operations(entries=(claim,), maintenance=None if is_over else _alone(claim, claim.message))
     following = _following(current, job, active=active, held=held, now=now)
     state = OperationState.RUNNING if begun else OperationState.DRAINING
     told = _with(current, state=state, reason=following.reason, message=following.message).entry

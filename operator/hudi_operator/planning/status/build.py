@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from hudi_jobs.contract import TableType
+from hudi_jobs.contract.wording import shortened
 from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.spec.services import ServiceMode
 from hudi_operator.api.spec.table import HudiTableSpec
@@ -18,9 +18,9 @@ from hudi_operator.planning.writers.acts import acts_of
 from hudi_operator.timeline import Instant, Problem, Timeline
 from hudi_operator.timeline.rules.file_sizes import FileSummary
 
-_TYPES = {one.hudi_name: one for one in TableType}
 _PENDING_SHOWN = 100
 _PROBLEMS_SHOWN = 10
+_PROBLEM_LIMIT = 300
 _MESSAGE_LIMIT = 512
 
 
@@ -67,7 +67,7 @@ def timeline_status(
     counters = timeline.counters
     pending = timeline.pending
     return TimelineStatus(
-        table_type=_TYPES[timeline.properties.table_type.value].value,
+        table_type=timeline.properties.table_type.declared,
         table_version=timeline.properties.version,
         layout_version=int(timeline.properties.layout),
         time_zone=timeline.properties.timezone.value,
@@ -83,8 +83,12 @@ def timeline_status(
         commits_since_clustering_range=count_range(counters.commits_since_clustering_bounds),
         commits_since_clean_range=count_range(counters.commits_since_clean_bounds),
         files=_files(files) if files else None,
-        problems=tuple(f"{one.file}: {one.reason}"[:300] for one in (*damage, *timeline.problems)[:_PROBLEMS_SHOWN]),
+        problems=tuple(map(_problem, (*damage, *timeline.problems)[:_PROBLEMS_SHOWN])),
     )
+
+
+def _problem(problem: Problem) -> str:
+    return shortened(f"{problem.file}: {problem.reason}", _PROBLEM_LIMIT)
 
 
 def small_file_limit(spec: HudiTableSpec) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hudi_jobs.contract.wording import shortened
 from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
 from hudi_operator.timeline.archive.parts import (
     INSTANTS_LIMIT,
@@ -83,7 +84,7 @@ def _version_problems(
     except ArchiveDamaged:
         return
     if text != str(versions[0]):
-        reason = f"It names snapshot {text!r}, but manifest_{versions[0]} exists and was read instead."
+        reason = f"It names snapshot {shortened(text, 40)}, but manifest_{versions[0]} exists and was read instead."
         yield Problem(_VERSION_FILE, reason)
 
 

@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
+from hudi_jobs.contract.wording import shortened
 from hudi_operator.timeline.errors import ContentTooLarge, CorruptContent, TableUnreadable, UnreadableCause
 from hudi_operator.timeline.model import Layout, TableProperties, TableType, TimelineZone
 
@@ -18,6 +19,8 @@ PROPERTIES_LIMIT = 2**20
 """Bytes of the file that are read at most: it has some kilobytes, more where the schema of a wide table is in it."""
 
 _KEYS_LIMIT = 2_000
+_MOST_DIGITS = 9
+_SHOWN = 40
 _WHITESPACE = " \t\f"
 _KEY = re.compile(r"(?:[^\\=: \t\f]|\\.)*+\\?", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
@@ -83,7 +86,7 @@ def _table_type(raw: Mapping[str, str]) -> TableType:
     try:
         return TableType(text)
     except ValueError:
-        _corrupt(f"has the unknown hoodie.table.type {text!r}")
+        _corrupt(f"has the unknown hoodie.table.type '{shortened(text, _SHOWN)}'")
 
 
 def _timezone(raw: Mapping[str, str]) -> TimelineZone:
@@ -91,16 +94,14 @@ def _timezone(raw: Mapping[str, str]) -> TimelineZone:
     try:
         return TimelineZone(text)
     except ValueError:
-        _corrupt(f"has the unknown hoodie.table.timeline.timezone {text!r}")
+        _corrupt(f"has the unknown hoodie.table.timeline.timezone '{shortened(text, _SHOWN)}'")
 
 
 def _version(raw: Mapping[str, str]) -> int:
     text = raw.get("hoodie.table.version")
     if text is None:
         _corrupt("holds no hoodie.table.version: write to the table once with Hudi 0.14 or newer")
-    if not (text.isdigit() and text.isascii()):
-        _corrupt(f"has the hoodie.table.version {text!r}, which is not a number")
-    version = int(text)
+    version = _number("hoodie.table.version", text)
     if version not in KNOWN_VERSIONS:
         raise TableUnreadable(
             UnreadableCause.UNSUPPORTED,
@@ -114,15 +115,20 @@ def _layout(raw: Mapping[str, str], version: int) -> Layout:
     text = raw.get("hoodie.timeline.layout.version")
     if text is None:
         return Layout.TWO if version >= 8 else Layout.ONE
-    if not (text.isdigit() and text.isascii()):
-        _corrupt(f"has the hoodie.timeline.layout.version {text!r}, which is not a number")
-    if text not in {"1", "2"}:
+    layout = _number("hoodie.timeline.layout.version", text)
+    if layout not in {1, 2}:
         raise TableUnreadable(
             UnreadableCause.UNSUPPORTED,
-            f"The table has timeline layout {text}; layouts 1 and 2 are understood. "
+            f"The table has timeline layout {layout}; layouts 1 and 2 are understood. "
             "Use a release of this reader that knows the layout, or upgrade the table if it is an old one.",
         )
-    return Layout(int(text))
+    return Layout(layout)
+
+
+def _number(key: str, text: str) -> int:
+    if len(text) > _MOST_DIGITS or not (text.isdigit() and text.isascii()):
+        _corrupt(f"has the {key} '{shortened(text, _SHOWN)}', which is not a number of at most {_MOST_DIGITS} digits")
+    return int(text)
 
 
 def _corrupt(what: str) -> NoReturn:

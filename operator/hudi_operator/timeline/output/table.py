@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from hudi_jobs.contract.wording import escaped
 from hudi_operator.timeline.archive import ArchivedTimeline
 from hudi_operator.timeline.model import Bounds, Counters, Instant, Timeline
 
@@ -10,13 +11,13 @@ _HEADER = ("TIME", "ACTION", "STATE", "COMPLETED AT")
 
 def timeline_table(path: str, timeline: Timeline, archive: ArchivedTimeline | None = None) -> str:
     """Return the text of one table: what it is, its instants, what the operator counts, and problems."""
-    return "\n".join(_lines(path, timeline, archive))
+    return "\n".join(map(escaped, _lines(path, timeline, archive)))
 
 
 def _lines(path: str, timeline: Timeline, archive: ArchivedTimeline | None) -> Iterator[str]:
     properties = timeline.properties
     yield (
-        f"{properties.name} ({path}): {properties.table_type}, table version {properties.version}, "
+        f"{properties.name} ({path}): {properties.table_type.declared}, table version {properties.version}, "
         f"timeline layout {int(properties.layout)}, instants in {properties.timezone} time"
     )
     if archive is not None:

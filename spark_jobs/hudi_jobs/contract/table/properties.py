@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from hudi_jobs.contract.request import TableDefinition
+from hudi_jobs.contract.request import TableDefinition, TableType
 from hudi_jobs.contract.table.index import may_follow
 from hudi_jobs.contract.table.merging import columns_of, ordering_of, version_of
 from hudi_jobs.contract.table.support import OPERATIONS, WRITTEN_VERSIONS, Unsupported, unsupported
+from hudi_jobs.contract.wording import shortened
 
 NONE = "(none)"
 """How a list without columns is shown."""
@@ -106,15 +107,14 @@ def has_metadata_table(properties: Mapping[str, str]) -> bool:
 
 def shown(text: str) -> str:
     """Return a text from a file as it may be shown: printable, and not too long."""
-    printable = "".join(each if each.isprintable() else "?" for each in text[: _SHOWN + 1])
-    return printable if len(printable) <= _SHOWN else f"{printable[: _SHOWN - 3]}..."
+    return shortened(text, _SHOWN)
 
 
 def _identity(properties: Mapping[str, str], definition: TableDefinition) -> Iterator[Difference]:
     key = record_key_of(properties)
     pairs: tuple[tuple[str, _Declared, _Declared], ...] = (
         ("tableName", definition.name, properties.get("hoodie.table.name", "")),
-        ("type", definition.type.hudi_name, properties.get("hoodie.table.type", "COPY_ON_WRITE")),
+        ("type", definition.type.value, _type_of(properties)),
         # Without any, `unsupported` says more than that the columns differ.
         ("recordKey", definition.record_key, key or definition.record_key),
         ("partitionBy", definition.partition_by, partition_columns_of(properties)),
@@ -122,6 +122,12 @@ def _identity(properties: Mapping[str, str], definition: TableDefinition) -> Ite
     for field, declared, found in pairs:
         if declared != found:
             yield _difference(field, declared, found)
+
+
+def _type_of(properties: Mapping[str, str]) -> str:
+    """Return the type of a table in the words of the spec, or as it is stored where Hudi knows no such type."""
+    stored = properties.get("hoodie.table.type", TableType.COPY_ON_WRITE.hudi_name)
+    return next((one.value for one in TableType if one.hudi_name == stored), stored)
 
 
 def _ordering(properties: Mapping[str, str], definition: TableDefinition) -> Iterator[Difference]:

@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 
 from hudi_jobs.contract import RunnableService
 from hudi_operator.api.spec.services import CleaningRetention, ClusteringExecution, ClusteringPlan, CompactionPlan
-from hudi_operator.api.values.base import Model, rules
+from hudi_operator.api.values.base import LARGEST_INT, Model, rules
 
 MOST_NAMES = 20
 
@@ -42,7 +42,7 @@ class ClusteringRun(Model):
 class ArchivalRun(Model):
     """What an archival does in place of what the table declares."""
 
-    min_commits: Annotated[int, Field(ge=1)]
+    min_commits: Annotated[int, Field(ge=1, le=LARGEST_INT)]
     """Commits that stay in the active timeline."""
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from hudi_jobs.contract.wording import counted
 from hudi_operator.api.spec.services import CleaningPolicy
 from hudi_operator.planning.model.decision import Decision, Priority, Reason, by_count, unless_hudi_fails
 from hudi_operator.planning.model.times import parse_time
@@ -79,7 +80,7 @@ def _by_commits(view: ServiceView) -> Decision:
     counting = by_count(
         timeline.counters.commits_since_clean,
         cleaning.trigger.commits,
-        what="commits since the last clean",
+        what="commits since the last clean" if timeline.counters.last_clean else "commits and no clean yet",
         bounds=timeline.counters.commits_since_clean_bounds,
     )
     unreadable = timeline.counters.last_clean is not None and timeline.counters.clean is None
@@ -93,7 +94,7 @@ def _by_commits(view: ServiceView) -> Decision:
         counting,
         due=False,
         reason=Reason.NOTHING_TO_DO,
-        message=f"{counting.message} The files of the newest {cleaning.retain_commits} commits are kept, and the last "
-        "clean already removed all that a clean can remove now.",
+        message=f"{counting.message} The files of the newest {counted(cleaning.retain_commits, 'commit')} are kept, so "
+        "a clean would remove nothing now.",
         priority=Priority.SERVICE,
     )
