@@ -111,3 +111,21 @@ def test_text_for_people_is_no_json(capsys: pytest.CaptureFixture[str]) -> None:
     written = capsys.readouterr().out
     assert "reconcile" in written
     assert "job=a" in written
+
+
+@pytest.mark.parametrize("style", ["json", "text"])
+def test_no_text_from_outside_reaches_a_terminal_as_it_is(style: str) -> None:
+    root = logging.getLogger()
+    before, level = root.handlers[:], root.level
+    stream = io.StringIO()
+    try:
+        configure_logging(style=style, stream=stream)
+        structlog.get_logger("x").info("read \x1b[2J", file="a\x1b]0;x\x07\nb\u202e", files=["\x9b2J"])
+        logging.getLogger("library").warning("found %s", "\x1b[31m")
+    finally:
+        root.handlers[:] = before
+        root.setLevel(level)
+        structlog.reset_defaults()
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 2
+    assert all(each.isprintable() for each in lines)

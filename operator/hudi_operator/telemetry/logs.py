@@ -8,6 +8,7 @@ import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from hudi_jobs.contract.secrets import REDACTED, SECRET_NAME, redact_text
+from hudi_jobs.contract.wording import escaped
 
 _FIRST_KEYS = ("timestamp", "level", "logger", "table", "event")
 
@@ -57,11 +58,17 @@ def _in_order(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDi
     return {**first, **{key: value for key, value in event.items() if key not in first}}
 
 
+def _escape(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Show a terminal only what it may print; JSON escapes by itself, and values other than texts show as code."""
+    return {key: escaped(value) if isinstance(value, str) else value for key, value in event.items()}
+
+
 def _rendering(style: str) -> list[Processor]:
     common: list[Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, redact]
     if style == "text":
         return [
             *common,
+            _escape,
             structlog.dev.ConsoleRenderer(
                 colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
             ),
