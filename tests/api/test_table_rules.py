@@ -194,7 +194,8 @@ REFUSED: dict[str, tuple[Document, str]] = {
             "without a name": "",
             "of Hudi": "_hoodie_record_key",
             "of Hudi in capitals": "_HOODIE_Is_Deleted",
-            "of Spark's reader": "_corrupt_record",
+            "of the reader of files": "_corrupt_record",
+            "of the faults of rows": "_corrupt_fault",
         }.items()
     },
     "a record key column twice but for its case": ({"spec.recordKey": ["id", "ID"]}, TWICE),

@@ -15,6 +15,12 @@ from hudi_jobs.ingestion.schemas.types import column_named
 CORRUPT_RECORD = "_corrupt_record"
 """Column that holds the text of a row that could not be parsed."""
 
+FAULT = "_corrupt_fault"
+"""Column with why a row could not be parsed: a struct of `column` and `cause`, null where the reader cannot tell.
+
+`cause` is a clause behind the name of the column, or a sentence about the whole row where `column` is null.
+"""
+
 NO_COLUMN = "_no_column"
 """Stands in where the rows of a source have no column at all, because none could be parsed."""
 
@@ -77,7 +83,13 @@ class SourceRows:
     @property
     def columns(self) -> list[str]:
         """The source's own columns."""
-        marks = {CORRUPT_RECORD, NO_COLUMN, SEQUENCE if self.ordered else None, IS_DELETED if self.deletes else None}
+        marks = {
+            CORRUPT_RECORD,
+            FAULT,
+            NO_COLUMN,
+            SEQUENCE if self.ordered else None,
+            IS_DELETED if self.deletes else None,
+        }
         return [name for name in self.frame.columns if name not in marks | self._places]
 
     @property
@@ -90,7 +102,7 @@ class SourceRows:
         """The rows that could be parsed, with the source's columns, and the marks of order and of deletes."""
         frame = self.with_content
         if self.may_be_corrupt:
-            frame = frame.where(sf.col(CORRUPT_RECORD).isNull()).drop(CORRUPT_RECORD)
+            frame = frame.where(sf.col(CORRUPT_RECORD).isNull()).drop(CORRUPT_RECORD, FAULT)
         return frame.drop(*(name for name in self._places if name is not None))
 
     @property
@@ -101,17 +113,23 @@ class SourceRows:
 
     @property
     def corrupt(self) -> DataFrame | None:
-        """Origin and text of the rows that could not be parsed."""
+        """Origin, fault and text of the rows that could not be parsed."""
         if not self.may_be_corrupt:
             return None
         origins = {} if self.origin is None else {self.origin.name: sf.col(self.origin.column)}
+        fault = (
+            sf.col(FAULT) if FAULT in self.frame.columns else sf.lit(None).cast("struct<column:string,cause:string>")
+        )
         # Kept whole first: Spark parses only columns that are asked for, and finds only their faults.
         rows = self.frame.withColumns(origins).persist(StorageLevel.DISK_ONLY)
         corrupt = rows.where(sf.col(CORRUPT_RECORD).isNotNull())
-        return corrupt.select(*origins, sf.col(CORRUPT_RECORD).alias("record"))
+        return corrupt.select(*origins, fault.alias(FAULT), sf.col(CORRUPT_RECORD).alias("record"))
 
     @property
     def is_corrupt(self) -> Column:
-        """A column that is null for a row that could be parsed; it names every column, so that all are parsed."""
-        everything = sf.struct(*[column_named(name) for name in self.frame.columns])
+        """A column that is null for a row that could be parsed; it names every column, so that all are parsed.
+
+        Without the fault, which costs more than the row and is computed for bad rows only.
+        """
+        everything = sf.struct(*[column_named(name) for name in self.frame.columns if name != FAULT])
         return sf.when(sf.col(CORRUPT_RECORD).isNotNull(), everything)

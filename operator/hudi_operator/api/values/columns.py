@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 from hudi_operator.api.values.base import rules
 
 _PLAIN = "^[A-Za-z_][A-Za-z0-9_]*$"
-_TAKEN = "^(?i:_hoodie_|_corrupt_record$)"
+_TAKEN = "^(?i:_hoodie_|_corrupt_record$|_corrupt_fault$)"
 
 PLAIN_COLUMNS = (
     f"self.all(column, column.matches('{_PLAIN}') && !column.matches('{_TAKEN}'))",

@@ -21,13 +21,14 @@ from pyspark.sql.types import BooleanType
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, SourceRows
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED, SourceRows
 from hudi_jobs.ingestion.rules.corrupt_texts import BINARY, UNREADABLE
 from hudi_jobs.ingestion.rules.partitions import never
 from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.jvm import fill_cache, in_shuffle_files, query_execution
 
 _MOST_EXAMPLES = 3
+_LONGEST_NAME = 100
 _SOURCE = "source"
 _KEPT = "kept"
 _LIMIT = re.compile("(Global|Local)Limit")
@@ -236,10 +237,10 @@ def quarantine(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Fa
     with stage(f"The quarantine {folder} cannot be written", otherwise=FailureReason.INTERNAL_ERROR):
         corrupt = rows.corrupt
         if counts.corrupt and corrupt is not None:
-            said = [sf.lit(f"cannot be read as {rows.format}").alias("reason")]
+            said = [sf.col(FAULT)["column"].alias("column"), _cause(rows).alias("reason")]
             if rows.origin is not None and rows.origin.before_base64 is not None:
                 said.append(sf.lit(rows.origin.before_base64).alias(BINARY))
-            *origin, record = corrupt.columns
+            *origin, _, record = corrupt.columns
             _save(corrupt.select(*origin, *said, record), f"{folder}/{UNREADABLE}")
         if unwritable is None:
             return
@@ -269,16 +270,29 @@ def require_quarantine(task: IngestionTask) -> None:
         )
 
 
+def _cause(rows: SourceRows) -> Column:
+    return sf.coalesce(sf.col(FAULT)["cause"], sf.lit(f"cannot be read as {rows.format}"))
+
+
 def _examples(rows: SourceRows) -> str:
     corrupt = rows.corrupt
     if corrupt is None or rows.origin is None:
         return ""
     origin = rows.origin.name
     with rows.reading():
-        places = corrupt.groupBy(origin).count().orderBy(sf.desc("count"), origin)
+        count, fault = sf.count(sf.lit(1)).alias("count"), sf.min(FAULT).alias(FAULT)
+        places = corrupt.groupBy(origin).agg(count, fault).orderBy(sf.desc("count"), origin)
         found = places.limit(_MOST_EXAMPLES + 1).collect()
-    named = [f"{row['count']:,} in {row[origin]}" for row in found[:_MOST_EXAMPLES]]
+    named = [f"{row['count']:,} in {row[origin]}{_why(row[FAULT])}" for row in found[:_MOST_EXAMPLES]]
     return f" ({', '.join(named)}{', and more' if len(found) > _MOST_EXAMPLES else ''})"
+
+
+def _why(fault: Row | None) -> str:
+    """Return the column and the cause of a fault, escaped and bounded: the column's name comes from a file."""
+    if fault is None:
+        return ""
+    column = "" if fault["column"] is None else f"column {fault['column'][:_LONGEST_NAME]!a} "
+    return f": {column}{fault['cause']}"
 
 
 def _save(frame: DataFrame, folder: str) -> None:
