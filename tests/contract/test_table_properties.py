@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_jobs.contract import TableDefinition, TableType, differences, differences_message
+from hudi_jobs.contract.table.facts import TableFacts, names_operations
 from hudi_jobs.contract.table.merging import ordering_of
 from hudi_jobs.contract.table.properties import partition_columns_of, record_key_of
-from hudi_jobs.contract.table.support import key_generator_of, names_operations
+from hudi_jobs.contract.table.support import key_generator_of
 from hudi_operator.timeline.files.properties import parse_properties
 
 TABLES = Path(__file__).parents[1] / "fixtures" / "timeline" / "tables"
@@ -346,7 +347,7 @@ def test_days_in_folders_of_slashes_are_ingested_into_once_it_is_stored_who_make
 
 @pytest.mark.parametrize("ingests", [True, False])
 def test_a_table_whose_rows_say_what_was_done_to_them_is_left_to_flink(ingests: bool) -> None:
-    (found,) = differences(V6, declared(), keeps_operations=True, ingests=ingests)
+    (found,) = differences(V6, declared(), facts=TableFacts(keeps_operations=True), ingests=ingests)
     assert found.stops
     assert "would come back" in found.sentence
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -26,6 +27,9 @@ from tests.planning.world import (
     timeline,
 )
 
+from hudi_jobs.contract.table.facts import TableFacts
+from hudi_jobs.contract.table.schema_history import Evolution
+from hudi_jobs.contract.table.zone import ShownZone
 from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.table import HudiTableStatus
@@ -220,7 +224,7 @@ def test_a_stored_sort_column_that_is_no_longer_accepted_stops_only_its_clusteri
 
 
 def test_a_table_that_keeps_what_flink_has_deleted_starts_nothing() -> None:
-    found = replace(seen(), keeps_operations=True)
+    found = replace(seen(), facts=TableFacts(keeps_operations=True))
     for policy in ("Manage", "Observe"):
         observed = observe(table=table(managementPolicy=policy), snapshot=found)
         plan = plan_for(observed)
@@ -228,3 +232,54 @@ def test_a_table_that_keeps_what_flink_has_deleted_starts_nothing() -> None:
         told = find_condition(status_of(observed).conditions, ConditionType.DRIFT)
         assert told is not None
         assert "_hoodie_operation" in told.message
+
+
+def foreign(**facts: Any) -> TimelineSnapshot:
+    """A table that is as declared, and what its files say beside its properties."""
+    return replace(seen(), facts=TableFacts(**facts))
+
+
+COPIED = ShownZone(offset=None, newest_ms=1_767_355_200_000)
+IN_TOKYO = replace(COPIED, offset=timedelta(hours=9))
+
+
+@pytest.mark.parametrize("policy", ["Manage", "Observe"])
+@pytest.mark.parametrize(
+    ("zone", "declared", "part"),
+    [
+        (COPIED, None, "whose zone its files do not show"),
+        (IN_TOKYO, "America/New_York", "while America/New_York was UTC-05:00"),
+    ],
+)
+def test_an_unknown_zone_starts_no_job_and_is_the_reason_also_while_the_table_is_observed(
+    policy: str, zone: ShownZone, declared: str | None, part: str
+) -> None:
+    declaration = {} if declared is None else {"timelineTimeZone": declared}
+    observed = observe(table=table(managementPolicy=policy, **declaration), snapshot=foreign(zone=zone))
+    assert launches(plan_for(observed)) == []
+    after = status_of(observed)
+    for kind in (ConditionType.STALLED, ConditionType.DRIFT):
+        told = find_condition(after.conditions, kind)
+        assert told is not None
+        assert (told.status, told.reason) == ("True", "TimelineZoneUnknown")
+        assert part in told.message
+
+
+def test_a_zone_that_the_files_do_not_show_and_the_spec_declares_starts_jobs() -> None:
+    observed = observe(table=table(timelineTimeZone="Asia/Tokyo"), snapshot=foreign(zone=COPIED))
+    assert launches(plan_for(observed)) != []
+
+
+def test_a_renamed_column_starts_nothing_and_names_the_column() -> None:
+    evolution = Evolution(is_marked=True, changes=("note was renamed to remark",))
+    for policy in ("Manage", "Observe"):
+        observed = observe(table=table(managementPolicy=policy), snapshot=foreign(evolution=evolution))
+        assert launches(plan_for(observed)) == []
+        told = find_condition(status_of(observed).conditions, ConditionType.DRIFT)
+        assert told is not None
+        assert "note was renamed to remark" in told.message
+
+
+def test_columns_that_were_only_added_start_jobs() -> None:
+    observed = observe(table=table(), snapshot=foreign(evolution=Evolution(is_marked=True)))
+    assert launches(plan_for(observed)) != []
