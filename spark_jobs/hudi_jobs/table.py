@@ -2,16 +2,19 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from hudi_jobs.archive import newest_archived_note
-from hudi_jobs.contract import FailureReason, TableDefinition, differences, differences_message
+from hudi_jobs.contract import FailureReason, Service, TableDefinition, differences, differences_message
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
+from hudi_jobs.contract.table.facts import COMMITS_ASKED, TableFacts, facts_of
 from hudi_jobs.contract.table.properties import partition_columns_of
+from hudi_jobs.contract.table.schema_history import HISTORY_FOLDER, HISTORY_LIMIT, MARK, newest_history_file
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.filesystem import located, statuses_below
 from hudi_jobs.jvm import JavaObject, classes, elements, engine_context, hadoop_configuration, iterated, texts
@@ -20,6 +23,7 @@ REPLACE_ACTION = "replacecommit"
 
 _PROPERTIES = "hoodie.properties"
 _META_FOLDER = ".hoodie"
+_SCHEMA = "schema"
 _RECORD_INDEX = "record_index"
 _LAYOUT_OF_HISTORY = 2
 _WITHOUT_INSTANTS = False
@@ -110,15 +114,47 @@ class HudiTable:
         options = indexes.get().getIndexDefinitions().get(_RECORD_INDEX).getIndexOptions()
         return str(options.get("isPartitioned")) == "true"
 
-    def require(self, definition: TableDefinition, *, ingests: bool) -> None:
-        """Raise `TaskFailed` that tells all that the table has otherwise than declared or that cannot be honoured."""
-        keeps_operations = bool(self._resolver().hasOperationField())
-        found = differences(self.properties, definition, ingests=ingests, keeps_operations=keeps_operations)
-        if any(one.stops for one in found):
+    def require(self, definition: TableDefinition, service: Service) -> None:
+        """Raise `TaskFailed` where the table has something otherwise than declared, or that a service cannot honour.
+
+        The zone of its instants is required where one is made (`instants_in_order`).
+        """
+        ingests = service is Service.INGESTION
+        differing = differences(self.properties, definition, ingests=ingests, facts=self.facts())
+        found = [one for one in differing if service in one.refuses]
+        if found:
             raise TaskFailed(
                 FailureReason.TABLE_MISMATCH,
                 f"The table at {definition.base_path} is not as declared. {differences_message(found)}",
             )
+
+    def facts(self) -> TableFacts:
+        """Return what the table says outside of its properties, but the zone of its instants."""
+        timeline = self._completed_commits()
+        newest = islice(iterated(timeline.getReverseOrderedInstantsByCompletionTime().iterator()), COMMITS_ASKED)
+        notes = [texts(self._spark, commit_metadata(timeline, one).getExtraMetadata()) for one in newest]
+        found = facts_of(
+            schemas=[one[_SCHEMA] for one in notes if one.get(_SCHEMA)],
+            is_marked=any(one.get(MARK) for one in notes),
+            history=self._schema_history(),
+        )
+        # Of a table whose commits hold no schema, a data file tells.
+        return replace(found, keeps_operations=found.keeps_operations or bool(self._resolver().hasOperationField()))
+
+    def _schema_history(self) -> str | None:
+        """Return the newest file of the history of columns, empty where it is too large; None where there is none."""
+        filesystem, folder = located(self._spark, self.base_path, HISTORY_FOLDER)
+        if not filesystem.exists(folder):
+            return None
+        sizes = {str(each.getPath().getName()): int(each.getLen()) for each in filesystem.listStatus(folder)}
+        newest = newest_history_file(sizes)
+        if newest is None or sizes[newest] > HISTORY_LIMIT:
+            return None if newest is None else ""
+        stream = filesystem.open(classes(self._spark).org.apache.hadoop.fs.Path(folder, newest))
+        try:
+            return str(classes(self._spark).org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        finally:
+            stream.close()
 
     def schema(self) -> StructType | None:
         """Return the newest schema without Hudi's own columns, or None when nothing has been committed."""

@@ -5,7 +5,7 @@ it later, and what these refuse is written as a comment with the reason.
 """
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from pydantic import ValidationError
@@ -19,7 +19,7 @@ from hudi_jobs.contract.table.properties import (
     record_key_of,
     shown,
 )
-from hudi_jobs.contract.table.support import names_operations, unsupported
+from hudi_jobs.contract.table.support import unsupported
 from hudi_jobs.contract.wording import counted
 from hudi_operator.adoption.evidence import Evidence, Unreadable
 from hudi_operator.adoption.names import folders_of, name_for
@@ -113,9 +113,10 @@ def _refusals(found: Evidence, entries: tuple[Entry, ...]) -> tuple[list[str], l
             f"{one.advice}."
             for one in refused
         ], []
-    noted = any(names_operations(one.extra_metadata.get("schema", "")) for _, one in found.commits)
-    differing = differences(raw, definition_of(table), ingests=False, keeps_operations=noted)
-    ingesting = (one for one in differences(raw, definition_of(table), keeps_operations=noted) if one not in differing)
+    # A zone that is not known is a decision of its own.
+    facts = replace(found.facts, zone=None)
+    differing = differences(raw, definition_of(table), ingests=False, facts=facts)
+    ingesting = (one for one in differences(raw, definition_of(table), facts=facts) if one not in differing)
     return (
         reasons + [one.sentence for one in differing],
         [f"decide: it cannot be ingested into. {one.sentence}" for one in ingesting],

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from hudi_jobs.contract import VARYING_BUCKETS_FOLDER
-from hudi_jobs.contract.instants import InstantFile
-from hudi_jobs.contract.table.zone import infer_offset
+from hudi_jobs.contract.table.facts import NO_FACTS, TableFacts
 from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
 from hudi_operator.timeline import (
     Action,
@@ -15,17 +14,15 @@ from hudi_operator.timeline import (
     Timeline,
     TimelineError,
     TimelineReader,
-    TimelineZone,
 )
 from hudi_operator.timeline.content.plans import CleanPlan
-from hudi_operator.timeline.files.properties import PROPERTIES_FILE, PROPERTIES_LIMIT
+from hudi_operator.timeline.facts import read_facts
 from hudi_operator.timeline.files.reading import ReadBudget
 from hudi_operator.timeline.rules.counters import COMMITS
 
 COMMITS_READ = 30
 """Newest commits whose metadata is read."""
 
-_FILES_DATED = 20
 _ARCHIVE_LIMIT = 100
 
 
@@ -33,18 +30,23 @@ _ARCHIVE_LIMIT = 100
 class Evidence:
     """One table: `commits` are the newest completed ones that can be read, newest first.
 
-    `clean` is the plan of the newest clean, `offset` how far the instants of a LOCAL table are from UTC, where its
-    files show that. `unread` are sentences on what could not be read.
+    `clean` is the plan of the newest clean, `facts` what the table says outside of its properties. `unread` are
+    sentences on what could not be read.
     """
 
     base_path: str
     timeline: Timeline
     commits: tuple[tuple[Instant, CommitMetadata], ...] = ()
     clean: CleanPlan | None = None
-    offset: timedelta | None = None
+    facts: TableFacts = NO_FACTS
     has_archive: bool = False
     has_varying_buckets: bool = False
     unread: tuple[str, ...] = ()
+
+    @property
+    def offset(self) -> timedelta | None:
+        """How far the instants of a table in local time are from UTC, where its files show that."""
+        return self.facts.zone.offset if self.facts.zone else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +68,7 @@ def read_evidence(filesystem: FileSystem, path: str, *, base_path: str) -> Evide
             timeline=timeline,
             commits=commits,
             clean=_clean_plan(reader, path, timeline),
-            offset=_offset(filesystem, path, timeline),
+            facts=read_facts(reader, path, timeline, commits),
             has_archive=_has_archive(filesystem, path, timeline),
             has_varying_buckets=_has_varying_buckets(filesystem, path),
             unread=unread,
@@ -97,19 +99,6 @@ def _clean_plan(reader: TimelineReader, path: str, timeline: Timeline) -> CleanP
     except TimelineError:
         return None
     return plan if isinstance(plan, CleanPlan) else None
-
-
-def _offset(filesystem: FileSystem, path: str, timeline: Timeline) -> timedelta | None:
-    """Return what the driver would find out about the zone of a LOCAL table."""
-    if timeline.properties.timezone is not TimelineZone.LOCAL:
-        return None
-    folder = f"{path}/{timeline.properties.timeline_folder}"
-    listing = filesystem.list_directory(folder)
-    names = sorted((name for name in listing.names if name[:1].isdigit()), reverse=True)
-    dated = [name for name in names if InstantFile(name, 0).completed or name.endswith(".requested")][:_FILES_DATED]
-    times = listing.modified or {name: filesystem.modified(f"{folder}/{name}") for name in dated}
-    text = filesystem.read_file(f"{path}/{PROPERTIES_FILE}", limit=PROPERTIES_LIMIT).decode("iso-8859-1")
-    return infer_offset(text, [InstantFile(name, times[name]) for name in dated if name in times])
 
 
 def _has_archive(filesystem: FileSystem, path: str, timeline: Timeline) -> bool:

@@ -41,6 +41,7 @@ from hudi_operator.planning.services.starting.blocking import (
     ServiceBlocker,
     blocked_message,
     operation_held,
+    refused_services,
     table_blocker,
     under_maintenance,
     waits_for_heartbeat,
@@ -96,7 +97,7 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
         case.active,
         observation,
         image=image,
-        blocker=blocker,
+        blocker=blocker or case.refused.get(Service.INGESTION),
         turn=turn_of(case, decisions, quota_reached=full),
         now=now,
         already=tracked.actions,
@@ -145,7 +146,7 @@ def _find(
     held = operation_held(seen, quiet, stranger, waits_for_heartbeat(case))
     operations = assess_operations(observation, active=tracked.active, finished=tracked.finished, held=held, now=now)
     return _Found(
-        case=_with_operations(case, operations),
+        case=replace(_with_operations(case, operations), refused=refused_services(drift, observation.table.spec)),
         history=history,
         takeover=takeover,
         ownership=ownership,

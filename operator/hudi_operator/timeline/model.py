@@ -104,6 +104,8 @@ class TableProperties:
     history_path: str = "history"
     archive_folder: str = "archived"
     raw: tuple[tuple[str, str], ...] = ()
+    header: str = ""
+    """The first two lines, comments that may show the zone of the writer."""
 
     @property
     def is_merge_on_read(self) -> bool:
@@ -186,6 +188,8 @@ class Timeline:
     instants: tuple[Instant, ...]
     counters: Counters
     problems: tuple[Problem, ...] = ()
+    newest_files: tuple[tuple[str, int], ...] = ()
+    """Of a table in local time, its newest files and when the store has written them, in epoch milliseconds."""
 
     @property
     def pending(self) -> tuple[Instant, ...]:

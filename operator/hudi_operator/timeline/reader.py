@@ -27,7 +27,9 @@ from hudi_operator.timeline.errors import (
     UnreadableCause,
 )
 from hudi_operator.timeline.files.collapse import Collapsed, InstantFiles, collapse
+from hudi_operator.timeline.files.dated import newest_dated
 from hudi_operator.timeline.files.folder import stray_files
+from hudi_operator.timeline.files.history import newest_history
 from hudi_operator.timeline.files.names import FAMILIES, file_name, has_overlong_time
 from hudi_operator.timeline.files.properties import (
     BACKUP_FILE,
@@ -37,7 +39,16 @@ from hudi_operator.timeline.files.properties import (
 )
 from hudi_operator.timeline.files.reading import ReadBudget, TableFiles, as_unreadable
 from hudi_operator.timeline.last_read import SMALLEST_PARTIAL_LISTING, LastRead, rewrites_history
-from hudi_operator.timeline.model import Action, Instant, Layout, Problem, State, TableProperties, Timeline
+from hudi_operator.timeline.model import (
+    Action,
+    Instant,
+    Layout,
+    Problem,
+    State,
+    TableProperties,
+    Timeline,
+    TimelineZone,
+)
 from hudi_operator.timeline.rules.counters import COMMITS, count
 
 _HEARTBEATS = ".hoodie/.heartbeat"
@@ -144,11 +155,13 @@ class TimelineReader:
         for entry in _pending_plans(collapsed):
             contents.check_plan(entry)
         found = (*problems, *collapsed.problems, *stray_files(collapsed.ignored, properties), *contents.problems)
+        is_local = properties.timezone is TimelineZone.LOCAL
         timeline = Timeline(
             properties=properties,
             instants=collapsed.instants,
             counters=counters,
             problems=_shortened(sorted(set(found)), prefix),
+            newest_files=newest_dated(self._filesystem, f"{base}/{prefix}".rstrip("/"), listing) if is_local else (),
         )
         settled = contents.settled and not problems
         names = frozenset(listing.names)
@@ -295,6 +308,20 @@ class TimelineReader:
             if found is not None:
                 return found
         raise InstantContentMissing(f"{instant.action} {instant.time} has no {state} file (any more).")
+
+    def read_schema_history(self, base_path: str, changed_at: str | None) -> str | None:
+        """Return the newest file of the history of columns, empty where it cannot be read; None where there is none.
+
+        Once per process and `changed_at`, the newest commit that may have changed it. One listing, and one read.
+        """
+        key = ("schema history", self._filesystem.identity, base_path, changed_at)
+        known = self._cache.get(key)
+        if isinstance(known, tuple):
+            found: str | None = known[0]
+            return found
+        found = newest_history(self._files, base_path.rstrip("/"))
+        self._cache.put(key, (found,), size=len(found or ""))
+        return found
 
     def heartbeat(self, base_path: str, instant: Instant) -> int | None:
         """Return when a writer of an instant last said that it lives, in epoch milliseconds by the store's clock.

@@ -17,7 +17,14 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import TIMELINE_ZONE_OPTION, FailureReason
 from hudi_jobs.contract.instants import LAYOUT_2_FROM, InstantFile, newest, wall_time
-from hudi_jobs.contract.table.zone import ZONE_PROPERTY, infer_offset, stamped_offset
+from hudi_jobs.contract.table.facts import ZONE_FIELD
+from hudi_jobs.contract.table.zone import (
+    ZONE_PROPERTY,
+    shown_zone,
+    signed,
+    stamped_offset,
+    zone_problem,
+)
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes, elements, hadoop_configuration
 
@@ -74,7 +81,7 @@ def zone_left_shown(spark: SparkSession, base_path: str) -> Iterator[None]:
     """
     table = _Table(spark, base_path)
     offset = stamped_offset(table.properties()) if table.zone_kind() != _UTC else None
-    with _generating_in(spark, _LOCAL, f"GMT{_signed(offset)}") if offset is not None else nullcontext():
+    with _generating_in(spark, _LOCAL, f"GMT{signed(offset)}") if offset is not None else nullcontext():
         yield
 
 
@@ -156,26 +163,17 @@ def _zone_of(spark: SparkSession, table: _Table, kind: str | None, options: Mapp
         return _UTC
     declared = options.get(TIMELINE_ZONE_OPTION)
     files = table.files()
-    shown = infer_offset(table.properties(), files)
-    if declared is not None:
-        offset = _offset_at(spark, declared, files)
-        if shown is not None and offset is not None and shown != offset:
-            raise TaskFailed(
-                FailureReason.TIMELINE_ZONE_UNKNOWN,
-                f"timelineTimeZone declares {declared}, which is UTC{_signed(offset)}, but the newest instants of "
-                f"{table.base_path} were written at UTC{_signed(shown)}. Declare the zone of the tool that writes "
-                "the table.",
-            )
-        return declared
-    if newest(files) is None or shown == timedelta(0):
-        return _UTC
-    if shown is None:
+    shown = shown_zone(table.properties(), files)
+    offset = _offset_at(spark, declared, files) if declared is not None else None
+    problem = zone_problem(shown, declared, offset)
+    if problem is not None:
         raise TaskFailed(
             FailureReason.TIMELINE_ZONE_UNKNOWN,
-            f"The instants of {table.base_path} are in the local time of the tool that wrote them, but its files do "
-            "not show in which zone (a copied table, for example). Declare that zone as timelineTimeZone.",
+            f"{ZONE_FIELD}: {table.base_path} has {problem.found}, and nothing was written; {problem.advice}.",
         )
-    return f"GMT{_signed(shown)}"
+    if declared is not None:
+        return declared
+    return _UTC if shown is None or not shown.offset else f"GMT{signed(shown.offset)}"
 
 
 def _offset_at(spark: SparkSession, zone: str, files: list[InstantFile]) -> timedelta | None:
@@ -305,8 +303,3 @@ def _explain(base_path: str, latest: str, now: str, zone: str, ahead: timedelta 
         "written now would be lost. Correct the clock of the node, or wait until it is past that instant. If "
         "another tool writes the table's instants in local time, declare its zone as timelineTimeZone."
     )
-
-
-def _signed(offset: timedelta) -> str:
-    minutes = round(offset.total_seconds() / 60)
-    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"

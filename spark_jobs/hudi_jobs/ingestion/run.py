@@ -13,6 +13,7 @@ from hudi_jobs.contract import (
     FailureReason,
     IngestionTask,
     Outcome,
+    Service,
     TableDefinition,
     TaskResult,
     WriteOperation,
@@ -91,7 +92,7 @@ class OpenedTable:
         with stage("The table cannot be read", otherwise=FailureReason.HUDI_ERROR):
             self.table = HudiTable.open(self._context.spark, self._context.task.table.base_path)
             if self.table is not None:
-                self.table.require(declared(self._context.task), ingests=True)
+                self.table.require(declared(self._context.task), Service.INGESTION)
                 require_one_layout(self._context.spark, self.table)
         if self.table is not None:
             task = self._context.task

@@ -28,7 +28,7 @@ def open_table(context: TaskContext) -> HudiTable | None:
     with stage("The table cannot be read", otherwise=FailureReason.HUDI_ERROR):
         table = HudiTable.open(context.spark, context.task.table.base_path)
         if table is not None:
-            table.require(declared(context.task), ingests=False)
+            table.require(declared(context.task), context.task.service)
             require_one_layout(context.spark, table)
     if table is not None:
         require_index(context.spark, table, context.task.table, context.task.hudi_options)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from hudi_jobs.contract import CHECKPOINT_KEY, INDEX_KEY, OPERATOR_KEY, RUN_KEY, TABLE_KEY, checkpoint_display
-from hudi_jobs.contract.table.support import names_operations
 from hudi_operator.api.status.table import PENDING_REMEMBERED
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model import Damaged, Mark, TimelineSnapshot, Undoing
@@ -24,6 +23,7 @@ from hudi_operator.timeline import (
     pending_instants,
 )
 from hudi_operator.timeline.content.plans import PlanSummary
+from hudi_operator.timeline.facts import read_facts
 from hudi_operator.timeline.metadata_table import read_metadata_table
 from hudi_operator.timeline.reader import commit_problem, completed_commits
 from hudi_operator.timeline.rules.file_sizes import SMALL_FILE_LIMIT, FileSummary, summarise_files
@@ -102,7 +102,7 @@ def read_snapshot(reader: TimelineReader, path: str, questions: Questions) -> Ti
         read_up_to=older.read_up_to,
         files=None if damaged else _files(commits, questions),
         damaged=(*damaged, *older.damaged),
-        keeps_operations=any(names_operations(extra.get("schema", "")) for _, extra in extras),
+        facts=read_facts(reader, path, timeline, commits, changed_at=_changed_at(all_extras)),
         written=_written(reader, path, timeline),
         plans=tuple((instant.time, PlanSize(bytes=plan.read_bytes, groups=plan.groups)) for instant, plan in plans),
         planned=_marks((instant, plan.extra_metadata) for instant, plan in plans),
@@ -199,6 +199,11 @@ def _metadata(reader: TimelineReader, path: str, timeline: Timeline) -> Timeline
     except (TableUnreadable, CorruptContent):
         return None
     return found.timeline if found else None
+
+
+def _changed_at(extras: Iterable[tuple[Instant, Mapping[str, str]]]) -> str | None:
+    """Return the newest recent commit of another tool, which may have changed the history of the columns."""
+    return next((instant.time for instant, extra in extras if RUN_KEY not in extra), None)
 
 
 def _marks(extras: Iterable[tuple[Instant, Mapping[str, str]]]) -> tuple[Mark, ...]:

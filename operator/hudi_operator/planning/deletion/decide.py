@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hudi_jobs.contract import Outcome, Service
+from hudi_jobs.contract.table.facts import ZONE_FIELD
 from hudi_operator.api.resources import TAKE_OVER_ANNOTATION
 from hudi_operator.api.spec.table import DeletionPolicy, ManagementPolicy
 from hudi_operator.api.spec.table_class import JobQuota, JobSettings, RetrySettings
@@ -40,7 +41,7 @@ from hudi_operator.planning.model.reasons import EndingEvent, EndingReason, RunT
 from hudi_operator.planning.model.registry import ENDS_DELETION
 from hudi_operator.planning.model.retry import retry_delay
 from hudi_operator.planning.model.times import format_time, parse_time
-from hudi_operator.planning.policy.drift import drift_between, stops
+from hudi_operator.planning.policy.drift import drift_between
 from hudi_operator.planning.policy.paths import canonical_path, is_below_bucket
 from hudi_operator.planning.runs.outcomes import refused_run
 from hudi_operator.planning.runs.tracking import adopted, given_up, starts_late
@@ -189,12 +190,10 @@ def _reasons_to_withhold(seen: EndingObservation) -> Iterator[str]:
         yield "this resource does not hold the claim on basePath, so the folder may be another table's."
     if (owned := _owned_elsewhere(seen)) is not None:
         yield owned
-    if (
-        seen.table is not None
-        and seen.snapshot is not None
-        and stops(drift := drift_between(seen.table, seen.snapshot))
-    ):
-        fields = ", ".join(one.field for one in drift if one.stops)
+    drift = drift_between(seen.table, seen.snapshot) if seen.table is not None and seen.snapshot is not None else ()
+    # A deletion makes no instant, so it needs no zone.
+    fields = ", ".join(one.field for one in drift if one.stops_everything and one.field != ZONE_FIELD)
+    if fields:
         yield f"the table at basePath differs from the spec ({fields}), so it may be another table."
     if seen.namespace_terminating:
         yield "its namespace is being deleted, so no job can start there."

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from hudi_jobs.contract import JobOutcome, OwnerRecord, Progress, Service
 from hudi_jobs.contract.operations.told import OperationTold
+from hudi_jobs.contract.table.facts import NO_FACTS, TableFacts
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model.blockers import Blocker, is_hidden
@@ -84,7 +85,7 @@ class TimelineSnapshot:
     store. `metadata` is the timeline of the metadata table, which is read where there are commits to archive. `marks`
     are the recent commits that name a run, `planned` the pending plans that do. `damaged` are recent commits that
     cannot be understood, newest first: what is said of commits beside them holds for the others only.
-    `keeps_operations` says that recent commits name a column for the operation of each row.
+    `facts` is what the table says outside of its properties.
     `undoings` are the newest completed rollbacks and restores, and the oldest pending rollbacks.
     `owner` is the record of the table's owner, with or without a table; `owner_problem` says why it cannot be used.
     `progress` is what the driver of a continuous ingestion, whichever that was, has last said of itself,
@@ -109,7 +110,7 @@ class TimelineSnapshot:
     marks: tuple[Mark, ...] = ()
     damaged: tuple[Damaged, ...] = ()
     undoings: tuple[Undoing, ...] = ()
-    keeps_operations: bool = False
+    facts: TableFacts = NO_FACTS
     owner: OwnerRecord | None = None
     owner_problem: str = ""
     progress: Progress | None = None

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from hudi_jobs.contract import Difference, differences
+from hudi_jobs.contract import Difference, FailureReason, Service, differences
+from hudi_jobs.contract.table.facts import ZONE_FIELD
 from hudi_jobs.contract.table.support import TABLE_VERSION
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.jobs.requests.request import definition_of
@@ -30,17 +31,28 @@ def drift_between(table: HudiTable, snapshot: TimelineSnapshot) -> tuple[Differe
         dict(snapshot.timeline.properties.raw),
         definition_of(table),
         written_index=snapshot.index,
-        keeps_operations=snapshot.keeps_operations,
         ingests=table.spec.ingestion is not None,
+        facts=snapshot.facts,
+        declared_zone=table.spec.timeline_time_zone,
     )
 
 
 def drift_reason(drift: Iterable[Difference]) -> str:
-    """Return the word for these differences; a version that cannot be written to has its own."""
-    is_version = any(one.field == TABLE_VERSION for one in drift)
-    return TimelineTrouble.UNSUPPORTED.value if is_version else TableReason.DRIFT
+    """Return the word for these differences: a version that cannot be written to, and an unknown zone, have their own.
+
+    The driver gives the same word for what it finds itself.
+    """
+    fields = {one.field for one in drift if one.stops}
+    if TABLE_VERSION in fields:
+        return TimelineTrouble.UNSUPPORTED.value
+    return FailureReason.TIMELINE_ZONE_UNKNOWN.value if fields == {ZONE_FIELD} else TableReason.DRIFT
 
 
 def stops(drift: Iterable[Difference]) -> bool:
     """Whether nothing may be started while a table has these differences."""
-    return any(one.stops for one in drift)
+    return any(one.stops_everything for one in drift)
+
+
+def refusing(drift: Iterable[Difference], service: Service) -> tuple[Difference, ...]:
+    """Return the differences for which a service does not start."""
+    return tuple(one for one in drift if service in one.refuses)

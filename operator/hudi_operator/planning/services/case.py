@@ -39,6 +39,8 @@ class Case:
     takeover: TakeoverStatus | None = None
     savepoints: Savepoints = field(default_factory=Savepoints)
     operations: Operations = field(default_factory=Operations)
+    refused: Mapping[Service, tuple[str, str]] = field(default_factory=dict)
+    """Services that the table's files keep from starting, each with a word and a sentence."""
 
     @property
     def table(self) -> HudiTable:

@@ -21,6 +21,7 @@ PROPERTIES_LIMIT = 2**20
 _KEYS_LIMIT = 2_000
 _MOST_DIGITS = 9
 _SHOWN = 40
+_HEADER_LINE = 200
 _WHITESPACE = " \t\f"
 _KEY = re.compile(r"(?:[^\\=: \t\f]|\\.)*+\\?", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
@@ -47,7 +48,8 @@ def read_table_properties(content: bytes) -> TableProperties:
     Raises `CorruptContent` if the file is not whole, and `TableUnreadable` if the content says no table type or a
     version that this reader does not know. Defaults are those of `HoodieTableConfig`.
     """
-    raw = parse_properties(content.decode("iso-8859-1"))
+    text = content.decode("iso-8859-1")
+    raw = parse_properties(text)
     if not is_intact(raw):
         raise CorruptContent("empty" if not content else "damaged")
     if "hoodie.table.name" not in raw and "hoodie.table.type" not in raw:
@@ -64,6 +66,7 @@ def read_table_properties(content: bytes) -> TableProperties:
         history_path=raw.get("hoodie.timeline.history.path", "history"),
         archive_folder=raw.get("hoodie.archivelog.folder", "archived"),
         raw=tuple(sorted(raw.items())),
+        header="\n".join(line[:_HEADER_LINE] for line in text.splitlines()[:2]),
     )
 
 

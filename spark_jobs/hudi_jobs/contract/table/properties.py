@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from hudi_jobs.contract.request import TableDefinition, TableType
+from hudi_jobs.contract.request import Service, TableDefinition, TableType
+from hudi_jobs.contract.table.facts import NO_FACTS, TableFacts, consequences
 from hudi_jobs.contract.table.index import may_follow
 from hudi_jobs.contract.table.merging import columns_of, ordering_of, version_of
-from hudi_jobs.contract.table.support import OPERATIONS, WRITTEN_VERSIONS, Unsupported, unsupported
+from hudi_jobs.contract.table.support import EVERY_SERVICE, WRITTEN_VERSIONS, Unsupported, unsupported
 from hudi_jobs.contract.wording import shortened
 
 NONE = "(none)"
@@ -32,9 +33,10 @@ _CLOSING = (
 class Difference:
     """A field, what is declared of it, what the table has, and what a person can do about it.
 
-    `field` is a field of the spec; where no field declares the `found` property, it is the key in `hoodie.properties`,
-    and `declared` says what can be honoured. Nothing may be written while one of them `stops` the table; one that
-    `passes` is brought into line by the next run. All texts are short and printable, whatever the file holds.
+    `field` is a field of the spec; where no field declares the `found` property, it is the key in `hoodie.properties`
+    or the name of what commits say, and `declared` says what can be honoured. The services that it `refuses` do not
+    start; a difference that `passes` is brought into line by the next run. All texts are short and printable, whatever
+    the file holds.
     """
 
     field: str
@@ -42,8 +44,18 @@ class Difference:
     found: str
     advice: str
     is_property: bool = False
-    stops: bool = True
+    refuses: frozenset[Service] = EVERY_SERVICE
     passes: bool = False
+
+    @property
+    def stops(self) -> bool:
+        """Whether the difference keeps a service from starting."""
+        return bool(self.refuses)
+
+    @property
+    def stops_everything(self) -> bool:
+        """Whether the difference keeps every service from starting."""
+        return self.refuses >= EVERY_SERVICE
 
     @property
     def sentence(self) -> str:
@@ -60,7 +72,7 @@ def differences_message(found: Sequence[Difference]) -> str:
     """Return the sentences on all differences, those that stop the table first, and what follows from them."""
     reported = sorted(found, key=lambda one: not one.stops)
     more = [f"And {len(reported) - _REPORTED} more."] if len(reported) > _REPORTED else []
-    closing = [_CLOSING] if any(one.stops for one in found) else []
+    closing = [_CLOSING] if any(one.stops_everything for one in found) else []
     return " ".join([*(one.sentence for one in reported[:_REPORTED]), *more, *closing])
 
 
@@ -70,13 +82,13 @@ def differences(
     *,
     written_index: str | None = None,
     ingests: bool = True,
-    keeps_operations: bool = False,
+    facts: TableFacts = NO_FACTS,
+    declared_zone: str | None = None,
 ) -> tuple[Difference, ...]:
     """Return all that a table has otherwise than declared, and all of it that cannot be honoured.
 
-    `written_index` is what the newest commit notes of the index, where one does, and `keeps_operations`
-    whether its rows say what was done to them. Of a table that is not ingested into, no keys are generated, so less is
-    asked of them.
+    `written_index` is what the newest commit notes of the index, where one does, and `facts` what the table says
+    outside of its properties. Of a table that is not ingested into, no keys are generated, so less is asked of them.
     """
     return (
         *_identity(properties, definition),
@@ -85,7 +97,7 @@ def differences(
         *_metadata_table(properties, definition),
         *_version(properties, definition),
         *map(_unsupported, unsupported(properties, declared_index=definition.index, ingests=ingests)),
-        *map(_unsupported, (OPERATIONS,) if keeps_operations else ()),
+        *map(_unsupported, consequences(facts, declared_zone=declared_zone, ingests=ingests)),
     )
 
 
@@ -164,7 +176,7 @@ def _metadata_table(properties: Mapping[str, str], definition: TableDefinition) 
         declared=str(definition.metadata_table).lower(),
         found=str(found).lower(),
         advice=advice,
-        stops=False,
+        refuses=frozenset(),
         passes=not found,
     )
 
@@ -180,13 +192,18 @@ def _version(properties: Mapping[str, str], definition: TableDefinition) -> Iter
         found=str(found),
         advice="no run changes the version as a side effect; change it with a HudiOperation (upgrade or downgrade), "
         f"or {_DECLARE}",
-        stops=False,
+        refuses=frozenset(),
     )
 
 
 def _unsupported(one: Unsupported) -> Difference:
     return Difference(
-        field=shown(one.key), declared=one.possible, found=shown(one.found) or NONE, advice=one.advice, is_property=True
+        field=shown(one.key),
+        declared=one.possible,
+        found=shown(one.found) or NONE,
+        advice=one.advice,
+        is_property=True,
+        refuses=one.refuses,
     )
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from hudi_jobs.contract.request import Service
 from hudi_jobs.contract.table.merging import (
     COMMIT_TIME_STRATEGY,
     EVENT_TIME_STRATEGY,
@@ -19,6 +20,9 @@ from hudi_jobs.contract.table.merging import (
     version_of,
 )
 
+EVERY_SERVICE = frozenset(Service)
+"""What a property refuses that nothing can honour."""
+
 WRITTEN_VERSIONS = frozenset({6, 8, 9})
 """Table versions that Hudi 1.2.0 writes without upgrading the table, if told to (`hoodie.write.table.version`)."""
 
@@ -28,7 +32,6 @@ TABLE_VERSION = "hoodie.table.version"
 SLASHED = "hoodie.datasource.write.slash.separated.date.partitioning"
 """The option by which a write makes folders such as `2026/01/02` of days such as `2026-01-02`."""
 
-_OPERATION = "_hoodie_operation"
 _OTHER_VERSION = (
     "upgrade the table with your own tool, for example by one write with Hudi 0.15.0, which makes it version 6, "
     "or by upgrade_table of Hudi 1.2.0, which makes it version 9; this operator upgrades tables from version 6 on"
@@ -116,22 +119,16 @@ _FEW_VALUES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Unsupported:
-    """A property that cannot be honoured, what could be, what the table has, and what to do. `found` is not bounded."""
+    """A property that cannot be honoured, what could be, what the table has, and what to do. `found` is not bounded.
+
+    `refuses` are the services that do not start; restore and erasure are among `Service.OPERATION`.
+    """
 
     key: str
     possible: str
     found: str
     advice: str = _TELL
-
-
-OPERATIONS = Unsupported(
-    key=_OPERATION,
-    possible="a table without this column",
-    found="it, as changelog.enabled of Flink adds it",
-    advice="deleted rows stay in its files with a marker that compactions by Spark ignore, so they would come back: "
-    f"{_TELL}",
-)
-"""What is wrong with a table whose rows say what was done to them."""
+    refuses: frozenset[Service] = EVERY_SERVICE
 
 
 def unsupported(properties: Mapping[str, str], *, declared_index: str | None, ingests: bool) -> Iterator[Unsupported]:
@@ -144,11 +141,6 @@ def unsupported(properties: Mapping[str, str], *, declared_index: str | None, in
     if ingests:
         yield from _slashes(properties)
     yield from _without_meta_fields(properties, declared_index if ingests else None)
-
-
-def names_operations(schema: str) -> bool:
-    """Tell whether a schema has the column in which Flink's changelog mode notes what was done to a row."""
-    return f'"{_OPERATION}"' in schema
 
 
 def key_generator_of(properties: Mapping[str, str]) -> str | None:

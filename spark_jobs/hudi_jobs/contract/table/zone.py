@@ -8,9 +8,11 @@ their names say, so that the difference to the store's time of writing is the of
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
-from hudi_jobs.contract.instants import InstantFile, wall_time
+from hudi_jobs.contract.instants import InstantFile, newest, wall_time
 
 ZONE_PROPERTY = "hoodie.table.timeline.timezone"
 """Of `hoodie.properties`: UTC, or LOCAL, which holds where it is missing too."""
@@ -25,6 +27,26 @@ _FILES = 20
 _MOST = 0.75
 """Which part of them has to agree, and none of them may say otherwise."""
 
+
+@dataclass(frozen=True, kw_only=True)
+class ShownZone:
+    """How far the instants of a LOCAL table are from UTC, None where its files do not show that.
+
+    `newest_ms` is when the store has written the newest file, in milliseconds since 1970.
+    """
+
+    offset: timedelta | None
+    newest_ms: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZoneProblem:
+    """Why the zone of a table's instants is not certain, and what to do."""
+
+    found: str
+    advice: str
+
+
 _IN_UTC = re.compile(r"^#.*?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?Z\s*$")
 _IN_THE_ZONE = re.compile(r"^#\w{3} (\w{3} \d\d \d\d:\d\d:\d\d) \S+ (\d{4})\s*$")
 
@@ -32,6 +54,52 @@ _IN_THE_ZONE = re.compile(r"^#\w{3} (\w{3} \d\d \d\d:\d\d:\d\d) \S+ (\d{4})\s*$"
 def is_in_utc(properties: Mapping[str, str]) -> bool:
     """Tell whether the instants of a table with these properties are known to be in UTC."""
     return properties.get(ZONE_PROPERTY, "").strip().upper() == "UTC"
+
+
+def shown_zone(properties: str, files: Sequence[InstantFile]) -> ShownZone | None:
+    """Return what the newest files of a LOCAL table show; None where it has no instant."""
+    if newest(files) is None:
+        return None
+    return ShownZone(offset=infer_offset(properties, files), newest_ms=max(file.written_ms for file in files))
+
+
+def zone_problem(shown: ShownZone | None, declared: str | None, offset: timedelta | None) -> ZoneProblem | None:
+    """Return why no instant can be made for a table, or None where its zone is known.
+
+    `offset` is how far the declared zone was from UTC when the newest file was written; None where the caller does not
+    know that zone.
+    """
+    if shown is None:
+        return None
+    if declared is None:
+        return _NOT_SHOWN if shown.offset is None else None
+    if shown.offset is None or offset is None or offset == shown.offset:
+        return None
+    return ZoneProblem(
+        found=f"instants that were written at UTC{signed(shown.offset)}, while {declared} was UTC{signed(offset)}",
+        advice="declare the zone of the tool that writes the table",
+    )
+
+
+def offset_at(zone: str, moment_ms: int) -> timedelta | None:
+    """Return how far a zone was from UTC at a moment; None for a zone that is not known."""
+    try:
+        return datetime.fromtimestamp(moment_ms / 1000, ZoneInfo(zone)).utcoffset()
+    except (KeyError, ValueError, OSError, OverflowError):
+        return None
+
+
+def signed(offset: timedelta) -> str:
+    """Return an offset as in +05:30."""
+    minutes = round(offset.total_seconds() / 60)
+    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
+
+
+_NOT_SHOWN = ZoneProblem(
+    found="instants in the local time of the tool that wrote them, whose zone its files do not show, as in a copy of a "
+    "table",
+    advice="declare the zone of that tool",
+)
 
 
 def infer_offset(properties: str, files: Sequence[InstantFile]) -> timedelta | None:

@@ -133,7 +133,6 @@ def _require_backup(context: TaskContext) -> None:
         texts(context.spark, _properties(context, content_of(context, _BACKUP))),
         declared(context.task),
         ingests=False,
-        keeps_operations=False,
     )
     if any(one.stops for one in found):
         raise refused(f"{_BACKUP} is not as declared. {differences_message(found)}")

@@ -4,17 +4,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hudi_jobs.contract import Difference, Service, differences_message
-from hudi_operator.api.spec.table import ManagementPolicy
+from hudi_operator.api.spec.services import ServiceMode
+from hudi_operator.api.spec.table import HudiTableSpec, ManagementPolicy
 from hudi_operator.api.status.acts import PendingOwner
 from hudi_operator.planning.model import Observation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.reasons import TableReason, Waiting
 from hudi_operator.planning.operations.held import Held
-from hudi_operator.planning.policy.drift import drift_reason, stops
+from hudi_operator.planning.policy.drift import drift_reason, refusing, stops
 from hudi_operator.planning.services.case import Case, stranger_at_work
 from hudi_operator.planning.services.view import left_alone
 from hudi_operator.planning.writers.foreign import Writers, foreign_message, unknown_message
 from hudi_operator.planning.writers.undoing import RESTORE_PENDING, ROLLBACK_OF_SAVEPOINT, in_the_way
+from hudi_operator.services.registry import SERVICES, mode_of
 
 ServiceBlocker = tuple[str, str]
 """Why nothing may be started, as a word and a sentence."""
@@ -50,7 +52,7 @@ def operation_held(
     Who suspends a table stops what starts by itself, and an operation is asked for by name. One that has begun is
     finished whoever has written since: a table that is half restored is worse than any of that.
     """
-    every = [found for found in (*_blockers(seen), quiet) if found is not None]
+    every = [found for found in (*_blockers(seen), _refused_operation(seen), quiet) if found is not None]
     alone = Seen(
         observation=seen.observation, writers=Writers(), drift=seen.drift, owned_elsewhere=seen.owned_elsewhere
     )
@@ -65,6 +67,26 @@ def operation_held(
         heartbeat=alive,
         obstacles=obstacles,
     )
+
+
+def refused_services(drift: tuple[Difference, ...], spec: HudiTableSpec) -> dict[Service, ServiceBlocker]:
+    """Return the services that a table's files keep from starting while others may.
+
+    A service that runs inside the writer keeps the writer from starting too.
+    """
+    found: dict[Service, ServiceBlocker] = {}
+    for service in SERVICES:
+        differences = refusing(drift, service)
+        if differences:
+            found[service] = drift_reason(differences), differences_message(differences)
+            if mode_of(spec, service) is ServiceMode.INLINE:
+                found.setdefault(Service.INGESTION, found[service])
+    return found
+
+
+def _refused_operation(seen: Seen) -> ServiceBlocker | None:
+    found = refusing(seen.drift, Service.OPERATION)
+    return None if not found or stops(seen.drift) else (drift_reason(found), differences_message(found))
 
 
 def under_maintenance(message: str | None) -> ServiceBlocker | None:

@@ -113,7 +113,7 @@ def start(case: Case, decisions: Mapping[Service, Decision], blocker: ServiceBlo
     active, launches, given = case.active, list[LaunchJob](), given_turn(case.services, decisions)
     order = in_order(decisions, case.services, apart=kept_apart(case.table.spec, case.services))
     for service in order:
-        if _blocked(service, blocker) is not None:
+        if _blocked(case, service, blocker) is not None:
             continue
         if service is Service.INGESTION and given is not None and all(job.service is not given for job in active):
             continue
@@ -147,7 +147,7 @@ def explained(
         if _is_due_no_more(case, service, decision):
             memory = reset_failures(memory)  # what failed is not due any more: somebody else has done it
         passed_over = _passed_over(case, service, decision, launched)
-        own = _blocked(service, blocker)
+        own = _blocked(case, service, blocker)
         waits = None if service in launched else _waits_for(case, service, decision, started.active, own)
         if waits is not None and blocker is None and passed_over and _ingestion_goes_first(case, service, started):
             waits = _behind_ingestion(waits, passed_over)
@@ -157,9 +157,9 @@ def explained(
     return case.services.replaced(after)
 
 
-def _blocked(service: Service, blocker: ServiceBlocker | None) -> ServiceBlocker | None:
+def _blocked(case: Case, service: Service, blocker: ServiceBlocker | None) -> ServiceBlocker | None:
     """Return why a service may not start; whether an operation may was found out with it."""
-    return None if service is Service.OPERATION else blocker
+    return None if service is Service.OPERATION else blocker or case.refused.get(service)
 
 
 def _is_due_no_more(case: Case, service: Service, decision: Decision) -> bool:

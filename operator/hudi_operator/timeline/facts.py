@@ -1,0 +1,42 @@
+"""What a table says outside of its properties, read from its timeline and the history of its columns."""
+
+from collections.abc import Sequence
+
+from hudi_jobs.contract.instants import InstantFile
+from hudi_jobs.contract.table.facts import COMMITS_ASKED, TableFacts, facts_of
+from hudi_jobs.contract.table.schema_history import MARK
+from hudi_jobs.contract.table.zone import ShownZone, shown_zone
+from hudi_operator.timeline.content.commits import CommitMetadata
+from hudi_operator.timeline.model import Instant, Timeline, TimelineZone
+from hudi_operator.timeline.reader import TimelineReader
+
+_SCHEMA = "schema"
+
+
+def read_facts(
+    reader: TimelineReader,
+    base_path: str,
+    timeline: Timeline,
+    commits: Sequence[tuple[Instant, CommitMetadata]],
+    *,
+    changed_at: str | None = None,
+) -> TableFacts:
+    """Return the facts of a table whose newest commits, newest first, are these.
+
+    `changed_at` is the newest commit of another tool: the history of columns is listed once for each, because only
+    other tools write it.
+    """
+    extras = [metadata.extra_metadata for _, metadata in commits[:COMMITS_ASKED]]
+    return facts_of(
+        schemas=[extra[_SCHEMA] for extra in extras if extra.get(_SCHEMA)],
+        is_marked=any(extra.get(MARK) for extra in extras),
+        history=reader.read_schema_history(base_path, changed_at),
+        zone=_zone(timeline),
+    )
+
+
+def _zone(timeline: Timeline) -> ShownZone | None:
+    if timeline.properties.timezone is not TimelineZone.LOCAL or not timeline.instants:
+        return None
+    files = [InstantFile(name, written) for name, written in timeline.newest_files]
+    return shown_zone(timeline.properties.header, files)

@@ -1,0 +1,114 @@
+"""What a table says outside of `hoodie.properties`, and which services do not start because of it: pure values.
+
+Commits hold the schema that rows were written with, and the history of columns by number. The files of the timeline
+show in which zone instants are named. The operator fills `TableFacts` from the timeline that it reads, the driver from
+the same files; both ask `consequences`, and so do `adopt` and a table that is only observed.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from hudi_jobs.contract.table.schema_history import HISTORY_FOLDER, UNCHANGED, Evolution, evolution_of
+from hudi_jobs.contract.table.support import EVERY_SERVICE, Unsupported
+from hudi_jobs.contract.table.zone import ShownZone, offset_at, zone_problem
+
+COMMITS_ASKED = 10
+"""Newest commits whose schema and mark are asked."""
+
+ZONE_FIELD = "timelineTimeZone"
+"""The field of the spec that names the zone; the consequence of an unknown zone has this name."""
+
+_OPERATION = "_hoodie_operation"
+_SCHEMA_ON_READ = "hoodie.schema.on.read.enable"
+_COPY = "write its rows to another table at another base path"
+_TELL = "leave the table in Observe, or " + _COPY
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableFacts:
+    """What commits and files of a table show.
+
+    `keeps_operations` tells that rows say what was done to them. `zone` is None for a table in UTC, and for a table
+    without an instant.
+    """
+
+    keeps_operations: bool = False
+    evolution: Evolution = UNCHANGED
+    zone: ShownZone | None = None
+
+
+NO_FACTS = TableFacts()
+"""What is known of a table before its first commit."""
+
+
+def facts_of(
+    *, schemas: Iterable[str], is_marked: bool, history: str | None, zone: ShownZone | None = None
+) -> TableFacts:
+    """Return the facts: `schemas` are those of the newest commits, newest first, as the commits hold them.
+
+    `is_marked` tells that one of these commits numbers its columns, and `history` is the newest file of
+    `.hoodie/.schema`, None where there is none.
+    """
+    return TableFacts(
+        keeps_operations=any(names_operations(one) for one in schemas),
+        evolution=evolution_of(is_marked=is_marked, history=history),
+        zone=zone,
+    )
+
+
+def names_operations(schema: str) -> bool:
+    """Tell whether a schema has the column in which Flink's changelog mode notes what was done to a row."""
+    return f'"{_OPERATION}"' in schema
+
+
+def consequences(facts: TableFacts, *, declared_zone: str | None, ingests: bool) -> Iterator[Unsupported]:
+    """Yield what cannot be honoured, with the services that do not start.
+
+    Restore and erasure count as `Service.OPERATION`. What matters to rows that are written only is left out of a table
+    that is not ingested into.
+    """
+    del ingests  # asked by rules on the types of columns
+    if facts.keeps_operations:
+        yield _operations()
+    yield from _evolution(facts.evolution)
+    yield from _zone(facts.zone, declared_zone)
+
+
+def _operations() -> Unsupported:
+    return Unsupported(
+        key=_OPERATION,
+        possible="a table without this column",
+        found="it, as changelog.enabled of Flink adds it",
+        advice="deleted rows stay in its files with a marker that compactions by Spark ignore, so they would come "
+        f"back: {_TELL}",
+    )
+
+
+def _evolution(found: Evolution) -> Iterator[Unsupported]:
+    """Yield that files are to be read by the numbers of their columns.
+
+    Hudi 1.2.0 reads and rewrites files by names where a run does not set the option, and not all that is written with
+    the option keeps it in the next commit (apache/hudi#7040, #11803).
+    """
+    if found.changes:
+        yield Unsupported(
+            key=_SCHEMA_ON_READ,
+            possible="columns that were added",
+            found="a history in which " + "; ".join(found.changes),
+            advice=f"{HISTORY_FOLDER} and the commits number the columns, and runs of this operator read files by "
+            "names, so values of renamed columns would become null and values of dropped columns would come back: "
+            f"continue with the tool that writes the table now, and {_TELL}",
+        )
+
+
+def _zone(shown: ShownZone | None, declared: str | None) -> Iterator[Unsupported]:
+    offset = offset_at(declared, shown.newest_ms) if declared and shown else None
+    problem = zone_problem(shown, declared, offset)
+    if problem is not None:
+        yield Unsupported(
+            key=ZONE_FIELD,
+            possible="instants in a zone that is known",
+            found=problem.found,
+            advice=problem.advice,
+            refuses=EVERY_SERVICE,
+        )
