@@ -254,7 +254,7 @@ IN_TOKYO = replace(COPIED, offset=timedelta(hours=9))
 def test_an_unknown_zone_starts_no_job_and_is_the_reason_also_while_the_table_is_observed(
     policy: str, zone: ShownZone, declared: str | None, part: str
 ) -> None:
-    declaration = {} if declared is None else {"timelineTimeZone": declared}
+    declaration: dict[str, Any] = {} if declared is None else {"timelineTimeZone": declared}
     observed = observe(table=table(managementPolicy=policy, **declaration), snapshot=foreign(zone=zone))
     assert launches(plan_for(observed)) == []
     after = status_of(observed)
