@@ -325,12 +325,6 @@ def test_a_table_of_another_identity_is_not_written(lake: Any, change: dict[str,
     refused(lake, FailureReason.TABLE_MISMATCH, part, **TYPED)
 
 
-def test_csv_files_whose_headers_differ_are_named(lake: Any) -> None:
-    lake.put("a.csv", GOOD)
-    lake.put("b.csv", "id,delay,carrier\n3,1,AA\n", at=60)
-    refused(lake, FailureReason.COLUMN_MISSING, "b.csv", "header")
-
-
 def test_a_delete_from_a_table_that_does_not_exist(lake: Any) -> None:
     lake.put("a.csv", GOOD)
     refused(lake, FailureReason.TABLE_MISMATCH, "no table", **TYPED, operation="Delete")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial, reduce
 
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -16,8 +17,10 @@ from hudi_jobs.filesystem import exact
 from hudi_jobs.ingestion.json_bounds import options_of
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN, Origin, SourceRows
 from hudi_jobs.ingestion.schemas.ddl import declared_columns
-from hudi_jobs.ingestion.schemas.types import fits, plain_type
+from hudi_jobs.ingestion.schemas.types import plain_type
 from hudi_jobs.ingestion.sources.files.avro_files import schemas_of
+from hudi_jobs.ingestion.sources.files.csv_files import CsvReader
+from hudi_jobs.ingestion.sources.files.mergeable import require_mergeable
 from hudi_jobs.jvm import schema_json
 from hudi_jobs.session import ANCIENT_DATES_OF_SOURCES
 
@@ -25,7 +28,6 @@ _MOST_PROBES = 200
 _TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})
 _MERGING_FORMATS = frozenset({FileFormat.PARQUET, FileFormat.ORC})
 _MERGE_FAILED = re.compile(r"Failed to merge (?:incompatible|fields)|CANNOT_MERGE", re.IGNORECASE)
-_HEADER_MISMATCH = re.compile(r"CSV header does not conform|Number of column in CSV header", re.IGNORECASE)
 
 
 def absolute_paths(root: str, relative: Sequence[str]) -> list[str]:
@@ -34,7 +36,9 @@ def absolute_paths(root: str, relative: Sequence[str]) -> list[str]:
     return [f"{base}/{path}" if path else base for path in relative]
 
 
-def read_files(spark: SparkSession, source: FileSource, paths: Sequence[str]) -> SourceRows:
+def read_files(
+    spark: SparkSession, source: FileSource, paths: Sequence[str], *, adds_columns: bool = True
+) -> SourceRows:
     """Open the files. Text formats keep unparsable rows; merged footers keep columns that only newer files have."""
     with reading(spark, source, paths):
         options = reader_options(source)
@@ -45,12 +49,12 @@ def read_files(spark: SparkSession, source: FileSource, paths: Sequence[str]) ->
             return _rows(spark, source, paths, _load_avro(spark, source, options, schema, paths))
         if source.format not in _TEXT_FORMATS:
             return _rows(spark, source, paths, _load(spark, source, options, schema, paths))
-        if source.format is FileFormat.JSON:
-            options |= options_of(inferred=schema is None)
-        if schema is None:
-            # CSV names come from the first header; enforceSchema=false then holds every other file to it.
-            sample = paths[:1] if source.format is FileFormat.CSV else paths
-            schema = _load(spark, source, options, None, sample).schema
+        if source.format is FileFormat.CSV:
+            files = CsvReader(spark, options, schema, adds_columns).read(paths)
+            rows = _rows(spark, source, paths, files.frame, may_be_corrupt=True)
+            return replace(rows, origin=Origin(files.origin, "source_file"), remark=files.remark)
+        options |= options_of(inferred=schema is None)
+        schema = schema or _load(spark, source, options, None, paths).schema
         fields = [field for field in schema.fields if field.name != CORRUPT_RECORD]
         # Spark refuses to read nothing but the column of corrupt records.
         fields = fields or [StructField(NO_COLUMN, StringType())]
@@ -76,8 +80,9 @@ def reader_options(source: FileSource) -> dict[str, str]:
     options = {key.lower(): value for key, value in source.options.items()}
     if source.format in _TEXT_FORMATS:
         options |= {"mode": "PERMISSIVE", "columnnameofcorruptrecord": CORRUPT_RECORD}
-    if source.format is FileFormat.CSV and options.get("header", "").lower() == "true":
-        options["enforceschema"] = "false"
+    if source.format is FileFormat.CSV:
+        # The driver has read each header, and gives the columns in its order.
+        options["enforceschema"] = "true"
     if source.format in _MERGING_FORMATS:
         options["mergeschema"] = "true"
     return options
@@ -105,12 +110,6 @@ def raise_for_file(text: str, source: FileSource, paths: Sequence[str], error: E
     """Raise `TaskFailed` when an error's text shows that one of the files is at fault."""
     if is_storage_failure(text):
         return
-    if _HEADER_MISMATCH.search(text):
-        raise TaskFailed(
-            FailureReason.COLUMN_MISSING,
-            f"The CSV header of {file_named_in(text, paths) or 'a file'} does not have the expected columns in their "
-            "order; correct the file or the declared columns, or read fewer files per run.",
-        ) from error
     if _MERGE_FAILED.search(text):
         raise TaskFailed(
             FailureReason.SCHEMA_INCOMPATIBLE,
@@ -157,19 +156,6 @@ def _load_avro(
     for frame in frames[1:]:
         require_mergeable(frames[0].schema, frame.schema)
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
-
-
-def require_mergeable(one: StructType, other: StructType) -> None:
-    """Raise `TaskFailed` when a column has types in two files that have no common one."""
-    types = {field.name: field.dataType for field in one.fields}
-    for field in other.fields:
-        known = types.get(field.name, field.dataType)
-        if not (fits(known, field.dataType) or fits(field.dataType, known)):
-            raise TaskFailed(
-                FailureReason.SCHEMA_INCOMPATIBLE,
-                f"The column {field.name} is {known.simpleString()} in one file and {field.dataType.simpleString()} "
-                "in another; write them with one type, or read fewer files per run.",
-            )
 
 
 def _load(

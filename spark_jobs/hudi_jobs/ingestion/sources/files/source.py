@@ -7,11 +7,12 @@ from itertools import chain
 from pyspark.sql import SparkSession
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import Checkpoint, FailureReason, FileFormat, FileSource, IngestionTask
+from hudi_jobs.contract import Checkpoint, FailureReason, FileFormat, FileSource, IngestionTask, SchemaEvolution
 from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit, Undone
+from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.sources.files.listing import qualified
 from hudi_jobs.ingestion.sources.files.progress import Input, SealedSegments, find_input
 from hudi_jobs.ingestion.sources.files.read import absolute_paths, read_files
@@ -52,7 +53,8 @@ class Files:
                 "reading", files=len(selection.files), bytes=selection.size, more=selection.more, late=found.late
             )
             paths = absolute_paths(self._source.path, [file.path for file in selection.files])
-            rows = read_files(self._context.spark, self._source, paths)
+            adds = self._task.schema_evolution is SchemaEvolution.ADD_COLUMNS
+            rows = read_files(self._context.spark, self._source, paths, adds_columns=adds)
         after, segments = found.recorded(self._context.attempt)
         following = after.checkpoint()
         return InputBatch(
@@ -61,7 +63,7 @@ class Files:
             has_backlog=selection.more,
             figures={**self._figures(found), "files_read": len(selection.files), "bytes_read": selection.size},
             contents=counted(len(selection.files), "file"),
-            remark=_remark(found) if selection.files else self._no_news(found),
+            remark=_remark(found, rows) if rows is not None else self._no_news(found),
             before_commit=partial(self._write_record, segments),
             after_commit=partial(
                 sweep_periodically,
@@ -133,7 +135,7 @@ def _read_from(spark: SparkSession, progress: FileProgress) -> str | None:
     return qualified(spark, str(source)) if is_declared else source
 
 
-def _remark(found: Input) -> str:
+def _remark(found: Input, rows: SourceRows) -> str:
     late = f"{found.late:,} of the files are older than files that had already been read." if found.late else ""
     again = f"{counted(len(found.answer.forgotten), 'file')} may be read again." if found.answer.forgotten else ""
-    return " ".join(filter(None, (late, again)))
+    return " ".join(filter(None, (late, again, rows.remark)))

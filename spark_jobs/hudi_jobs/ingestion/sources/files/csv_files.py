@@ -1,0 +1,127 @@
+"""CSV files as rows with columns by name: the files of each header are read by themselves, and then united."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.types import DataType, StringType, StructField, StructType
+
+from hudi_jobs.contract import FailureReason, FileFormat
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.filesystem import exact
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN
+from hudi_jobs.ingestion.schemas.types import column_named
+from hudi_jobs.ingestion.sources.files.header_names import (
+    HeaderGroup,
+    grouped,
+    lacking_some,
+    left_out,
+    positions,
+    require_declared,
+    require_same,
+)
+from hudi_jobs.ingestion.sources.files.headers import has_header, headers_of
+from hudi_jobs.ingestion.sources.files.mergeable import require_mergeable
+
+MOST_HEADERS = 100
+"""Different headers of the files of one run; the plan of Spark grows with each."""
+
+SOURCE_FILE = "_source_file"
+"""Column that has the path of a row's file where files of several headers were united."""
+
+_HIDDEN_FILE = "_metadata.file_path"
+
+
+@dataclass(frozen=True)
+class CsvFiles:
+    """The rows of CSV files, the column that says which file a row is from, and a sentence for people."""
+
+    frame: DataFrame
+    origin: str = _HIDDEN_FILE
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class CsvReader:
+    """How CSV files are read: Spark's options with names in lower case, and the columns that the source declares."""
+
+    spark: SparkSession
+    options: Mapping[str, str]
+    declared: StructType | None
+    adds_columns: bool
+
+    def read(self, paths: Sequence[str]) -> CsvFiles:
+        """Return the rows of the files; raise `TaskFailed` where a header lacks a column that is needed."""
+        if not has_header(self.options):
+            # Positions are all there is: the names are the declared ones, or those that Spark counts in the first file.
+            found = self.declared or self._load(paths[:1], None).schema
+            return CsvFiles(self._load(paths, StructType([*_own(found), StructField(CORRUPT_RECORD, StringType())])))
+        groups = grouped(paths, headers_of(self.spark, self.options, paths))
+        remark = self._remark(groups)
+        if not groups:
+            return CsvFiles(self._load(paths, _widened(_own(self.declared or StructType()))))
+        frames = [self._group(group) for group in groups]
+        if len(frames) == 1:
+            return CsvFiles(frames[0], remark=remark)
+        for frame in frames[1:]:
+            require_mergeable(frames[0].schema, frame.schema)
+        placed = [frame.withColumn(SOURCE_FILE, sf.col(_HIDDEN_FILE)) for frame in frames]
+        united = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), placed)
+        return CsvFiles(united, SOURCE_FILE, remark)
+
+    def _remark(self, groups: Sequence[HeaderGroup]) -> str:
+        if len(groups) > MOST_HEADERS:
+            raise TaskFailed(
+                FailureReason.SCHEMA_INCOMPATIBLE,
+                f"The CSV files of this run have {len(groups):,} different headers, and a run unites at most "
+                f"{MOST_HEADERS}; read fewer files per run (maxFilesPerRun), or write the files with one header.",
+            )
+        if self.declared is not None:
+            names = [field.name for field in _own(self.declared)]
+            require_declared(groups, names)
+            return left_out(groups, names)
+        if not self.adds_columns:
+            require_same(groups)
+        return lacking_some(groups)
+
+    def _group(self, group: HeaderGroup) -> DataFrame:
+        """Return the rows of files with one header: the declared columns, or all of them."""
+        if self.declared is None:
+            fields = [StructField(name, kind) for name, kind in zip(group.header, self._types(group), strict=True)]
+            wanted = [field.name for field in _own(StructType(fields))]
+        else:
+            wanted = [field.name for field in _own(self.declared)]
+            places = {place: name for name, place in positions(group.header, wanted).items()}
+            fields = [
+                self.declared[places[place]] if place in places else _unnamed(place)
+                for place in range(len(group.header))
+            ]
+        frame = self._load(group.paths, _widened(fields))
+        return frame.select(*map(column_named, wanted), CORRUPT_RECORD)
+
+    def _types(self, group: HeaderGroup) -> list[DataType]:
+        if self.options.get("inferschema", "").lower() != "true":
+            return [StringType()] * len(group.header)
+        return [field.dataType for field in self._load(group.paths, None).schema]
+
+    def _load(self, paths: Sequence[str], schema: StructType | None) -> DataFrame:
+        reader = self.spark.read.format(FileFormat.CSV.value).options(**self.options)
+        patterns = [exact(path) for path in paths]
+        return (reader if schema is None else reader.schema(schema)).load(patterns)
+
+
+def _own(schema: StructType) -> list[StructField]:
+    return [field for field in schema.fields if field.name != CORRUPT_RECORD]
+
+
+def _widened(fields: Sequence[StructField]) -> StructType:
+    # Spark refuses to read nothing but the column of corrupt records.
+    fields = fields or [StructField(NO_COLUMN, StringType())]
+    return StructType([*fields, StructField(CORRUPT_RECORD, StringType())])
+
+
+def _unnamed(place: int) -> StructField:
+    """Return a column that is left out; its own name may be that of a declared one in other letters."""
+    return StructField(f"_left_out_{place}", StringType())

@@ -1,0 +1,20 @@
+"""Whether files of one run can be united: each column has one type in all of them, or types with a common one."""
+
+from pyspark.sql.types import StructType
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.schemas.types import fits
+
+
+def require_mergeable(one: StructType, other: StructType) -> None:
+    """Raise `TaskFailed` when a column has types in two files that have no common one."""
+    types = {field.name: field.dataType for field in one.fields}
+    for field in other.fields:
+        known = types.get(field.name, field.dataType)
+        if not (fits(known, field.dataType) or fits(field.dataType, known)):
+            raise TaskFailed(
+                FailureReason.SCHEMA_INCOMPATIBLE,
+                f"The column {field.name} is {known.simpleString()} in one file and {field.dataType.simpleString()} "
+                "in another; write them with one type, or read fewer files per run.",
+            )
