@@ -74,15 +74,14 @@ def test_declared_columns_are_found_in_every_kind_of_header(lake: Any) -> None:
 
 def test_headers_are_read_with_the_options_of_the_rows(lake: Any) -> None:
     expected = [(1, "Köln", 5), (2, "a\nb", 7)]
-    for number, (options, files) in enumerate(
-        (
-            ({"sep": ";", "encoding": "ISO-8859-1"}, ["größe;ort;id\n5;Köln;1\n".encode("latin-1")]),
-            ({"delimiter": "\t", "charset": "windows-1252"}, ["ort\tgröße\tid\nKöln\t5\t1\n".encode("cp1252")]),
-            ({"sep": "||", "comment": "#"}, ["# größe||ort\n\nid||größe||ort\n1||5||Köln\n"]),
-            ({"quote": "'"}, ["'id',größe,'ort'\n1,5,'Köln'\n"]),
-            ({"multiLine": "true"}, ['größe,ort,"first\nsecond",id\n5,Köln,x,1\n', 'ort,größe,id\n"a\nb",7,2\n']),
-        )
-    ):
+    inputs: list[tuple[dict[str, str], list[str | bytes]]] = [
+        ({"sep": ";", "encoding": "ISO-8859-1"}, ["größe;ort;id\n5;Köln;1\n".encode("latin-1")]),
+        ({"delimiter": "\t", "charset": "windows-1252"}, ["ort\tgröße\tid\nKöln\t5\t1\n".encode("cp1252")]),
+        ({"sep": "||", "comment": "#"}, ["# größe||ort\n\nid||größe||ort\n1||5||Köln\n"]),
+        ({"quote": "'"}, ["'id',größe,'ort'\n1,5,'Köln'\n"]),
+        ({"multiLine": "true"}, ['größe,ort,"first\nsecond",id\n5,Köln,x,1\n', 'ort,größe,id\n"a\nb",7,2\n']),
+    ]
+    for number, (options, files) in enumerate(inputs):
         for nth, content in enumerate(files):
             lake.put(f"{number}-{nth}.csv", content, at=number)
         source = {"options": {"header": "true", **options}, "schemaDdl": "id INT, ort STRING, `größe` INT"}
