@@ -73,6 +73,25 @@ def require_marks(
         raise TaskFailed(FailureReason.TRANSFORM_INVALID, f"The column {IS_DELETED} is no longer a boolean.")
 
 
+def require_declared_order(
+    rows: SourceRows, schema: StructType, names: Collection[str], computed: Collection[str]
+) -> None:
+    """Raise `TaskFailed` where an ordering field is a text only because nobody has said what it is.
+
+    Texts order as texts: of versions 9 and 10 the ninth would be the newer one (apache/hudi#2075, #2345). `computed`
+    are columns whose type the transform gives.
+    """
+    texts = [name for name in names if rows.guessed and name not in computed]
+    name = next((one for one in texts if isinstance(schema[one].dataType, StringType)), None)
+    if name is not None:
+        raise TaskFailed(
+            FailureReason.SCHEMA_INCOMPATIBLE,
+            f"The ordering field {name} is a text because the source declares no columns, and texts order as texts: "
+            f"'9' is after '10'. Declare the columns of the source, with {name} as BIGINT or TIMESTAMP, or as STRING "
+            f"where its texts order as they are (2026-01-31), or cast {name} in the transform.",
+        )
+
+
 def require_deletes(counts: Counts, computed: Collection[str]) -> None:
     """Raise `TaskFailed` where a condition of a transform has left out deletes, whose rows would stay for good.
 

@@ -79,6 +79,8 @@ class SourceRows:
     before_commit: Callable[[], None] = nothing
     remark: str = ""
     as_written: "Callable[[StructType], SourceRows] | None" = None
+    guessed: bool = False
+    """Nobody has declared the types of the columns, and the format has none: a text may be a number that is written."""
 
     @property
     def columns(self) -> list[str]:

@@ -35,6 +35,7 @@ class Stream:
         self._files = 0
         lake.lease = LEASE
         lake.table = {"type": "MergeOnRead", "orderingFields": ["v"]}
+        lake.ingestion = {"files": {"schemaDdl": "id STRING, v STRING"}}
         lake.spec = {"cleaning": {"retainCommits": 1}, "compaction": {"trigger": {"deltaCommits": 1}}}
         # So small that any two files are worth a clustering, and a dead writer is taken for dead before long.
         lake.options = {"hoodie.client.heartbeat.interval_in_ms": "2000"}
@@ -236,7 +237,7 @@ def test_a_batch_that_updates_file_groups_of_a_pending_clustering_is_repeated_af
 
 def test_keys_that_come_back_beside_a_compaction_are_there_once(stream: Stream, beside: Callable[..., Any]) -> None:
     marked = "SELECT id, v, gone = 'yes' AS _hoodie_is_deleted FROM source"
-    stream.lake.ingestion |= {"transformSql": marked}
+    stream.lake.ingestion = {"files": {"schemaDdl": "id STRING, v STRING, gone STRING"}, "transformSql": marked}
 
     def arrive(number: int, gone: str) -> None:
         rows = "".join(f"{key},{number},{gone}\n" for key in range(KEYS))

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.spark
 def returned(lake: Any) -> Any:
     """A key that is in no base file: a compaction was planned after its deletion, and executed after its return."""
     lake.table = {"type": "MergeOnRead", "orderingFields": ["at"]}
+    lake.ingestion = {"files": {"schemaDdl": "id STRING, at STRING"}}
     lake.spec = {"compaction": {"trigger": {"deltaCommits": 1}}, "fileSizing": {"smallFileLimit": "0"}}
     return lake
 

@@ -53,7 +53,7 @@ def test_columns_are_found_by_name_whatever_the_case_and_the_first_missing_one_i
     groups = grouped(["a", "b", "c", "d"], [("v", "id"), ("id",), None, ("id", "v", "more\n")])
     assert [group.paths for group in groups] == [("a",), ("b",), ("d",)]
     require_declared(groups, ["ID"])
-    with pytest.raises(TaskFailed, match=r"file b lacks a column in the CSV header: v. Expected: id, v. Found: id"):
+    with pytest.raises(TaskFailed, match=r"file b lacks a column: v. Expected: id, v. Found: id"):
         require_declared(groups, ["id", "v"])
     assert left_out(groups, ["id"]) == "Left out 2 columns that are not declared: v, 'more\\n'."
     assert "v (b), 'more\\n' (2 files, such as a)" in lacking_some(groups)

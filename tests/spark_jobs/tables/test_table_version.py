@@ -33,6 +33,7 @@ def declare(lake: Any, version: int, table_type: str, index: str, *, ordering: b
         "orderingFields": ["ts"] if ordering else [],
         "partitionBy": ["part"] if partitions else [],
     }
+    lake.ingestion = {"files": {"schemaDdl": "id STRING, part STRING, ts STRING, v STRING"}}
     lake.spec = {
         "tableVersion": version,
         "index": {"type": index},

@@ -15,6 +15,7 @@ from hudi_jobs.ingestion.order import (
     last_of_each,
     leaves_one_of_each,
     lost_deletes,
+    require_declared_order,
     require_deletes,
     require_marks,
     with_mark_of_deletes,
@@ -34,7 +35,9 @@ from hudi_jobs.ingestion.rules.quality import (
 )
 from hudi_jobs.ingestion.rules.record_keys import ambiguous_keys, without_key
 from hudi_jobs.ingestion.schemas.gate import Rules, conform, conform_keys, require_columns
+from hudi_jobs.ingestion.schemas.names import require_names
 from hudi_jobs.ingestion.schemas.types import cast, nullable
+from hudi_jobs.ingestion.schemas.untyped import without_untyped
 from hudi_jobs.ingestion.transform import apply_transform, computed
 from hudi_jobs.table import HudiTable
 
@@ -118,17 +121,27 @@ class RowChecks:
                     raise
                 continue
             self.context.log("a registered schema was left out", refused=refused.message)
-            return fitted._replace(remark=_LEFT_OUT.format(refused.message[:_MOST_SAID]))
+            said = _LEFT_OUT.format(refused.message[:_MOST_SAID])
+            return fitted._replace(remark=f"{fitted.remark} {said}".strip())
         raise refused
 
     def _conformed(self, rows: SourceRows) -> _Fitted:
         view = observed(rows)
         made = apply_transform(self.context.spark, view, self.task.transform_sql)
         own = computed(view, made, (*self.definition.record_key, IS_DELETED)) if rows.deletes else frozenset()
-        frame = nullable(made)
+        needed = (*self.definition.record_key, *self.definition.partition_by, *self.definition.ordering_fields)
+        frame, remark = without_untyped(nullable(made), self.table_schema, needed)
         self._require_columns(frame.schema)
+        require_names(frame.schema)
         require_marks(rows, frame.schema, self.definition, self.task, own)
-        return _Fitted(rows, self._gate(frame, rows), own)
+        self._require_order(rows, view, made)
+        return _Fitted(rows, self._gate(frame, rows), own, remark)
+
+    def _require_order(self, rows: SourceRows, view: DataFrame, made: DataFrame) -> None:
+        """Raise `TaskFailed` where an upsert would order rows by texts that nobody has declared."""
+        names = self.definition.ordering_fields
+        if self.task.operation is WriteOperation.UPSERT and rows.guessed:
+            require_declared_order(rows, made.schema, names, computed(view, made, names))
 
     def unparsable(self, rows: SourceRows) -> CheckedRows | None:
         """No row gave a column, so there is nothing to write but the checkpoint.

@@ -98,6 +98,7 @@ def test_every_row_is_there_afterwards_and_all_services_go_on(lake: Any, before:
 def test_a_late_row_loses_in_every_version(lake: Any, kind: str) -> None:
     declare(lake, kind, 9)
     lake.table["orderingFields"] = ["ts"]
+    lake.ingestion["files"] = {"schemaDdl": "id STRING, ts STRING, v STRING"}
     lake.put("1.csv", "id,ts,v\n1,50,first\n", at=1)
     succeeded(lake.ingest())
     lake.spec.pop("tableVersion")

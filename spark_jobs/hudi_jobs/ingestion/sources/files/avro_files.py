@@ -4,6 +4,7 @@ Avro's reader takes the end of a file that was cut off as the end of the data, s
 silently and lose the rest. A whole Avro file ends with the sync marker that its header announces.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -65,6 +66,13 @@ def schemas_of(spark: SparkSession, paths: Sequence[str]) -> list[str]:
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return list(pool.map(schema_of, paths))
+
+
+def fields_of(schema: str) -> tuple[str, ...] | None:
+    """Return the names of a record's fields; None for a schema that is no record."""
+    document = json.loads(schema)
+    fields = document.get("fields") if isinstance(document, dict) else None
+    return None if fields is None else tuple(str(field["name"]) for field in fields)
 
 
 def read_whole(read: ReadRange, size: int) -> AvroHeader:

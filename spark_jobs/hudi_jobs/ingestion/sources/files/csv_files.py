@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
@@ -23,7 +22,7 @@ from hudi_jobs.ingestion.sources.files.header_names import (
     require_same,
 )
 from hudi_jobs.ingestion.sources.files.headers import has_header, headers_of
-from hudi_jobs.ingestion.sources.files.mergeable import require_mergeable
+from hudi_jobs.ingestion.sources.files.mergeable import united
 
 MOST_HEADERS = 100
 """Different headers of the files of one run; the plan of Spark grows with each."""
@@ -65,11 +64,8 @@ class CsvReader:
         frames = [self._group(group) for group in groups]
         if len(frames) == 1:
             return CsvFiles(frames[0], remark=remark)
-        for frame in frames[1:]:
-            require_mergeable(frames[0].schema, frame.schema)
         placed = [frame.withColumn(SOURCE_FILE, sf.col(_HIDDEN_FILE)) for frame in frames]
-        united = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), placed)
-        return CsvFiles(united, SOURCE_FILE, remark)
+        return CsvFiles(united(placed), SOURCE_FILE, remark)
 
     def _remark(self, groups: Sequence[HeaderGroup]) -> str:
         if len(groups) > MOST_HEADERS:

@@ -1,4 +1,4 @@
-"""What the header of a CSV file says about columns: which are there, which are missing, which cannot be told apart."""
+"""What the names in files say about columns: which are there, which are missing, which cannot be told apart."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -13,7 +13,7 @@ _LONGEST_NAME = 60
 _WORD = re.compile(r"[\w.-]+")
 
 Header = tuple[str, ...]
-"""The names of a header, in the order of the file."""
+"""The names of a header, or of the columns in a footer, in the order of the file."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,8 @@ def _missing(lacking: Sequence[HeaderGroup], missing: list[str], wanted: Sequenc
     separator = " If these are several columns, set the option sep of the source." if len(found) == 1 else ""
     return TaskFailed(
         FailureReason.COLUMN_MISSING,
-        f"{_some(paths)} {_lack(paths)} {'a column' if len(missing) == 1 else 'columns'} in the CSV header: "
-        f"{shown_all(missing)}. Expected: {shown_all(wanted)}. Found: {shown_all(found)}.{separator} {advice}",
+        f"{_some(paths)} {_lack(paths)} {'a column' if len(missing) == 1 else 'columns'}: {shown_all(missing)}. "
+        f"Expected: {shown_all(wanted)}. Found: {shown_all(found)}.{separator} {advice}",
     )
 
 

@@ -1,5 +1,9 @@
-"""Whether files of one run can be united: each column has one type in all of them, or types with a common one."""
+"""Uniting the files of one run: each column has one type in all of them, or types with a common one."""
 
+from collections.abc import Sequence
+from functools import reduce
+
+from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from hudi_jobs.contract import FailureReason
@@ -18,3 +22,10 @@ def require_mergeable(one: StructType, other: StructType) -> None:
                 f"The column {field.name} is {known.simpleString()} in one file and {field.dataType.simpleString()} "
                 "in another; write them with one type, or read fewer files per run.",
             )
+
+
+def united(frames: Sequence[DataFrame]) -> DataFrame:
+    """Return the rows of all frames by the names of columns; what a frame lacks is null in its rows."""
+    for frame in frames[1:]:
+        require_mergeable(frames[0].schema, frame.schema)
+    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
 from hudi_jobs.contract import FailureReason, FileFormat, FileSource
@@ -17,16 +18,25 @@ from hudi_jobs.filesystem import exact
 from hudi_jobs.ingestion.json_bounds import options_of
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN, Origin, SourceRows
 from hudi_jobs.ingestion.schemas.ddl import declared_columns
-from hudi_jobs.ingestion.schemas.types import plain_type
-from hudi_jobs.ingestion.sources.files.avro_files import schemas_of
+from hudi_jobs.ingestion.schemas.types import column_named, plain_type
+from hudi_jobs.ingestion.sources.files.avro_files import fields_of, schemas_of
 from hudi_jobs.ingestion.sources.files.csv_files import CsvReader
-from hudi_jobs.ingestion.sources.files.mergeable import require_mergeable
+from hudi_jobs.ingestion.sources.files.header_names import HeaderGroup, grouped, require_declared, shown
+from hudi_jobs.ingestion.sources.files.mergeable import united
+from hudi_jobs.ingestion.sources.files.orc_files import orc_columns
+from hudi_jobs.ingestion.sources.files.parquet_files import parquet_columns, require_readable, without_values
 from hudi_jobs.jvm import schema_json
 from hudi_jobs.session import ANCIENT_DATES_OF_SOURCES
 
 _MOST_PROBES = 200
 _TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})
 _MERGING_FORMATS = frozenset({FileFormat.PARQUET, FileFormat.ORC})
+_LONGEST_CAUSE = 200
+_OTHER_TYPE = re.compile(r"Column: \[([^\]]*)\], Expected: ([^,\n]*), Found: ([^\s.]*)")
+_NO_SUCH_TYPE = re.compile(
+    r"Illegal Parquet type: [^\n.]*|Parquet type not yet supported: [^\n.]*|Found recursive reference in Avro schema"
+    r"|Cannot convert Avro [^\n]*|Unsupported (?:\w+ )?type[^\n]*|[Dd]ecimal precision \d+ exceeds[^\n.]*"
+)
 _MERGE_FAILED = re.compile(r"Failed to merge (?:incompatible|fields)|CANNOT_MERGE", re.IGNORECASE)
 
 
@@ -47,7 +57,11 @@ def read_files(
             options.setdefault("datetimerebasemode", spark.conf.get(ANCIENT_DATES_OF_SOURCES, "EXCEPTION") or "")
         if source.format is FileFormat.AVRO:
             return _rows(spark, source, paths, _load_avro(spark, source, options, schema, paths))
-        if source.format not in _TEXT_FORMATS:
+        if source.format is FileFormat.PARQUET:
+            return _rows(spark, source, paths, _load_parquet(spark, source, options, schema, paths))
+        if source.format is FileFormat.ORC:
+            if schema is not None:
+                require_declared(grouped(paths, orc_columns(spark, paths)), schema.fieldNames())
             return _rows(spark, source, paths, _load(spark, source, options, schema, paths))
         if source.format is FileFormat.CSV:
             files = CsvReader(spark, options, schema, adds_columns).read(paths)
@@ -72,6 +86,7 @@ def _rows(
         format=source.format,
         origin=Origin("_metadata.file_path", "source_file"),
         reading=partial(reading, spark, source, paths),
+        guessed=source.format in _TEXT_FORMATS and source.schema_ddl is None,
     )
 
 
@@ -117,6 +132,19 @@ def raise_for_file(text: str, source: FileSource, paths: Sequence[str], error: E
             "write them with one type, or read fewer files per run.",
         ) from error
     file = file_named_in(text, paths)
+    if file is not None and (found := _OTHER_TYPE.search(text)):
+        name, expected, kind = found.groups()
+        raise TaskFailed(
+            FailureReason.SOURCE_UNREADABLE,
+            f"The column {shown(name)} of the file {file} is {kind}, which Spark cannot read as {expected}. Declare "
+            "the type that the file has, or write the column with the declared type.",
+        ) from error
+    if file is not None and (found := _NO_SUCH_TYPE.search(text)):
+        raise TaskFailed(
+            FailureReason.SOURCE_UNREADABLE,
+            f"The file {file} has a type that Spark cannot read as {source.format}: {found[0][:_LONGEST_CAUSE]}. Write "
+            "the column with another type.",
+        ) from error
     if file is not None:
         raise TaskFailed(
             FailureReason.SOURCE_UNREADABLE,
@@ -138,7 +166,7 @@ def _probe(spark: SparkSession, source: FileSource, paths: Sequence[str]) -> Non
         try:
             _load(spark, source, reader_options(source), None, [path]).limit(1).collect()
         except Exception as error:  # noqa: BLE001 - whatever it is, it comes from this file
-            raise_for_file(path, source, [path], error)
+            raise_for_file("\n".join((path, *(cause.message for cause in causes_of(error)))), source, [path], error)
 
 
 def _load_avro(
@@ -152,10 +180,46 @@ def _load_avro(
     groups: dict[str, list[str]] = {}
     for path, own in zip(paths, schemas_of(spark, paths), strict=True):
         groups.setdefault(own, []).append(path)
+    if schema is not None and not {"avroschema", "positionalfieldmatching"} & options.keys():
+        named = [HeaderGroup(names, tuple(paths)) for own, paths in groups.items() if (names := fields_of(own))]
+        require_declared(named, schema.fieldNames())
     frames = [_load(spark, source, options, schema, members) for members in groups.values()]
-    for frame in frames[1:]:
-        require_mergeable(frames[0].schema, frame.schema)
-    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
+    return united(frames)
+
+
+def _load_parquet(
+    spark: SparkSession,
+    source: FileSource,
+    options: Mapping[str, str],
+    schema: StructType | None,
+    paths: Sequence[str],
+) -> DataFrame:
+    """Read the files without the columns that have no value in them, for which Spark would make up a type."""
+    footers = dict(zip(paths, parquet_columns(spark, paths), strict=True))
+    wanted = None if schema is None else schema.fieldNames()
+    if wanted is not None:
+        names = [tuple(dict.fromkeys(one.path[0] for one in columns)) for columns in footers.values()]
+        require_declared(grouped(paths, names), wanted)
+    require_readable(footers, wanted)
+    groups: dict[frozenset[str], list[str]] = {}
+    for path, columns in footers.items():
+        groups.setdefault(without_values(columns), []).append(path)
+    frames = []
+    for empty, members in groups.items():
+        gone = {name.lower() for name in empty}
+        typed = None if schema is None else StructType([one for one in schema.fields if one.name.lower() not in gone])
+        frames.append(_load(spark, source, options, typed, members).drop(*empty))
+    return _with_empty(united(frames), schema, sorted(frozenset().union(*groups)))
+
+
+def _with_empty(frame: DataFrame, schema: StructType | None, empty: Sequence[str]) -> DataFrame:
+    """Return a frame with the columns that have no value in any file: of the declared type, or of none."""
+    if schema is not None:
+        missing = [field for field in schema.fields if field.name not in frame.columns]
+        added = frame.withColumns({field.name: sf.lit(None).cast(field.dataType) for field in missing})
+        return added.select(*map(column_named, schema.fieldNames())) if missing else frame
+    present = {name.lower() for name in frame.columns}
+    return frame.withColumns({name: sf.lit(None) for name in empty if name.lower() not in present})
 
 
 def _load(

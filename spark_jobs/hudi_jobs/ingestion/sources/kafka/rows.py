@@ -11,7 +11,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason, KafkaSource, TableDefinition, Tombstones
+from hudi_jobs.contract import FailureReason, KafkaSource, MessageFormat, TableDefinition, Tombstones
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, SEQUENCE, Origin, SourceRows
 from hudi_jobs.ingestion.rules.corrupt_texts import BASE64, NO_CONTENT, TIME, TIME_END, TOMBSTONE
@@ -70,6 +70,7 @@ def _rows(context: TaskContext, source: KafkaSource, decoded: Decoded, events: M
         before_commit=decoded.before_commit,
         remark=decoded.remark,
         as_written=None if again is None else partial(_rows_as_written, context, source, again, events),
+        guessed=unwrapper is None and source.value.format is MessageFormat.JSON and source.value.schema_ddl is None,
     )
 
 

@@ -1,0 +1,105 @@
+"""Parquet files before Spark reads them: columns that Spark has no type for, or that have no value."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from pyspark.sql import SparkSession
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract.wording import listed
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.filesystem import located
+from hudi_jobs.ingestion.sources.files.header_names import shown
+from hudi_jobs.ingestion.sources.files.parquet_footer import (
+    NO_TYPE,
+    BrokenParquet,
+    ParquetColumn,
+    columns_of,
+    footer_of,
+)
+
+_AT_ONCE = 8
+_MOST_NAMED = 5
+
+_ADVICE = {
+    "TIMESTAMP(NANOS)": "Write it with microseconds (in pandas and pyarrow coerce_timestamps='us'), or declare the "
+    "column as BIGINT and divide it in the transform: timestamp_micros(name DIV 1000).",
+    "TIME": "Write it as a text, or as a number of microseconds.",
+    "DECIMAL": "Write it with at most 38 digits, or as a text.",
+    "FLOAT16": "Write it as FLOAT.",
+    "UUID": "Write it as a text.",
+    "INTERVAL": "Write it as a number, or as a text.",
+}
+_OTHERWISE = "Write the column with another type, or leave it out of the declared columns."
+
+
+def parquet_columns(spark: SparkSession, paths: Sequence[str]) -> list[list[ParquetColumn]]:
+    """Return the columns of each file; raise `TaskFailed` for the first one without a footer."""
+
+    def one(path: str) -> list[ParquetColumn]:
+        filesystem, place = located(spark, path)
+        size = int(filesystem.getFileStatus(place).getLen())
+        stream = filesystem.open(place)
+
+        def read(offset: int, count: int) -> bytes:
+            stream.seek(offset)
+            return bytes(stream.readNBytes(count))
+
+        try:
+            return columns_of(footer_of(read, size))
+        except BrokenParquet as error:
+            raise TaskFailed(
+                FailureReason.SOURCE_UNREADABLE,
+                f"The file {path} cannot be read as parquet: {error}. Replace or remove it.",
+            ) from error
+        finally:
+            stream.close()
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return list(pool.map(one, paths))
+
+
+def require_readable(files: Mapping[str, Sequence[ParquetColumn]], wanted: Sequence[str] | None) -> None:
+    """Raise `TaskFailed` for the first file with a column that Spark has no type for, or takes for another one.
+
+    `wanted` are the declared columns: then Spark reads no others, and says itself which types it does not turn.
+    """
+    asked = None if wanted is None else {name.lower() for name in wanted}
+    for path, columns in files.items():
+        mine = [one for one in columns if asked is None or one.path[0].lower() in asked]
+        _require_names(path, mine)
+        bad = next((one for one in mine if asked is None and not one.is_readable), None)
+        if bad is not None:
+            raise unreadable(path, bad)
+
+
+def unreadable(path: str, column: ParquetColumn) -> TaskFailed:
+    """Return the refusal of a column that Spark has no type for."""
+    name = ".".join(map(shown, column.path))
+    advice = next((text for kind, text in _ADVICE.items() if column.annotation.startswith(kind)), _OTHERWISE)
+    return TaskFailed(
+        FailureReason.SOURCE_UNREADABLE,
+        f"The column {name} of the file {path} is {column.kind}, which Spark cannot read. {advice}",
+    )
+
+
+def without_values(columns: Sequence[ParquetColumn]) -> frozenset[str]:
+    """Return the columns of a file of which every part has no type, because the writer saw only nulls."""
+    typed = {one.path[0] for one in columns if one.annotation != NO_TYPE}
+    return frozenset(one.path[0] for one in columns) - typed
+
+
+def _require_names(path: str, columns: Sequence[ParquetColumn]) -> None:
+    """Raise `TaskFailed` where two names at one place differ only in the case of letters."""
+    seen: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for column in columns:
+        for depth in range(1, len(column.path) + 1):
+            part = column.path[:depth]
+            other = seen.setdefault(tuple(map(str.lower, part)), part)
+            if other != part:
+                pair = listed([shown(other[-1]), shown(part[-1])], _MOST_NAMED).replace(", ", " and ")
+                raise TaskFailed(
+                    FailureReason.SOURCE_UNREADABLE,
+                    f"The columns {pair} of the file {path} differ only in the case of letters, and Spark takes them "
+                    "for one; write one of them under another name.",
+                )
