@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from hudi_jobs.beside.host import Host
 from hudi_jobs.beside.turns import Turns
 from hudi_jobs.contract import AffectedInstant, OperationReport, TableTask
+from hudi_jobs.contract.table.slices import Misplaced
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.totals import Totals
 
@@ -24,7 +25,8 @@ class TaskContext:
     committed, so that a run that fails tells it too; so does `operation`, whose last report is the one that holds.
     `stopping` is set once the pod has been asked to end. `batch` is the number of the batch of a continuous run, from
     1, and `repeats` counts how often batches have given way. `made` are the instants of a batch that has not ended
-    well. `settled` are compactions that have left no key in log files alone.
+    well. `settled` are compactions that have left no key in log files alone, and
+    `compared` log files in another slice than named that change no row.
 
     `host` does table services for other runs beside the batches of a continuous one. Such a service has `held`, the
     lease of the run that it is done beside, and both have the same `turns`. A run that does a service by
@@ -42,6 +44,7 @@ class TaskContext:
     repeats: int = 0
     made: list[str] = field(default_factory=list)
     settled: set[str] = field(default_factory=set)
+    compared: set[Misplaced] = field(default_factory=set)
     host: Host | None = None
     held: Lease | None = None
     turns: Turns | None = None

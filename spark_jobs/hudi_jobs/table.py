@@ -193,7 +193,11 @@ class HudiTable:
         """
         if self.version >= LAYOUT_2_FROM:
             return {}
-        kinds = classes(self._spark).java.util.HashSet([f".{action}.requested" for action in actions])
+        return self.times_of_pending(*(f"{action}.requested" for action in actions))
+
+    def times_of_pending(self, *endings: str) -> dict[str, str]:
+        """Return when the store has written the files of instants with these endings, by their instants."""
+        kinds = classes(self._spark).java.util.HashSet([f".{each}" for each in endings])
         found = self._meta.scanHoodieInstantsFromFileSystem(self._meta.getTimelinePath(), kinds, _LATEST_STATE_ALONE)
         return {str(each.requestedTime()): str(each.getCompletionTime()) for each in elements(found)}
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from hudi_jobs.contract.instants import store_behind
 from hudi_jobs.contract.table.slices import Completions, Difference, FileGroups, Misplaced
 
 FIRST, UPDATE, COMPACTION, LATER = (f"2026010203040{second}500" for second in (1, 3, 5, 7))
@@ -89,6 +90,21 @@ def test_names_of_cdc_and_of_older_releases_are_read() -> None:
     names = [base(FIRST), base(COMPACTION), f".f-0_{COMPACTION}.log.1", f".f-0_{COMPACTION}.log.2_1-0-1-cdc"]
     completed = {**TRUE, COMPACTION: "20260102030405000"}
     assert differences(names, completed) == {(Difference.EARLIER, COMPACTION, FIRST)}
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [
+        ("20260102030405500", 0.0),
+        ("20260102030406000", 0.0),
+        ("20260102030405000", 1.0),
+        ("20260102030404900", 1.1),
+        ("20260102025405500", 600.5),
+        (None, 0.0),
+    ],
+)
+def test_store_that_is_behind_has_to_reach_the_next_second(written: str | None, seconds: float) -> None:
+    assert store_behind(COMPACTION, written).total_seconds() == seconds
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ LONGEST_WAIT = timedelta(seconds=60)
 """How far the newest instant may be ahead of the clock for a write to wait."""
 
 _UTC, _LOCAL = "UTC", "LOCAL"
+_COMPLETED = (".commit", ".deltacommit", ".replacecommit")
 _PATH = re.compile("path=([^;]*);")
 """The path of a file in the text of its status (`FileStatus.toString`)."""
 _LOGGER = logging.getLogger(__name__)
@@ -125,6 +126,12 @@ class _Table:
         metadata = f"{self.base_path}/.hoodie/metadata"
         names = self._names(self.base_path) + (self._names(metadata) if self._properties_file(metadata) else [])
         return newest(InstantFile(name, written_ms=0) for name in names)
+
+    def last_completed_ms(self) -> int | None:
+        """Return when the store wrote the newest file of a completed write, where that decides about file slices."""
+        if not self.slices_by_times_of_files():
+            return None
+        return max((file.written_ms for file in self.files() if file.name.endswith(_COMPLETED)), default=None)
 
     def _properties_file(self, base_path: str) -> JavaObject | None:
         """Return the path of a table's properties, or of their backup, which Hudi reads where they are gone."""
@@ -265,20 +272,28 @@ def _last_instant(spark: SparkSession) -> JavaObject:
 
 def _now(spark: SparkSession) -> str:
     """Return the instant that Hudi would make now."""
-    jvm = classes(spark)
-    generator = jvm.org.apache.hudi.common.table.timeline.HoodieInstantTimeGenerator
-    return str(generator.formatDateBasedOnTimeZone(jvm.java.util.Date()))
+    return _instant_at(spark, classes(spark).java.util.Date())
+
+
+def _instant_at(spark: SparkSession, date: JavaObject) -> str:
+    generator = classes(spark).org.apache.hudi.common.table.timeline.HoodieInstantTimeGenerator
+    return str(generator.formatDateBasedOnTimeZone(date))
 
 
 def _wait_until_past(spark: SparkSession, table: _Table, zone: str) -> None:
     left = LONGEST_WAIT
     while True:
         latest, now = table.newest(), _now(spark)
+        written = table.last_completed_ms()
+        completed = "" if written is None else _instant_at(spark, classes(spark).java.util.Date(written))
+        if completed > max(latest or "", now):
+            latest = completed
         if latest is None or latest < now:
             return
         ahead = _ahead(latest, now)
         if ahead is None or ahead > left:
-            raise TaskFailed(FailureReason.CLOCK_BEHIND, _explain(table.base_path, latest, now, zone, ahead))
+            explain = _explain_store if latest == completed else _explain
+            raise TaskFailed(FailureReason.CLOCK_BEHIND, explain(table.base_path, latest, now, zone, ahead))
         _LOGGER.info("waiting until the clock is past the newest instant", extra={"fields": {"instant": latest}})
         pause = max(ahead, timedelta(milliseconds=5))
         time.sleep(pause.total_seconds())
@@ -302,4 +317,13 @@ def _explain(base_path: str, latest: str, now: str, zone: str, ahead: timedelta 
         f"{found}, which is {ahead} earlier. Hudi treats the file with the later instant as the newer one, so rows "
         "written now would be lost. Correct the clock of the node, or wait until it is past that instant. If "
         "another tool writes the table's instants in local time, declare its zone as timelineTimeZone."
+    )
+
+
+def _explain_store(base_path: str, latest: str, now: str, zone: str, ahead: timedelta | None) -> str:
+    return (
+        f"By the clock of its store, the newest commit of {base_path} completed at {latest}, but the clock of this run "
+        f"shows {now} in {zone}, which is {ahead} earlier. In a table of version 6, Hudi counts a log file to the "
+        "newest base file that began before its base instant completed, so old rows would cover those written now. "
+        "Correct the clock of the store or of the node, or wait until it is past that time."
     )

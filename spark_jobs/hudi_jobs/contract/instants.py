@@ -61,3 +61,14 @@ def wall_time(instant: str) -> datetime | None:
     except ValueError:
         return None
     return time + timedelta(milliseconds=int(digits[_SECONDS:] or 0))
+
+
+def store_behind(instant: str, written: str | None) -> timedelta:
+    """Return for how long a store that wrote a file of an instant at a time may not give times past the instant.
+
+    The store may give whole seconds: its clock has to reach the second after the instant.
+    """
+    begun, shown = wall_time(instant), wall_time(written or "")
+    if begun is None or shown is None or shown >= begun:
+        return timedelta(0)
+    return begun.replace(microsecond=0) + timedelta(seconds=1) - shown

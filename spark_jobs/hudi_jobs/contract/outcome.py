@@ -101,6 +101,9 @@ class FailureReason(StrEnum):
     TIMELINE_ZONE_UNKNOWN = "TimelineZoneUnknown"
     """The table's instants are in a local time whose zone is not certain."""
 
+    FILE_SLICES_UNCERTAIN = "FileSlicesUncertain"
+    """Times of timeline files put log files into other file slices than their names do."""
+
     TABLE_MISMATCH = "TableMismatch"
     """Another table is at the path."""
 

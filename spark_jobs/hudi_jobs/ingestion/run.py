@@ -25,6 +25,7 @@ from hudi_jobs.gates.index_gate import declared, require_index
 from hudi_jobs.gates.key_gate import require_keys
 from hudi_jobs.gates.layout_gate import require_one_layout
 from hudi_jobs.gates.log_gate import require_keys_in_base_files
+from hudi_jobs.gates.slice_gate import require_slices_as_named
 from hudi_jobs.ingestion.batch import InputBatch, Limit, Source
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress, require_following, require_kind
 from hudi_jobs.ingestion.rows import SourceRows
@@ -97,6 +98,7 @@ class OpenedTable:
         if self.table is not None:
             task = self._context.task
             require_index(self._context.spark, self.table, task.table, task.hudi_options)
+            require_slices_as_named(self._context, self.table)
             require_keys(self._context.spark, self.table, task)
             require_keys_in_base_files(self._context.spark, self.table, task)
 

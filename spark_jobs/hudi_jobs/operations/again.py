@@ -24,6 +24,7 @@ _FINAL = frozenset(
         FailureReason.INVALID_REQUEST,
         FailureReason.TABLE_MISMATCH,
         FailureReason.TIMELINE_ZONE_UNKNOWN,
+        FailureReason.FILE_SLICES_UNCERTAIN,
         FailureReason.PATH_OUTSIDE_TABLE,
         FailureReason.SOURCE_NOT_FOUND,
         FailureReason.UPSTREAM_UNSUPPORTED,

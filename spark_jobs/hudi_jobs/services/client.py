@@ -1,5 +1,6 @@
 """Hudi's own write client, driven from Python: the SQL procedures neither take every option nor say what they did."""
 
+import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
@@ -7,9 +8,11 @@ from itertools import islice
 from pyspark.sql import SparkSession
 
 from hudi_jobs.as_found import kept_as_found
-from hudi_jobs.clock.guard import instants_in_order
-from hudi_jobs.contract.instants import LAYOUT_2_FROM
+from hudi_jobs.clock.guard import LONGEST_WAIT, instants_in_order
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract.instants import LAYOUT_2_FROM, store_behind
 from hudi_jobs.contract.operations.repair import MOST_FILES_NAMED
+from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes, java_map, java_objects, java_spark_context, scala_map, spark_session
 from hudi_jobs.services.plans import require_plan_inside
 from hudi_jobs.table import HudiTable
@@ -52,7 +55,26 @@ class WriteClient:
         written = self._client.compact(instant)
         _note(written, notes)
         with at_rest:
+            self._wait_for_store(instant)
             self._client.commitCompaction(instant, written, self._option.empty())
+
+    def _wait_for_store(self, instant: str) -> None:
+        """Wait until the store's clock is past an inflight compaction, so that it completes after its request.
+
+        In layout 1 it would else complete before, where the store's clock is behind or has whole seconds: Hudi would
+        count the log files of its new slices to older ones (`contract/table/slices.py`).
+        """
+        table = HudiTable(self._spark, self._table().getMetaClient())
+        if table.version >= LAYOUT_2_FROM:
+            return
+        left = store_behind(instant, table.times_of_pending("compaction.inflight").get(instant))
+        if left > LONGEST_WAIT:
+            raise TaskFailed(
+                FailureReason.CLOCK_BEHIND,
+                f"The clock of the store is {left} behind the compaction {instant}, so Hudi would take it for complete "
+                "before it began, and updates would be lost. It stays pending. Correct the clock of the store.",
+            )
+        time.sleep(left.total_seconds())
 
     def cluster(self, instant: str, notes: Mapping[str, str]) -> None:
         """Execute a clustering plan and commit it with the notes.

@@ -61,7 +61,7 @@ def with_keys_in_base_files(context: TaskContext, table: HudiTable) -> HudiTable
     compacting = replace(context, task=task, held=context.held if is_alone else None, host=None)
     for _ in range(_ROUNDS):
         result = _compact_again(compacting, found)
-        reopened = open_table(context)
+        reopened = open_table(context, compares_slices=False)
         assert reopened is not None, "a table does not vanish"
         if (left := _left(context, reopened)) is None:
             return reopened
@@ -108,7 +108,7 @@ class _Compaction(PlannedService):
     def settle(self, context: TaskContext, result: TaskResult) -> TaskResult:
         if self._again or result.files_written is None or context.turns is not None:
             return result  # beside batches, the next one does it before it writes
-        table = open_table(context)
+        table = open_table(context, compares_slices=False)
         found = None if table is None else _left(context, table)
         if found is None:
             return result

@@ -7,6 +7,7 @@ from hudi_jobs.contract import FailureReason, Outcome, TaskResult
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.gates.index_gate import declared, require_index
 from hudi_jobs.gates.layout_gate import require_one_layout
+from hudi_jobs.gates.slice_gate import require_slices_as_named
 from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.services.affected import noting_affected
@@ -23,8 +24,11 @@ def nothing(context: TaskContext, message: str) -> TaskResult:
     return TaskResult(id=context.task.id, outcome=Outcome.NOTHING_TO_DO, message=message)
 
 
-def open_table(context: TaskContext) -> HudiTable | None:
-    """Return the table, or None where none has been created; raise `TaskFailed` when it is another one."""
+def open_table(context: TaskContext, *, compares_slices: bool = True) -> HudiTable | None:
+    """Return the table, or None where none has been created; raise `TaskFailed` when it is another one.
+
+    `compares_slices` also refuses a table in which times of files put log files into other slices than their names do.
+    """
     with stage("The table cannot be read", otherwise=FailureReason.HUDI_ERROR):
         table = HudiTable.open(context.spark, context.task.table.base_path)
         if table is not None:
@@ -32,6 +36,8 @@ def open_table(context: TaskContext) -> HudiTable | None:
             require_one_layout(context.spark, table)
     if table is not None:
         require_index(context.spark, table, context.task.table, context.task.hudi_options)
+        if compares_slices:
+            require_slices_as_named(context, table)
     return table
 
 

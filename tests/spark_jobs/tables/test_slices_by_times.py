@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from tests.spark_jobs.tables.timed import (
     History,
     Input,
     Times,
+    ahead,
+    at,
     copied,
     data_files,
     histories,
@@ -30,12 +32,13 @@ from tests.spark_jobs.tables.timed import (
     unchanged,
     whole_seconds,
 )
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import ALL, IN_FULL
 
 from hudi_jobs.contract import FailureReason, Outcome, SavepointStep, Service, TaskResult
 from hudi_jobs.gates.slice_gate import completions_of, file_groups_of
 from hudi_jobs.reading import with_times
 from hudi_jobs.table import HudiTable
+from toolkit.writers import COMPACTED_ELSEWHERE, Writer
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -43,10 +46,10 @@ SAMPLE = INPUTS if ALL else INPUTS[:3]
 
 
 @pytest.fixture(scope="module")
-def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, History]]:
+def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, History]:
     """The tables that inputs change the times of."""
     folder = tmp_path_factory.mktemp("histories")
-    yield histories(Lake(spark=spark, root=str(folder), folder=folder, table={"type": "MergeOnRead"}))
+    return histories(Lake(spark=spark, root=str(folder), folder=folder, table={"type": "MergeOnRead"}))
 
 
 def set_times(bucket: str, history: History) -> None:
@@ -105,7 +108,9 @@ def test_our_rule_finds_the_slices_that_hudi_finds(each: Input, made: dict[str, 
         view, hudi = timed.listed_view(), set()
         for group in view.getAllFileGroups("").iterator():
             for part in group.getAllRawFileSlices().iterator():
-                hudi |= {(str(file.getFileName()), str(part.getBaseInstantTime())) for file in part.getLogFiles().iterator()}
+                hudi |= {
+                    (str(file.getFileName()), str(part.getBaseInstantTime())) for file in part.getLogFiles().iterator()
+                }
         view.close()
     assert {(name, slice_) for _, name, slice_ in groups.placed(times)} == hudi
     assert any(groups.misplaced(times)) >= each.is_refused
@@ -150,6 +155,7 @@ def test_zone_of_the_writer_is_no_doubt(refuses: bool, made: dict[str, History],
     properties = Path(lake.base_path, ".hoodie/hoodie.properties")
     lines = [line for line in properties.read_text().splitlines() if "timeline.timezone" not in line]
     properties.write_text("\n".join([*lines, "hoodie.table.timeline.timezone=LOCAL", ""]))
+    properties.with_name(".hoodie.properties.crc").unlink(missing_ok=True)
     lake.spec |= {"timelineTimeZone": "Asia/Tokyo"}
     if refuses:
         refused(lake, Service.CLEANING)
@@ -177,3 +183,72 @@ def test_s3_gives_whole_seconds_and_new_times_to_copies(
     assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.FILE_SLICES_UNCERTAIN), result
     after = [one["Key"] for one in s3.list_objects_v2(Bucket=bucket, Prefix="table/")["Contents"]]
     assert {key for key in before if ".hoodie/" not in key} == {key for key in after if ".hoodie/" not in key}
+
+
+def test_write_waits_for_a_store_whose_clock_is_ahead(made: dict[str, History], lake: Any) -> None:
+    placed(made["compacted"], ready(lake), ahead)
+    before = data_files(lake)
+    for result in (lake.drive(ingested(lake)), lake.serve(Service.CLEANING)):
+        assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.CLOCK_BEHIND), result
+    assert "clock of its store" in result.message
+    assert data_files(lake) == before
+
+
+def test_our_compaction_completes_after_the_second_of_its_request(
+    made: dict[str, History], lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store with whole seconds is one whose time is up to a second behind."""
+    placed(made["planned"], ready(lake), unchanged)
+    instant = made["planned"].instants["compaction"]
+    behind = datetime.fromtimestamp(at(instant) - 0.4, UTC)
+    text = f"{behind:%Y%m%d%H%M%S}{behind.microsecond // 1000:03}"
+    waited: list[float] = []
+    monkeypatch.setattr(HudiTable, "times_of_pending", lambda *_: {instant: text})
+    monkeypatch.setattr(time, "sleep", waited.append)
+    assert lake.serve(Service.COMPACTION, instant=instant).outcome is Outcome.SUCCEEDED
+    assert 0.4 <= waited[-1] <= 1.4
+
+
+@IN_FULL
+@pytest.mark.matrix
+def test_0_15_0_cleans_the_doubt_away(lake: Any) -> None:
+    """What the message advises: with one version of each file, no time decides anything."""
+    table = Path(ready(lake).base_path)
+    options = {
+        **COMPACTED_ELSEWHERE,
+        "hoodie.table.name": "flights",
+        "hoodie.table.timeline.timezone": "UTC",
+        "hoodie.datasource.write.table.type": "MERGE_ON_READ",
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.datasource.write.precombine.field": "ts",
+        "hoodie.datasource.write.keygenerator.class": "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
+        "hoodie.compact.inline.max.delta.commits": "1",
+        "hoodie.clean.automatic": "false",
+    }
+    one_version = {"policy": "KEEP_LATEST_FILE_VERSIONS", "fileversions.retained": "1"}
+    columns = "id string, v int, ts long"
+    rows = {f"k{number:02}": 0 for number in range(20)}
+    with Writer("0.15.0") as writer:
+
+        def write(value: int, keys: list[str]) -> None:
+            writer.upsert(table, [(key, value, value) for key in keys], columns=columns, options=options)
+            rows.update(dict.fromkeys(keys, value))
+
+        write(1, [*rows])
+        write(2, [*rows][:10])
+        instant = str(writer.schedule(table, "compaction", options))
+        writer.service(table, "compact", instant, options)
+        write(3, [*rows][:6])
+        os.utime(table / f".hoodie/{instant}.commit", (int(at(instant)), int(at(instant))))
+        assert dict(writer.rows(table, "id", "v")) == rows
+        wrong = read(lake)
+        assert sum(wrong[key] != rows[key] for key in rows) == 6
+        result = refused(lake, Service.CLEANING)
+        assert all(f"hoodie.cleaner.{key}={value}" in result.message for key, value in one_version.items())
+
+        told = {f"hoodie.cleaner.{key}": value for key, value in one_version.items()}
+        writer.service(table, "clean", options={**options, **told})
+        assert read(lake) == dict(writer.rows(table, "id", "v")) == rows
+        for service in (Service.COMPACTION, Service.CLEANING):
+            assert lake.serve(service).outcome is not Outcome.FAILED
+            assert read(lake) == dict(writer.rows(table, "id", "v")) == rows

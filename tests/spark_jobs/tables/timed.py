@@ -117,8 +117,9 @@ def timed(history: History, change: Callable[[Times, History], None]) -> Times:
 
 def data_files(lake: Any) -> set[tuple[str, int]]:
     """The files that hold rows, and their sizes."""
+    kept = {".hoodie", ".hudi-operator"}
     files = Path(lake.base_path).rglob("*")
-    return {(path.name, path.stat().st_size) for path in files if path.is_file() and ".hoodie" not in path.parts}
+    return {(path.name, path.stat().st_size) for path in files if path.is_file() and kept.isdisjoint(path.parts)}
 
 
 # What the stores and tools of the inputs do to the times. Completed files are those that Hudi 1.2.0 asks.
@@ -159,14 +160,14 @@ def copied(times: Times, history: History) -> None:
     """The table was copied within a second (`aws s3 sync`, `hadoop distcp` without -pt)."""
     newest = max(map(at, history.instants.values()))
     for name in times:
-        times[name] = newest + 60
+        times[name] = newest + 1
 
 
 def copied_in_any_order(times: Times, history: History) -> None:
     """A copy by several threads gives files new times in any order."""
     newest = max(map(at, history.instants.values()))
     for number, name in enumerate(sorted(times, key=lambda name: name[::-1])):
-        times[name] = newest + 60 + 7 * number % 11
+        times[name] = newest + 1 + 7 * number % 11
 
 
 def without_times(times: Times, history: History) -> None:  # noqa: ARG001 - as the others
@@ -177,12 +178,12 @@ def without_times(times: Times, history: History) -> None:  # noqa: ARG001 - as 
 
 def first_restored(times: Times, history: History) -> None:
     """The file of the first commit was deleted by mistake and brought back from its older version on S3."""
-    times[f"{history.instants['insert']}.deltacommit"] = max(map(at, history.instants.values())) + 60
+    times[f"{history.instants['insert']}.deltacommit"] = max(map(at, history.instants.values())) + 1
 
 
 def compaction_restored(times: Times, history: History) -> None:
     """The file of the compaction was brought back from its older version on S3."""
-    times[f"{history.instants['compaction']}.commit"] = max(map(at, history.instants.values())) + 60
+    times[f"{history.instants['compaction']}.commit"] = max(map(at, history.instants.values())) + 1
 
 
 def truncated_and_archived(times: Times, history: History) -> None:
@@ -199,7 +200,7 @@ def rewritten_within_a_second(times: Times, history: History) -> None:
     times[f"{write}.deltacommit"] = float(int(at(write)))
 
 
-def unchanged(times: Times, history: History) -> None:  # noqa: ARG001 - as the others
+def unchanged(times: Times, history: History) -> None:
     """The store is a local disk, with milliseconds."""
 
 

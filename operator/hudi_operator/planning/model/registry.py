@@ -180,6 +180,10 @@ _FAILURES: _Table = {
         Retry.JOB,
         "Declare the zone of the tool that writes the table as `timelineTimeZone`.",
     ),
+    FailureReason.FILE_SLICES_UNCERTAIN: (
+        Retry.JOB,
+        "Clean the table to one version of each file with the tool that wrote it; see docs/adopting.md.",
+    ),
     FailureReason.TABLE_MISMATCH: (Retry.JOB, "Declare what the table has, or use another path."),
     FailureReason.CHECKPOINT_DAMAGED: (Retry.JOB, "Restore the part of the checkpoint that the message names."),
     FailureReason.OWNED_ELSEWHERE: (Retry.CONFLICT, _WHICH_OPERATOR),

@@ -33,7 +33,7 @@ def change_savepoint(context: TaskContext) -> TaskResult:
     if named is None:
         raise TaskFailed(FailureReason.INVALID_REQUEST, "The request names no savepoint.")
     makes = named.work is SavepointWork.MAKE
-    if open_table(context) is None:
+    if open_table(context, compares_slices=makes) is None:
         missing = missing_table(context).message
         return _refused(context, missing) if makes else _succeeded(context, missing)
     work = _make if makes else _remove

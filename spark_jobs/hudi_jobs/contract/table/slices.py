@@ -1,0 +1,147 @@
+"""The file slices that the names of log files say, and those that Hudi 1.2.0 makes of times of files: pure values.
+
+Before version 8 a log file names the base instant of its slice, and releases before 1.0 go by that name. Hudi 1.2.0
+takes the newest slice that began before the base instant completed (`HoodieFileGroup.getBaseInstantTime`), and for the
+completion of an instant it takes the time at which the store wrote its file (`InstantGeneratorV1`). Stores with whole
+seconds, clocks that differ, and copies of a table make that another slice: readers miss updates or see old ones, and a
+clean deletes log files of the newest slice (apache/hudi#19286 takes the instant for its completion, after 1.2.0).
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+_BASE = re.compile(r"([^._/][^_/]*)_[^_/]+_([0-9]+)\.(?:parquet|orc|hfile)")
+_LOG = re.compile(r"\.([^._/]+)_([0-9]+)\.log\.[0-9]+(?:_.*)?")
+_SHORTEST_TIME = 10
+"""Digits of an instant that Hudi takes for a time (`CompletionTimeQueryViewV1.getCompletionTime`)."""
+
+
+class Difference(StrEnum):
+    """How the slice that Hudi makes of times differs from the one in the name of a log file."""
+
+    EARLIER = "earlier"
+    """Readers do not see the log file, and a clean deletes it with the older slice."""
+
+    LATER = "later"
+    """Readers see the log file over a newer base file."""
+
+    PENDING = "pending"
+    """An instant has not completed that began before the base instant completed."""
+
+
+@dataclass(frozen=True, order=True)
+class Misplaced:
+    """A log file that Hudi counts to another slice; `file` is that of the slice where none is written yet."""
+
+    file: str
+    kind: Difference
+    named: str
+    found: str
+
+
+@dataclass(frozen=True)
+class Completions:
+    """When the writes of an active timeline completed by the times of their files, as instants of the table's zone.
+
+    `pending` are the writes and compactions that have not. What began before `first`, the first write that no savepoint
+    keeps there, is archived: Hudi takes its request for its completion.
+    """
+
+    completed: Mapping[str, str]
+    pending: frozenset[str]
+    first: str
+
+    @property
+    def may_mislead(self) -> bool:
+        """Whether some names could say something else than the times; without that no name has to be looked at."""
+        instants = sorted({*self.completed, *self.pending})
+        for instant, completion in self.completed.items():
+            following = bisect_right(instants, instant)
+            is_overtaken = following < len(instants) and instants[following] <= completion
+            if completion < instant or is_overtaken:
+                return True
+        return False
+
+    def slice_of(self, named: str, slices: Iterable[str]) -> str:
+        """Return the slice to which Hudi counts a log file, by the base instant in its name."""
+        ordered = sorted(slices, reverse=True)
+        if not ordered:
+            return named
+        completion = self._completion(named)
+        if completion is None:
+            return ordered[0]
+        if len(completion) != len(ordered[0]):
+            completion = named
+        return next((one for one in ordered if one <= completion), named)
+
+    def overtaken(self, named: str) -> str | None:
+        """Return a pending instant that began after a base instant, and before that one completed."""
+        completion = self._completion(named)
+        return min((one for one in self.pending if named < one <= (completion or "")), default=None)
+
+    def _completion(self, instant: str) -> str | None:
+        if len(instant) < _SHORTEST_TIME:
+            return instant
+        return self.completed.get(instant) or (instant if instant < self.first else None)
+
+
+@dataclass
+class _Group:
+    bases: set[str] = field(default_factory=set)
+    logs: dict[str, list[str]] = field(default_factory=dict)
+
+
+class FileGroups:
+    """The base files and log files of a table, by their names."""
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[str, str], _Group] = {}
+
+    def add(self, partition: str, name: str) -> None:
+        """Take a file of a partition in; one that is no part of a file group is passed over."""
+        if (log := _LOG.fullmatch(name)) is not None:
+            group = self._groups.setdefault((partition, log[1]), _Group())
+            group.logs.setdefault(log[2], []).append(name)
+        elif (base := _BASE.fullmatch(name)) is not None:
+            self._groups.setdefault((partition, base[1]), _Group()).bases.add(base[2])
+
+    def placed(self, times: Completions) -> Iterator[tuple[str, str, str]]:
+        """Yield each log file with the slice to which Hudi counts it: partition, name, slice."""
+        for (partition, _), group in sorted(self._groups.items()):
+            for named, found in _placed(group, times):
+                yield from ((partition, name, found) for name in sorted(group.logs[named]))
+
+    def misplaced(self, times: Completions) -> Iterator[Misplaced]:
+        """Yield what Hudi counts to another slice than its name says.
+
+        The newest slice of a group counts before it has a log file: the next write would make one, and lose its rows.
+        """
+        for (partition, group_id), group in sorted(self._groups.items()):
+            within = f"{partition}/" if partition else ""
+            for named, found in _placed(group, times):
+                kind, other = _kind(named, found, times)
+                if kind is not None:
+                    yield from (Misplaced(f"{within}{name}", kind, named, other) for name in sorted(group.logs[named]))
+            newest = max(group.bases, default="")
+            if newest and newest not in group.logs and times.slice_of(newest, group.bases) < newest:
+                found = times.slice_of(newest, group.bases)
+                yield Misplaced(f"{within}{group_id}", Difference.EARLIER, newest, found)
+
+
+def _placed(group: _Group, times: Completions) -> Iterator[tuple[str, str]]:
+    """Yield each base instant that log files name with the slice that Hudi finds, in the order in which it looks."""
+    slices = set(group.bases)
+    for named in sorted(group.logs):
+        found = times.slice_of(named, slices | ({named} if named in times.pending else set()))
+        slices.add(found)
+        yield named, found
+
+
+def _kind(named: str, found: str, times: Completions) -> tuple[Difference | None, str]:
+    if found != named:
+        return (Difference.EARLIER if found < named else Difference.LATER), found
+    overtaken = times.overtaken(named)
+    return (None, found) if overtaken is None else (Difference.PENDING, overtaken)

@@ -1,0 +1,137 @@
+"""Whether Hudi 1.2.0 finds the log files of a MergeOnRead table of version 6 in the slices that their names say.
+
+Where it does not, nothing is written: a compaction would leave updates out or bring old ones back, a clean would delete
+log files of the newest slice, and a write would go where readers do not look.
+"""
+
+from collections.abc import Collection
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from hudi_jobs.as_found.metadata import ENABLED
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract.instants import LAYOUT_2_FROM
+from hudi_jobs.contract.table.slices import Completions, Difference, FileGroups, Misplaced
+from hudi_jobs.contract.wording import counted
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
+from hudi_jobs.filesystem import located, statuses_below
+from hudi_jobs.ingestion.schemas.types import column_named
+from hudi_jobs.jvm import JavaObject, classes, elements, frame_of_relation, scala_map, spark_session
+from hudi_jobs.reading import read_rows, with_times
+from hudi_jobs.table import HudiTable
+
+CURE = (
+    "With the tool and release that wrote the table, clean it so that one version of each file is left "
+    "(hoodie.cleaner.policy=KEEP_LATEST_FILE_VERSIONS, hoodie.cleaner.fileversions.retained=1); then the times decide "
+    "nothing."
+)
+"""What a person can do: a file group with one slice needs no times."""
+
+_META_FOLDER = ".hoodie"
+_HUDI = "_hoodie_"
+_LONGEST_FILE = 300
+_LEGACY = True
+
+
+def require_slices_as_named(context: TaskContext, table: HudiTable) -> None:
+    """Raise `TaskFailed` where times of files put log files into other slices than their names do.
+
+    A copy of a table has old log files over newer base files. Services and ingestion go on where every row is read as
+    by the names; an operation does not, because it goes back to what older slices hold.
+    """
+    if table.version >= LAYOUT_2_FROM or str(table.meta.getTableType().name()) != "MERGE_ON_READ":
+        return
+    spark, options = context.spark, context.task.hudi_options
+    with (
+        stage("The file slices of the table cannot be compared", otherwise=FailureReason.HUDI_ERROR),
+        with_times(spark, table, options) as timed,
+    ):
+        times = completions_of(timed)
+        found = [*file_groups_of(spark, table.base_path).misplaced(times)] if times.may_mislead else []
+        if not found:
+            return
+        only_later = all(one.kind is Difference.LATER for one in found)
+        if context.task.operation is None and only_later and not times.pending:
+            seen = read_rows(spark, table.base_path, options, **{ENABLED: "false"})
+            if context.compared.issuperset(found) or _are_same(seen, rows_by_names(spark, timed)):
+                context.compared.update(found)
+                return
+    raise TaskFailed(FailureReason.FILE_SLICES_UNCERTAIN, explain(table.base_path, found, times))
+
+
+def completions_of(table: HudiTable) -> Completions:
+    """Return when the writes of a table completed; it was opened as `reading.with_times` does."""
+    timeline = table.meta.getActiveTimeline().getWriteTimeline()
+    every = elements(timeline.getInstants())
+    first = timeline.getFirstNonSavepointCommit()
+    return Completions(
+        completed={str(one.requestedTime()): str(one.getCompletionTime()) for one in every if one.isCompleted()},
+        pending=frozenset(str(one.requestedTime()) for one in every if not one.isCompleted()),
+        first=str(first.get().requestedTime()) if first.isPresent() else "",
+    )
+
+
+def file_groups_of(spark: SparkSession, base_path: str) -> FileGroups:
+    """Return the file groups of a table, by listing it."""
+    filesystem, folder = located(spark, base_path)
+    root = str(filesystem.makeQualified(folder).toString()).rstrip("/")
+    groups = FileGroups()
+    for status in statuses_below(filesystem, folder):
+        within, _, name = str(status.getPath().toString()).removeprefix(f"{root}/").rpartition("/")
+        if within.partition("/")[0] != _META_FOLDER:
+            groups.add(within, name)
+    return groups
+
+
+def rows_by_names(spark: SparkSession, table: HudiTable) -> DataFrame:
+    """Return the rows of a table with each log file in the slice that its name says.
+
+    The relation is given a timeline in which each instant completed when it was requested, as Hudi itself takes it of
+    archived ones. Making the relation has read the timeline again; its files are listed when the rows are read.
+    """
+    jvm, meta = classes(spark), HudiTable.existing(spark, table.base_path).meta
+    given = scala_map(spark, {"path": table.base_path, ENABLED: "false"})
+    options = jvm.org.apache.hudi.DataSourceOptionsHelper.parametersWithReadDefaults(given)
+    source = getattr(getattr(jvm.org.apache.hudi, "DefaultSource$"), "MODULE$")
+    relation = source.createRelation(spark_session(spark).sqlContext(), meta, None, options)
+    timeline, generator, instants = meta.getActiveTimeline(), meta.getInstantGenerator(), jvm.java.util.ArrayList()
+    for each in timeline.getInstants():
+        instants.add(_completed_at_once(generator, each))
+    timeline.setInstants(instants)
+    return frame_of_relation(spark, relation)
+
+
+def _completed_at_once(generator: JavaObject, instant: JavaObject) -> JavaObject:
+    if not instant.isCompleted():
+        return instant
+    time = instant.requestedTime()
+    return generator.createNewInstant(instant.getState(), instant.getAction(), time, time, _LEGACY)
+
+
+def _are_same(seen: DataFrame, named: DataFrame) -> bool:
+    """Tell whether two frames hold the same rows, however often each."""
+    names = [name for name in seen.columns if not name.startswith(_HUDI)]
+    row = sf.xxhash64(*(sf.to_json(sf.struct(column_named(name).alias("value"))) for name in names)).alias("row")
+    signed = [frame.select(row, sf.lit(sign).alias("sign")) for frame, sign in ((seen, 1), (named, -1))]
+    left = signed[0].unionByName(signed[1]).groupBy("row").agg(sf.sum("sign").alias("left"))
+    return left.where("left != 0").isEmpty()
+
+
+def explain(base_path: str, found: Collection[Misplaced], times: Completions) -> str:
+    """Return what is uncertain, why, and what to do."""
+    first = min(found, key=lambda one: (one.kind, one.file))
+    by_time = times.completed.get(first.named, "no known time")
+    where = {
+        Difference.EARLIER: f"to the older slice {first.found}",
+        Difference.LATER: f"to the newer slice {first.found}",
+        Difference.PENDING: f"to an instant before the end of the pending {first.found}",
+    }[first.kind]
+    return (
+        f"By the time of its file, instant {first.named} of {base_path} completed at {by_time}, so Hudi 1.2.0 counts "
+        f"{first.file[-_LONGEST_FILE:]} {where}; its name says {first.named}. This concerns "
+        f"{counted(len(found), 'file')}. A store with whole seconds, a clock that differs, or a copy of the table does "
+        f"so. Nothing was deleted or written, because updates would be lost. {CURE}"
+    )
