@@ -23,8 +23,8 @@ def log(instant: str, group: str = "f-0") -> str:
     return f".{group}_{instant}.log.1_0-41-44"
 
 
-def differences(names: list[str], completed: dict[str, str], *, pending: frozenset[str] = frozenset()) -> set[object]:
-    times = Completions(completed, pending=pending, first=min(completed, default=""))
+def differences(names: list[str], completed: dict[str, str]) -> set[object]:
+    times = Completions(completed, pending=frozenset(), first=min(completed, default=""))
     return {(one.kind, one.named, one.found) for one in groups(*names).misplaced(times)}
 
 
@@ -56,15 +56,32 @@ def test_log_file_of_a_copy_counts_to_the_newest_slice() -> None:
     assert differences(TWO_SLICES, completed) == {(Difference.LATER, FIRST, COMPACTION)}
 
 
-def test_pending_instant_inside_the_doubt_is_told() -> None:
-    completed = {FIRST: "20260103000000000"}
-    found = differences([base(FIRST), log(FIRST)], completed, pending=frozenset({COMPACTION}))
-    assert found == {(Difference.PENDING, FIRST, COMPACTION)}
+def test_log_file_of_a_copy_counts_to_the_slice_of_a_pending_compaction() -> None:
+    found = groups(base(FIRST), log(FIRST))
+    times = Completions({FIRST: "20260103000000000"}, pending=frozenset(), first=FIRST, planned=frozenset({COMPACTION}))
+    assert times.may_mislead
+    assert not any(found.misplaced(times)), "the plan does not compact this file group"
+    found.plan("p", "f-0", COMPACTION)
+    assert [(one.kind, one.found) for one in found.misplaced(times)] == [(Difference.LATER, COMPACTION)]
 
 
 def test_log_file_of_a_pending_compaction_belongs_to_it() -> None:
-    names = [base(FIRST), log(FIRST), log(COMPACTION)]
-    assert differences(names, {FIRST: TRUE[FIRST]}, pending=frozenset({COMPACTION})) == set()
+    found = groups(base(FIRST), log(FIRST), log(COMPACTION))
+    found.plan("p", "f-0", COMPACTION)
+    times = Completions({FIRST: TRUE[FIRST]}, pending=frozenset(), first=FIRST, planned=frozenset({COMPACTION}))
+    assert not any(found.misplaced(times))
+
+
+@pytest.mark.parametrize(("pending", "within"), [(UPDATE, True), (LATER, True), ("20260104000000000", False)])
+def test_dead_write_from_before_a_copy_is_told_from_one_after_it(pending: str, within: bool) -> None:
+    times = Completions(dict.fromkeys(TRUE, "20260103000000000"), pending=frozenset({pending}), first=FIRST)
+    assert times.begun_within(groups(*TWO_SLICES).misplaced(times)) is within
+
+
+def test_dead_write_beside_a_compaction_is_no_doubt() -> None:
+    """It began before the compaction completed, whose log files are where their names say (apache/hudi#10803)."""
+    times = Completions({**TRUE, COMPACTION: "20260102030409000"}, pending=frozenset({LATER}), first=FIRST)
+    assert not any(groups(*TWO_SLICES).misplaced(times))
 
 
 def test_archived_instant_counts_as_completed_when_it_was_requested() -> None:

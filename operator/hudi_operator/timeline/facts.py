@@ -11,6 +11,7 @@ from hudi_operator.timeline.model import Instant, Timeline, TimelineZone
 from hudi_operator.timeline.reader import TimelineReader
 
 _SCHEMA = "schema"
+_COMPACTS = frozenset({"COMPACT", None})
 
 
 def read_facts(
@@ -32,7 +33,21 @@ def read_facts(
         is_marked=any(extra.get(MARK) for extra in extras),
         history=reader.read_schema_history(base_path, changed_at),
         zone=_zone(timeline),
+        early_compaction=_early_compaction(timeline, commits),
     )
+
+
+def _early_compaction(timeline: Timeline, commits: Sequence[tuple[Instant, CommitMetadata]]) -> str | None:
+    """Return the newest compaction if it completed before its request and older slices may still be there.
+
+    A bulk insert is a commit as well, and makes new file groups. A clean that counts versions of files names no commit.
+    """
+    early, clean = timeline.completed_early, timeline.counters.clean
+    cleaned = timeline.counters.last_clean
+    if early is None or not any(one.time == early and data.operation in _COMPACTS for one, data in commits):
+        return None
+    is_cleaned = clean is not None and (cleaned or "") > early and not "" < clean.earliest_retained <= early
+    return None if is_cleaned else early
 
 
 def _zone(timeline: Timeline) -> ShownZone | None:

@@ -188,6 +188,8 @@ class Timeline:
     instants: tuple[Instant, ...]
     counters: Counters
     problems: tuple[Problem, ...] = ()
+    completed_early: str | None = None
+    """Of a MergeOnRead table in layout 1, its newest compaction where its file is older than its request."""
     newest_files: tuple[tuple[str, int], ...] = ()
     """Of a table in local time, its newest files and when the store has written them, in epoch milliseconds."""
 

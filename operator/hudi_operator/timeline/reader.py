@@ -38,9 +38,11 @@ from hudi_operator.timeline.files.properties import (
     read_table_properties,
 )
 from hudi_operator.timeline.files.reading import ReadBudget, TableFiles, as_unreadable
+from hudi_operator.timeline.files.times import is_metadata_compaction
 from hudi_operator.timeline.last_read import SMALLEST_PARTIAL_LISTING, LastRead, rewrites_history
 from hudi_operator.timeline.model import (
     Action,
+    Counters,
     Instant,
     Layout,
     Problem,
@@ -161,6 +163,7 @@ class TimelineReader:
             instants=collapsed.instants,
             counters=counters,
             problems=_shortened(sorted(set(found)), prefix),
+            completed_early=_completed_early(properties, collapsed, counters, contents),
             newest_files=newest_dated(self._filesystem, f"{base}/{prefix}".rstrip("/"), listing) if is_local else (),
         )
         settled = contents.settled and not problems
@@ -457,6 +460,19 @@ def _candidate_names(instant: Instant, state: State, layout: Layout) -> Iterator
         actions += [action for action, family in FAMILIES.items() if family is instant.action]
     for action in actions:
         yield file_name(time=instant.time, completed_at=instant.completed_at, action=action, state=state, layout=layout)
+
+
+def _completed_early(
+    properties: TableProperties, collapsed: Collapsed, counters: Counters, contents: FileContents
+) -> str | None:
+    """Return the newest compaction if Hudi 1.2.0 takes it for complete before it was requested."""
+    newest = counters.last_compaction
+    if properties.layout is not Layout.ONE or newest is None or is_metadata_compaction(newest):
+        return None
+    entries = (one for one in collapsed.entries if one.instant.time == newest and one.instant.action is Action.COMMIT)
+    in_utc = properties.timezone is TimelineZone.UTC
+    early = any(contents.completed_before_request(one, in_utc=in_utc) for one in entries)
+    return newest if early else None
 
 
 def _pending_plans(collapsed: Collapsed) -> Iterator[InstantFiles]:

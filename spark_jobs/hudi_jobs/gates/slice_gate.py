@@ -13,23 +13,17 @@ from hudi_jobs.as_found.metadata import ENABLED
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
-from hudi_jobs.contract.table.slices import Completions, Difference, FileGroups, Misplaced
+from hudi_jobs.contract.table.slices import SLICES_CURE, Completions, Difference, FileGroups, Misplaced
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located, statuses_below
 from hudi_jobs.ingestion.schemas.types import column_named
-from hudi_jobs.jvm import JavaObject, classes, elements, frame_of_relation, scala_map, spark_session
+from hudi_jobs.jvm import JavaObject, classes, elements, frame_of_relation, iterated, scala_map, spark_session
 from hudi_jobs.reading import read_rows, with_times
 from hudi_jobs.table import HudiTable
 
-CURE = (
-    "With the tool and release that wrote the table, clean it so that one version of each file is left "
-    "(hoodie.cleaner.policy=KEEP_LATEST_FILE_VERSIONS, hoodie.cleaner.fileversions.retained=1); then the times decide "
-    "nothing."
-)
-"""What a person can do: a file group with one slice needs no times."""
-
+_COMPACTION = "compaction"
 _META_FOLDER = ".hoodie"
 _HUDI = "_hoodie_"
 _LONGEST_FILE = 300
@@ -50,11 +44,11 @@ def require_slices_as_named(context: TaskContext, table: HudiTable) -> None:
         with_times(spark, table, options) as timed,
     ):
         times = completions_of(timed)
-        found = [*file_groups_of(spark, table.base_path).misplaced(times)] if times.may_mislead else []
+        found = [*file_groups_of(spark, timed).misplaced(times)] if times.may_mislead else []
         if not found:
             return
         only_later = all(one.kind is Difference.LATER for one in found)
-        if context.task.operation is None and only_later and not times.pending:
+        if context.task.operation is None and only_later and not times.begun_within(found):
             seen = read_rows(spark, table.base_path, options, **{ENABLED: "false"})
             if context.compared.issuperset(found) or _are_same(seen, rows_by_names(spark, timed)):
                 context.compared.update(found)
@@ -67,22 +61,28 @@ def completions_of(table: HudiTable) -> Completions:
     timeline = table.meta.getActiveTimeline().getWriteTimeline()
     every = elements(timeline.getInstants())
     first = timeline.getFirstNonSavepointCommit()
+    begun = {str(one.requestedTime()): str(one.getAction()) for one in every if not one.isCompleted()}
     return Completions(
         completed={str(one.requestedTime()): str(one.getCompletionTime()) for one in every if one.isCompleted()},
-        pending=frozenset(str(one.requestedTime()) for one in every if not one.isCompleted()),
+        pending=frozenset(time for time, action in begun.items() if action != _COMPACTION),
+        planned=frozenset(time for time, action in begun.items() if action == _COMPACTION),
         first=str(first.get().requestedTime()) if first.isPresent() else "",
     )
 
 
-def file_groups_of(spark: SparkSession, base_path: str) -> FileGroups:
-    """Return the file groups of a table, by listing it."""
-    filesystem, folder = located(spark, base_path)
+def file_groups_of(spark: SparkSession, table: HudiTable) -> FileGroups:
+    """Return the file groups of a table, by listing it and by the plans of pending compactions."""
+    filesystem, folder = located(spark, table.base_path)
     root = str(filesystem.makeQualified(folder).toString()).rstrip("/")
     groups = FileGroups()
     for status in statuses_below(filesystem, folder):
         within, _, name = str(status.getPath().toString()).removeprefix(f"{root}/").rpartition("/")
         if within.partition("/")[0] != _META_FOLDER:
             groups.add(within, name)
+    plans = classes(spark).org.apache.hudi.common.util.CompactionUtils.getAllPendingCompactionOperations(table.meta)
+    for each in iterated(plans.entrySet().iterator()):
+        group = each.getKey()
+        groups.plan(str(group.getPartitionPath()), str(group.getFileId()), str(each.getValue().getKey()))
     return groups
 
 
@@ -124,14 +124,10 @@ def explain(base_path: str, found: Collection[Misplaced], times: Completions) ->
     """Return what is uncertain, why, and what to do."""
     first = min(found, key=lambda one: (one.kind, one.file))
     by_time = times.completed.get(first.named, "no known time")
-    where = {
-        Difference.EARLIER: f"to the older slice {first.found}",
-        Difference.LATER: f"to the newer slice {first.found}",
-        Difference.PENDING: f"to an instant before the end of the pending {first.found}",
-    }[first.kind]
+    where = f"to the {'older' if first.kind is Difference.EARLIER else 'newer'} slice {first.found}"
     return (
         f"By the time of its file, instant {first.named} of {base_path} completed at {by_time}, so Hudi 1.2.0 counts "
         f"{first.file[-_LONGEST_FILE:]} {where}; its name says {first.named}. This concerns "
         f"{counted(len(found), 'file')}. A store with whole seconds, a clock that differs, or a copy of the table does "
-        f"so. Nothing was deleted or written, because updates would be lost. {CURE}"
+        f"so. Nothing was deleted or written, because updates would be lost. {SLICES_CURE}."
     )

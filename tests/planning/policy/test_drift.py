@@ -270,6 +270,20 @@ def test_a_zone_that_the_files_do_not_show_and_the_spec_declares_starts_jobs() -
     assert launches(plan_for(observed)) != []
 
 
+@pytest.mark.parametrize("policy", ["Manage", "Observe"])
+def test_compaction_that_completed_before_its_request_starts_nothing(policy: str) -> None:
+    compaction = "20260310115500500"
+    observed = observe(table=table(managementPolicy=policy), snapshot=foreign(early_compaction=compaction))
+    assert launches(plan_for(observed)) == []
+    after = status_of(observed)
+    for kind in (ConditionType.STALLED, ConditionType.DRIFT):
+        told = find_condition(after.conditions, kind)
+        assert told is not None
+        assert (told.status, told.reason) == ("True", "FileSlicesUncertain")
+        assert compaction in told.message
+        assert "KEEP_LATEST_FILE_VERSIONS" in told.message
+
+
 def test_a_renamed_column_starts_nothing_and_names_the_column() -> None:
     evolution = Evolution(is_marked=True, changes=("note was renamed to remark",))
     for policy in ("Manage", "Observe"):

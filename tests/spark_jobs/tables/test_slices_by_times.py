@@ -99,12 +99,12 @@ def test_nothing_is_deleted_where_times_contradict_names(each: Input, made: dict
     assert read(lake) == made[each.history].rows | {"k00": 9}
 
 
-@pytest.mark.parametrize("each", [each for each in INPUTS if each.history != "planned"], ids=str)
+@pytest.mark.parametrize("each", INPUTS, ids=str)
 def test_our_rule_finds_the_slices_that_hudi_finds(each: Input, made: dict[str, History], lake: Any) -> None:
     placed(made[each.history], ready(lake), each.change)
     table = HudiTable.existing(lake.spark, lake.base_path)
     with with_times(lake.spark, table, lake.hudi_options(Service.CLEANING)) as timed:
-        times, groups = completions_of(timed), file_groups_of(lake.spark, lake.base_path)
+        times, groups = completions_of(timed), file_groups_of(lake.spark, timed)
         view, hudi = timed.listed_view(), set()
         for group in view.getAllFileGroups("").iterator():
             for part in group.getAllRawFileSlices().iterator():
@@ -252,3 +252,13 @@ def test_0_15_0_cleans_the_doubt_away(lake: Any) -> None:
         for service in (Service.COMPACTION, Service.CLEANING):
             assert lake.serve(service).outcome is not Outcome.FAILED
             assert read(lake) == dict(writer.rows(table, "id", "v")) == rows
+
+
+def test_dead_compaction_of_a_copy_is_finished_with_every_row(made: dict[str, History], lake: Any) -> None:
+    """Hudi rolls an inflight compaction back by names before it begins anew."""
+    history = made["planned"]
+    placed(history, ready(lake), copied)
+    Path(lake.base_path, ".hoodie", f"{history.instants['compaction']}.compaction.inflight").touch()
+    result = lake.serve(Service.COMPACTION, instant=history.instants["compaction"])
+    assert result.outcome is Outcome.SUCCEEDED, result
+    assert read(lake) == history.rows

@@ -231,7 +231,7 @@ INPUTS = (
     Input(compaction_restored, "updated in a log", is_refused=False),
     Input(truncated_and_archived, "updated in a log", is_refused=False),
     Input(rewritten_within_a_second, "updated in a base file", is_refused=True),
-    Input(copied, "planned", is_refused=True),
+    Input(copied, "planned", is_refused=False),
     Input(unchanged, "updated in a base file", is_refused=False),
     Input(unchanged, "planned", is_refused=False),
 )

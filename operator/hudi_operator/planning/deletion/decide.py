@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hudi_jobs.contract import Outcome, Service
-from hudi_jobs.contract.table.facts import ZONE_FIELD
+from hudi_jobs.contract.table.facts import SLICES_FIELD, ZONE_FIELD
 from hudi_operator.api.resources import TAKE_OVER_ANNOTATION
 from hudi_operator.api.spec.table import DeletionPolicy, ManagementPolicy
 from hudi_operator.api.spec.table_class import JobQuota, JobSettings, RetrySettings
@@ -59,6 +59,7 @@ PATIENCE = timedelta(minutes=10)
 
 _LONG_REQUEUE = 10.0
 _UNKNOWN = frozenset({TimelineTrouble.ACCESS_DENIED, TimelineTrouble.UNREACHABLE, TimelineTrouble.NOT_READ})
+_OF_INSTANTS = frozenset({ZONE_FIELD, SLICES_FIELD})
 
 
 def awaits_confirmation(status: HudiTableStatus) -> bool:
@@ -191,8 +192,8 @@ def _reasons_to_withhold(seen: EndingObservation) -> Iterator[str]:
     if (owned := _owned_elsewhere(seen)) is not None:
         yield owned
     drift = drift_between(seen.table, seen.snapshot) if seen.table is not None and seen.snapshot is not None else ()
-    # A deletion makes no instant, so it needs no zone.
-    fields = ", ".join(one.field for one in drift if one.stops_everything and one.field != ZONE_FIELD)
+    # A deletion makes no instant, so it needs no zone and no file slices.
+    fields = ", ".join(one.field for one in drift if one.stops_everything and one.field not in _OF_INSTANTS)
     if fields:
         yield f"the table at basePath differs from the spec ({fields}), so it may be another table."
     if seen.namespace_terminating:

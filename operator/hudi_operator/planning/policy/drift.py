@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from hudi_jobs.contract import Difference, FailureReason, Service, differences
-from hudi_jobs.contract.table.facts import ZONE_FIELD
+from hudi_jobs.contract.table.facts import SLICES_FIELD, ZONE_FIELD
 from hudi_jobs.contract.table.support import TABLE_VERSION
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.jobs.requests.request import definition_of
@@ -37,15 +37,22 @@ def drift_between(table: HudiTable, snapshot: TimelineSnapshot) -> tuple[Differe
     )
 
 
+_REASONS = {
+    ZONE_FIELD: FailureReason.TIMELINE_ZONE_UNKNOWN,
+    SLICES_FIELD: FailureReason.FILE_SLICES_UNCERTAIN,
+}
+
+
 def drift_reason(drift: Iterable[Difference]) -> str:
-    """Return the word for these differences: a version that cannot be written to, and an unknown zone, have their own.
+    """Return the word for these differences; an unknown version or zone, and uncertain file slices, have their own.
 
     The driver gives the same word for what it finds itself.
     """
     fields = {one.field for one in drift if one.stops}
     if TABLE_VERSION in fields:
         return TimelineTrouble.UNSUPPORTED.value
-    return FailureReason.TIMELINE_ZONE_UNKNOWN.value if fields == {ZONE_FIELD} else TableReason.DRIFT
+    reason = _REASONS.get(next(iter(fields))) if len(fields) == 1 else None
+    return TableReason.DRIFT if reason is None else reason.value
 
 
 def stops(drift: Iterable[Difference]) -> bool:

@@ -16,7 +16,13 @@ from hudi_operator.timeline.content.commits import (
 from hudi_operator.timeline.errors import CorruptContent, ReadBudgetSpent
 from hudi_operator.timeline.files.collapse import InstantFiles
 from hudi_operator.timeline.files.reading import TableFiles, as_unreadable
-from hudi_operator.timeline.files.times import FileTimes, clock_shift, completed_after, is_metadata_compaction
+from hudi_operator.timeline.files.times import (
+    FileTimes,
+    clock_shift,
+    completed_after,
+    completed_before_request,
+    is_metadata_compaction,
+)
 from hudi_operator.timeline.model import Action, CleanSummary, Layout, Problem, State
 
 _HISTORY = 100
@@ -122,10 +128,15 @@ class FileContents:
             self._order_known = False
             reason = (
                 f"Whether {entry.instant.action} {entry.instant.time} completed before or after compaction {start} was "
-                "requested is unknown: the times of its files do not fit its instant time, as after a copy."
+                "requested is unknown: the times of its files do not fit its instant time, as after a copy. Runs "
+                "compare the file slices with the names of log files before they change anything."
             )
             self._report(entry.files[0], reason)
         return answer
+
+    def completed_before_request(self, entry: InstantFiles, *, in_utc: bool) -> bool:
+        """Tell whether an instant of layout 1 completed before it was requested, by the times of its files."""
+        return completed_before_request(self._file_times(entry), in_utc=in_utc)
 
     def check_plan(self, entry: InstantFiles) -> None:
         """Read the plan of a pending table service and report it if it is empty or damaged."""

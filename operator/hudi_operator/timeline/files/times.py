@@ -98,6 +98,15 @@ def completed_after(entry: FileTimes, compaction: FileTimes, *, shift: int = 0) 
     return None if later and entry.completed == compaction.completed else later
 
 
+def completed_before_request(times: FileTimes, *, in_utc: bool) -> bool:
+    """Tell whether Hudi 1.2.0 takes an instant for complete before it was requested, as far as its files show that.
+
+    It formats the completed file's time in the zone of the table, and compares the text with the instant.
+    """
+    time, zone = epoch_milliseconds(times.time), 0 if in_utc else times.offset(0)
+    return None not in {time, zone, times.completed} and (times.completed or 0) - (zone or 0) < (time or 0)
+
+
 def epoch_milliseconds(time: str) -> int | None:
     """Read an instant time as if it were UTC."""
     try:

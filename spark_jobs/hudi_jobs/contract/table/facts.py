@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from hudi_jobs.contract.table.schema_history import HISTORY_FOLDER, UNCHANGED, Evolution, evolution_of
+from hudi_jobs.contract.table.slices import SLICES_CURE
 from hudi_jobs.contract.table.support import EVERY_SERVICE, Unsupported
 from hudi_jobs.contract.table.zone import ShownZone, offset_at, zone_problem
 
@@ -17,6 +18,9 @@ COMMITS_ASKED = 10
 
 ZONE_FIELD = "timelineTimeZone"
 """The field of the spec that names the zone; the consequence of an unknown zone has this name."""
+
+SLICES_FIELD = "fileSlices"
+"""The name of the consequence of a compaction that completed before it was requested."""
 
 _OPERATION = "_hoodie_operation"
 _SCHEMA_ON_READ = "hoodie.schema.on.read.enable"
@@ -29,12 +33,15 @@ class TableFacts:
     """What commits and files of a table show.
 
     `keeps_operations` tells that rows say what was done to them. `zone` is None for a table in UTC, and for a table
-    without an instant.
+    without an instant. `early_compaction` is the newest compaction where, by the time of its file, it completed before
+    it was requested, and no clean since has left one slice of each file group; the driver asks the names of all log
+    files instead (`gates/slice_gate.py`).
     """
 
     keeps_operations: bool = False
     evolution: Evolution = UNCHANGED
     zone: ShownZone | None = None
+    early_compaction: str | None = None
 
 
 NO_FACTS = TableFacts()
@@ -42,7 +49,12 @@ NO_FACTS = TableFacts()
 
 
 def facts_of(
-    *, schemas: Iterable[str], is_marked: bool, history: str | None, zone: ShownZone | None = None
+    *,
+    schemas: Iterable[str],
+    is_marked: bool,
+    history: str | None,
+    zone: ShownZone | None = None,
+    early_compaction: str | None = None,
 ) -> TableFacts:
     """Return the facts: `schemas` are those of the newest commits, newest first, as the commits hold them.
 
@@ -53,6 +65,7 @@ def facts_of(
         keeps_operations=any(names_operations(one) for one in schemas),
         evolution=evolution_of(is_marked=is_marked, history=history),
         zone=zone,
+        early_compaction=early_compaction,
     )
 
 
@@ -72,6 +85,8 @@ def consequences(facts: TableFacts, *, declared_zone: str | None, ingests: bool)
         yield _operations()
     yield from _evolution(facts.evolution)
     yield from _zone(facts.zone, declared_zone)
+    if facts.early_compaction is not None:
+        yield _early(facts.early_compaction)
 
 
 def _operations() -> Unsupported:
@@ -99,6 +114,17 @@ def _evolution(found: Evolution) -> Iterator[Unsupported]:
             "names, so values of renamed columns would become null and values of dropped columns would come back: "
             f"continue with the tool that writes the table now, and {_TELL}",
         )
+
+
+def _early(compaction: str) -> Unsupported:
+    return Unsupported(
+        key=SLICES_FIELD,
+        possible="log files in the slices that their names say",
+        found=f"the compaction {compaction}, which completed before it was requested, by the time of its file",
+        advice=f"Hudi 1.2.0 counts log files of its slices to older ones, misses their updates, and would clean them "
+        f"away. {SLICES_CURE}",
+        refuses=EVERY_SERVICE,
+    )
 
 
 def _zone(shown: ShownZone | None, declared: str | None) -> Iterator[Unsupported]:

@@ -19,6 +19,14 @@ _SHORTEST_TIME = 10
 """Digits of an instant that Hudi takes for a time (`CompletionTimeQueryViewV1.getCompletionTime`)."""
 
 
+SLICES_CURE = (
+    "With the tool and release that wrote the table, clean it so that one version of each file is left "
+    "(hoodie.cleaner.policy=KEEP_LATEST_FILE_VERSIONS, hoodie.cleaner.fileversions.retained=1); then the times decide "
+    "nothing"
+)
+"""What a person can do: a file group with one slice needs no times."""
+
+
 class Difference(StrEnum):
     """How the slice that Hudi makes of times differs from the one in the name of a log file."""
 
@@ -27,9 +35,6 @@ class Difference(StrEnum):
 
     LATER = "later"
     """Readers see the log file over a newer base file."""
-
-    PENDING = "pending"
-    """An instant has not completed that began before the base instant completed."""
 
 
 @dataclass(frozen=True, order=True)
@@ -46,18 +51,20 @@ class Misplaced:
 class Completions:
     """When the writes of an active timeline completed by the times of their files, as instants of the table's zone.
 
-    `pending` are the writes and compactions that have not. What began before `first`, the first write that no savepoint
+    `pending` are the writes that have not. What began before `first`, the first write that no savepoint
     keeps there, is archived: Hudi takes its request for its completion.
     """
 
     completed: Mapping[str, str]
     pending: frozenset[str]
     first: str
+    planned: frozenset[str] = frozenset()
+    """Compactions that have not completed; of each file group that they compact, they begin a slice."""
 
     @property
     def may_mislead(self) -> bool:
         """Whether some names could say something else than the times; without that no name has to be looked at."""
-        instants = sorted({*self.completed, *self.pending})
+        instants = sorted({*self.completed, *self.pending, *self.planned})
         for instant, completion in self.completed.items():
             following = bisect_right(instants, instant)
             is_overtaken = following < len(instants) and instants[following] <= completion
@@ -77,10 +84,10 @@ class Completions:
             completion = named
         return next((one for one in ordered if one <= completion), named)
 
-    def overtaken(self, named: str) -> str | None:
-        """Return a pending instant that began after a base instant, and before that one completed."""
-        completion = self._completion(named)
-        return min((one for one in self.pending if named < one <= (completion or "")), default=None)
+    def begun_within(self, misplaced: Iterable["Misplaced"]) -> bool:
+        """Tell whether a write that has not completed began before the base instant of one of these completed."""
+        latest = max((self.completed.get(one.named, "") for one in misplaced), default="")
+        return any(one <= latest for one in self.pending)
 
     def _completion(self, instant: str) -> str | None:
         if len(instant) < _SHORTEST_TIME:
@@ -91,6 +98,7 @@ class Completions:
 @dataclass
 class _Group:
     bases: set[str] = field(default_factory=set)
+    planned: set[str] = field(default_factory=set)
     logs: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -108,6 +116,10 @@ class FileGroups:
         elif (base := _BASE.fullmatch(name)) is not None:
             self._groups.setdefault((partition, base[1]), _Group()).bases.add(base[2])
 
+    def plan(self, partition: str, group_id: str, compaction: str) -> None:
+        """Take in that a compaction which has not completed begins a slice of a file group."""
+        self._groups.setdefault((partition, group_id), _Group()).planned.add(compaction)
+
     def placed(self, times: Completions) -> Iterator[tuple[str, str, str]]:
         """Yield each log file with the slice to which Hudi counts it: partition, name, slice."""
         for (partition, _), group in sorted(self._groups.items()):
@@ -122,26 +134,18 @@ class FileGroups:
         for (partition, group_id), group in sorted(self._groups.items()):
             within = f"{partition}/" if partition else ""
             for named, found in _placed(group, times):
-                kind, other = _kind(named, found, times)
-                if kind is not None:
-                    yield from (Misplaced(f"{within}{name}", kind, named, other) for name in sorted(group.logs[named]))
-            newest = max(group.bases, default="")
-            if newest and newest not in group.logs and times.slice_of(newest, group.bases) < newest:
-                found = times.slice_of(newest, group.bases)
+                if found != named:
+                    kind = Difference.EARLIER if found < named else Difference.LATER
+                    yield from (Misplaced(f"{within}{name}", kind, named, found) for name in sorted(group.logs[named]))
+            slices, newest = group.bases | group.logs.keys(), max(group.bases, default="")
+            if newest and newest not in group.logs and (found := times.slice_of(newest, slices)) < newest:
                 yield Misplaced(f"{within}{group_id}", Difference.EARLIER, newest, found)
 
 
 def _placed(group: _Group, times: Completions) -> Iterator[tuple[str, str]]:
     """Yield each base instant that log files name with the slice that Hudi finds, in the order in which it looks."""
-    slices = set(group.bases)
+    slices = group.bases | group.planned
     for named in sorted(group.logs):
-        found = times.slice_of(named, slices | ({named} if named in times.pending else set()))
+        found = times.slice_of(named, slices)
         slices.add(found)
         yield named, found
-
-
-def _kind(named: str, found: str, times: Completions) -> tuple[Difference | None, str]:
-    if found != named:
-        return (Difference.EARLIER if found < named else Difference.LATER), found
-    overtaken = times.overtaken(named)
-    return (None, found) if overtaken is None else (Difference.PENDING, overtaken)
