@@ -85,6 +85,9 @@ def test_compaction_within_one_second_is_a_fact_and_adopt_writes_a_comment(fast_
     (commit,) = (fast_compaction / ".hoodie").glob("*.commit")
     found = evidence(fast_compaction)
     assert found.facts.early_compaction == commit.stem
+    assert [one.file for one in found.timeline.problems if "before it was requested" in one.reason] == [
+        f".hoodie/{commit.name}"
+    ]
     (reason,) = (one for one in draft_of(found, taken=()).reasons if SLICES_FIELD in one)
     assert commit.stem in reason
     assert "hoodie.cleaner.fileversions.retained=1" in reason

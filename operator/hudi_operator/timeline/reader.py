@@ -156,6 +156,7 @@ class TimelineReader:
         counters = count(collapsed.entries, properties, contents)
         for entry in _pending_plans(collapsed):
             contents.check_plan(entry)
+        early = _completed_early(properties, collapsed, counters, contents)
         found = (*problems, *collapsed.problems, *stray_files(collapsed.ignored, properties), *contents.problems)
         is_local = properties.timezone is TimelineZone.LOCAL
         timeline = Timeline(
@@ -163,7 +164,7 @@ class TimelineReader:
             instants=collapsed.instants,
             counters=counters,
             problems=_shortened(sorted(set(found)), prefix),
-            completed_early=_completed_early(properties, collapsed, counters, contents),
+            completed_early=early,
             newest_files=newest_dated(self._filesystem, f"{base}/{prefix}".rstrip("/"), listing) if is_local else (),
         )
         settled = contents.settled and not problems

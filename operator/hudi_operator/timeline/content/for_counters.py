@@ -136,7 +136,14 @@ class FileContents:
 
     def completed_before_request(self, entry: InstantFiles, *, in_utc: bool) -> bool:
         """Tell whether an instant of layout 1 completed before it was requested, by the times of its files."""
-        return completed_before_request(self._file_times(entry), in_utc=in_utc)
+        early = completed_before_request(self._file_times(entry), in_utc=in_utc)
+        if early:
+            reason = (
+                f"By the time of this file, {entry.instant.action} {entry.instant.time} completed before it was "
+                "requested, so Hudi 1.2.0 counts log files of its file slices to older ones."
+            )
+            self._report(entry.file_in(State.COMPLETED, self._layout) or entry.files[0], reason)
+        return early
 
     def check_plan(self, entry: InstantFiles) -> None:
         """Read the plan of a pending table service and report it if it is empty or damaged."""
