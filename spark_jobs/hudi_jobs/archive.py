@@ -5,15 +5,20 @@ which for a table that is years old is more than a driver has. Here the archive 
 """
 
 import json
+import re
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as sf
 
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.given_files import GivenFiles
 from hudi_jobs.jvm import JavaObject, classes
 
 _ACTIONS = ("commit", "deltacommit", "replacecommit")
 _COLUMNS = "instantTime STRING, completionTime STRING, action STRING, metadata BINARY"
 _CONTAINER = b"Obj\x01"
+_FILE = re.compile(r"[0-9A-Za-z_-]+\.parquet")
 
 
 def newest_archived_note(spark: SparkSession, meta: JavaObject, key: str) -> str | None:
@@ -38,7 +43,15 @@ def archive_files(spark: SparkSession, meta: JavaObject) -> list[str]:
     """Return the Parquet files that the archive consists of now; each is written once, under a name of its own."""
     folder = meta.getArchivePath()
     manifest = classes(spark).org.apache.hudi.common.table.timeline.LSMTimeline.latestSnapshotManifest(meta, folder)
-    return [f"{folder.toString()}/{name}" for name in manifest.getFileNames()]
+    names = list(map(str, manifest.getFileNames()))
+    stranger = next((name for name in names if not _FILE.fullmatch(name)), None)
+    if stranger is not None:
+        raise TaskFailed(
+            FailureReason.PATH_OUTSIDE_TABLE,
+            f"The manifest of the archive {folder.toString()} names the file {stranger[:200]!a}, which is no file of "
+            "an archive, so the archive was not read. Find out who wrote the manifest.",
+        )
+    return [f"{folder.toString()}/{name}" for name in names]
 
 
 def archived_rows(spark: SparkSession, files: list[str]) -> DataFrame:
@@ -46,7 +59,7 @@ def archived_rows(spark: SparkSession, files: list[str]) -> DataFrame:
     session = spark.newSession()
     # Batches of rows would hold the metadata of thousands of commits.
     session.conf.set("spark.sql.parquet.enableVectorizedReader", "false")
-    rows = session.read.schema(_COLUMNS).parquet(*files)
+    rows = GivenFiles(session, files).frame("parquet", schema=_COLUMNS)
     return rows.where(sf.col("action").isin(*_ACTIONS))
 
 

@@ -1,14 +1,30 @@
-"""Files and folders on any store, as Hadoop's file systems have them."""
+"""Files and folders on any store, as Hadoop's file systems have them.
+
+Hadoop resolves `.`, `..` and empty names in the keys of a store without folders (`Path.initialize`), so what it lists
+for a folder may lie elsewhere. Nothing here returns such a file as one of the folder, or deletes one with it.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
 
 from pyspark.sql import SparkSession
 
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, iterated
 
 _RECURSIVELY = True
-_PATTERN = re.compile(r"[{}\[\]*?\\]")
+_WITH_FOLDERS = frozenset({"file", "hdfs", "viewfs"})
+"""Schemes of stores whose files lie in folders, so that a listed name is the name."""
+
+_BATCH = 50_000
+_NAMED_LIMIT = 300
+_MARK = "FileStatus{path="
+_STATUS = re.compile(
+    r"FileStatus\{path=(.*?); isDirectory=false; length=(\d+); replication=\d+; blocksize=\d+; "
+    r"modification_time=(\d+);",
+    re.DOTALL,
+)
 
 
 def located(spark: SparkSession, path: str, name: str | None = None) -> tuple[JavaObject, JavaObject]:
@@ -27,13 +43,20 @@ def read_bytes(spark: SparkSession, filesystem: JavaObject, path: JavaObject) ->
         stream.close()
 
 
+def has_flat_keys(filesystem: JavaObject) -> bool:
+    """Tell whether the store of a file system may have no folders, so that a listed path may be that of another key."""
+    return str(filesystem.getUri().getScheme()) not in _WITH_FOLDERS
+
+
 def statuses_below(filesystem: JavaObject, folder: JavaObject) -> Iterator[JavaObject]:
     """Yield the statuses of all files in a folder and in those below it.
 
     Of local ones Hadoop's own listing runs `ls` for each, and fails where one has gone by then.
     """
     if str(filesystem.getUri().getScheme()) != "file":
-        yield from iterated(filesystem.listFiles(folder, _RECURSIVELY))
+        above = _beginning(filesystem, folder)
+        statuses = iterated(filesystem.listFiles(folder, _RECURSIVELY))
+        yield from (status for status in statuses if _path_of(status).startswith(above))
         return
     waiting = [folder]
     while waiting:
@@ -42,6 +65,76 @@ def statuses_below(filesystem: JavaObject, folder: JavaObject) -> Iterator[JavaO
                 waiting.append(status.getPath())
             else:
                 yield status
+
+
+def children_of(filesystem: JavaObject, folder: JavaObject) -> list[JavaObject]:
+    """Return the statuses of the files and folders directly in a folder."""
+    above = _beginning(filesystem, folder)
+    return [
+        status
+        for status in filesystem.listStatus(folder)
+        if (path := _path_of(status)).startswith(above) and "/" not in path[len(above) :] and path != above
+    ]
+
+
+def file_batches(
+    spark: SparkSession, filesystem: JavaObject, folder: JavaObject
+) -> Iterator[list[tuple[str, int, int]]]:
+    """Yield path, size and modification time of every file that the store lists for a folder, many at once.
+
+    On a store without folders a path may lie outside of the folder.
+    """
+    listed = classes(spark).org.apache.hadoop.util.functional.RemoteIterators.toList(
+        filesystem.listFiles(folder, _RECURSIVELY)
+    )
+    total = int(listed.size())
+    for start in range(0, total, _BATCH):
+        batch = listed.subList(start, min(start + _BATCH, total))
+        # One answer from the JVM for many files: asking for each of 10,000 files in turn takes seconds.
+        files = parse_statuses(str(batch.toString()))
+        if len(files) != batch.size():
+            files = [(_path_of(s), int(s.getLen()), int(s.getModificationTime())) for s in batch]
+        yield files
+
+
+def parse_statuses(text: str) -> list[tuple[str, int, int]]:
+    """Read path, size and modification time out of the text of Hadoop's file statuses.
+
+    A file whose name imitates that text gives a wrong number of files, or none; the caller compares.
+    """
+    found = [(path, int(size), int(time)) for path, size, time in _STATUS.findall(text)]
+    return found if text.count(_MARK) == len(found) else []
+
+
+def require_nothing_outside(spark: SparkSession, filesystem: JavaObject, folder: JavaObject) -> None:
+    """Raise `TaskFailed` where the store lists a file for a folder that Hadoop takes for one elsewhere."""
+    if not has_flat_keys(filesystem):
+        return
+    above = _beginning(filesystem, folder)
+    for batch in file_batches(spark, filesystem, folder):
+        for path, _, _ in batch:
+            if not path.startswith(above):
+                raise TaskFailed(
+                    FailureReason.PATH_OUTSIDE_TABLE,
+                    f"The folder {above} is not deleted: the key of an object in it leads to {path[:_NAMED_LIMIT]!a}, "
+                    "which Hadoop would delete instead. Remove the object whose key has the segment '..' with a tool "
+                    "of the store.",
+                )
+
+
+def delete_folder(spark: SparkSession, filesystem: JavaObject, folder: JavaObject) -> bool:
+    """Delete a folder with all that is in it, and nothing else; raise `TaskFailed` where that cannot be."""
+    require_nothing_outside(spark, filesystem, folder)
+    return bool(filesystem.delete(folder, _RECURSIVELY))
+
+
+def _beginning(filesystem: JavaObject, folder: JavaObject) -> str:
+    """Return how the paths of files in a folder begin."""
+    return f"{str(filesystem.makeQualified(folder).toString()).rstrip('/')}/"
+
+
+def _path_of(status: JavaObject) -> str:
+    return str(status.getPath().toString())
 
 
 def sizes_of(spark: SparkSession, base_path: str, paths: Iterable[str]) -> dict[str, int]:
@@ -54,12 +147,3 @@ def sizes_of(spark: SparkSession, base_path: str, paths: Iterable[str]) -> dict[
             if path in asked:
                 found[path] = int(status.getLen())
     return found
-
-
-def exact(path: str) -> str:
-    """Return the pattern that means this path and no other.
-
-    Spark can be told that paths are no patterns (`__globPaths__`), but then one that looks like a pattern stands for
-    every path that was given (DataSource.checkAndGlobPathIfNecessary), so that the others are read twice.
-    """
-    return _PATTERN.sub(r"\\\g<0>", path)

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -164,8 +164,13 @@ def frame_of_rows(session: SparkSession, rows: JavaObject, ddl: str) -> DataFram
 
 def java_objects(spark: SparkSession, *values: object) -> JavaObject:
     """Return a Java array of objects, which is what a reflective call takes."""
+    return java_array(spark, classes(spark).Object, values)
+
+
+def java_array(spark: SparkSession, kind: JavaObject, values: Sequence[object]) -> JavaObject:
+    """Return a Java array of a class."""
     gateway: JavaObject = spark.sparkContext._gateway  # noqa: SLF001
-    array = gateway.new_array(gateway.jvm.Object, len(values))
+    array = gateway.new_array(kind, len(values))
     for index, value in enumerate(values):
         array[index] = value
     return array
@@ -196,6 +201,13 @@ def inferred_json(texts: DataFrame, options: Mapping[str, str]) -> StructType:
         reader = reader.option(name, value)
     found = StructType.fromJson(json.loads(reader.json(strings).schema().json()))
     return StructType([field for field in found.fields if field.name != CORRUPT])
+
+
+def inferred_columns(texts: DataFrame, format_: str, options: Mapping[str, str]) -> JavaObject:
+    """Return the columns that Spark infers from texts of CSV or JSON, the frame's only column."""
+    strings = getattr(texts._jdf, "as")(classes(texts.sparkSession).org.apache.spark.sql.Encoders.STRING())  # noqa: SLF001
+    reader = spark_session(texts.sparkSession).read().options(java_map(texts.sparkSession, options))
+    return getattr(reader, format_)(strings).schema()
 
 
 def collected_rows(frame: DataFrame) -> tuple[JavaObject, list[JavaObject]]:

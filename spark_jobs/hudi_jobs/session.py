@@ -68,6 +68,8 @@ _REQUIRED = {
     # SQL that a table's owner writes sees the view `source`, and neither other files nor the environment.
     "spark.sql.runSQLOnFiles": "false",
     "spark.sql.variable.substitute": "false",
+    # A log in a folder would name files to read in place of those that are there.
+    "spark.sql.streaming.fileStreamSink.ignoreMetadata": "true",
 }
 
 

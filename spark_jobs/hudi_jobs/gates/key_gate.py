@@ -19,8 +19,9 @@ from hudi_jobs.contract.table.properties import record_key_of, shown
 from hudi_jobs.contract.table.support import SLASHED, key_generator_of
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import exact, located
+from hudi_jobs.filesystem import located
 from hudi_jobs.folder import Folder
+from hudi_jobs.given_files import GivenFiles
 from hudi_jobs.ingestion.rules.times import TimeKeys
 from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.jvm import JavaObject, classes, collected_rows, iterated, java_map
@@ -103,7 +104,7 @@ def _samples(spark: SparkSession, table: HudiTable, definition: TableDefinition)
     """
     wanted = [*definition.record_key, *definition.partition_by]
     for partition, path in _newest_files(spark, table):
-        frame = spark.read.parquet(exact(path))
+        frame = GivenFiles(spark, [path]).frame("parquet")
         present = {name.lower() for name in frame.columns}
         if all(name.lower() in present for name in wanted):
             names = dict.fromkeys([*([_KEY] if _KEY in frame.columns else []), *wanted])

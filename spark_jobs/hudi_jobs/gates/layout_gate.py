@@ -13,7 +13,7 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import located
+from hudi_jobs.filesystem import children_of, located
 from hudi_jobs.table import HudiTable
 
 META_FOLDER = ".hoodie"
@@ -51,5 +51,5 @@ def instant_files(spark: SparkSession, base_path: str, folder: str) -> list[str]
     filesystem, place = located(spark, base_path, folder)
     if not filesystem.exists(place):
         return []
-    names = (str(each.getPath().getName()) for each in filesystem.listStatus(place) if each.isFile())
+    names = (str(each.getPath().getName()) for each in children_of(filesystem, place) if each.isFile())
     return sorted(name for name in names if INSTANT_FILE.fullmatch(name))

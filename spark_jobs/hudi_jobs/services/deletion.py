@@ -7,7 +7,7 @@ from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location, NotALoc
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import located, statuses_below
+from hudi_jobs.filesystem import children_of, delete_folder, located, require_nothing_outside, statuses_below
 from hudi_jobs.jvm import JavaObject, classes
 from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.phases import Phase, reach
@@ -15,7 +15,6 @@ from hudi_jobs.services.preparation import nothing
 
 _META_FOLDER = ".hoodie"
 _PROPERTIES = "hoodie.properties"
-_RECURSIVELY = True
 
 
 def delete(context: TaskContext) -> TaskResult:
@@ -34,13 +33,14 @@ def delete(context: TaskContext) -> TaskResult:
     result = with_lease(context, lambda _: _delete_data(context, filesystem, folder))
     if result.outcome is Outcome.SUCCEEDED:
         with stage("The operator's folder in the table cannot be deleted", otherwise=FailureReason.HUDI_ERROR):
-            filesystem.delete(folder, _RECURSIVELY)
+            delete_folder(context.spark, filesystem, folder)
     return result
 
 
 def _delete_data(context: TaskContext, filesystem: JavaObject, folder: JavaObject) -> TaskResult:
     with stage("The table cannot be deleted", otherwise=FailureReason.HUDI_ERROR):
         _require_table(context, filesystem, folder)
+        require_nothing_outside(context.spark, filesystem, folder)
         files, size = _extent(context, filesystem, folder)
         _delete(context, filesystem, folder)
     return TaskResult(
@@ -95,7 +95,7 @@ def _require_table(context: TaskContext, filesystem: JavaObject, folder: JavaObj
 
 def _holds_files(filesystem: JavaObject, folder: JavaObject) -> bool:
     """Tell whether there is any file in the folder beside the operator's own."""
-    children = [status.getPath() for status in filesystem.listStatus(folder)]
+    children = [status.getPath() for status in children_of(filesystem, folder)]
     others = [path for path in children if str(path.getName()) != OPERATOR_FOLDER]
     return any(True for path in others for _ in statuses_below(filesystem, path))
 
@@ -116,11 +116,11 @@ def _delete(context: TaskContext, filesystem: JavaObject, folder: JavaObject) ->
     """Delete everything but the operator's folder, which still says whose the table is."""
     meta = classes(context.spark).org.apache.hadoop.fs.Path(folder, _META_FOLDER)
     for keep, parent in (({_META_FOLDER, OPERATOR_FOLDER}, folder), ({_PROPERTIES}, meta)):
-        for status in filesystem.listStatus(parent) if filesystem.exists(parent) else ():
+        for status in children_of(filesystem, parent) if filesystem.exists(parent) else ():
             if str(status.getPath().getName()) not in keep:
-                filesystem.delete(status.getPath(), _RECURSIVELY)
+                delete_folder(context.spark, filesystem, status.getPath())
                 reach(Phase.DELETING)
-    filesystem.delete(meta, _RECURSIVELY)
+    delete_folder(context.spark, filesystem, meta)
 
 
 def _exists(context: TaskContext, filesystem: JavaObject, folder: JavaObject, name: str) -> bool:

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from hudi_jobs.filesystem import exact
-from hudi_jobs.ingestion.sources.files.listing import parse_statuses
+from hudi_jobs.filesystem import parse_statuses
+from hudi_jobs.given_files import exact
 
 
 def status(path: str, *, kind: str = "LocatedFileStatus", tail: str = "") -> str:

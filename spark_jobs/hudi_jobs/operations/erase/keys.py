@@ -17,7 +17,8 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.operations.erase import LONGEST_VALUE, MOST_ERASED, EraseTask
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import exact, located
+from hudi_jobs.filesystem import located
+from hudi_jobs.given_files import GivenFiles
 from hudi_jobs.ingestion.rules.record_keys import NOTHING
 from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.local_frame import local_frame
@@ -265,7 +266,9 @@ def _read(context: TaskContext, path: str) -> list[object]:
             raise refused(f"There is no file of keys at {path}.")
         if int(files.getFileStatus(place).getLen()) > LARGEST_FILE:
             raise refused(f"The file of keys has more than {LARGEST_FILE:,} bytes.")
-        lines = context.spark.read.text(exact(path)).where(~sf.col("value").rlike(_BLANK))
+        lines = (
+            GivenFiles(context.spark, [path]).frame("text", schema="value STRING").where(~sf.col("value").rlike(_BLANK))
+        )
         found = [str(line[0]) for line in lines.limit(MOST_ERASED + 1).collect()]
     return parsed(found)
 

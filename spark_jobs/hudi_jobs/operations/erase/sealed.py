@@ -13,7 +13,7 @@ import zlib
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import located
+from hudi_jobs.filesystem import children_of, located
 from hudi_jobs.jvm import classes
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.erase.keys import Keys, keys_of
@@ -67,7 +67,7 @@ def discard(context: TaskContext, open_operations: frozenset[str]) -> None:
         filesystem, path = located(context.spark, folder)
         if not filesystem.exists(path):
             return
-        for status in filesystem.listStatus(path):
+        for status in children_of(filesystem, path):
             name = str(status.getPath().getName())
             if name.startswith(_PREFIX) and name.endswith(_SUFFIX) and name not in kept:
                 filesystem.delete(status.getPath(), False)  # noqa: FBT003 - Java's own

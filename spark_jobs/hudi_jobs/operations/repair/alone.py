@@ -7,7 +7,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import located, statuses_below
+from hudi_jobs.filesystem import children_of, located, statuses_below
 from hudi_jobs.operations.check import busy
 from hudi_jobs.operations.refusal import UNCHANGED, refused, require_nobody_at_work
 from hudi_jobs.operations.work import Work
@@ -79,7 +79,7 @@ def require_no_heartbeat(context: TaskContext) -> None:
     """
     with stage("The heartbeats of writers cannot be listed", otherwise=FailureReason.STORAGE_UNAVAILABLE):
         filesystem, place = located(context.spark, context.task.table.base_path, HEARTBEATS)
-        found = filesystem.listStatus(place) if filesystem.exists(place) else ()
+        found = children_of(filesystem, place) if filesystem.exists(place) else ()
         names = [str(each.getPath().getName()) for each in found]
         alive = next(filter(Others(context).is_alive, sorted(names)), None)
     if alive is not None:

@@ -1,34 +1,38 @@
 """Listing a source with Hadoop's file systems, so that every store that Spark can read can be a source."""
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import located
+from hudi_jobs.filesystem import file_batches, has_flat_keys, located
 from hudi_jobs.ingestion.sources.files.record import canonical
-from hudi_jobs.ingestion.sources.files.selection import SourceFile
-from hudi_jobs.jvm import JavaObject, classes
+from hudi_jobs.ingestion.sources.files.selection import OddKeys, SourceFile
+from hudi_jobs.jvm import classes
 
-_RECURSIVELY = True
-_BATCH = 50_000
-_MARK = "FileStatus{path="
-_STATUS = re.compile(
-    r"FileStatus\{path=(.*?); isDirectory=false; length=(\d+); replication=\d+; blocksize=\d+; modification_time=(\d+);"
-)
+_NOT_FOUND = "java.io.FileNotFoundException"
+_SECOND = 1_000
+"""Milliseconds."""
+
+_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
 class Listing:
-    """All files of a source, in batches, and the source's path in the canonical spelling."""
+    """All files of a source, in batches, and the source's path in the canonical spelling.
+
+    `odd` is complete once all batches were taken.
+    """
 
     root: str
     batches: Iterator[list[SourceFile]]
+    odd: OddKeys
 
 
 def list_source(spark: SparkSession, path: str) -> Listing:
@@ -37,7 +41,7 @@ def list_source(spark: SparkSession, path: str) -> Listing:
         try:
             return _list(spark, path)
         except Exception as error:
-            if any(cause.kind == "java.io.FileNotFoundException" for cause in causes_of(error)):
+            if any(cause.kind == _NOT_FOUND for cause in causes_of(error)):
                 raise TaskFailed(
                     FailureReason.SOURCE_NOT_FOUND,
                     f"The source path {path} does not exist; create it or correct the path.",
@@ -57,28 +61,45 @@ def _list(spark: SparkSession, path: str) -> Listing:
     base = str(status.getPath().toString()).rstrip("/")
     if status.isFile():
         only = SourceFile(time=int(status.getModificationTime()), path="", size=int(status.getLen()))
-        return Listing(canonical(base), iter([[only]]))
-    statuses = classes(spark).org.apache.hadoop.util.functional.RemoteIterators.toList(
-        filesystem.listFiles(root, _RECURSIVELY)
-    )
-    return Listing(canonical(base), _batches(statuses, base))
+        return Listing(canonical(base), iter([[only]]), OddKeys())
+    odd = OddKeys()
+    return Listing(canonical(base), _batches(file_batches(spark, filesystem, root), f"{base}/", odd), odd)
 
 
-def _batches(statuses: JavaObject, base: str) -> Iterator[list[SourceFile]]:
-    total = int(statuses.size())
-    for start in range(0, total, _BATCH):
-        batch = statuses.subList(start, min(start + _BATCH, total))
-        # One answer from the JVM for many files: asking for each of 10,000 files in turn takes seconds.
-        files = parse_statuses(str(batch.toString()))
-        if len(files) != batch.size():
-            files = [(str(s.getPath().toString()), int(s.getLen()), int(s.getModificationTime())) for s in batch]
-        yield [SourceFile(time=time, path=path[len(base) + 1 :], size=size) for path, size, time in files]
+def _batches(found: Iterable[list[tuple[str, int, int]]], above: str, odd: OddKeys) -> Iterator[list[SourceFile]]:
+    """Yield the files below the source, each once; what is listed and not below, or twice, has an odd key."""
+    for batch in found:
+        files = dict[SourceFile, None]()
+        for path, size, time in batch:
+            file = SourceFile(time=time, path=path[len(above) :], size=size)
+            if path.startswith(above) and file.path and file not in files:
+                files[file] = None
+            else:
+                odd.add(path.removeprefix(above))
+        yield list(files)
 
 
-def parse_statuses(text: str) -> list[tuple[str, int, int]]:
-    """Read path, size and modification time out of the text of Hadoop's file statuses.
+def confirmed(spark: SparkSession, path: str, files: Sequence[SourceFile]) -> set[SourceFile]:
+    """Return the files that a reader would open under their paths below a source.
 
-    A file whose name imitates that text gives a wrong number of files, or none; the caller compares.
+    Hadoop makes one path of several keys, such as `in//a` and `in/a`; under it there is the object of one, or none.
+    Stores list times more exactly than they tell them of one object.
     """
-    found = [(path, int(size), int(time)) for path, size, time in _STATUS.findall(text)]
-    return found if text.count(_MARK) == len(found) else []
+    filesystem, root = located(spark, path)
+    if not has_flat_keys(filesystem):
+        return set(files)
+
+    def is_there(file: SourceFile) -> bool:
+        place = classes(spark).org.apache.hadoop.fs.Path(f"{path.rstrip('/')}/{file.path}") if file.path else root
+        try:
+            status = filesystem.getFileStatus(place)
+        except Py4JJavaError as error:
+            if any(cause.kind == _NOT_FOUND for cause in causes_of(error)):
+                return False
+            raise
+        same_time = abs(int(status.getModificationTime()) - file.time) <= _SECOND
+        return bool(status.isFile()) and int(status.getLen()) == file.size and same_time
+
+    doing = stage(f"The source {path} cannot be read", otherwise=FailureReason.SOURCE_UNREADABLE)
+    with doing, ThreadPoolExecutor(_AT_ONCE) as pool:
+        return {file for file, found in zip(files, pool.map(is_there, files), strict=True) if found}

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, FileSource, InvalidRescan, RescanRequest, parse_rescan
@@ -10,10 +11,10 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.batch import Limit, of_milliseconds, rfc3339
 from hudi_jobs.ingestion.sources.files.choice import Answer, Question
 from hudi_jobs.ingestion.sources.files.floor import Floor
-from hudi_jobs.ingestion.sources.files.listing import list_source, qualified
+from hudi_jobs.ingestion.sources.files.listing import confirmed, list_source, qualified
 from hudi_jobs.ingestion.sources.files.record import Kind, LoadedSegment, Segment, below, fingerprint, grown
 from hudi_jobs.ingestion.sources.files.segments import SegmentFolder
-from hudi_jobs.ingestion.sources.files.selection import Selection, select_files
+from hudi_jobs.ingestion.sources.files.selection import OddKeys, Selection, select_confirmed
 from hudi_jobs.ingestion.sources.files.state import FileProgress
 
 SealedSegments = Sequence[tuple[Segment, bytes]]
@@ -22,11 +23,15 @@ SealedSegments = Sequence[tuple[Segment, bytes]]
 
 @dataclass(frozen=True)
 class Input:
-    """What a run reads of the source at a canonical path, and what is known of all files of that source."""
+    """What a run reads of the source at a canonical path, and what is known of all files of that source.
+
+    Files with `odd` keys are neither read nor recorded, so a later run looks at them again.
+    """
 
     root: str
     selection: Selection
     answer: Answer
+    odd: OddKeys
     before: FileProgress
     record: Sequence[LoadedSegment]
     floor: Floor | None
@@ -89,10 +94,14 @@ def find_input(
             answer.assume(question, around.root, batch)
     for batch in listing.batches:
         answer.examine(question, listing.root, batch)
+    confirm, outside = partial(confirmed, context.spark, source.path), listing.odd.count
+    selection = select_confirmed(answer.waiting, confirm, listing.odd, max_files=limit.items, max_bytes=limit.size)
+    answer.candidates -= listing.odd.count - outside
     return Input(
         root=listing.root,
-        selection=select_files(answer.waiting, max_files=limit.items, max_bytes=limit.size),
+        selection=selection,
         answer=answer,
+        odd=listing.odd,
         before=before,
         record=record,
         floor=before.floor if floor is not None and _are_apart(listing.root, floor.source) else None,

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
-from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
@@ -14,7 +14,7 @@ from hudi_jobs.contract import FailureReason, FileFormat, FileSource
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import is_storage_failure, stage
-from hudi_jobs.filesystem import exact
+from hudi_jobs.given_files import GivenFiles
 from hudi_jobs.ingestion.json_bounds import options_of
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN, Origin, SourceRows
 from hudi_jobs.ingestion.schemas.ddl import declared_columns
@@ -230,9 +230,8 @@ def _load(
     paths: Sequence[str],
 ) -> DataFrame:
     """Open files of one schema; what their footers say of columns besides the types means nothing."""
-    reader: DataFrameReader = spark.read.format(source.format.value).options(**options)
-    patterns = [exact(path) for path in paths]
-    frame = reader.load(patterns) if schema is None else reader.schema(schema).load(patterns)
+    files, name = GivenFiles(spark, paths), source.format.value
+    frame = files.frame(name, schema=schema, options=options)
     described = schema_json(frame)
     plain = plain_type(described)
-    return frame if plain == described else reader.schema(StructType.fromJson(plain)).load(patterns)
+    return frame if plain == described else files.frame(name, schema=StructType.fromJson(plain), options=options)

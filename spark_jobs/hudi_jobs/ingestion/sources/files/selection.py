@@ -1,7 +1,7 @@
 """Files of a source: which of them are input, and which of the unread ones a run reads."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
@@ -9,6 +9,8 @@ from pathlib import PurePosixPath
 from hudi_jobs.contract import FileFormat
 
 _TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})
+_NAMED = 3
+_NAMED_LIMIT = 80
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -58,6 +60,20 @@ class Selection:
         return sum(file.size for file in self.files)
 
 
+@dataclass
+class OddKeys:
+    """Listed objects that no reader finds under the path that Hadoop makes of their keys, and the names of some."""
+
+    count: int = 0
+    names: list[str] = field(default_factory=list)
+
+    def add(self, path: str) -> None:
+        """Count one more, by the path that Hadoop has for it."""
+        self.count += 1
+        if len(self.names) < _NAMED:
+            self.names.append(ascii(path if len(path) <= _NAMED_LIMIT else f"{path[:_NAMED_LIMIT]}..."))
+
+
 def is_visible(file: SourceFile, format_: FileFormat) -> bool:
     """Tell whether a listed file can be input, whatever the pattern.
 
@@ -88,6 +104,33 @@ def select_files(waiting: Iterable[SourceFile], *, max_files: int | None, max_by
         left=sum(file.size for file in in_order[count:]),
         oldest_left=in_order[count].time if count < len(in_order) else None,
     )
+
+
+def select_confirmed(
+    waiting: Iterable[SourceFile],
+    confirm: Callable[[Sequence[SourceFile]], set[SourceFile]],
+    odd: OddKeys,
+    *,
+    max_files: int | None,
+    max_bytes: int | None,
+) -> Selection:
+    """Choose among the files that `confirm` finds under their paths, and count all others that it was asked about.
+
+    Each question is about the chosen files and as many more as were odd so far, so few questions suffice.
+    """
+    left, known, missing = sorted(set(waiting)), set[SourceFile](), 0
+    while True:
+        selection = select_files(left, max_files=max_files, max_bytes=max_bytes)
+        asked = [file for file in left[: len(selection.files) + missing] if file not in known]
+        if known.issuperset(selection.files):
+            return selection
+        found = confirm(asked)
+        known |= found
+        absent = {file for file in asked if file not in found}
+        for file in sorted(absent):
+            odd.add(file.path)
+        missing += len(absent)
+        left = [file for file in left if file not in absent]
 
 
 def _within(files: Sequence[SourceFile], *, max_files: int | None, max_bytes: int | None) -> int:

@@ -115,9 +115,9 @@ class Files:
         return folder.sweep(named, before=min(state.sequence for state in states))
 
     def _figures(self, found: Input) -> Figures:
-        names = tuple(name[:_SHOWN] for name in found.answer.skipped_names)
+        names = tuple(name[:_SHOWN] for name in (*found.odd.names, *found.answer.skipped_names))[:_NAMED]
         return Figures(
-            files_skipped=found.answer.skipped,
+            files_skipped=found.answer.skipped + found.odd.count,
             skipped=names,
             rescan=self._task.rescan,
             complete_up_to=found.complete_up_to,
@@ -125,7 +125,8 @@ class Files:
         )
 
     def _no_news(self, found: Input) -> str:
-        return f"No new files: all {found.answer.candidates:,} files of {self._source.path} have been read."
+        told = f"No new files: all {found.answer.candidates:,} files of {self._source.path} have been read."
+        return f"{told} {_odd_keys(found)}".rstrip()
 
 
 def _read_from(spark: SparkSession, progress: FileProgress) -> str | None:
@@ -138,4 +139,14 @@ def _read_from(spark: SparkSession, progress: FileProgress) -> str | None:
 def _remark(found: Input, rows: SourceRows) -> str:
     late = f"{found.late:,} of the files are older than files that had already been read." if found.late else ""
     again = f"{counted(len(found.answer.forgotten), 'file')} may be read again." if found.answer.forgotten else ""
-    return " ".join(filter(None, (late, again, rows.remark)))
+    return " ".join(filter(None, (late, again, rows.remark, _odd_keys(found))))
+
+
+def _odd_keys(found: Input) -> str:
+    if not found.odd.count:
+        return ""
+    names = listed(found.odd.names, _NAMED, count=found.odd.count)
+    return (
+        f"{counted(found.odd.count, 'file')} not read ({names}): the store has no object, or another one, at the path "
+        "that Hadoop makes of the key. Rename objects whose keys have an empty segment, '.' or '..'."
+    )

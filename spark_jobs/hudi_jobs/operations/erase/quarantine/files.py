@@ -16,7 +16,8 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import exact, located
+from hudi_jobs.filesystem import located
+from hudi_jobs.given_files import GivenFiles
 from hudi_jobs.ingestion.rules.corrupt_texts import UNREADABLE
 from hudi_jobs.jvm import JavaObject
 from hudi_jobs.operations.erase.keys import Keys
@@ -30,6 +31,7 @@ LARGEST = 256 * 1024 * 1024
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:(?=/)")
 _KEPT, _KEPT_AGAIN = "kept-", "kept2-"
 _SUCCESS = "_SUCCESS"
+_LINES = "value STRING"
 
 
 @dataclass
@@ -134,7 +136,8 @@ def _judged(context: TaskContext, folder: str, files: list[File], records: BadRe
     """Yield for each record of some files the name of its file, and what becomes of it."""
     if not files:
         return
-    lines, depth = context.spark.newSession().read.text([exact(file.path) for file in files]), _depth(context, folder)
+    given = GivenFiles(context.spark.newSession(), [file.path for file in files])
+    lines, depth = given.frame("text", schema=_LINES), _depth(context, folder)
     for line, quoted in lines.select("value", sf.col("_metadata.file_path")).toLocalIterator():
         path = unquote(quoted)
         yield _segments(path)[-1], _judge(line, path, records, depth)
@@ -156,7 +159,7 @@ def _lines(context: TaskContext, folder: str, file: File, records: BadRecords) -
     gone: list[str] = []
     depth = _depth(context, folder)
     with stage("The quarantine cannot be read", otherwise=FailureReason.HUDI_ERROR):
-        for row in context.spark.read.text(exact(file.path)).collect():
+        for row in GivenFiles(context.spark, [file.path]).frame("text", schema=_LINES).collect():
             line = str(row[0])
             (gone if _judge(line, file.path, records, depth) is Verdict.GOES else kept).append(line)
     return kept, gone

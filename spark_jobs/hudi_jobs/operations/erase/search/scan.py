@@ -17,7 +17,8 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import DriverStopping
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import exact, located, statuses_below
+from hudi_jobs.filesystem import located, statuses_below
+from hudi_jobs.given_files import GivenFiles
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, java_objects, local_rows
 from hudi_jobs.operations.erase.keys import RECORD_KEY, Keys, with_key
 from hudi_jobs.operations.erase.search.letters import for_scanner
@@ -133,7 +134,7 @@ def _without_record_keys(spark: SparkSession, files: Collection[File]) -> set[st
 
 def _record_keys(spark: SparkSession, paths: Collection[str]) -> DataFrame:
     """Return the record keys of Parquet files, null where there are none, with the name of each one's `file`."""
-    rows = spark.newSession().read.schema(f"{RECORD_KEY} STRING").parquet(*map(exact, sorted(paths)))
+    rows = GivenFiles(spark.newSession(), sorted(paths)).frame("parquet", schema=f"{RECORD_KEY} STRING")
     return rows.withColumn("file", sf.col("_metadata.file_name"))
 
 

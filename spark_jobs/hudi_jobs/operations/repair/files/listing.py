@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import located, statuses_below
+from hudi_jobs.filesystem import children_of, located, statuses_below
 from hudi_jobs.jvm import JavaObject
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.repair.files.orphans import File
@@ -15,7 +15,6 @@ MOST_FILES = 500_000
 """Files whose names the driver holds in memory."""
 
 _RESERVED = frozenset({".hoodie", OPERATOR_FOLDER})
-_RECURSIVELY = True
 
 
 def files_of_table(work: Work) -> list[File]:
@@ -37,7 +36,7 @@ def files_of_table(work: Work) -> list[File]:
 
 
 def _statuses(filesystem: JavaObject, base: JavaObject) -> Iterator[JavaObject]:
-    for child in filesystem.listStatus(base):
+    for child in children_of(filesystem, base):
         if str(child.getPath().getName()) in _RESERVED:
             continue
         if child.isFile():

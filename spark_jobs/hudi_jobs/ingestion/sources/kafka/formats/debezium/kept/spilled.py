@@ -20,7 +20,8 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import exact, located, statuses_below
+from hudi_jobs.filesystem import children_of, delete_folder, located, statuses_below
+from hudi_jobs.given_files import GivenFiles
 from hudi_jobs.ingestion.rows import nothing
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import Database
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.deleted import (
@@ -40,7 +41,7 @@ MOST_FILES = 16
 however many there are."""
 
 _NAME = re.compile(r"[0-9a-f]{32}")
-_WHOLE = True
+_PART = re.compile(r"[^_.].*\.parquet")
 
 
 @dataclass(frozen=True)
@@ -85,10 +86,11 @@ class Spilled:
 
     def _read(self, spark: SparkSession, base_path: str, database: Database, names: Iterable[str]) -> DataFrame:
         names = list(names)
-        paths = [exact(_path(base_path, name)) for name in names]
         try:
             with stage("The deletes of earlier batches cannot be read", otherwise=FailureReason.CHECKPOINT_DAMAGED):
-                deletes = spark.read.schema(schema_of(database)).parquet(*paths)
+                deletes = GivenFiles(spark, _parts(spark, base_path, names)).frame(
+                    "parquet", schema=schema_of(database)
+                )
                 found = deletes.where(sf.col(HASH).isNotNull() & sf.col(PLACE).isNotNull()).count()
         except TaskFailed as error:
             if error.reason is not FailureReason.CHECKPOINT_DAMAGED:
@@ -115,7 +117,14 @@ def remove_unnamed(context: TaskContext, events: Sequence[Mapping[str, Any]]) ->
         name = str(status.getPath().toString()).partition(f"/{FOLDER}/")[2].partition("/")[0]
         written[name] = max(int(status.getModificationTime()), written.get(name, 0))
     old = expired(written, named, lambda name: _NAME.fullmatch(name) is not None)
-    return sum(bool(filesystem.delete(located(spark, base_path, f"{FOLDER}/{one}")[1], _WHOLE)) for one in old)
+    return sum(delete_folder(spark, filesystem, located(spark, base_path, f"{FOLDER}/{one}")[1]) for one in old)
+
+
+def _parts(spark: SparkSession, base_path: str, names: Iterable[str]) -> list[str]:
+    """Return the Parquet files that lie directly in the folders of these names."""
+    folders = (located(spark, _path(base_path, name)) for name in names)
+    found = (str(each.getPath().toString()) for folder in folders for each in children_of(*folder) if each.isFile())
+    return sorted(path for path in found if _PART.fullmatch(path.rpartition("/")[2]))
 
 
 def _write(deletes: DataFrame, path: str) -> None:

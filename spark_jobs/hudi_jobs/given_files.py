@@ -1,0 +1,183 @@
+"""Data frames of given files: these objects are opened, and no others, whatever their names look like.
+
+Spark's own readers take a path for a pattern, for a folder where a store has keys below that of an object, and for the
+output of a streaming query where there is a log that names other files (`DataSource.resolveRelation`,
+`FileStreamSink.hasMetadata`). Here Spark is given the statuses of the files in place of what it would list.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.types import StructType
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.filesystem import has_flat_keys, located
+from hudi_jobs.jvm import (
+    JavaObject,
+    classes,
+    frame_of_relation,
+    inferred_columns,
+    java_array,
+    scala_map,
+    spark_session,
+)
+
+_FORMATS = {
+    "avro": "org.apache.spark.sql.avro.AvroFileFormat",
+    "csv": "org.apache.spark.sql.execution.datasources.csv.CSVFileFormat",
+    "json": "org.apache.spark.sql.execution.datasources.json.JsonFileFormat",
+    "orc": "org.apache.spark.sql.execution.datasources.orc.OrcFileFormat",
+    "parquet": "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat",
+    "text": "org.apache.spark.sql.execution.datasources.text.TextFileFormat",
+}
+_INFERRED_FROM_TEXT = frozenset({"csv", "json"})
+_OF_TEXT = ("linesep", "encoding")
+_UNBOUNDED, _FOR_EVER = 2**60, -1
+_AT_ONCE = 8
+_PATTERN = re.compile(r"[{}\[\]*?\\]")
+_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:")
+_NAMED_LIMIT = 300
+
+
+def exact(path: str) -> str:
+    """Return the pattern that means this path and no other."""
+    return _PATTERN.sub(r"\\\g<0>", path)
+
+
+class GivenFiles:
+    """Files of one store as they are now; raises for one that is not there, and `TaskFailed` for a folder."""
+
+    def __init__(self, spark: SparkSession, paths: Sequence[str]) -> None:
+        self._spark = spark
+        self._paths = paths
+        self._jvm = classes(spark)
+        self._sources = self._jvm.org.apache.spark.sql.execution.datasources
+
+    def frame(
+        self, format_: str, *, schema: StructType | str | None = None, options: Mapping[str, str] | None = None
+    ) -> DataFrame:
+        """Return the rows of all files; without a schema, the columns are inferred from these files alone."""
+        told = {key.lower(): value for key, value in (options or {}).items()}
+        wanted = self._inferred(format_, told) if schema is None else self._declared(schema)
+        kind, empty = self._format(format_), self._jvm.org.apache.spark.sql.types.StructType()
+        self._sources.DataSourceUtils.verifySchema(kind, wanted)
+        case_sensitive = str(self._spark.conf.get("spark.sql.caseSensitive")).lower() == "true"
+        self._jvm.org.apache.spark.sql.util.SchemaUtils.checkSchemaColumnNameDuplication(wanted, case_sensitive)
+        relation = self._sources.HadoopFsRelation(
+            self._index, empty, wanted.asNullable(), self._none, kind, scala_map(self._spark, told), self._session
+        )
+        return frame_of_relation(self._spark, relation)
+
+    def _declared(self, schema: StructType | str) -> JavaObject:
+        kinds = self._jvm.org.apache.spark.sql.types.DataType
+        declared = kinds.fromDDL(schema) if isinstance(schema, str) else kinds.fromJson(schema.json())
+        return self._jvm.org.apache.spark.sql.catalyst.util.CharVarcharUtils.failIfHasCharVarchar(declared)
+
+    def _inferred(self, format_: str, options: Mapping[str, str]) -> JavaObject:
+        """Return the columns of the files. Of CSV and JSON Spark would open the files by their paths once more."""
+        if format_ not in _INFERRED_FROM_TEXT:
+            found = self._format(format_).inferSchema(
+                self._session, scala_map(self._spark, options), self._index.allFiles()
+            )
+            return found.get()
+        is_whole = options.get("multiline", "").lower() == "true"
+        if is_whole and format_ == "csv":
+            return self._inferred_from_pattern(options)
+        texts = self.frame(
+            "text",
+            schema="value STRING",
+            options={key: options[key] for key in _OF_TEXT if key in options}
+            | ({"wholetext": "true"} if is_whole else {}),
+        )
+        charset = options.get("encoding", options.get("charset", "UTF-8"))
+        if format_ == "csv" and charset.upper() != "UTF-8":
+            texts = texts.select(sf.decode(sf.col("value").cast("binary"), charset).alias("value"))
+        return inferred_columns(texts, format_, options)
+
+    def _inferred_from_pattern(self, options: Mapping[str, str]) -> JavaObject:
+        """Return the columns of CSV with line breaks in values, which Spark opens by a pattern (`BinaryFileRDD`).
+
+        The pattern is the one that means the file; Hadoop has none for a name with a colon (HADOOP-3257).
+        """
+        path = next((path for path in self._paths if ":" not in _SCHEME.sub("", path)), None)
+        if path is None:
+            raise TaskFailed(
+                FailureReason.SOURCE_UNREADABLE,
+                f"The columns of the file {self._paths[0][:_NAMED_LIMIT]!a} cannot be inferred with multiLine, because "
+                "its name has a colon. Declare the columns.",
+            )
+        fs = self._jvm.org.apache.hadoop.fs
+        status = fs.FileStatus(0, False, 1, 0, 0, fs.Path(exact(path)))  # noqa: FBT003 - Java's own
+        statuses = self._jvm.PythonUtils.toSeq([status])
+        return self._format("csv").inferSchema(self._session, scala_map(self._spark, options), statuses).get()
+
+    @property
+    def _session(self) -> JavaObject:
+        return spark_session(self._spark)
+
+    @property
+    def _none(self) -> JavaObject:
+        return self._jvm.scala.Option.empty()
+
+    def _format(self, name: str) -> JavaObject:
+        kind: JavaObject = self._jvm
+        for part in _FORMATS[name].split("."):
+            kind = getattr(kind, part)
+        return kind()
+
+    @cached_property
+    def _index(self) -> JavaObject:
+        """The index of exactly these files: what Spark would list is in its cache already.
+
+        With `recursiveFileLookup` Spark asks neither what is a folder, nor for values of columns in the path.
+        """
+        filesystem, first = located(self._spark, self._paths[0])
+        statuses = self._statuses(filesystem)
+        cache = self._sources.SharedInMemoryCache(_UNBOUNDED, _FOR_EVER).createForNewClient()
+        cache.putLeafFiles(first, java_array(self._spark, self._jvm.org.apache.hadoop.fs.FileStatus, statuses))
+        roots, recursively = self._jvm.PythonUtils.toSeq([first]), {"recursiveFileLookup": "true"}
+        index = self._sources.InMemoryFileIndex(
+            self._session, roots, scala_map(self._spark, recursively), self._none, cache, self._none, self._none
+        )
+        self._require_exactly(index, statuses)
+        return index
+
+    def _statuses(self, filesystem: JavaObject) -> list[JavaObject]:
+        path_of = self._jvm.org.apache.hadoop.fs.Path
+
+        def status_of(path: str) -> tuple[JavaObject, bool]:
+            status = filesystem.getFileStatus(path_of(path))
+            return status, bool(status.isFile())
+
+        with ThreadPoolExecutor(_AT_ONCE if has_flat_keys(filesystem) else 1) as pool:
+            found = list(pool.map(status_of, self._paths))
+        for path, (_, is_file) in zip(self._paths, found, strict=True):
+            if not is_file:
+                raise TaskFailed(
+                    FailureReason.SOURCE_UNREADABLE,
+                    f"{path[:_NAMED_LIMIT]!a} is a folder, where a file was to be read. Another program may have "
+                    "replaced it; run again.",
+                )
+        return [status for status, _ in found]
+
+    def _require_exactly(self, index: JavaObject, statuses: Sequence[JavaObject]) -> None:
+        """Raise where Spark would read other files than these, or one of them twice."""
+        sets, listed = self._jvm.java.util.HashSet, index.allFiles()
+        found = sets(self._jvm.scala.collection.JavaConverters.seqAsJavaList(listed))
+        wanted = sets()
+        for status in statuses:
+            wanted.add(status)
+        if int(listed.size()) == len(self._paths) and found.equals(wanted):
+            return
+        wanted.removeAll(found)
+        names = [str(each.getPath().toString())[:_NAMED_LIMIT] for each in wanted][:3]
+        raise TaskFailed(
+            FailureReason.SOURCE_UNREADABLE,
+            f"Spark would read {int(listed.size()):,} files in place of {len(self._paths):,} that were chosen, so "
+            f"nothing was read. Missing are {names!a}.",
+        )
