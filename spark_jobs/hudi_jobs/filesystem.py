@@ -7,6 +7,7 @@ for a folder may lie elsewhere. Nothing here returns such a file as one of the f
 import re
 from collections.abc import Iterable, Iterator
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import FailureReason
@@ -19,6 +20,7 @@ _WITH_FOLDERS = frozenset({"file", "hdfs", "viewfs"})
 
 _BATCH = 50_000
 _NAMED_LIMIT = 300
+_NO_XML = "Failed to parse XML document"
 _MARK = "FileStatus{path="
 _STATUS = re.compile(
     r"FileStatus\{path=(.*?); isDirectory=false; length=(\d+); replication=\d+; blocksize=\d+; "
@@ -84,9 +86,7 @@ def file_batches(
 
     On a store without folders a path may lie outside of the folder.
     """
-    listed = classes(spark).org.apache.hadoop.util.functional.RemoteIterators.toList(
-        filesystem.listFiles(folder, _RECURSIVELY)
-    )
+    listed = _listed(spark, filesystem, folder)
     total = int(listed.size())
     for start in range(0, total, _BATCH):
         batch = listed.subList(start, min(start + _BATCH, total))
@@ -95,6 +95,28 @@ def file_batches(
         if len(files) != batch.size():
             files = [(_path_of(s), int(s.getLen()), int(s.getModificationTime())) for s in batch]
         yield files
+
+
+def _listed(spark: SparkSession, filesystem: JavaObject, folder: JavaObject) -> JavaObject:
+    """Return a Java list of the statuses of all files that the store lists for a folder.
+
+    Hadoop's client for S3 asks for keys as they are, and XML has no control characters; the older request, which its
+    library makes, asks for encoded keys (`AmazonS3Client.listObjects`).
+    """
+    hadoop = classes(spark).org.apache.hadoop
+    to_list = hadoop.util.functional.RemoteIterators.toList
+    try:
+        return to_list(filesystem.listFiles(folder, _RECURSIVELY))
+    except Py4JJavaError as error:
+        if _NO_XML not in str(error):
+            raise
+    older = hadoop.conf.Configuration(hadoop_configuration(spark))
+    older.set("fs.s3a.list.version", "1")
+    lister = hadoop.fs.FileSystem.newInstance(filesystem.getUri(), older)
+    try:
+        return to_list(lister.listFiles(folder, _RECURSIVELY))
+    finally:
+        lister.close()
 
 
 def parse_statuses(text: str) -> list[tuple[str, int, int]]:
@@ -122,9 +144,12 @@ def require_nothing_outside(spark: SparkSession, filesystem: JavaObject, folder:
                 )
 
 
-def delete_folder(spark: SparkSession, filesystem: JavaObject, folder: JavaObject) -> bool:
-    """Delete a folder with all that is in it, and nothing else; raise `TaskFailed` where that cannot be."""
-    require_nothing_outside(spark, filesystem, folder)
+def delete_whole(spark: SparkSession, filesystem: JavaObject, folder: JavaObject) -> bool:
+    """Delete a file, or a folder with all that is in it, and nothing else; raise `TaskFailed` where that cannot be."""
+    if not filesystem.exists(folder):
+        return False
+    if filesystem.getFileStatus(folder).isDirectory():
+        require_nothing_outside(spark, filesystem, folder)
     return bool(filesystem.delete(folder, _RECURSIVELY))
 
 

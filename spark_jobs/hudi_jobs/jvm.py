@@ -210,6 +210,12 @@ def inferred_columns(texts: DataFrame, format_: str, options: Mapping[str, str])
     return getattr(reader, format_)(strings).schema()
 
 
+def input_files(frame: DataFrame) -> list[str]:
+    """Return the paths of all files that a frame may read, fetched in one call."""
+    joined = classes(frame.sparkSession).org.apache.hadoop.util.StringUtils.join("\0", frame._jdf.inputFiles())  # noqa: SLF001
+    return [path for path in str(joined).split("\0") if path]
+
+
 def collected_rows(frame: DataFrame) -> tuple[JavaObject, list[JavaObject]]:
     """Return the schema of a small frame and all its rows, as Java code knows them."""
     return frame._jdf.schema(), list(frame._jdf.collectAsList())  # noqa: SLF001

@@ -10,8 +10,14 @@ from contextlib import contextmanager
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_jobs.clock.guard import completions_in_order
+from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.folder import Folder
+from hudi_jobs.jvm import input_files
 from hudi_jobs.table import HudiTable
+
+_NAMED_LIMIT = 300
 
 
 @contextmanager
@@ -30,4 +36,18 @@ def read_rows(spark: SparkSession, base_path: str, options: Mapping[str, str], *
     `options` are those of the task, and `how` are options of the read.
     """
     with completions_in_order(spark, base_path, options):
-        return spark.read.format("hudi").options(**how).load(base_path)
+        return snapshot(spark, base_path, how)
+
+
+def snapshot(spark: SparkSession, base_path: str, options: Mapping[str, str]) -> DataFrame:
+    """Return a table as Hudi reads it; raise `TaskFailed` where its metadata puts a file outside of its folder."""
+    frame = spark.read.format("hudi").options(**options).load(base_path)
+    folder = Folder(base_path)
+    stranger = next((path for path in input_files(frame) if not folder.holds("", path)), None)
+    if stranger is not None:
+        raise TaskFailed(
+            FailureReason.PATH_OUTSIDE_TABLE,
+            f"The metadata of {base_path} puts the file {stranger[:_NAMED_LIMIT]!a} outside the table, so no row was "
+            "read. Find out who wrote the metadata.",
+        )
+    return frame

@@ -16,7 +16,7 @@ from hudi_jobs.contract.table.facts import COMMITS_ASKED, TableFacts, facts_of
 from hudi_jobs.contract.table.properties import partition_columns_of
 from hudi_jobs.contract.table.schema_history import HISTORY_FOLDER, HISTORY_LIMIT, MARK, newest_history_file
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.filesystem import delete_folder, located, statuses_below
+from hudi_jobs.filesystem import delete_whole, located, statuses_below
 from hudi_jobs.jvm import JavaObject, classes, elements, engine_context, hadoop_configuration, iterated, texts
 
 REPLACE_ACTION = "replacecommit"
@@ -60,7 +60,7 @@ class HudiTable:
             if not filesystem.exists(folder):
                 return None
             if next(statuses_below(filesystem, folder), None) is None:
-                delete_folder(spark, filesystem, folder)
+                delete_whole(spark, filesystem, folder)
                 return None
         return cls.at(spark, base_path)
 

@@ -1,12 +1,14 @@
 """The newest checkpoint in an archive, whatever else that holds, and without holding it in memory."""
 
+import json
 import os
 from typing import Any
 
 import pytest
 from tests.spark_jobs.trials import ALL
 
-from hudi_jobs.contract import CHECKPOINT_KEY, Checkpoint, Outcome, Service
+from hudi_jobs.contract import CHECKPOINT_KEY, Checkpoint, FailureReason, Outcome, Service
+from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import LOOK_BACK, encode_checkpoint, newest_progress
 from hudi_jobs.table import HudiTable
 
@@ -54,6 +56,20 @@ def test_the_newest_checkpoint_of_an_archive_is_found(lake: Any) -> None:
     archive(lake)
     assert newest_note(lake) == "fifth"
     assert newest_note(lake, "hudi-operator.other") is None
+    refuses_a_manifest_that_leads_out(lake)
+
+
+def refuses_a_manifest_that_leads_out(lake: Any) -> None:
+    """Neither the driver nor Hudi, which merges the files that a manifest names, may open a file elsewhere."""
+    history = lake.folder / "table/.hoodie/timeline/history"
+    manifest = max(history.glob("manifest_*"), key=lambda path: int(path.name.rpartition("_")[2]))
+    content = json.loads(manifest.read_text())
+    content["files"][0]["fileName"] = "../../../../other/" + content["files"][0]["fileName"]
+    manifest.write_text(json.dumps(content))
+    with pytest.raises(TaskFailed, match=r"names the file '\.\./"):
+        newest_note(lake)
+    archived = lake.serve(Service.ARCHIVAL)
+    assert (archived.outcome, archived.reason) == (Outcome.FAILED, FailureReason.PATH_OUTSIDE_TABLE), archived
 
 
 def test_the_newest_checkpoint_of_a_copied_table_of_layout_1_is_found_whatever_the_times_of_its_files(

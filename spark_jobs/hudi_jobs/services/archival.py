@@ -1,7 +1,9 @@
 """Archival: the oldest instants move from the active timeline into the archive."""
 
+from hudi_jobs.archive import archive_files
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
+from hudi_jobs.contract.instants import LAYOUT_2_FROM
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.client import write_client
@@ -10,8 +12,12 @@ from hudi_jobs.services.preparation import load_timeline, missing_table, nothing
 
 def archive(context: TaskContext) -> TaskResult:
     """Archive what the bounds and Hudi's own holds allow."""
-    if open_table(context) is None:
+    table = open_table(context)
+    if table is None:
         return missing_table(context)
+    if table.version >= LAYOUT_2_FROM:
+        with stage("The archive cannot be read", otherwise=FailureReason.HUDI_ERROR):
+            archive_files(context.spark, table.meta)  # Hudi merges whatever files its manifest names
     return while_ours(context, lambda *_: _archive(context))
 
 

@@ -7,7 +7,7 @@ from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location, NotALoc
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import children_of, delete_folder, located, require_nothing_outside, statuses_below
+from hudi_jobs.filesystem import children_of, delete_whole, located, require_nothing_outside, statuses_below
 from hudi_jobs.jvm import JavaObject, classes
 from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.phases import Phase, reach
@@ -33,7 +33,7 @@ def delete(context: TaskContext) -> TaskResult:
     result = with_lease(context, lambda _: _delete_data(context, filesystem, folder))
     if result.outcome is Outcome.SUCCEEDED:
         with stage("The operator's folder in the table cannot be deleted", otherwise=FailureReason.HUDI_ERROR):
-            delete_folder(context.spark, filesystem, folder)
+            delete_whole(context.spark, filesystem, folder)
     return result
 
 
@@ -118,9 +118,9 @@ def _delete(context: TaskContext, filesystem: JavaObject, folder: JavaObject) ->
     for keep, parent in (({_META_FOLDER, OPERATOR_FOLDER}, folder), ({_PROPERTIES}, meta)):
         for status in children_of(filesystem, parent) if filesystem.exists(parent) else ():
             if str(status.getPath().getName()) not in keep:
-                delete_folder(context.spark, filesystem, status.getPath())
+                delete_whole(context.spark, filesystem, status.getPath())
                 reach(Phase.DELETING)
-    delete_folder(context.spark, filesystem, meta)
+    delete_whole(context.spark, filesystem, meta)
 
 
 def _exists(context: TaskContext, filesystem: JavaObject, folder: JavaObject, name: str) -> bool:

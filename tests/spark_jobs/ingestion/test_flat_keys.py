@@ -50,6 +50,7 @@ GOOD = {
     "100%25 +.csv": "percent and plus",
     " sp ace .csv ": "spaces",
     "tab\t.csv": "tab",
+    "esc\x1b[31m.csv": "escape",  # no character of XML
     "u\u0308\U0001f600.csv": "characters",
     "...csv/....csv": None,  # hidden, as every name that begins with a dot
     "d" * 200 + "/" + "e" * 200 + "/" + "f" * 200 + ".csv": "long",
@@ -77,6 +78,8 @@ def put(lake: Any, s3: Any) -> Callable[[str, str | bytes], None]:
     bucket = f"keys-{time.monotonic_ns()}"
     s3.create_bucket(Bucket=bucket)
     lake.use_store(bucket, s3.meta.endpoint_url)
+    settings = lake.spark._jsc.hadoopConfiguration()
+    settings.set(f"fs.s3a.bucket.{bucket}.retry.limit", "0")
     return lambda key, content: s3.put_object(Bucket=bucket, Key=key, Body=content)
 
 

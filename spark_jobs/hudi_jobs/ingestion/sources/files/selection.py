@@ -71,7 +71,8 @@ class OddKeys:
         """Count one more, by the path that Hadoop has for it."""
         self.count += 1
         if len(self.names) < _NAMED:
-            self.names.append(ascii(path if len(path) <= _NAMED_LIMIT else f"{path[:_NAMED_LIMIT]}..."))
+            shown = ascii(path[:_NAMED_LIMIT])
+            self.names.append(shown if len(shown) <= _NAMED_LIMIT else f"{shown[:_NAMED_LIMIT]}...'")
 
 
 def is_visible(file: SourceFile, format_: FileFormat) -> bool:

@@ -21,6 +21,7 @@ from hudi_jobs.ingestion.sources.hudi.removals import Erasure, Removal, removal_
 from hudi_jobs.ingestion.sources.hudi.support import obstacles
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, schema_json
 from hudi_jobs.notes import ERASED_KEY, OPERATION_KEY
+from hudi_jobs.reading import snapshot
 from hudi_jobs.table import HudiTable, commit_metadata
 
 COMMIT_TIME = "_hoodie_commit_time"
@@ -156,8 +157,7 @@ class Upstream:
         which lost against the row in a base file comes as if it had won, and one of some columns as a whole row
         (`MergeOnReadIncrementalRelationV2.listFileSplits`).
         """
-        frame = self._spark.read.format("hudi").options(**_READ_AS).load(self._table.base_path)
-        frame = _plain(frame)
+        frame = _plain(snapshot(self._spark, self._table.base_path, _READ_AS))
         if commits is not None and len(commits) <= _MOST_NAMED:
             frame = frame.where(column_named(COMMIT_TIME).isin(*(one.instant for one in commits)))
         return frame.drop(*(name for name in frame.columns if name.startswith(_HUDI_COLUMNS)))

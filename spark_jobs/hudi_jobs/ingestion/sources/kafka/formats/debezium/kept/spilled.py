@@ -20,7 +20,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import children_of, delete_folder, located, statuses_below
+from hudi_jobs.filesystem import children_of, delete_whole, located, statuses_below
 from hudi_jobs.given_files import GivenFiles
 from hudi_jobs.ingestion.rows import nothing
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import Database
@@ -117,7 +117,7 @@ def remove_unnamed(context: TaskContext, events: Sequence[Mapping[str, Any]]) ->
         name = str(status.getPath().toString()).partition(f"/{FOLDER}/")[2].partition("/")[0]
         written[name] = max(int(status.getModificationTime()), written.get(name, 0))
     old = expired(written, named, lambda name: _NAME.fullmatch(name) is not None)
-    return sum(delete_folder(spark, filesystem, located(spark, base_path, f"{FOLDER}/{one}")[1]) for one in old)
+    return sum(delete_whole(spark, filesystem, located(spark, base_path, f"{FOLDER}/{one}")[1]) for one in old)
 
 
 def _parts(spark: SparkSession, base_path: str, names: Iterable[str]) -> list[str]:
