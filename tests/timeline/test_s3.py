@@ -15,6 +15,7 @@ import pytest
 import yaml
 from tests.timeline.arrow import ArrowFileSystem
 
+from hudi_operator.adoption.search import SearchLimits, find_tables
 from hudi_operator.cli.main import execute
 from hudi_operator.storage import (
     CountingFileSystem,
@@ -201,6 +202,52 @@ def test_folders_are_listed_without_the_keys_inside_of_them(s3_server: Any, monk
     assert filesystem.list_folders(base, limit=10) == Folders(("a", "b-1", "b", "c", "d"))
     assert filesystem.list_folders(base, limit=2) == Folders(("a", "b-1"), complete=False)
     assert filesystem.list_folders(f"{base}/nothing", limit=2) == Folders(())
+
+
+ODD_KEYS = ("t/../x", "t//x", "t/./x", "/x", "../x", "e\x1b[31m/x", "\u202e/x")
+"""HADOOP-3257 and rclone/rclone#5063 have more of these; `obstore` refuses all but the last."""
+
+
+def test_odd_keys_hide_no_folder(s3_server: Any) -> None:
+    client = s3_server.client()
+    for name in ("a/1", "t/1", "z/1", "plain", *ODD_KEYS):
+        client.put_object(Bucket=s3_server.bucket, Key=f"odd/{name}", Body=b"")
+    filesystem, base = open_filesystem(f"s3://{s3_server.bucket}/odd", s3_server.options)
+    found = filesystem.list_folders(base, limit=10)
+    assert {"a", "t", "z"} <= set(found.names)
+    assert found.names == tuple(sorted(found.names))
+    assert not {"", ".", "..", "plain"} & set(found.names)
+    assert filesystem.list_folders(base, limit=2) == Folders(("a", "e\x1b[31m"), complete=False)
+
+
+def test_an_odd_key_in_a_folder_of_files_is_named(s3_server: Any) -> None:
+    for number, name in enumerate(("../x", "/x", "./x", "e\x1b[31m")):
+        folder = f"named-{number}"
+        s3_server.client().put_object(Bucket=s3_server.bucket, Key=f"{folder}/{name}", Body=b"")
+        filesystem, base = open_filesystem(f"s3://{s3_server.bucket}/{folder}", s3_server.options)
+        with pytest.raises(StorageError, match="Remove the object, or rename it") as caught:
+            filesystem.list_directory(base)
+        assert caught.value.kind is StorageErrorKind.ODD_KEY
+        assert f"'{folder}/" in str(caught.value)
+        assert str(caught.value).isprintable()
+
+
+def test_a_table_with_an_odd_key_in_its_timeline_harms_no_other(
+    s3_server: Any, real_table: Callable[[str], Path]
+) -> None:
+    name = "1.0.2-cow-clustering"
+    harmed, whole = (s3_server.upload(real_table(name), f"lake/{each}") for each in ("harmed", "whole"))
+    for key in ("harmed/.hoodie/timeline/../x", "harmed/.hoodie/../../whole/x"):
+        s3_server.client().put_object(Bucket=s3_server.bucket, Key=f"lake/{key}", Body=b"")
+    filesystem, base = open_filesystem(f"s3://{s3_server.bucket}/lake", s3_server.options)
+    found = find_tables(filesystem, base, SearchLimits())
+    assert [each.rpartition("/")[2] for each in found.tables] == ["harmed", "whole"]
+    filesystem, base = open_filesystem(whole, s3_server.options)
+    assert TimelineReader(filesystem).read(base)
+    filesystem, base = open_filesystem(harmed, s3_server.options)
+    with pytest.raises(TableUnreadable, match="Remove the object") as caught:
+        TimelineReader(filesystem).read(base)
+    assert caught.value.cause is UnreadableCause.CORRUPT
 
 
 def test_the_resources_of_tables_on_s3_are_written(

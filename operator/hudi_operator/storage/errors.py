@@ -14,6 +14,7 @@ class StorageErrorKind(StrEnum):
     UNREACHABLE = "Unreachable"
     UNSUPPORTED = "Unsupported"
     TOO_LARGE = "TooLarge"
+    ODD_KEY = "OddKey"
 
 
 class StorageError(Exception):

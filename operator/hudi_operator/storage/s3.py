@@ -13,6 +13,7 @@ from obstore.store import S3Store
 
 from hudi_operator.storage.errors import StorageError, StorageErrorKind, too_large, too_many_files
 from hudi_operator.storage.filesystem import FOLDER_REQUESTS, LISTING_LIMIT, FileStamp, Folders, Listing
+from hudi_operator.storage.odd_keys import folders_beside_odd_keys
 from hudi_operator.storage.options import S3Options
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ _BUFFER = 64 * 1024
 # The last of the usual credential sources; failing there means that no source had any.
 _INSTANCE_METADATA = "169.254.169.254"
 _CODE = re.compile(r"<Code>(\w+)</Code>")
+_ODD_KEY = re.compile(r'invalid path: [^"]*"(.*?)"(?:: | contained )', re.DOTALL)
+_KEY_SHOWN = 200
 # Some stores answer these with 404 or 400.
 _REFUSALS = frozenset(
     {
@@ -49,6 +52,7 @@ class S3FileSystem:
     def __init__(self, *, bucket: str, options: S3Options) -> None:
         self._bucket = bucket
         self._endpoint = options.endpoint or ""
+        self._options = options
         self._store = S3Store(
             bucket,
             config=_config(options),
@@ -83,7 +87,18 @@ class S3FileSystem:
         return Listing(names=found.names, sizes=found.sizes, modified=found.modified, requests=found.requests)
 
     def list_folders(self, path: str, *, limit: int) -> Folders:
-        """List the folders under a folder, whose keys are skipped a page at a time."""
+        """List the folders under a folder, also beside keys that `obstore` refuses."""
+        try:
+            return self._list_folders(path, limit)
+        except StorageError as error:
+            if error.kind is not StorageErrorKind.ODD_KEY:
+                raise
+        with self._translated(path):
+            names = folders_beside_odd_keys(self._bucket, self._key(path), self._options)
+        return Folders(tuple(names[:limit]), complete=len(names) <= limit)
+
+    def _list_folders(self, path: str, limit: int) -> Folders:
+        """Skip the keys of each folder a page at a time."""
         prefix, found, offset = self._key(path), dict[str, None](), None
         start = len(prefix) + 1 if prefix else 0
         for _ in range(FOLDER_REQUESTS):
@@ -163,6 +178,12 @@ class S3FileSystem:
         # A HEAD answer has no body. Any other 404 of an S3 store says what is missing; a proxy's does not.
         if isinstance(error, FileNotFoundError) and (code == "NoSuchKey" or "method: HEAD" in text):
             return StorageError(StorageErrorKind.NOT_FOUND, f"s3://{path} does not exist.")
+        if odd := _ODD_KEY.search(text):
+            message = (
+                f"s3://{path} cannot be listed, because it holds an object with the key {odd[1][:_KEY_SHOWN]!a}: a "
+                "part of it is empty, '.' or '..', or has a control character. Remove the object, or rename it."
+            )
+            return StorageError(StorageErrorKind.ODD_KEY, message)
         if _INSTANCE_METADATA in text:
             message = f"There are no credentials for s3://{path}: neither given nor in the environment."
             return StorageError(StorageErrorKind.ACCESS_DENIED, message)

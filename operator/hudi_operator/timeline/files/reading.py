@@ -36,6 +36,7 @@ _CAUSES = {
     StorageErrorKind.UNREACHABLE: UnreadableCause.UNREACHABLE,
     StorageErrorKind.UNSUPPORTED: UnreadableCause.UNSUPPORTED,
     StorageErrorKind.TOO_LARGE: UnreadableCause.TOO_LARGE,
+    StorageErrorKind.ODD_KEY: UnreadableCause.CORRUPT,
 }
 
 
