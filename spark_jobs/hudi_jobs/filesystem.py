@@ -167,7 +167,7 @@ def sizes_of(spark: SparkSession, base_path: str, paths: Iterable[str]) -> dict[
     base, found, asked = base_path.rstrip("/"), dict[str, int](), set(paths)
     for within in {path.rpartition("/")[0] for path in asked}:
         filesystem, folder = located(spark, f"{base}/{within}".rstrip("/"))
-        for status in filesystem.listStatus(folder) if filesystem.exists(folder) else ():
+        for status in children_of(filesystem, folder) if filesystem.exists(folder) else ():
             path = f"{within}/{status.getPath().getName()}".removeprefix("/")
             if path in asked:
                 found[path] = int(status.getLen())

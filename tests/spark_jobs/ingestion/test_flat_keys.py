@@ -102,6 +102,7 @@ def test_odd_keys_are_named_and_stop_no_other_file(lake: Any, put: Callable[...,
         put(f"in/{key}", csv(value or "hidden"))
     for key in ODD:
         put(f"in/{key}", csv("same" if "same" in key else f"odd key {key}"))
+    put("in", csv("the source itself"))
     put("other/victim.csv", csv("victim"))
     put("in/m.csv/_spark_metadata/0", sink_log(f"{lake.root}/other/victim.csv"))
     put("in/a.csv/_x", "nothing")
@@ -109,7 +110,7 @@ def test_odd_keys_are_named_and_stop_no_other_file(lake: Any, put: Callable[...,
     first = lake.ingest(files=files, operation="Insert", max_files=8)
     second = lake.ingest(files=files, operation="Insert")
     assert {first.outcome, second.outcome} == {Outcome.SUCCEEDED}, (first, second)
-    expected = sorted(value for value in GOOD.values() if value)
+    expected = sorted([*(value for value in GOOD.values() if value), "the source itself"])
     assert [row[0] for row in lake.rows("id")] == expected
     assert (first.files_read, first.more_input) == (8, True)
     assert (second.files_read, second.more_input) == (len(expected) - 8, False)

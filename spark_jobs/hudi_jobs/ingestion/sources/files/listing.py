@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
@@ -36,7 +37,10 @@ class Listing:
 
 
 def list_source(spark: SparkSession, path: str) -> Listing:
-    """List every file below a path; raise `TaskFailed` when there is no such path or no access to it."""
+    """List the file at a path and every file below it, of which a store without folders may have both.
+
+    Raises `TaskFailed` when there is no such path, or no access to it.
+    """
     with stage(f"The source {path} cannot be listed", otherwise=FailureReason.SOURCE_UNREADABLE):
         try:
             return _list(spark, path)
@@ -59,11 +63,16 @@ def _list(spark: SparkSession, path: str) -> Listing:
     filesystem, root = located(spark, path)
     status = filesystem.getFileStatus(root)
     base = str(status.getPath().toString()).rstrip("/")
+    odd, itself = OddKeys(), list[list[SourceFile]]()
+    below: Iterable[list[tuple[str, int, int]]] = ()
     if status.isFile():
         only = SourceFile(time=int(status.getModificationTime()), path="", size=int(status.getLen()))
-        return Listing(canonical(base), iter([[only]]), OddKeys())
-    odd = OddKeys()
-    return Listing(canonical(base), _batches(file_batches(spark, filesystem, root), f"{base}/", odd), odd)
+        itself = [[only]]
+    if not itself:
+        below = file_batches(spark, filesystem, root)
+    elif has_flat_keys(filesystem):
+        below = ([file for file in batch if file[0] != base] for batch in file_batches(spark, filesystem, root))
+    return Listing(canonical(base), chain(itself, _batches(below, f"{base}/", odd)), odd)
 
 
 def _batches(found: Iterable[list[tuple[str, int, int]]], above: str, odd: OddKeys) -> Iterator[list[SourceFile]]:
