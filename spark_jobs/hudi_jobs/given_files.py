@@ -100,20 +100,20 @@ class GivenFiles:
         return inferred_columns(texts, format_, options)
 
     def _inferred_from_pattern(self, options: Mapping[str, str]) -> JavaObject:
-        """Return the columns of CSV with line breaks in values, which Spark opens by a pattern (`BinaryFileRDD`).
+        """Return the columns of CSV with line breaks in values, which Spark opens by patterns (`BinaryFileRDD`).
 
-        The pattern is the one that means the file; Hadoop has none for a name with a colon (HADOOP-3257).
+        Each pattern is the one that means its file; Hadoop has none for a name with a colon (HADOOP-3257).
         """
-        path = next((path for path in self._paths if ":" not in _SCHEME.sub("", path)), None)
-        if path is None:
+        paths = [path for path in self._paths if ":" not in _SCHEME.sub("", path)]
+        if not paths:
             raise TaskFailed(
                 FailureReason.SOURCE_UNREADABLE,
                 f"The columns of the file {self._paths[0][:_NAMED_LIMIT]!a} cannot be inferred with multiLine, because "
                 "its name has a colon. Declare the columns.",
             )
         fs = self._jvm.org.apache.hadoop.fs
-        status = fs.FileStatus(0, False, 1, 0, 0, fs.Path(exact(path)))  # noqa: FBT003 - Java's own
-        statuses = self._jvm.PythonUtils.toSeq([status])
+        given = [fs.FileStatus(0, False, 1, 0, 0, fs.Path(exact(path))) for path in paths]  # noqa: FBT003 - Java's own
+        statuses = self._jvm.PythonUtils.toSeq(given)
         return self._format("csv").inferSchema(self._session, scala_map(self._spark, options), statuses).get()
 
     @property

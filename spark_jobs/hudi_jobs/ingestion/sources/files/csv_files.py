@@ -9,7 +9,7 @@ from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from hudi_jobs.contract import FailureReason, FileFormat
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.filesystem import exact
+from hudi_jobs.given_files import GivenFiles
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN
 from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.ingestion.sources.files.header_names import (
@@ -103,9 +103,7 @@ class CsvReader:
         return [field.dataType for field in self._load(group.paths, None).schema]
 
     def _load(self, paths: Sequence[str], schema: StructType | None) -> DataFrame:
-        reader = self.spark.read.format(FileFormat.CSV.value).options(**self.options)
-        patterns = [exact(path) for path in paths]
-        return (reader if schema is None else reader.schema(schema)).load(patterns)
+        return GivenFiles(self.spark, paths).frame(FileFormat.CSV.value, schema=schema, options=self.options)
 
 
 def _own(schema: StructType) -> list[StructField]:
