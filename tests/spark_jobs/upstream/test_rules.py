@@ -155,7 +155,7 @@ KEPT: dict[str, tuple[dict[str, str], str]] = {
     ),
     "days with slashes": ({"hoodie.datasource.write.slash.separated.date.partitioning": "true"}, "slash.separated"),
     "files without partition columns": ({"hoodie.datasource.write.drop.partition.columns": "true"}, "drop.partition"),
-    "a name that a terminal would act upon": ({"hoodie.table.format": "\x1b[2J"}, "hoodie.table.format ?[2J"),
+    "a name that a terminal would act upon": ({"hoodie.table.format": "\x1b[2J"}, r"hoodie.table.format \x1b[2J"),
     "files elsewhere": ({"hoodie.bootstrap.base.path": "s3a://old/orders"}, "hoodie.bootstrap.base.path"),
 }
 
