@@ -147,6 +147,7 @@ def _odd_keys(found: Input) -> str:
         return ""
     names = listed(found.odd.names, _NAMED, count=found.odd.count)
     return (
-        f"{counted(found.odd.count, 'file')} not read ({names}): the store has no object, or another one, at the path "
-        "that Hadoop makes of the key. Rename objects whose keys have an empty segment, '.' or '..'."
+        f"{counted(found.odd.count, 'file')} not read ({names}): at the path that Hadoop makes of the key, the store "
+        "has no object, or another one than was listed. Rename objects whose keys have an empty segment, '.' or '..'; "
+        "what was replaced meanwhile is read by the next run."
     )
