@@ -313,7 +313,7 @@ def test_a_transform_cannot_read_the_environment(lake: Any) -> None:
     ("change", "part"),
     [
         ({"name": "other"}, "tableName: the spec declares other, but the table has flights"),
-        ({"type": "MergeOnRead"}, "type: the spec declares MERGE_ON_READ, but the table has COPY_ON_WRITE"),
+        ({"type": "MergeOnRead"}, "type: the spec declares MergeOnRead, but the table has CopyOnWrite"),
         ({"recordKey": ["id", "carrier"]}, "recordKey: the spec declares id,carrier, but the table has id"),
         ({"partitionBy": ["carrier"]}, "partitionBy: the spec declares carrier, but the table has (none)"),
     ],
