@@ -1,6 +1,6 @@
 """CSV files as rows with columns by name: the files of each header are read by themselves, and then united."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
@@ -50,6 +50,8 @@ class CsvReader:
     options: Mapping[str, str]
     declared: StructType | None
     adds_columns: bool
+    optional: Collection[str] = ()
+    """Declared columns that a header may lack, because folders have them."""
 
     def read(self, paths: Sequence[str]) -> CsvFiles:
         """Return the rows of the files; raise `TaskFailed` where a header lacks a column that is needed."""
@@ -76,7 +78,7 @@ class CsvReader:
             )
         if self.declared is not None:
             names = [field.name for field in _own(self.declared)]
-            require_declared(groups, names)
+            require_declared(groups, [name for name in names if name not in self.optional])
             return left_out(groups, names)
         if not self.adds_columns:
             require_same(groups)
@@ -88,14 +90,17 @@ class CsvReader:
             fields = [StructField(name, kind) for name, kind in zip(group.header, self._types(group), strict=True)]
             wanted = [field.name for field in _own(StructType(fields))]
         else:
-            wanted = [field.name for field in _own(self.declared)]
-            places = {place: name for name, place in positions(group.header, wanted).items()}
+            places = {place: name for name, place in self._positions(group).items()}
+            wanted = [field.name for field in _own(self.declared) if field.name in places.values()]
             fields = [
                 self.declared[places[place]] if place in places else _unnamed(place)
                 for place in range(len(group.header))
             ]
         frame = self._load(group.paths, _widened(fields))
         return frame.select(*map(column_named, wanted), CORRUPT_RECORD)
+
+    def _positions(self, group: HeaderGroup) -> dict[str, int]:
+        return positions(group.header, [field.name for field in _own(self.declared or StructType())])
 
     def _types(self, group: HeaderGroup) -> list[DataType]:
         if self.options.get("inferschema", "").lower() != "true":

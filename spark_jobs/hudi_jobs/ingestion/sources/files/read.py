@@ -1,7 +1,7 @@
 """Reading the chosen files as one data frame that keeps what it cannot parse."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -21,6 +21,7 @@ from hudi_jobs.ingestion.schemas.ddl import declared_columns
 from hudi_jobs.ingestion.schemas.types import column_named, plain_type
 from hudi_jobs.ingestion.sources.files.avro_files import fields_of, schemas_of
 from hudi_jobs.ingestion.sources.files.csv_files import CsvReader
+from hudi_jobs.ingestion.sources.files.folder_columns import FOLDER_FILE, folder_columns, with_folder_columns
 from hudi_jobs.ingestion.sources.files.header_names import HeaderGroup, grouped, require_declared, shown
 from hudi_jobs.ingestion.sources.files.mergeable import united
 from hudi_jobs.ingestion.sources.files.orc_files import orc_columns
@@ -51,29 +52,47 @@ def read_files(
 ) -> SourceRows:
     """Open the files. Text formats keep unparsable rows; merged footers keep columns that only newer files have."""
     with reading(spark, source, paths):
-        options = reader_options(source)
         schema = declared_columns(spark, source.schema_ddl)
-        if source.format is FileFormat.PARQUET:
-            options.setdefault("datetimerebasemode", spark.conf.get(ANCIENT_DATES_OF_SOURCES, "EXCEPTION") or "")
-        if source.format is FileFormat.AVRO:
-            return _rows(spark, source, paths, _load_avro(spark, source, options, schema, paths))
-        if source.format is FileFormat.PARQUET:
-            return _rows(spark, source, paths, _load_parquet(spark, source, options, schema, paths))
-        if source.format is FileFormat.ORC:
-            if schema is not None:
-                require_declared(grouped(paths, orc_columns(spark, paths)), schema.fieldNames())
-            return _rows(spark, source, paths, _load(spark, source, options, schema, paths))
-        if source.format is FileFormat.CSV:
-            files = CsvReader(spark, options, schema, adds_columns).read(paths)
-            rows = _rows(spark, source, paths, files.frame, may_be_corrupt=True)
-            return replace(rows, origin=Origin(files.origin, "source_file"), remark=files.remark)
-        options |= options_of(inferred=schema is None)
-        schema = schema or _load(spark, source, options, None, paths).schema
-        fields = [field for field in schema.fields if field.name != CORRUPT_RECORD]
-        # Spark refuses to read nothing but the column of corrupt records.
-        fields = fields or [StructField(NO_COLUMN, StringType())]
-        widened = StructType([*fields, StructField(CORRUPT_RECORD, StringType())])
-        return _rows(spark, source, paths, _load(spark, source, options, widened, paths), may_be_corrupt=True)
+        folders = folder_columns(source.path, paths, schema)
+        rows = _opened(spark, source, paths, schema, adds_columns=adds_columns, optional=folders.names)
+        if not folders.fields:
+            return rows
+        frame = with_folder_columns(spark, rows.frame, folders)
+        return replace(rows, frame=frame, may_be_corrupt=True, origin=Origin(FOLDER_FILE, "source_file"))
+
+
+def _opened(
+    spark: SparkSession,
+    source: FileSource,
+    paths: Sequence[str],
+    schema: StructType | None,
+    *,
+    adds_columns: bool,
+    optional: Collection[str],
+) -> SourceRows:
+    """Open the files with the reader of their format; `optional` are declared columns that a file may lack."""
+    options = reader_options(source)
+    needed = [] if schema is None else [name for name in schema.fieldNames() if name not in optional]
+    if source.format is FileFormat.PARQUET:
+        options.setdefault("datetimerebasemode", spark.conf.get(ANCIENT_DATES_OF_SOURCES, "EXCEPTION") or "")
+        return _rows(spark, source, paths, _load_parquet(spark, source, options, schema, paths, needed=needed))
+    if source.format is FileFormat.AVRO:
+        return _rows(spark, source, paths, _load_avro(spark, source, options, schema, paths, needed=needed))
+    if source.format is FileFormat.ORC:
+        if schema is not None:
+            require_declared(grouped(paths, orc_columns(spark, paths)), needed)
+        return _rows(spark, source, paths, _load(spark, source, options, schema, paths))
+    if source.format is FileFormat.CSV:
+        files = CsvReader(spark, options, schema, adds_columns, optional).read(paths)
+        rows = _rows(spark, source, paths, files.frame, may_be_corrupt=True)
+        return replace(rows, origin=Origin(files.origin, "source_file"), remark=files.remark)
+    options |= options_of(inferred=schema is None)
+    schema = schema or _load(spark, source, options, None, paths).schema
+    fields = [field for field in schema.fields if field.name != CORRUPT_RECORD]
+    # Spark refuses to read nothing but the column of corrupt records.
+    fields = fields or [StructField(NO_COLUMN, StringType())]
+    widened = StructType([*fields, StructField(CORRUPT_RECORD, StringType())])
+    return _rows(spark, source, paths, _load(spark, source, options, widened, paths), may_be_corrupt=True)
 
 
 def _rows(
@@ -175,6 +194,8 @@ def _load_avro(
     options: Mapping[str, str],
     schema: StructType | None,
     paths: Sequence[str],
+    *,
+    needed: Sequence[str],
 ) -> DataFrame:
     """Read each group of files that share a schema by itself: Spark would take one file's schema for all."""
     groups: dict[str, list[str]] = {}
@@ -182,7 +203,7 @@ def _load_avro(
         groups.setdefault(own, []).append(path)
     if schema is not None and not {"avroschema", "positionalfieldmatching"} & options.keys():
         named = [HeaderGroup(names, tuple(paths)) for own, paths in groups.items() if (names := fields_of(own))]
-        require_declared(named, schema.fieldNames())
+        require_declared(named, needed)
     frames = [_load(spark, source, options, schema, members) for members in groups.values()]
     return united(frames)
 
@@ -193,13 +214,15 @@ def _load_parquet(
     options: Mapping[str, str],
     schema: StructType | None,
     paths: Sequence[str],
+    *,
+    needed: Sequence[str],
 ) -> DataFrame:
     """Read the files without the columns that have no value in them, for which Spark would make up a type."""
     footers = dict(zip(paths, parquet_columns(spark, paths), strict=True))
     wanted = None if schema is None else schema.fieldNames()
     if wanted is not None:
         names = [tuple(dict.fromkeys(one.path[0] for one in columns)) for columns in footers.values()]
-        require_declared(grouped(paths, names), wanted)
+        require_declared(grouped(paths, names), needed)
     require_readable(footers, wanted)
     groups: dict[frozenset[str], list[str]] = {}
     for path, columns in footers.items():
