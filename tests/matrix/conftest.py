@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.spark_jobs.conftest import installed_spark, spark, spark_conf
+from tests.spark_jobs.conftest import installed_spark, lake, spark, spark_conf
 
 from toolkit.writers import Writer
 
-__all__ = ["installed_spark", "spark", "spark_conf"]
+__all__ = ["installed_spark", "lake", "spark", "spark_conf"]
 
 
 @pytest.fixture(scope="session")

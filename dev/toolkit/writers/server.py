@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DateType, DecimalType, StringType, StructField, StructType, TimestampType
 
 # Hudi measures records with JOL, which stops the JVM for seconds by attaching a debugger to it.
 _JAVA = (
     "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m -XX:+UseSerialGC "
     "-Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true"
 )
+_AS_TEXT = (DateType, TimestampType, DecimalType)
 _VALIDATOR = "hoodie.precommit.validators"
 _CALLS: dict[str, Callable[..., Any]] = {}
 
@@ -81,7 +83,11 @@ def _pass_gate(gate: str) -> bool:
 
 
 def _frame(columns: str, rows: Sequence[Sequence[Any]]) -> DataFrame:
-    return SPARK.createDataFrame([tuple(row) for row in rows], columns).coalesce(1)
+    """Return rows of JSON as a frame; values that JSON has no type for come as text."""
+    wanted = SPARK.createDataFrame([], columns).schema
+    read = [StructField(one.name, StringType() if isinstance(one.dataType, _AS_TEXT) else one.dataType) for one in wanted]
+    frame = SPARK.createDataFrame([tuple(row) for row in rows], StructType(read)).coalesce(1)
+    return frame.select(*(frame[one.name].cast(one.dataType) for one in wanted))
 
 
 @call
