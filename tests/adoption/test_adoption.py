@@ -329,6 +329,25 @@ def seen(*commits: Any) -> Evidence:
 STREAMER, FLINK = "deltastreamer.checkpoint.key", "flink_checkpoint_id"
 
 
+@pytest.mark.parametrize(
+    ("properties", "is_told"),
+    [
+        ({"hoodie.table.version": "6", "hoodie.table.precombine.field": "ts"}, True),
+        ({"hoodie.table.version": "6"}, False),
+        ({"hoodie.table.version": "9", "hoodie.table.precombine.field": "ts"}, False),
+    ],
+)
+def test_compaction_that_may_be_refused_for_late_changes_is_a_decision_above_the_resource(
+    properties: dict[str, str], is_told: bool
+) -> None:
+    draft = adopt(PROPERTIES | properties)
+    lines = [one for one in draft.comments if "RowsWouldChange" in one]
+    assert bool(lines) is is_told
+    if is_told:
+        assert lines[0].startswith("decide: ")
+        assert "precombine field ts, no payload class" in lines[0]
+
+
 def test_writers_are_told_by_what_they_keep_in_their_commits() -> None:
     table = seen(
         commit("20260101000000000", by=STREAMER),

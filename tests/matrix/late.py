@@ -127,7 +127,9 @@ class LateTable:
         rows = [self._row(key, change, number) for key, change in changes.items() if not change.is_statement]
         if is_lost:
             if rows:
-                self.writer.fail(self.writer.begin(self.path, rows, **told))
+                # What validates a commit, and waits there, wants a base file in it.
+                new = self._row("never", row(1), number)
+                self.writer.fail(self.writer.begin(self.path, [*rows, new], **told))
                 self.writer.upsert(self.path, [self._row("once", row(1), number)], **told)
             return
         if rows:

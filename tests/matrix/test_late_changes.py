@@ -74,9 +74,7 @@ def test_compaction_of_changes_in_order_keeps_the_rows_that_the_tool_reads(
 EVERY_COMMIT = {"hoodie.compact.inline.max.delta.commits": "1"}
 
 
-def late_table(
-    release: str, payload: str, kind: str, writer_of: Callable[[str, str], Writer], lake: Lake
-) -> LateTable:
+def late_table(release: str, payload: str, kind: str, writer_of: Callable[[str, str], Writer], lake: Lake) -> LateTable:
     ordering = [] if payload in RULED_BY_COMMITS else ["ts"]
     lake.table = {"type": "MergeOnRead", "partitionBy": ["part"], "orderingFields": ordering}
     lake.options = EVERY_COMMIT

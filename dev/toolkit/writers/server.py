@@ -85,7 +85,9 @@ def _pass_gate(gate: str) -> bool:
 def _frame(columns: str, rows: Sequence[Sequence[Any]]) -> DataFrame:
     """Return rows of JSON as a frame; values that JSON has no type for come as text."""
     wanted = SPARK.createDataFrame([], columns).schema
-    read = [StructField(one.name, StringType() if isinstance(one.dataType, _AS_TEXT) else one.dataType) for one in wanted]
+    read = [
+        StructField(one.name, StringType() if isinstance(one.dataType, _AS_TEXT) else one.dataType) for one in wanted
+    ]
     frame = SPARK.createDataFrame([tuple(row) for row in rows], StructType(read)).coalesce(1)
     return frame.select(*(frame[one.name].cast(one.dataType) for one in wanted))
 

@@ -15,6 +15,7 @@ from hudi_jobs.contract.table.merging import ordering_of
 from hudi_jobs.contract.table.properties import (
     NONE,
     has_metadata_table,
+    late_changes_remark,
     partition_columns_of,
     record_key_of,
     shown,
@@ -191,6 +192,9 @@ def _comments(found: Evidence) -> Iterator[str]:
         yield f"Who wrote, by the newest {counted(len(found.commits), 'commit')}:"
         yield from (f"  {one.sentence}" for one in writers)
         yield "decide: where an ingestion continues reading, and when the writer above is stopped: docs/adopting.md."
+    remark = late_changes_remark(dict(properties.raw))
+    if remark is not None:
+        yield f"decide: whether the tool compacts the table once more before it is managed. {remark}"
     for one in timeline.pending[:_PENDING_SHOWN]:
         yield f"Pending: {one.action} {one.time}, {one.state}."
     if timeline.counters.savepoints:

@@ -107,6 +107,9 @@ class FailureReason(StrEnum):
     TABLE_MISMATCH = "TableMismatch"
     """Another table is at the path."""
 
+    ROWS_WOULD_CHANGE = "RowsWouldChange"
+    """Hudi 1.2.0 would merge log files to other rows than the tool that wrote them reads."""
+
     CHECKPOINT_DAMAGED = "CheckpointDamaged"
     """A part of what the checkpoint refers to is missing or damaged: the record of files, or of deleted rows."""
 

@@ -25,6 +25,7 @@ from hudi_jobs.gates.index_gate import declared, require_index
 from hudi_jobs.gates.key_gate import require_keys
 from hudi_jobs.gates.layout_gate import require_one_layout
 from hudi_jobs.gates.log_gate import require_keys_in_base_files
+from hudi_jobs.gates.merge_gate import require_same_merge
 from hudi_jobs.gates.slice_gate import require_slices_as_named
 from hudi_jobs.ingestion.batch import InputBatch, Limit, Source
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress, require_following, require_kind
@@ -43,7 +44,7 @@ from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.compaction import with_keys_in_base_files
 from hudi_jobs.services.others import Others
-from hudi_jobs.services.plans import require_partitions_inside, require_plans_inside
+from hudi_jobs.services.plans import merges_inside_the_writer, require_partitions_inside, require_plans_inside
 from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.services.savepoints.held_back import held_back_after_writes
 from hudi_jobs.services.savepoints.savepoint import keep_savepoint
@@ -228,6 +229,8 @@ class _Run:
         if now is not None:
             require_plans_inside(self._context, now)
             require_partitions_inside(self._context, now)
+            if merges_inside_the_writer(self._context.task.hudi_options):
+                require_same_merge(self._context, now, "A compaction or clustering inside the writer")
             if others.is_alone and others.roll_back(Timeline(self._context.spark, now)):
                 now = self._table_now()
                 assert now is not None, "a table does not vanish"

@@ -19,6 +19,7 @@ from hudi_jobs.contract import (
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import sizes_of
+from hudi_jobs.gates.merge_gate import merge_refusal
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint
 from hudi_jobs.operations.again import require_nothing_come
 from hudi_jobs.operations.journal import Journal
@@ -108,6 +109,13 @@ def checked(work: Work) -> RestoreRecord:
         metadata_options=metadata_options_of(table),
         **way.figures,
     )
+
+
+def require_same_rows(work: Work, doing: str) -> None:
+    """Raise `TaskFailed` where an operation would merge log files to other rows than the tool that wrote them reads."""
+    sentence = merge_refusal(work.context, work.table, doing)
+    if sentence is not None:
+        raise refused(sentence)
 
 
 def require_as_checked(context: TaskContext, record: RestoreRecord) -> tuple[str, ...]:

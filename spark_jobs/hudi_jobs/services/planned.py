@@ -20,6 +20,7 @@ from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import stage
+from hudi_jobs.gates.merge_gate import require_same_merge
 from hudi_jobs.lease.exclusive import fenced
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.notes import commit_notes
@@ -75,7 +76,7 @@ def run_planned(context: TaskContext, service: PlannedService) -> TaskResult:
     service.require(context, table)
 
     def work(lease: Lease, _: object) -> TaskResult:
-        run = _Run(context, service, begun_elsewhere=lease.taken_over)
+        run = _Run(context, service, table, begun_elsewhere=lease.taken_over)
         return service.settle(replace(context, held=lease), run.result())
 
     return while_ours(context, work)
@@ -84,8 +85,11 @@ def run_planned(context: TaskContext, service: PlannedService) -> TaskResult:
 class _Run:
     """The part of a run that has the lease of the services."""
 
-    def __init__(self, context: TaskContext, service: PlannedService, *, begun_elsewhere: bool) -> None:
+    def __init__(
+        self, context: TaskContext, service: PlannedService, table: HudiTable, *, begun_elsewhere: bool
+    ) -> None:
         self._context = context
+        self._table = table
         self._service = service
         self._task = context.task.planned or PlannedServiceTask()
         self._notes = commit_notes(context.run, context.task)
@@ -146,6 +150,7 @@ class _Run:
         if self._service.can_plan_anew and (begun or self._is_outdated(pending)):
             self._roll_back(pending.instant)
             return self._plan_and_execute(instead_of=pending)
+        self._require_same_merge()
         # Hudi rolls back what an earlier attempt has written before it begins anew.
         with self._context.at_rest() if pending.state is InstantState.INFLIGHT else nullcontext():
             return self._commit(pending.instant)
@@ -178,7 +183,11 @@ class _Run:
         result = self._commit(instant)
         return result.model_copy(update={"message": note + result.message})
 
+    def _require_same_merge(self) -> None:
+        require_same_merge(self._context, self._table, f"The {self._service.name}")
+
     def _plan(self) -> str | None:
+        self._require_same_merge()
         with (
             stage(f"Hudi could not plan the {self._service.name}", otherwise=FailureReason.HUDI_ERROR),
             self._context.at_rest(),

@@ -25,7 +25,8 @@ _METADATA_TABLE = ".hoodie/metadata"
 _NAMED = 3
 _NO_FILE = "-"
 _SHOWN = 200
-_INSIDE_THE_WRITER = ("hoodie.clean.automatic", "hoodie.compact.inline", "hoodie.clustering.inline")
+_MERGING = ("hoodie.compact.inline", "hoodie.clustering.inline")
+_INSIDE_THE_WRITER = ("hoodie.clean.automatic", *_MERGING)
 
 _WITHOUT_METADATA_TABLE = (
     "hoodie.properties of {0} declares a metadata table, but .hoodie/metadata does not exist. Hudi would create a "
@@ -75,6 +76,11 @@ def require_partitions_inside(context: TaskContext, table: HudiTable) -> None:
             "table. Nothing was executed: a service inside the writer would read and delete files there. Set the "
             "services to Async or Disabled, and move the rows.",
         )
+
+
+def merges_inside_the_writer(options: Mapping[str, str]) -> bool:
+    """Tell whether a writer compacts or clusters after its commit."""
+    return any(options.get(option) == "true" for option in _MERGING)
 
 
 def require_commits_inside(table: HudiTable, instants: Collection[str]) -> None:

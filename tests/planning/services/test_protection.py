@@ -134,6 +134,11 @@ NOT_OVER: dict[str, dict[str, Any]] = {
     "a service that is due and has not run": {"deltas": 6, "cleaning_memory": after()},
     "cleaning has not run": {"deltas": 2, "compaction_memory": after()},
     "cleaning ran before the takeover": {"deltas": 2, "cleaning_memory": after(ago_minutes=61)},
+    "a service has failed and waits": {
+        "deltas": 2,
+        "compaction_memory": after(Outcome.FAILED),
+        "cleaning_memory": after(),
+    },
     "cleaning has failed": {"deltas": 2, "cleaning_memory": after(Outcome.FAILED)},
 }
 

@@ -91,6 +91,25 @@ def test_a_compaction_is_due_when_hudi_would_plan_one(
     assert decided(served(K, story(*names), **settings)) == expected
 
 
+@pytest.mark.parametrize(
+    ("policy", "version", "is_told"), [("Observe", 6, True), ("Manage", 6, False), ("Observe", 9, False)]
+)
+def test_compaction_of_an_observed_table_says_that_late_changes_may_refuse_it(
+    policy: str, version: int, is_told: bool
+) -> None:
+    raw = {
+        "hoodie.table.version": str(version),
+        "hoodie.table.type": "MERGE_ON_READ",
+        "hoodie.table.precombine.field": "ts\u001b]0;x",
+    }
+    told = story(done("deltacommit", 50), version=version)
+    told = replace(told, properties=replace(told.properties, raw=tuple(raw.items())))
+    message = planned(told, managementPolicy=policy).services.compaction.message
+    assert message is not None
+    assert ("RowsWouldChange" in message) is is_told
+    assert message.isprintable()
+
+
 def test_a_compaction_that_waits_for_time_says_until_when_and_is_looked_at_then() -> None:
     plan = planned(story(*DELTAS), **ALONE[K], compaction=BY_TIME)
     assert plan.services.compaction.next_run_at == at(NOW + minutes(10))

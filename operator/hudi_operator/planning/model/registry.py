@@ -185,6 +185,10 @@ _FAILURES: _Table = {
         "Clean the table to one version of each file with the tool that wrote it; see docs/adopting.md.",
     ),
     FailureReason.TABLE_MISMATCH: (Retry.JOB, "Declare what the table has, or use another path."),
+    FailureReason.ROWS_WOULD_CHANGE: (
+        Retry.JOB,
+        "Compact the table once with the tool that wrote it, or leave the table in Observe.",
+    ),
     FailureReason.CHECKPOINT_DAMAGED: (Retry.JOB, "Restore the part of the checkpoint that the message names."),
     FailureReason.OWNED_ELSEWHERE: (Retry.CONFLICT, _WHICH_OPERATOR),
     FailureReason.PATH_OUTSIDE_TABLE: (Retry.JOB, "Find out who wrote the plan; the message names it."),

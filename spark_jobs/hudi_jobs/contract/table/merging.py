@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 _MODEL = "org.apache.hudi.common.model."
 _DEFAULT_PAYLOAD = f"{_MODEL}DefaultHoodieRecordPayload"
+_PAYLOAD_OF_0X = f"{_MODEL}OverwriteWithLatestAvroPayload"
 _BY_COMMIT_TIME = frozenset(
     f"{_MODEL}{name}"
     for name in ("OverwriteWithLatestAvroPayload", "OverwriteNonDefaultsWithLatestAvroPayload", "AWSDmsAvroPayload")
@@ -68,10 +69,14 @@ def ordering_of(properties: Mapping[str, str]) -> Ordering:
     Before version 8 a stored payload class decides; from then on the merge mode does, which Hudi infers where it was
     left out (`HoodieTableConfig.inferMergingConfigsForPreV9Table`).
     """
-    stored = properties.get("hoodie.table.ordering.fields")
-    stored = properties.get("hoodie.table.precombine.field") if stored is None else stored
+    stored = _stored_ordering(properties)
     ignored, decided_by = _ignores_ordering(properties)
     return Ordering(columns=() if ignored else columns_of(stored), decided_by=decided_by, ignored=ignored)
+
+
+def _stored_ordering(properties: Mapping[str, str]) -> str | None:
+    stored = properties.get("hoodie.table.ordering.fields")
+    return properties.get("hoodie.table.precombine.field") if stored is None else stored
 
 
 def _ignores_ordering(properties: Mapping[str, str]) -> tuple[bool, str]:
@@ -84,3 +89,34 @@ def _ignores_ordering(properties: Mapping[str, str]) -> tuple[bool, str]:
         return strategy == COMMIT_TIME_STRATEGY, f"hoodie.record.merge.strategy.id {strategy}"
     payload = payload or _DEFAULT_PAYLOAD
     return payload in _BY_COMMIT_TIME, f"hoodie.compaction.payload.class {payload}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlierMerge:
+    """How Hudi 0.x merges the log records of a table, where Hudi 1.2.0 merges them by another rule."""
+
+    ordering: str
+    """The column by which 0.x ranks the records of a key among log files."""
+
+    payload: str
+    """The payload class by its short name, which 0.x takes for stored where none is."""
+
+    is_stored: bool
+    """Whether the table names the payload class."""
+
+
+def earlier_merge_of(properties: Mapping[str, str]) -> EarlierMerge | None:
+    """Return the rule by which Hudi 0.x merges a table's log records; None where 1.2.0 has the same.
+
+    0.x ranks log records by the ordering column whatever the payload (`HoodieMergedLogRecordScanner`,
+    `OverwriteWithLatestAvroPayload.preCombine`), and asks the payload only about the base file. 1.2.0 asks one rule
+    about both (`BufferedRecordMergerFactory`). Releases from 1.0 on write version 8 and 9 by the latter.
+    """
+    version, ordering = version_of(properties), _stored_ordering(properties)
+    if version is None or version >= _FIRST_WITH_MODES or properties.get("hoodie.table.type") != "MERGE_ON_READ":
+        return None
+    payload = payload_of(properties)
+    if not ordering or (payload is not None and payload not in PAYLOADS):
+        return None
+    name = (payload or _PAYLOAD_OF_0X).removeprefix(_MODEL)
+    return EarlierMerge(ordering=ordering, payload=name, is_stored=payload is not None)

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from hudi_jobs.contract.request import Service, TableDefinition, TableType
 from hudi_jobs.contract.table.facts import NO_FACTS, TableFacts, consequences
 from hudi_jobs.contract.table.index import may_follow
-from hudi_jobs.contract.table.merging import columns_of, ordering_of, version_of
+from hudi_jobs.contract.table.merging import columns_of, earlier_merge_of, ordering_of, version_of
 from hudi_jobs.contract.table.support import EVERY_SERVICE, WRITTEN_VERSIONS, Unsupported, unsupported
 from hudi_jobs.contract.wording import shortened
 
@@ -120,6 +120,18 @@ def has_metadata_table(properties: Mapping[str, str]) -> bool:
 def shown(text: str) -> str:
     """Return a text from a file as it may be shown: printable, and not too long."""
     return shortened(text, _SHOWN)
+
+
+def late_changes_remark(properties: Mapping[str, str]) -> str | None:
+    """Return the sentence on a table whose compaction may be refused because of late changes in its log files."""
+    found = earlier_merge_of(properties)
+    if found is None:
+        return None
+    payload = f"payload class {found.payload}" if found.is_stored else "no payload class"
+    return (
+        "Compaction and clustering are refused (RowsWouldChange) where log files of the other tool hold late changes, "
+        f"which Hudi 1.2.0 merges otherwise: table version 6, precombine field {shown(found.ordering)}, {payload}."
+    )
 
 
 def _identity(properties: Mapping[str, str], definition: TableDefinition) -> Iterator[Difference]:

@@ -16,6 +16,7 @@ from hudi_jobs.operations.check import (
     metadata_options_of,
     require_known_indexes,
     require_no_restore,
+    require_same_rows,
 )
 from hudi_jobs.operations.erase.asked import asked, keys_asked
 from hudi_jobs.operations.erase.copies import require_deletable
@@ -135,6 +136,8 @@ def _at_rest(work: Work) -> tuple[Timeline, str]:
         latest = timeline.newest_commit()
         if latest is None:
             raise refused("Nothing has been committed to the table.")
+        with each():
+            require_same_rows(work, "The erasure")
         with in_zone_of_table(context):
             context.log("checking whether the keys can be erased")
     return timeline, latest

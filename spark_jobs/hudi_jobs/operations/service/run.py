@@ -24,7 +24,7 @@ from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.notes import OPERATION_KEY
-from hudi_jobs.operations.check import busy, require_no_restore
+from hudi_jobs.operations.check import busy, require_no_restore, require_same_rows
 from hudi_jobs.operations.refusal import require_nobody_at_work
 from hudi_jobs.operations.service.record import ServiceRecord
 from hudi_jobs.operations.work import Work, succeeded
@@ -85,6 +85,8 @@ _SERVICES: Mapping[RunnableService, _Runnable] = {
     ),
 }
 
+_MERGING = frozenset({RunnableService.COMPACTION, RunnableService.CLUSTERING})
+
 
 def would_run_service(work: Work) -> TaskResult:
     """Say what the service would do: finish a plan that is pending, or how much it would deal with."""
@@ -97,6 +99,8 @@ def would_run_service(work: Work) -> TaskResult:
         anew = ", or roll it back and plan it anew" if run.service is RunnableService.CLUSTERING else ""
         return succeeded(work.context, f"Would finish the pending {name} {found}{anew}, and plan no other.")
     context = _as_service(work, run)
+    if run.service in _MERGING:
+        require_same_rows(work, f"The {run.service.lower()}")
     with (
         stage(f"The effect of the {run.service.lower()} cannot be determined", otherwise=FailureReason.HUDI_ERROR),
         write_client(context.spark, context.task.table.base_path, context.task.hudi_options) as client,

@@ -14,7 +14,7 @@ from hudi_jobs.contract.table.zone import is_in_utc
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located, statuses_below
 from hudi_jobs.operations.again import require_nothing_come
-from hudi_jobs.operations.check import KEPT_INDEXES, busy, come_since
+from hudi_jobs.operations.check import KEPT_INDEXES, busy, come_since, require_same_rows
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.restore.history import History
 from hudi_jobs.operations.work import Work
@@ -49,6 +49,8 @@ def require_changeable(work: Work, version: int) -> None:
     if str(work.table.meta.getTableType().name()) == "MERGE_ON_READ":
         with each():
             _require_readable_slices(work, version)
+        with each():
+            require_same_rows(work, "The change of the version")
     work.obstacles.require_none()
 
 

@@ -1,9 +1,12 @@
 """Whether a compaction is due: `ScheduleCompactionActionExecutor.needCompact` of Hudi 1.2.0."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from hudi_jobs.contract import RunMode, TableType
+from hudi_jobs.contract.table.properties import late_changes_remark
 from hudi_operator.api.spec.services import CompactionTrigger, CompactionTriggerStrategy
+from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model.decision import STARVING_FACTOR, Decision, Priority, Reason, by_count, uncertain
 from hudi_operator.planning.model.times import format_time, instant_time
@@ -12,7 +15,16 @@ from hudi_operator.timeline import Action, Timeline
 
 
 def evaluate(view: ServiceView) -> Decision:
-    """Return whether a pending compaction is to be finished or a new one to be planned."""
+    """Return whether a pending compaction is to be finished or a new one to be planned.
+
+    Of a table that is only observed, the message adds why a compaction may be refused later.
+    """
+    found, is_observed = _evaluated(view), view.spec.management_policy is ManagementPolicy.OBSERVE
+    remark = late_changes_remark(dict(view.timeline.properties.raw)) if is_observed else None
+    return found if remark is None else replace(found, message=f"{found.message} {remark}")
+
+
+def _evaluated(view: ServiceView) -> Decision:
     pending = finish_pending(view, view.timeline.counters.pending_compactions, waits_for_heartbeat=True)
     if pending is not None:
         return pending

@@ -77,8 +77,10 @@ def _is_cycle_over(case: Case, takeover: TakeoverStatus, decisions: Mapping[Serv
         return True
     since = parse_time(takeover.since)
     ran = {service for service in Service if _has_succeeded(case.services.of(service), since)}
-    if any(decisions[service].due and service not in ran for service in _modes(case, ServiceMode.ASYNC)):
-        return False
+    for service in _modes(case, ServiceMode.ASYNC):
+        # A run that failed is not due until its backoff is over, and what it was to do may never be possible.
+        if _has_failed(case.services.of(service), since) or (decisions[service].due and service not in ran):
+            return False
     cleaning = mode_of(case.table.spec, Service.CLEANING)
     if cleaning is ServiceMode.DISABLED:
         return bool(ran.intersection(_SERVICES))
@@ -87,8 +89,17 @@ def _is_cycle_over(case: Case, takeover: TakeoverStatus, decisions: Mapping[Serv
 
 def _has_succeeded(memory: ServiceStatus, since: datetime | None) -> bool:
     last = memory.last_run
-    ended = parse_time(last.finished_at) if last else None
-    return last is not None and last.outcome in _DONE and ended is not None and (since is None or ended >= since)
+    return last is not None and last.outcome in _DONE and _has_ended(last, since)
+
+
+def _has_failed(memory: ServiceStatus, since: datetime | None) -> bool:
+    last = memory.last_run
+    return last is not None and last.outcome is Outcome.FAILED and _has_ended(last, since)
+
+
+def _has_ended(run: RunStatus, since: datetime | None) -> bool:
+    ended = parse_time(run.finished_at)
+    return ended is not None and (since is None or ended >= since)
 
 
 def _modes(case: Case, mode: ServiceMode) -> tuple[Service, ...]:

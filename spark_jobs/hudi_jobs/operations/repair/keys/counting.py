@@ -16,7 +16,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.gates.key_gate import require_keys
 from hudi_jobs.operations.buckets import is_in_buckets
-from hudi_jobs.operations.check import metadata_options_of, require_known_indexes
+from hudi_jobs.operations.check import metadata_options_of, require_known_indexes, require_same_rows
 from hudi_jobs.operations.record import Rows
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.repair.alone import require_at_rest, require_no_heartbeat
@@ -86,6 +86,8 @@ def _require_rewritable(work: Work) -> None:
             raise refused(sentence)
     with work.obstacles.each():
         require_known_indexes(work.table)
+    with work.obstacles.each():
+        require_same_rows(work, "The deduplication")
     work.obstacles.require_none()
 
 

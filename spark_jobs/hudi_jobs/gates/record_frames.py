@@ -1,0 +1,178 @@
+"""The log records of a table in the form that the rules compare: one array of records for each file group and key."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.avro.functions import from_avro
+from pyspark.sql.functions import broadcast, expr
+
+from hudi_jobs.contract.table.merging import EarlierMerge, ordering_of
+from hudi_jobs.gates.log_records import LoggedRecords, NotComparable, delete_schema, logged_records, wrappers
+from hudi_jobs.gates.merge_rules import MERGING_FIELDS, NATURAL, OTHER, RECORD, asks_base, differs, may_differ
+from hudi_jobs.jvm import classes
+from hudi_jobs.reading import read_rows, with_times
+from hudi_jobs.table import HudiTable
+
+_META_FIELDS = "hoodie.populate.meta.fields"
+_UNMERGED = {"hoodie.datasource.merge.type": "skip_merge"}
+_BASE_FILES = {"hoodie.datasource.query.type": "read_optimized"}
+_GROUP = "substring_index(_hoodie_file_name, '_', 1) AS file_group"
+"""The file name of a row in a base file begins with its group, and that of a row in a log file is nothing else."""
+
+_IS_DELETED = "_hoodie_is_deleted"
+_NUMBERS = ("IntWrapper", "LongWrapper", "FloatWrapper", "DoubleWrapper")
+_WRAPPERS: Mapping[str, tuple[str, ...]] = {
+    "int": _NUMBERS,
+    "bigint": _NUMBERS,
+    "float": _NUMBERS,
+    "double": _NUMBERS,
+    "boolean": ("BooleanWrapper",),
+    "string": ("StringWrapper",),
+    "decimal": ("DecimalWrapper",),
+    "timestamp": ("LongWrapper", "TimestampMicrosWrapper"),
+    "date": ("DateWrapper", "IntWrapper"),
+}
+"""In which of these a delete holds the value of an ordering column, by the type of the column."""
+
+_MADE_OF_NUMBERS = {"timestamp": "timestamp_micros", "date": "date_from_unix_date"}
+_SAME_CLASS = {
+    "int": "IntWrapper",
+    "bigint": "LongWrapper",
+    "timestamp": "LongWrapper",
+    "float": "FloatWrapper",
+    "double": "DoubleWrapper",
+    "boolean": "BooleanWrapper",
+}
+"""Which values of deletes are of the class that a row's have, so that 0.x ranks them (`ReflectionUtils.isSameClass`).
+
+It takes a row's value as Avro has it, and a text, a day or a decimal of a delete as an object of another class.
+"""
+
+
+def keys_merged_otherwise(
+    spark: SparkSession, table: HudiTable, merge: EarlierMerge, options: Mapping[str, str]
+) -> DataFrame | None:
+    """Return file group and key of each row that Hudi 1.2.0 merges otherwise; None where no log file can hold any.
+
+    Rows are read and compared by Spark. The driver holds which blocks there are, and the keys of deletes. Raises
+    `NotComparable` for log files of which it cannot be told.
+    """
+    now = ordering_of(table.properties)
+    with with_times(spark, table, options) as timed:
+        logged = logged_records(spark, timed).written_earlier(behind_others=not asks_base(merge, now))
+    if not logged.groups:
+        return None
+    if table.properties.get(_META_FIELDS, "true").lower() == "false":
+        raise NotComparable(f"its rows lack the fields of Hudi's own ({_META_FIELDS}) that tell log records apart.")
+    unmerged = read_rows(spark, table.base_path, options, **_UNMERGED)
+    kind = _kind(spark, table, unmerged, merge.ordering)
+    partial = _is_partial(spark, table, unmerged) if merge.payload in MERGING_FIELDS else "false"
+    records = _rows(spark, unmerged, logged, _ordering(merge.ordering, kind), partial).unionByName(
+        _deletes(spark, logged, kind)
+    )
+    in_order = expr(f"array_sort(collect_list(struct({', '.join(RECORD)})))").alias("records")
+    by_key = records.groupBy("file_group", "key").agg(in_order).filter(may_differ(merge, now))
+    if asks_base(merge, now):
+        base = read_rows(spark, table.base_path, options, **_BASE_FILES)
+        columns = (_GROUP, "_hoodie_record_key AS key", f"{_ordering(merge.ordering, kind)} AS base")
+        by_key = by_key.join(base.selectExpr(*columns), ["file_group", "key"], "left")
+    return by_key.filter(differs(merge, now, kind)).select("file_group", "key")
+
+
+def _rows(spark: SparkSession, unmerged: DataFrame, logged: LoggedRecords, ordering: str, partial: str) -> DataFrame:
+    """Return the rows of log files: those of an instant that has a block there, as base files have older ones."""
+    deleted = f"coalesce({_IS_DELETED}, false)" if _IS_DELETED in unmerged.columns else "false"
+    rows = unmerged.filter(f"_hoodie_commit_time >= '{logged.oldest}'").selectExpr(
+        _GROUP,
+        "_hoodie_commit_time AS instant",
+        "_hoodie_record_key AS key",
+        "CAST(substring_index(_hoodie_commit_seqno, '_', -1) AS bigint) AS number",
+        f"{ordering} AS ordering",
+        f"{deleted} AS is_deleted",
+        "false AS is_block",
+        "true AS is_comparable",
+        "false AS is_natural",
+        f"({partial}) AS is_partial",
+    )
+    return rows.join(broadcast(logged.blocks(spark)), ["file_group", "instant"]).drop("instant")
+
+
+def _deletes(spark: SparkSession, logged: LoggedRecords, kind: str) -> DataFrame:
+    schema = delete_schema(spark)
+    values = {name: f"one.orderingVal.member{place}.value" for place, name in enumerate(wrappers(schema))}
+    same = f"{values[_SAME_CLASS[kind]]} IS NOT NULL" if kind in _SAME_CLASS else "false"
+    listed = from_avro("content", schema).alias("listed")
+    found = logged.deletes(spark).select("file_group", "place", "is_earlier", listed)
+    return found.selectExpr("*", "explode(listed.deleteRecordList) AS one").selectExpr(
+        "file_group",
+        "place",
+        "is_earlier",
+        "one.recordKey AS key",
+        "CAST(0 AS bigint) AS number",
+        f"{_ordering_of_delete(values, kind)} AS ordering",
+        "true AS is_deleted",
+        "true AS is_block",
+        f"{same} AS is_comparable",
+        f"(one.orderingVal IS NULL OR coalesce({values['IntWrapper']} = 0, false)) AS is_natural",
+        "false AS is_partial",
+    )
+
+
+def _ordering_of_delete(values: Mapping[str, str], kind: str) -> str:
+    if kind in {NATURAL, OTHER}:
+        return _ordering("", kind)
+    made = _MADE_OF_NUMBERS.get(kind)
+    found = (values[name] for name in _WRAPPERS[kind.partition("(")[0]])
+    return f"coalesce({', '.join(f'{made}({one})' if made else f'CAST({one} AS {kind})' for one in found)})"
+
+
+def _ordering(name: str, kind: str) -> str:
+    return {OTHER: "CAST(NULL AS string)", NATURAL: "CAST(0 AS bigint)"}.get(kind) or _quoted(name)
+
+
+def _is_partial(spark: SparkSession, table: HudiTable, rows: DataFrame) -> str:
+    """Return the condition that a row leaves a column out: by null, or by a default, which may be any value."""
+    if any(field.get("default") is not None for field in _schema(spark, table)["fields"]):
+        return "true"
+    return " OR ".join(f"{_quoted(name)} IS NULL" for name in rows.columns if not name.startswith("_hoodie_"))
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+def _kind(spark: SparkSession, table: HudiTable, rows: DataFrame, name: str) -> str:
+    """Return the type of the ordering column in Spark, `OTHER` or `NATURAL`.
+
+    0.x finds no nested column in log records, nor one that is not there (`SpillableMapUtils.getPreCombineVal`). It
+    ranks a decimal that is no `fixed` by its bytes. A delete holds milliseconds of a `timestamp-millis`.
+    """
+    found = next((field for field in rows.schema.fields if field.name == name), None)
+    if found is None:
+        return NATURAL
+    kind = found.dataType.simpleString()
+    if kind.partition("(")[0] not in _WRAPPERS:
+        return OTHER
+    written = list(_written_types(_schema(spark, table), name))
+    wanted = {"timestamp": ("logicalType", "timestamp-micros"), "decimal": ("type", "fixed")}.get(
+        kind.partition("(")[0]
+    )
+    if wanted is not None and not all(isinstance(each, dict) and each.get(wanted[0]) == wanted[1] for each in written):
+        return OTHER
+    return kind
+
+
+def _schema(spark: SparkSession, table: HudiTable) -> Mapping[str, Any]:
+    resolver = classes(spark).org.apache.hudi.common.table.TableSchemaResolver(table.meta)
+    found: Mapping[str, Any] = json.loads(str(resolver.getTableSchema().toString()))
+    return found
+
+
+def _written_types(schema: Mapping[str, Any], name: str) -> Iterator[Any]:
+    """Yield the Avro types that a column may have, without null."""
+    for field in schema["fields"]:
+        if field["name"] == name:
+            kinds = field["type"] if isinstance(field["type"], list) else [field["type"]]
+            yield from (kind for kind in kinds if kind != "null")
