@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,6 @@ BY_EVENT_TIME = "DefaultHoodieRecordPayload"
 FILLS_DEFAULTS = "OverwriteNonDefaultsWithLatestAvroPayload"
 FILLS_NULLS = "PartialUpdateAvroPayload"
 FLINKS = "EventTimeAvroPayload"
-
-_COLUMNS = "id string, part string, word string, other string, ts {kind}, _hoodie_is_deleted boolean"
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ HISTORIES: Mapping[str, tuple[Change | None, ...]] = {
 }
 """Changes of a key in the order of their commits; the first is in a base file, all others are in log files."""
 
-_VALUES = {
+_VALUES: Mapping[str, Callable[[int], Any]] = {
     "string": str,
     "date": lambda ts: f"2026-01-{ts + 1:02}",
     "timestamp": lambda ts: f"2026-01-01 00:00:{ts:02}",
@@ -98,6 +96,11 @@ class LateTable:
     payload: str
     kind: str = "long"
     more: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> str:
+        """The columns of the table."""
+        return f"id string, part string, word string, other string, ts {self.kind}, _hoodie_is_deleted boolean"
 
     @property
     def options(self) -> dict[str, str]:
@@ -118,28 +121,27 @@ class LateTable:
     def make(self, histories: Mapping[str, tuple[Change | None, ...]] = HISTORIES) -> None:
         """Write the histories, commit by commit."""
         for number in range(max(map(len, histories.values()))):
-            changes = {key: each[number] for key, each in histories.items() if number < len(each) and each[number]}
-            self._write({key: each for key, each in changes.items() if each and each.is_lost}, number, is_lost=True)
-            self._write({key: each for key, each in changes.items() if each and not each.is_lost}, number)
-
-    def _write(self, changes: Mapping[str, Change], number: int, *, is_lost: bool = False) -> None:
-        told = {"columns": _COLUMNS.format(kind=self.kind), "options": self.options}
-        rows = [self._row(key, change, number) for key, change in changes.items() if not change.is_statement]
-        if is_lost:
+            changes = {key: each[number] for key, each in histories.items() if number < len(each)}
+            done = [(key, change) for key, change in changes.items() if change is not None]
+            if lost := [self._row(key, change, number) for key, change in done if change.is_lost]:
+                self._lose(lost, number)
+            rows = [self._row(key, each, number) for key, each in done if not (each.is_lost or each.is_statement)]
             if rows:
-                # What validates a commit, and waits there, wants a base file in it.
-                new = self._row("never", row(1), number)
-                self.writer.fail(self.writer.begin(self.path, [*rows, new], **told))
-                self.writer.upsert(self.path, [self._row("once", row(1), number)], **told)
-            return
-        if rows:
-            self.writer.upsert(self.path, rows, **told)
-        gone = [self._row(key, change, number) for key, change in changes.items() if change.is_statement]
-        if gone:
-            self.writer.delete(self.path, gone, **told)
+                self.writer.upsert(self.path, rows, columns=self.columns, options=self.options)
+            if gone := [self._row(key, change, number) for key, change in done if change.is_statement]:
+                self.writer.delete(self.path, gone, columns=self.columns, options=self.options)
+
+    def _lose(self, rows: list[tuple[Any, ...]], number: int) -> None:
+        """Fail in a commit, and have the next one roll it back."""
+        # What validates a commit, and waits there, wants a base file in it.
+        new = self._row("never", row(1), number)
+        gate = self.writer.begin(self.path, [*rows, new], columns=self.columns, options=self.options)
+        self.writer.fail(gate)
+        again = [self._row("once", row(1), number)]
+        self.writer.upsert(self.path, again, columns=self.columns, options=self.options)
 
     def _row(self, key: str, change: Change, number: int) -> tuple[Any, ...]:
-        value = _VALUES.get(self.kind, int)(change.ts)
+        value: Any = _VALUES.get(self.kind, int)(change.ts)
         other = None if change.is_partial else f"{key} {number}"
         return key, "b" if key in {"once", "in-order"} else "a", f"{key} {number}", other, value, change.deletes
 

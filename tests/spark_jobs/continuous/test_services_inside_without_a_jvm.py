@@ -42,7 +42,8 @@ def test_what_an_earlier_compaction_has_written_is_rolled_back_while_no_batch_is
     """A rollback by listing removes the log files that a batch is just writing behind the plan."""
     turns, found = Turns(), list[bool]()
     context: Any = SimpleNamespace(task=task(), run="r", spark=None, turns=turns, at_rest=turns.at_rest)
-    run = planned._Run(context, _Compaction(), begun_elsewhere=False)
+    table: Any = SimpleNamespace(properties={"hoodie.table.version": "9"})
+    run = planned._Run(context, _Compaction(), table, begun_elsewhere=False)
 
     def commit(_: str) -> TaskResult:
         found.append(turns._resting is not None)
