@@ -87,6 +87,11 @@ class LoggedRecords:
         return spark.createDataFrame(rows, _DELETES)
 
     @property
+    def has_deletes(self) -> bool:
+        """Whether a block lists deletes."""
+        return any(block.deletes is not None for blocks in self.groups.values() for block in blocks)
+
+    @property
     def oldest(self) -> str:
         """Return the oldest instant of all blocks."""
         return min(block.instant for blocks in self.groups.values() for block in blocks)

@@ -1,7 +1,8 @@
 """The log records of a table in the form that the rules compare: one array of records for each file group and key."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -9,6 +10,7 @@ from pyspark.sql.avro.functions import from_avro
 from pyspark.sql.functions import broadcast, expr
 
 from hudi_jobs.contract.table.merging import EarlierMerge, ordering_of
+from hudi_jobs.contract.table.properties import record_key_of
 from hudi_jobs.gates.log_records import LoggedRecords, NotComparable, delete_schema, logged_records, wrappers
 from hudi_jobs.gates.merge_rules import MERGING_FIELDS, NATURAL, OTHER, RECORD, asks_base, differs, may_differ
 from hudi_jobs.jvm import classes
@@ -18,7 +20,13 @@ from hudi_jobs.table import HudiTable
 _META_FIELDS = "hoodie.populate.meta.fields"
 _UNMERGED = {"hoodie.datasource.merge.type": "skip_merge"}
 _BASE_FILES = {"hoodie.datasource.query.type": "read_optimized"}
-_GROUP = "substring_index(_hoodie_file_name, '_', 1) AS file_group"
+_LISTED = {"hoodie.metadata.enable": "false"}
+"""Files are those that folders list, as for the blocks."""
+
+_KEY, _INSTANT = "_hoodie_record_key", "_hoodie_commit_time"
+_NUMBER = "CAST(substring_index(_hoodie_commit_seqno, '_', -1) AS bigint)"
+_GROUP_OF_FILE = "substring_index(ltrim('.', substring_index(input_file_name(), '/', -1)), '_', 1)"
+_GROUP = "substring_index(_hoodie_file_name, '_', 1)"
 """The file name of a row in a base file begins with its group, and that of a row in a log file is nothing else."""
 
 _IS_DELETED = "_hoodie_is_deleted"
@@ -64,39 +72,83 @@ def keys_merged_otherwise(
         logged = logged_records(spark, timed).written_earlier(behind_others=not asks_base(merge, now))
     if not logged.groups:
         return None
+    read = _read(spark, table, merge, options)
     if table.properties.get(_META_FIELDS, "true").lower() == "false":
-        raise NotComparable(f"its rows lack the fields of Hudi's own ({_META_FIELDS}) that tell log records apart.")
-    unmerged = read_rows(spark, table.base_path, options, **_UNMERGED)
+        by_key = _told_apart_by_order(read, logged, record_key_of(table.properties))
+    else:
+        rows = _rows_of_blocks(spark, read, logged)
+        by_key = _by_key(rows.unionByName(_deletes(spark, logged, read.kind)))
+        if asks_base(merge, now):
+            found = read.base.selectExpr(f"{_GROUP} AS file_group", f"{_KEY} AS key", f"{read.ordering} AS base")
+            by_key = by_key.join(found, ["file_group", "key"], "left")
+    return by_key.filter(may_differ(merge, now)).filter(differs(merge, now, read.kind)).select("file_group", "key")
+
+
+@dataclass(frozen=True)
+class _Read:
+    """The rows of base files and log files, and those of base files alone; what their ordering and gaps are in SQL."""
+
+    unmerged: DataFrame
+    base: DataFrame
+    kind: str
+    ordering: str
+    partial: str
+
+
+def _read(spark: SparkSession, table: HudiTable, merge: EarlierMerge, options: Mapping[str, str]) -> _Read:
+    unmerged, base = (read_rows(spark, table.base_path, options, **_LISTED, **how) for how in (_UNMERGED, _BASE_FILES))
     kind = _kind(spark, table, unmerged, merge.ordering)
     partial = _is_partial(spark, table, unmerged) if merge.payload in MERGING_FIELDS else "false"
-    records = _rows(spark, unmerged, logged, _ordering(merge.ordering, kind), partial).unionByName(
-        _deletes(spark, logged, kind)
-    )
+    return _Read(unmerged, base, kind, _ordering(merge.ordering, kind), partial)
+
+
+def _rows_of_blocks(spark: SparkSession, read: _Read, logged: LoggedRecords) -> DataFrame:
+    """Return the rows of log files: those of an instant that has a block in their group, as base files are older."""
+    logged_since = replace(read, unmerged=read.unmerged.filter(f"{_INSTANT} >= '{logged.oldest}'"))
+    rows = _rows(logged_since, instant=_INSTANT)
+    return rows.join(broadcast(logged.blocks(spark)), ["file_group", "instant"]).drop("instant")
+
+
+def _by_key(records: DataFrame) -> DataFrame:
     in_order = expr(f"array_sort(collect_list(struct({', '.join(RECORD)})))").alias("records")
-    by_key = records.groupBy("file_group", "key").agg(in_order).filter(may_differ(merge, now))
-    if asks_base(merge, now):
-        base = read_rows(spark, table.base_path, options, **_BASE_FILES)
-        columns = (_GROUP, "_hoodie_record_key AS key", f"{_ordering(merge.ordering, kind)} AS base")
-        by_key = by_key.join(base.selectExpr(*columns), ["file_group", "key"], "left")
-    return by_key.filter(differs(merge, now, kind)).select("file_group", "key")
+    return records.groupBy("file_group", "key").agg(in_order)
 
 
-def _rows(spark: SparkSession, unmerged: DataFrame, logged: LoggedRecords, ordering: str, partial: str) -> DataFrame:
-    """Return the rows of log files: those of an instant that has a block there, as base files have older ones."""
-    deleted = f"coalesce({_IS_DELETED}, false)" if _IS_DELETED in unmerged.columns else "false"
-    rows = unmerged.filter(f"_hoodie_commit_time >= '{logged.oldest}'").selectExpr(
-        _GROUP,
-        "_hoodie_commit_time AS instant",
-        "_hoodie_record_key AS key",
-        "CAST(substring_index(_hoodie_commit_seqno, '_', -1) AS bigint) AS number",
-        f"{ordering} AS ordering",
+def _told_apart_by_order(read: _Read, logged: LoggedRecords, keys: Sequence[str]) -> DataFrame:
+    """Return the records of each key where rows have no fields of Hudi's own.
+
+    Hudi reads the base file of a slice first and then its blocks, oldest first (`UnmergedFileGroupRecordBuffer`). Which
+    rows runs of the operator wrote is not told: all count as those of another tool.
+    """
+    if logged.has_deletes:
+        raise NotComparable(f"log files hold deletes, and rows without the fields of Hudi's own ({_META_FIELDS}).")
+    key = f"to_json(struct({', '.join(map(_quoted, keys))}))"
+    rows = _rows(read, group=_GROUP_OF_FILE, key=key, number="monotonically_increasing_id()").drop("instant")
+    by_key = _by_key(rows.selectExpr("*", "0 AS place", "true AS is_earlier"))
+    columns = (f"{_GROUP_OF_FILE} AS file_group", f"{key} AS key", f"{read.ordering} AS base", "true AS is_in_base")
+    by_key = by_key.join(read.base.selectExpr(*columns), ["file_group", "key"], "left")
+    logged_alone = "IF(is_in_base, slice(records, 2, size(records)), records)"
+    found = by_key.selectExpr("file_group", "key", "base", f"{logged_alone} AS records")
+    return found.filter("size(records) > 0")
+
+
+def _rows(
+    read: _Read, *, group: str = _GROUP, key: str = _KEY, number: str = _NUMBER, instant: str = "NULL"
+) -> DataFrame:
+    """Return the rows of base files and log files as records without a place."""
+    deleted = f"coalesce({_IS_DELETED}, false)" if _IS_DELETED in read.unmerged.columns else "false"
+    return read.unmerged.selectExpr(
+        f"{group} AS file_group",
+        f"{instant} AS instant",
+        f"{key} AS key",
+        f"{number} AS number",
+        f"{read.ordering} AS ordering",
         f"{deleted} AS is_deleted",
         "false AS is_block",
         "true AS is_comparable",
         "false AS is_natural",
-        f"({partial}) AS is_partial",
+        f"({read.partial}) AS is_partial",
     )
-    return rows.join(broadcast(logged.blocks(spark)), ["file_group", "instant"]).drop("instant")
 
 
 def _deletes(spark: SparkSession, logged: LoggedRecords, kind: str) -> DataFrame:
