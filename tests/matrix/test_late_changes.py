@@ -19,7 +19,7 @@ from toolkit.writers import Writer
 
 pytestmark = [pytest.mark.spark, pytest.mark.matrix]
 
-SAMPLE = (("0.15.0", OVERWRITES, "long"), ("0.15.0", BY_EVENT_TIME, "long"))
+SAMPLE = (("0.15.0", OVERWRITES, "long"),)
 FULL = tuple(
     (release, payload, kind)
     for release in ("0.14.0", "0.15.0")
