@@ -25,6 +25,7 @@ Observations: TypeAlias = dict[str, tuple[int, ...]]
 
 _OBSERVED = re.compile(r"(\w+) -> \[([\d,]+)\]")
 _NO_STREAM = False
+_NULL_OF_NULL = _MAY_BE_NULL = _IS_PURE = True
 
 
 def classes(spark: SparkSession) -> JavaObject:
@@ -251,6 +252,33 @@ def tried_cast(column: Column, kind: DataType) -> Column:
     mode = sql.catalyst.expressions.EvalMode.TRY()
     zone = classes(spark).scala.Option.empty()
     return Column(sql.Column(sql.catalyst.expressions.Cast(column._jc.expr(), wanted, zone, mode)))  # noqa: SLF001
+
+
+def called_with(spark: SparkSession, function: JavaObject, argument: Column, kind: DataType) -> Column:
+    """Return what a function of Java makes of a column's values, which are Spark's own, as it is to return them.
+
+    Spark calls it by its interface, since a class may be loaded more than once in a JVM. No value is copied, as those
+    of a function that is registered for SQL are.
+    """
+    jvm = classes(spark)
+    catalyst, types = jvm.org.apache.spark.sql.catalyst.expressions, jvm.org.apache.spark.sql.types
+    interface = jvm.java.lang.Class.forName("org.apache.spark.api.java.function.Function")
+    target = catalyst.Literal.fromObject(function, types.ObjectType(interface))
+    arguments = jvm.java.util.ArrayList()
+    arguments.add(argument._jc.expr())  # noqa: SLF001
+    result = types.DataType.fromJson(kind.json()).asNullable()
+    to_seq = jvm.PythonUtils.toSeq
+    call = catalyst.objects.Invoke(
+        target,
+        "call",
+        result,
+        to_seq(arguments),
+        to_seq(jvm.java.util.ArrayList()),
+        _NULL_OF_NULL,
+        _MAY_BE_NULL,
+        _IS_PURE,
+    )
+    return Column(jvm.org.apache.spark.sql.Column(call))
 
 
 def fill_cache(frame: DataFrame) -> Observations:

@@ -1,5 +1,6 @@
 """Values of JSON, in files and in messages: equal to what an independent parser reads, or a bad row."""
 
+import base64
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ from tests.spark_jobs.formats.messages import Topic, context_of
 from tests.spark_jobs.ingestion.json_inputs import COLUMNS, LINES, WHOLE, Bad
 
 from hudi_jobs.contract import FileFormat, FileSource
-from hudi_jobs.ingestion.rows import CORRUPT_RECORD
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT
+from hudi_jobs.ingestion.rules.corrupt_texts import BASE64
 from hudi_jobs.ingestion.sources.files.read import read_files
 from hudi_jobs.ingestion.sources.kafka.formats import json_values
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE
 
 pytestmark = pytest.mark.spark
 
@@ -35,16 +38,28 @@ def of_messages(spark: SparkSession, *values: bytes, ddl: str = COLUMNS) -> Data
     return json_values.decode(context, source, topic.frame()).frame
 
 
-def values(frame: DataFrame) -> tuple[dict[int, dict[str, Any]], int]:
-    """Return the good rows by their ids, without nulls and with times as text, and the number of bad rows."""
+def values(frame: DataFrame) -> tuple[dict[int, dict[str, Any]], dict[str, Bad]]:
+    """Return the good rows by their ids, without nulls and with times as text, and the faults of bad rows by text."""
     found: dict[int, dict[str, Any]] = {}
+    bad: dict[str, Bad] = {}
     # Python has no dates beyond the year 9999.
-    frame = frame.withColumns({name: sf.col(name).cast("string") for name in ("day", "at", "local")}).persist()
-    names = [name for name in frame.columns if not name.startswith("_")]
-    for row in frame.where(sf.col(CORRUPT_RECORD).isNull()).select(*names).collect():
+    frame = frame.withColumns({name: sf.col(name).cast("string") for name in ("day", "at", "local")})
+    for row in frame.drop(MESSAGE).collect():
         held = {name: value for name, value in row.asDict(recursive=True).items() if value is not None}
-        found[held.pop("id")] = held
-    return found, frame.where(sf.col(CORRUPT_RECORD).isNotNull()).count()
+        if CORRUPT_RECORD in held:
+            bad[held.pop(CORRUPT_RECORD)] = Bad(held[FAULT].get("column"), held.pop(FAULT)["cause"])
+            assert not held, f"a bad row has no value: {held}"
+        else:
+            found[held.pop("id")] = held
+    return found, bad
+
+
+def record(line: bytes) -> str:
+    """Return what the quarantine has of a line."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return BASE64 + base64.b64encode(line).decode()
 
 
 @pytest.mark.parametrize("source", ["files", "messages"])
@@ -54,11 +69,14 @@ def test_json_values_are_those_of_an_independent_parser_or_the_row_is_bad(
     lines = [line.encoded(number) for number, line in enumerate(LINES)] + list(WHOLE.values())
     frame = of_files(spark, tmp_path, b"\n".join(lines)).frame if source == "files" else of_messages(spark, *lines)
     found, bad = values(frame)
-    right = {number: line.right for number, line in enumerate(LINES) if not isinstance(line.right, Bad)}
-    wrong = {
-        LINES[number].name if number < len(LINES) else number: (found.get(number), right.get(number))
-        for number in found.keys() | right.keys()
-        if found.get(number) != right.get(number)
-    }
+    wrong = {}
+    for number, line in enumerate(LINES):
+        said = bad.pop(record(lines[number]), None)
+        if isinstance(line.right, Bad):
+            is_right = said is not None and said.column == line.right.column and line.right.cause in said.cause
+        else:
+            is_right = said is None and found.get(number) == line.right
+        if not is_right:
+            wrong[line.name] = (found.get(number), said, line.right)
     assert not wrong
-    assert bad == len(lines) - len(right)
+    assert set(bad) == {record(line) for line in WHOLE.values()}

@@ -8,21 +8,22 @@ from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import StructType
 
 from hudi_jobs.contract import FailureReason, FileFormat, FileSource
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import is_storage_failure, stage
 from hudi_jobs.given_files import GivenFiles
-from hudi_jobs.ingestion.json_bounds import options_of
-from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN, Origin, SourceRows
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, Origin, SourceRows
+from hudi_jobs.ingestion.rules.corrupt_texts import BASE64
 from hudi_jobs.ingestion.schemas.ddl import declared_columns
 from hudi_jobs.ingestion.schemas.types import column_named, plain_type
 from hudi_jobs.ingestion.sources.files.avro_files import fields_of, schemas_of
 from hudi_jobs.ingestion.sources.files.csv_files import CsvReader
 from hudi_jobs.ingestion.sources.files.folder_columns import FOLDER_FILE, folder_columns, with_folder_columns
 from hudi_jobs.ingestion.sources.files.header_names import HeaderGroup, grouped, require_declared, shown
+from hudi_jobs.ingestion.sources.files.json_files import read_json
 from hudi_jobs.ingestion.sources.files.mergeable import united
 from hudi_jobs.ingestion.sources.files.orc_files import orc_columns
 from hudi_jobs.ingestion.sources.files.parquet_files import parquet_columns, require_readable, without_values
@@ -58,7 +59,9 @@ def read_files(
         if not folders.fields:
             return rows
         frame = with_folder_columns(spark, rows.frame, folders)
-        return replace(rows, frame=frame, may_be_corrupt=True, origin=Origin(FOLDER_FILE, "source_file"))
+        before_base64 = BASE64 if source.format is FileFormat.JSON else None
+        origin = Origin(FOLDER_FILE, "source_file", before_base64)
+        return replace(rows, frame=frame, may_be_corrupt=True, origin=origin)
 
 
 def _opened(
@@ -82,17 +85,12 @@ def _opened(
         if schema is not None:
             require_declared(grouped(paths, orc_columns(spark, paths)), needed)
         return _rows(spark, source, paths, _load(spark, source, options, schema, paths))
-    if source.format is FileFormat.CSV:
-        files = CsvReader(spark, options, schema, adds_columns, optional).read(paths)
-        rows = _rows(spark, source, paths, files.frame, may_be_corrupt=True)
-        return replace(rows, origin=Origin(files.origin, "source_file"), remark=files.remark)
-    options |= options_of(inferred=schema is None)
-    schema = schema or _load(spark, source, options, None, paths).schema
-    fields = [field for field in schema.fields if field.name != CORRUPT_RECORD]
-    # Spark refuses to read nothing but the column of corrupt records.
-    fields = fields or [StructField(NO_COLUMN, StringType())]
-    widened = StructType([*fields, StructField(CORRUPT_RECORD, StringType())])
-    return _rows(spark, source, paths, _load(spark, source, options, widened, paths), may_be_corrupt=True)
+    if source.format is FileFormat.JSON:
+        rows = _rows(spark, source, paths, read_json(spark, options, schema, paths), may_be_corrupt=True)
+        return replace(rows, origin=Origin("_metadata.file_path", "source_file", before_base64=BASE64))
+    files = CsvReader(spark, options, schema, adds_columns, optional).read(paths)
+    rows = _rows(spark, source, paths, files.frame, may_be_corrupt=True)
+    return replace(rows, origin=Origin(files.origin, "source_file"), remark=files.remark)
 
 
 def _rows(

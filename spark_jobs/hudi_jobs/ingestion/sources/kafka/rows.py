@@ -16,15 +16,14 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, SEQUENCE, Origin, SourceRows
 from hudi_jobs.ingestion.rules.corrupt_texts import BASE64, NO_CONTENT, TIME, TIME_END, TOMBSTONE
 from hudi_jobs.ingestion.rules.partitions import never
+from hudi_jobs.ingestion.rules.record_text import corrupt_text, text_of
 from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.ingestion.sources.kafka.clients.errors import asking
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     MESSAGE,
     RESERVED,
     Decoded,
-    corrupt_text,
     field,
-    text_of,
 )
 from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of, unwrapper_of
 from hudi_jobs.ingestion.sources.kafka.messages import has_no_calendar, message_time, messages

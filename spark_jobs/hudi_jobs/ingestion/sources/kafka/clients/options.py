@@ -7,8 +7,8 @@ in the driver as in the executors. Bounds are such that brokers that do not answ
 from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import Isolation, KafkaSecurity, KafkaSource, SaslMechanism
-from hudi_jobs.ingestion.sources.kafka.clients.java_classes import compiled_class
 from hudi_jobs.ingestion.sources.kafka.clients.secret_files import require_files
+from hudi_jobs.java_classes import compiled_class
 
 _PROVIDER = "SecretFiles"
 _DIRECTORY = "org.apache.kafka.common.config.provider.DirectoryConfigProvider"
@@ -47,7 +47,7 @@ def prepare_secrets(spark: SparkSession, source: KafkaSource) -> None:
     """Look whether the files are there, and give the JVMs what reads them; raise `TaskFailed` where one is missing."""
     require_files(source)
     if source.security.mechanism is not None:
-        compiled_class(spark, _PROVIDER)
+        compiled_class(spark, __package__, [_PROVIDER])
 
 
 def _sasl(security: KafkaSecurity) -> dict[str, str]:

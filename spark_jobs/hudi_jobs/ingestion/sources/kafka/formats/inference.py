@@ -12,15 +12,11 @@ from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, Long
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.ingestion.json_bounds import options_of
-from hudi_jobs.ingestion.sources.kafka.formats.protocol import require_distinct
-from hudi_jobs.jvm import inferred_json
+from hudi_jobs.ingestion.json_text.inference import columns_of
 from hudi_jobs.table import HudiTable
 
 _OF_HUDI = "_hoodie_"
-_WIDEST = 5_000
 _WHOLE_NUMBERS = (LongType, DecimalType)
 
 
@@ -31,41 +27,10 @@ def inferred_columns(context: TaskContext, texts: DataFrame, others: Collection[
     """
     task = context.task.ingestion
     assert task is not None, "a source belongs to an ingestion"
-    options = options_of(inferred=True)
     if task.transform_sql is not None:
-        return _narrow(_distinct(inferred_json(texts, options)))
-    found = _narrow(_distinct(inferred_json(texts, {**options, "dropFieldIfAllNull": "true"})))
+        return columns_of(texts, {})
+    found = columns_of(texts, {"dropfieldifallnull": "true"})
     return _completed(found, _columns_of_table(context, others))
-
-
-def _distinct(found: StructType) -> StructType:
-    """Return columns of which each is there once, where a text names a field twice; the last value of it counts."""
-    fields = {field.name: _distinct_within(field.dataType) for field in found.fields}
-    require_distinct(fields)
-    return StructType([StructField(name, kind) for name, kind in fields.items()])
-
-
-def _distinct_within(kind: DataType) -> DataType:
-    if isinstance(kind, ArrayType):
-        return ArrayType(_distinct_within(kind.elementType))
-    return _distinct(kind) if isinstance(kind, StructType) else kind
-
-
-def _narrow(found: StructType) -> StructType:
-    """Return columns of which there are not too many: names that are values, such as ids, would be more each day."""
-    if _parts(found) > _WIDEST:
-        raise TaskFailed(
-            FailureReason.SCHEMA_INCOMPATIBLE,
-            f"The values of one batch have more than {_WIDEST:,} fields, including nested ones, and each would become "
-            "a column; declare the columns, and a MAP where field names are values.",
-        )
-    return found
-
-
-def _parts(kind: DataType) -> int:
-    if isinstance(kind, StructType):
-        return sum(1 + _parts(field.dataType) for field in kind.fields)
-    return _parts(kind.elementType) if isinstance(kind, ArrayType) else 0
 
 
 def _columns_of_table(context: TaskContext, others: Collection[str]) -> StructType:

@@ -44,13 +44,13 @@ from pyspark.sql.types import StructType
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, KafkaSource
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, SEQUENCE, nothing
-from hudi_jobs.ingestion.rules.corrupt_texts import BASE64
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED, SEQUENCE, nothing
+from hudi_jobs.ingestion.schemas.distinct import require_distinct
 
 MESSAGE = "_message"
 """Column that holds the whole message as the broker gives it."""
 
-RESERVED = frozenset({MESSAGE, CORRUPT_RECORD, IS_DELETED, SEQUENCE})
+RESERVED = frozenset({MESSAGE, CORRUPT_RECORD, FAULT, IS_DELETED, SEQUENCE})
 """Names that no column of a value may have."""
 
 MESSAGE_TYPE = (
@@ -136,31 +136,6 @@ def require_unreserved(names: Iterable[str]) -> None:
         )
 
 
-def require_distinct(names: Iterable[str]) -> None:
-    """Raise `TaskFailed` where names of columns differ in the case of letters alone: for Spark they are one."""
-    known: dict[str, str] = {}
-    for name in names:
-        other = known.setdefault(name.lower(), name)
-        if other != name:
-            raise TaskFailed(
-                FailureReason.SCHEMA_INCOMPATIBLE,
-                f"The messages or the table have the columns {other} and {name}, which are the same column in a "
-                "table; give them one name in the producer, or declare the columns of JSON values.",
-            )
-
-
 def field(name: str) -> Column:
     """Return a field of the message, such as `value` or `offset`."""
     return sf.col(MESSAGE)[name]
-
-
-def corrupt_text(value: Column) -> Column:
-    """Return a value as the text of a corrupt record, in which base64 cannot be taken for a text."""
-    return text_of(value, before_base64=BASE64)
-
-
-def text_of(value: Column, *, before_base64: str = "") -> Column:
-    """Return a value as text: itself where it is UTF-8, and base64 where it is not."""
-    text = sf.decode(value, "UTF-8")
-    coded = sf.concat(sf.lit(before_base64), sf.base64(value))
-    return sf.when(sf.encode(text, "UTF-8") == value, text).otherwise(coded)

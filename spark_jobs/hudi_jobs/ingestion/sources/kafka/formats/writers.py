@@ -11,11 +11,11 @@ from pyspark.sql.types import StructType
 
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN
 from hudi_jobs.ingestion.rules.partitions import never
+from hudi_jobs.ingestion.rules.record_text import corrupt_text
 from hudi_jobs.ingestion.sources.kafka.formats import wire
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     MESSAGE,
     Decoded,
-    corrupt_text,
     field,
     require_unreserved,
 )

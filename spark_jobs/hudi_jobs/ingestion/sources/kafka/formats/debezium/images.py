@@ -12,6 +12,8 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, NO_COLUMN
 from hudi_jobs.ingestion.rules.partitions import never
+from hudi_jobs.ingestion.rules.record_text import corrupt_text
+from hudi_jobs.ingestion.schemas.distinct import require_distinct
 from hudi_jobs.ingestion.schemas.types import column_named, fits, same
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
     AFTER,
@@ -42,7 +44,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.holders import (
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.logs import SNAPSHOT, is_snapshot
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.tables import TABLE, table_of
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import MISSING
-from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, RESERVED, corrupt_text, field, require_distinct
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, RESERVED, field
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped
 from hudi_jobs.jvm import tried_cast
 

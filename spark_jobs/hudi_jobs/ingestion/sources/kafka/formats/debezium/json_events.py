@@ -9,24 +9,22 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import (
-    ArrayType,
-    DataType,
     LongType,
     StringType,
     StructField,
     StructType,
-    TimestampType,
 )
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, KafkaSource
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.json_bounds import in_our_time, options_of, without_endless
+from hudi_jobs.ingestion.json_text.strict_reader import ROW, read
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
 from hudi_jobs.ingestion.rules.partitions import never
+from hudi_jobs.ingestion.rules.record_text import corrupt_text
 from hudi_jobs.ingestion.schemas.ddl import declared_columns
 from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
@@ -39,7 +37,6 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
     SOURCE,
 )
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import (
-    Convert,
     Kind,
     NotConnect,
     columns_of,
@@ -47,13 +44,13 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import (
     parse,
 )
 from hudi_jobs.ingestion.sources.kafka.formats.inference import inferred_columns
-from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, Decoded, corrupt_text, field
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, Decoded, field
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped
 
 MOST_SCHEMAS = 100
 _LONGEST_SCHEMA = 1_000_000
 
-_ROOT, _PAYLOAD, _TEXT, _SCHEMA, _WHOLE = "value", "payload", "_text", "_schema", "_whole"
+_PAYLOAD, _TEXT, _SCHEMA, _WHOLE = "payload", "_text", "_schema", "_whole"
 _LONGS = ("ts_ms", "txId", "lsn", "xmin", "pos", "row")
 _TEXTS = ("name", "schema", "db", "table", "connector", "file", "snapshot")
 SOURCE_TYPE = StructType(
@@ -130,7 +127,7 @@ def _events(frame: DataFrame, variants: list[_Variant], ignored: list[Column]) -
         MESSAGE,
         _SCHEMA,
         sf.coalesce(beside, never()).alias(IGNORED),
-        *(_parsed(variant).alias(f"_{place}") for place, variant in places),
+        *(_parsed(frame.sparkSession, variant).alias(f"_{place}") for place, variant in places),
     )
     events = parsed.select(
         MESSAGE, _SCHEMA, IGNORED, *(_event(sf.col(f"_{place}"), each).alias(f"_{place}") for place, each in places)
@@ -156,26 +153,19 @@ def _events(frame: DataFrame, variants: list[_Variant], ignored: list[Column]) -
 _EVENT = {SOURCE: SOURCE_TYPE, OPERATION: StringType(), PROCESSED_AT: LongType()}
 
 
-def _parsed(variant: _Variant) -> Column:
-    """Return what a text of the schema holds, and whether that is all of it."""
+def _parsed(spark: SparkSession, variant: _Variant) -> Column:
+    """Return what a value of the schema holds, or that it holds anything else, or more."""
     fields = [StructField(name, variant.raw) for name in (BEFORE, AFTER)]
     event = StructType(fields + [StructField(name, kind) for name, kind in _EVENT.items()])
-    value = StructType([StructField(_PAYLOAD, event)]) if variant.embedded else event
-    # As the only element of an array: Spark takes what follows the first value of a text for nothing.
-    root = StructType([StructField(_ROOT, ArrayType(value)), StructField(CORRUPT_RECORD, StringType())])
-    bounds = options_of(inferred=variant.inferred)
-    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT_RECORD, **bounds}
-    text = without_endless(sf.col(_TEXT), variant.raw)
-    text = sf.when(variant.condition, sf.concat(sf.lit(f'{{"{_ROOT}":['), text, sf.lit("]}")))
-    return sf.from_json(text, root, options)
+    whole = StructType([StructField(_PAYLOAD, event)]) if variant.embedded else event
+    options = {"inferred": "true"} if variant.inferred else {}
+    return read(spark, sf.when(variant.condition, field("value")), whole, options)
 
 
 def _event(parsed: Column, variant: _Variant) -> Column:
-    """Return the event that a text holds; null where it holds anything else, or more."""
-    only = (sf.size(parsed[_ROOT]) == 1) & parsed[CORRUPT_RECORD].isNull()
-    # An index of its own ends the run with `spark.sql.ansi.enabled` where there is no element.
-    found = sf.get(parsed[_ROOT], sf.lit(0))
-    return sf.when(only, found[_PAYLOAD] if variant.embedded else found)
+    """Return the event that a value holds, null where it holds none."""
+    found = parsed[ROW]
+    return found[_PAYLOAD] if variant.embedded else found
 
 
 def _row(raw: Column, variant: _Variant, wanted: StructType) -> Column:
@@ -243,12 +233,7 @@ def _without_schema(context: TaskContext, frame: DataFrame, declared: StructType
         images = [sf.get_json_object(_TEXT, f"$.{name}") for name in (BEFORE, AFTER)]
         rows = frame.where(sf.col(_SCHEMA).isNull()).select(sf.explode(sf.array(*images)).alias("row"))
         declared = inferred_columns(context, rows.where(column_named("row").startswith("{")), ADDED)
-    return {one.name: Kind(one.dataType, one.dataType, _checked(one.dataType)) for one in declared.fields}
-
-
-def _checked(kind: DataType) -> Convert | None:
-    """Return what leaves out a time that is none, which is a bad record then."""
-    return (lambda column: sf.when(in_our_time(column), column)) if isinstance(kind, TimestampType) else None
+    return {one.name: Kind(one.dataType, one.dataType) for one in declared.fields}
 
 
 def _has_keys_of_others(text: Column) -> Column:

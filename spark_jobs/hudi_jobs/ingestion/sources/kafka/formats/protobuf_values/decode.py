@@ -11,13 +11,13 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, KafkaSource
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN
+from hudi_jobs.ingestion.rules.record_text import corrupt_text
 from hudi_jobs.ingestion.sources.kafka.formats.protobuf_values import registered
 from hudi_jobs.ingestion.sources.kafka.formats.protobuf_values.descriptors import NoDescriptor, parsed, row_descriptor
 from hudi_jobs.ingestion.sources.kafka.formats.protobuf_values.messages import Message, row_of
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     MESSAGE,
     Decoded,
-    corrupt_text,
     field,
     require_unreserved,
 )

@@ -1,0 +1,111 @@
+"""Columns of JSON texts, for files and messages alike."""
+
+from collections.abc import Mapping
+
+from pyspark.sql import Column, SparkSession
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.java_classes import compiled_class
+from hudi_jobs.jvm import called_with, java_map, java_objects
+
+MOST_LEVELS = 50
+"""Objects and arrays inside of each other, where columns are made of them: of a hundred levels the JVM dies."""
+
+ROW, FAULT_OF_ROW, TEXT = "row", "fault", "text"
+"""Fields of what `read` returns."""
+
+_CLASSES = ("JsonNumbers", "JsonTimes", "JsonRows")
+_SCALARS = (
+    BinaryType,
+    BooleanType,
+    ByteType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    TimestampNTZType,
+    TimestampType,
+)
+_FAULT = StructType([StructField("column", StringType()), StructField("cause", StringType())])
+
+DAY = r"(?!0000)[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
+_CLOCK = r"[0-9]{1,2}:[0-9]{1,2}(?::[0-9]{1,2}(?:\.[0-9]{1,6}+0{0,99}+)?)?"
+_ZONE = r" ?(?:Z|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?|[A-Z][A-Za-z]+(?:/[A-Za-z_]+){1,2})"
+_GRAMMARS = {
+    "grammar.date": rf"^{DAY}\z",
+    "grammar.local": rf"^{DAY}(?:[ T]{_CLOCK})?\z",
+    "grammar.timestamp": rf"^{DAY}(?:[ T]{_CLOCK}(?:{_ZONE})?)?\z",
+}
+
+
+def inference_options(options: Mapping[str, str]) -> dict[str, str]:
+    """Return options by which Spark infers columns: of all texts, and of those that are JSON."""
+    strict = {"allowsinglequotes": "false", "allownonnumericnumbers": "false"}
+    return {**strict, **options, "samplingratio": "1.0", "maxnestingdepth": str(MOST_LEVELS)}
+
+
+def read(spark: SparkSession, bytes_of_text: Column, schema: StructType, options: Mapping[str, str]) -> Column:
+    """Return what bytes hold: a struct of `ROW` and `FAULT_OF_ROW`, one of which is null.
+
+    With the option `multiline` it is an array of these, which have `TEXT` besides. The names of options are those of
+    Spark's reader in small letters; `inferred` says that Spark has found the columns, and not the user.
+    """
+    require_readable(schema)
+    zone = str(spark.conf.get("spark.sql.session.timeZone"))
+    given = java_map(spark, {"timezone": zone, **_GRAMMARS, **options})
+    reader = compiled_class(spark, __package__, _CLASSES).getConstructors()[0]
+    target = reader.newInstance(java_objects(spark, schema.json(), given))
+    result = StructType([StructField(ROW, schema), StructField(FAULT_OF_ROW, _FAULT)])
+    whole = ArrayType(StructType([*result.fields, StructField(TEXT, StringType())]))
+    return called_with(spark, target, bytes_of_text, whole if is_set(options, "multiline") else result)
+
+
+def is_set(options: Mapping[str, str], name: str) -> bool:
+    """Tell whether an option is true."""
+    return options.get(name, "").lower() == "true"
+
+
+def require_readable(schema: StructType, at: str = "") -> None:
+    """Raise `TaskFailed` for a type that no value of JSON has."""
+    for field in schema.fields:
+        _require_type(field.dataType, f"{at}{field.name}")
+
+
+def _require_type(kind: DataType, name: str) -> None:
+    if isinstance(kind, StructType):
+        require_readable(kind, f"{name}.")
+    elif isinstance(kind, ArrayType):
+        _require_type(kind.elementType, name)
+    elif isinstance(kind, MapType) and isinstance(kind.keyType, StringType):
+        _require_type(kind.valueType, name)
+    elif type(kind) not in _SCALARS:
+        raise TaskFailed(
+            FailureReason.INVALID_REQUEST,
+            f"The column {name} is declared as {kind.simpleString()}, and JSON has no value of that type; "
+            "declare another one, such as STRING, and convert it in the transform.",
+        )

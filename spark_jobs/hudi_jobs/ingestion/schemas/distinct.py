@@ -1,0 +1,19 @@
+"""Names of columns that a table can tell apart."""
+
+from collections.abc import Iterable
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+
+
+def require_distinct(names: Iterable[str], where: str = "The messages or the table") -> None:
+    """Raise `TaskFailed` where names of columns differ in the case of letters alone: for Spark they are one."""
+    known: dict[str, str] = {}
+    for name in names:
+        other = known.setdefault(name.lower(), name)
+        if other != name:
+            raise TaskFailed(
+                FailureReason.SCHEMA_INCOMPATIBLE,
+                f"{where} have the columns {other} and {name}, which are the same column in a "
+                "table; give them one name in the producer, or declare the columns of JSON values.",
+            )
