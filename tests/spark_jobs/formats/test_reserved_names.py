@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from tests.spark_jobs.formats.events import postgres
-from tests.spark_jobs.formats.messages import Topic, avro_value, context_of, rows_of, unwrapped
+from tests.spark_jobs.formats.messages import Topic, avro_value, context_of, rows_of, table, unwrapped
 from tests.spark_jobs.formats.registry_server import fake_registry
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT
 from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of
 
 pytestmark = pytest.mark.spark
@@ -45,15 +46,21 @@ def test_names_that_differ_in_the_case_of_letters_are_refused_with_both(spark: S
         decoded(topic, value={"format": "Json"})
 
 
-def test_a_field_that_a_text_names_twice_is_one_column_with_its_last_value(spark: SparkSession) -> None:
+def test_a_text_that_names_a_field_twice_is_a_bad_record(spark: SparkSession) -> None:
     topic = Topic(spark)
-    topic.put(b'{"id": 1, "id": 2, "v": {"a": 1, "a": 2}}')
-    assert rows_of(decoded(topic, value={"format": "Json"}))[0].asDict(recursive=True)["v"] == {"a": 2}
+    topic.put(b'{"id": 1, "id": 2, "v": {"a": 1}}', b'{"id": 3, "v": {"a": 1, "a": 2}}', b'{"id": 4, "v": {"a": 1}}')
+    rows = rows_of(decoded(topic, value={"format": "Json"}))
+    assert table(rows, "id", FAULT) == [
+        (None, (None, "It is no JSON: Duplicate field 'id'")),
+        (None, (None, "It is no JSON: Duplicate field 'a'")),
+        (4, None),
+    ]
     topic.values.clear()
     topic.put(
         postgres("c", None, lsn=1) | {"after": "x"}, b'{"op": "c", "source": {"lsn": 5}, "after": {"id": 1, "id": 2}}'
     )
-    assert [row["id"] for row in rows_of(unwrapped(topic, ddl=None))] == [None, 2]
+    rows = rows_of(unwrapped(topic, ddl=None))
+    assert [(row["id"], row[CORRUPT_RECORD] is None) for row in rows] == [(None, False), (None, False)]
 
 
 def test_an_avro_record_with_such_a_field_is_refused(spark: SparkSession) -> None:

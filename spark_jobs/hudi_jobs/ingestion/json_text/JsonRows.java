@@ -30,7 +30,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 public class JsonRows implements Function {
 
     private static final int MOST_NAMES = 10000, MOST_CHARACTERS = 200, UNDECLARED = -1;
-    private static final String BASE64 = "base64:";
+    private static final String BASE64 = "base64:", QUOTES_TEXT = "Unrecognized token";
 
     private final String schema;
     private final HashMap options;
@@ -41,6 +41,7 @@ public class JsonRows implements Function {
     private transient String text, column, cause;
     private transient boolean hasEscapes;
     private transient char point;
+    private transient Charset charset;
 
     /** A declared type: what stands for it, the path of its column, and its parts by their names. */
     static class Node {
@@ -89,7 +90,10 @@ public class JsonRows implements Function {
         return new GenericInternalRow(new Object[] {cause == null ? row : null, fault()});
     }
 
-    private void open() {
+    /** Understand the schema and the options, or throw what says why one of them cannot be used. */
+    public void open() {
+        String name = (String) options.get("encoding");
+        charset = name == null ? StandardCharsets.UTF_8 : Charset.forName(name);
         factory = new JsonFactory();
         factory.disable(JsonFactory.Feature.INTERN_FIELD_NAMES);
         factory.enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION);
@@ -136,8 +140,6 @@ public class JsonRows implements Function {
 
     /** The text that bytes are, all of them: what stands for bytes that are no text would be a value of its own. */
     private String decoded(byte[] bytes) {
-        String name = (String) options.get("encoding");
-        Charset charset = name == null ? StandardCharsets.UTF_8 : Charset.forName(name);
         String found = new String(bytes, charset);
         if (found.indexOf('\ufffd') >= 0 || charset != StandardCharsets.UTF_8) {
             try {
@@ -216,7 +218,7 @@ public class JsonRows implements Function {
 
     private Object broken(IOException e) {
         String said = e instanceof JsonProcessingException ? ((JsonProcessingException) e).getOriginalMessage() : "";
-        return wrong(null, "It is no JSON: " + shown(said));
+        return wrong(null, "It is no JSON: " + shown(said.startsWith(QUOTES_TEXT) ? QUOTES_TEXT : said));
     }
 
     private static String shown(String said) {
@@ -274,7 +276,8 @@ public class JsonRows implements Function {
         } else if (token == JsonToken.VALUE_STRING) {
             found = ofText(parser.getText(), type);
         }
-        return found == null ? wrong(node.path, "holds a value that is no " + described(type, token)) : found;
+        String hint = isInferred ? ", as which Spark has inferred it; declare the columns" : "";
+        return found == null ? wrong(node.path, "holds a value that is no " + described(type, token) + hint) : found;
     }
 
     private Object ofText(String value, DataType type) {

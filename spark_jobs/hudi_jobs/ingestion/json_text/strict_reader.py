@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import Column, SparkSession
 from pyspark.sql.types import (
     ArrayType,
@@ -26,6 +27,8 @@ from pyspark.sql.types import (
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.causes import causes_of
+from hudi_jobs.ingestion.schemas.text_values import DATE, LOCAL_TIME, TIME
 from hudi_jobs.java_classes import compiled_class
 from hudi_jobs.jvm import called_with, java_map, java_objects
 
@@ -53,14 +56,7 @@ _SCALARS = (
 )
 _FAULT = StructType([StructField("column", StringType()), StructField("cause", StringType())])
 
-DAY = r"(?!0000)[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
-_CLOCK = r"[0-9]{1,2}:[0-9]{1,2}(?::[0-9]{1,2}(?:\.[0-9]{1,6}+0{0,99}+)?)?"
-_ZONE = r" ?(?:Z|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?|[A-Z][A-Za-z]+(?:/[A-Za-z_]+){1,2})"
-_GRAMMARS = {
-    "grammar.date": rf"^{DAY}\z",
-    "grammar.local": rf"^{DAY}(?:[ T]{_CLOCK})?\z",
-    "grammar.timestamp": rf"^{DAY}(?:[ T]{_CLOCK}(?:{_ZONE})?)?\z",
-}
+_GRAMMARS = {"grammar.date": DATE, "grammar.local": LOCAL_TIME, "grammar.timestamp": TIME}
 
 
 def inference_options(options: Mapping[str, str]) -> dict[str, str]:
@@ -77,9 +73,18 @@ def read(spark: SparkSession, bytes_of_text: Column, schema: StructType, options
     """
     require_readable(schema)
     zone = str(spark.conf.get("spark.sql.session.timeZone"))
-    given = java_map(spark, {"timezone": zone, **_GRAMMARS, **options})
+    # A text that was too deep to be inferred has fields that no column is made of.
+    levels = {"maxnestingdepth": str(MOST_LEVELS)} if is_set(options, "inferred") else {}
+    given = java_map(spark, {"timezone": zone, **_GRAMMARS, **options, **levels})
     reader = compiled_class(spark, __package__, _CLASSES).getConstructors()[0]
     target = reader.newInstance(java_objects(spark, schema.json(), given))
+    try:
+        target.open()
+    except Py4JJavaError as error:
+        raise TaskFailed(
+            FailureReason.INVALID_REQUEST,
+            f"The options of the source cannot be used to read JSON: {causes_of(error)[-1].first_line}",
+        ) from error
     result = StructType([StructField(ROW, schema), StructField(FAULT_OF_ROW, _FAULT)])
     whole = ArrayType(StructType([*result.fields, StructField(TEXT, StringType())]))
     return called_with(spark, target, bytes_of_text, whole if is_set(options, "multiline") else result)

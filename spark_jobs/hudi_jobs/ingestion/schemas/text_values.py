@@ -37,9 +37,9 @@ _TRUTH = r"^(?i:true|false)\z"
 _DAY = r"(?!0000)[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
 _CLOCK = r"[0-9]{1,2}:[0-9]{1,2}(?::[0-9]{1,2}(?:\.[0-9]{1,6}+0{0,99}+)?)?"
 _ZONE = r" ?(?:Z|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?|[A-Z][A-Za-z]+(?:/[A-Za-z_]+){1,2})"
-_DATE = rf"^{_DAY}\z"
-_LOCAL_TIME = rf"^{_DAY}(?:[ T]{_CLOCK})?\z"
-_TIME = rf"^{_DAY}(?:[ T]{_CLOCK}(?:{_ZONE})?)?\z"
+DATE = rf"^{_DAY}\z"
+LOCAL_TIME = rf"^{_DAY}(?:[ T]{_CLOCK})?\z"
+TIME = rf"^{_DAY}(?:[ T]{_CLOCK}(?:{_ZONE})?)?\z"
 _TOO_FINE = rf"^{_DAY}[ T][0-9:]+\.[0-9]{{6}}0*+[1-9]"
 
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
@@ -171,10 +171,10 @@ def _time(text: Column, kind: DataType, forms: TextForms) -> Column:
     if forms.timestamp is not None:
         moment = sf.try_to_timestamp(text, sf.lit(forms.timestamp))
         return moment if forms.zone == UTC or _has_zone(forms.timestamp) else sf.to_utc_timestamp(moment, forms.zone)
-    moment = tried_cast(sf.when(text.rlike(_TIME), text), kind)
+    moment = tried_cast(sf.when(text.rlike(TIME), text), kind)
     if forms.zone == UTC:
         return moment
-    return sf.when(text.rlike(_LOCAL_TIME), sf.to_utc_timestamp(moment, forms.zone)).otherwise(moment)
+    return sf.when(text.rlike(LOCAL_TIME), sf.to_utc_timestamp(moment, forms.zone)).otherwise(moment)
 
 
 def _has_zone(pattern: str) -> bool:
@@ -185,13 +185,13 @@ def _has_zone(pattern: str) -> bool:
 def _local_time(text: Column, kind: DataType, forms: TextForms) -> Column:
     if forms.local_timestamp is not None:
         return sf.try_to_timestamp(text, sf.lit(forms.local_timestamp)).cast(kind)
-    return tried_cast(sf.when(text.rlike(_LOCAL_TIME), text), kind)
+    return tried_cast(sf.when(text.rlike(LOCAL_TIME), text), kind)
 
 
 def _date(text: Column, kind: DataType, forms: TextForms) -> Column:
     if forms.date is not None:
         return sf.try_to_timestamp(text, sf.lit(forms.date)).cast(kind)
-    return tried_cast(sf.when(text.rlike(_DATE), text), kind)
+    return tried_cast(sf.when(text.rlike(DATE), text), kind)
 
 
 _VALUES: dict[type[DataType], Callable[[Column, DataType, TextForms], Column]] = {

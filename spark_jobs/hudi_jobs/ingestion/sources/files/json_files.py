@@ -6,11 +6,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
 from hudi_jobs.given_files import GivenFiles
 from hudi_jobs.ingestion.json_text.frames import with_columns
 from hudi_jobs.ingestion.json_text.inference import columns_of
 from hudi_jobs.ingestion.json_text.strict_reader import is_set
 from hudi_jobs.ingestion.rules.record_text import corrupt_text
+from hudi_jobs.ingestion.schemas.distinct import require_distinct
 
 _TEXT = "value"
 
@@ -24,12 +27,25 @@ def read_json(
     if is_set(options, "multiline"):
         of_lines["wholetext"] = "true"
     elif encoding is not None:
+        _require_lines(encoding)
         of_lines["encoding"] = encoding
     texts = GivenFiles(spark, paths).frame("text", schema=f"{_TEXT} STRING", options=of_lines)
     texts = texts.where(sf.col(_TEXT).startswith("{") | sf.col(_TEXT).rlike(r"[^ \t\r\n]"))
     known = dict(options) if encoding is None else {**options, "encoding": encoding}
-    if schema is None:
+    if schema is not None:
+        require_distinct(schema.fieldNames(), "The declared columns")
+    else:
         text = sf.col(_TEXT) if encoding is None else sf.decode(sf.col(_TEXT).cast("binary"), encoding)
         schema, known = columns_of(texts.select(text), known, "The files"), {**known, "inferred": "true"}
     value = sf.col(_TEXT).cast("binary")
     return with_columns(texts, value, schema, known, corrupt=corrupt_text(value))
+
+
+def _require_lines(encoding: str) -> None:
+    """Raise `TaskFailed` for an encoding whose ends of lines are not those of ASCII: Spark would cut characters."""
+    if encoding.upper().startswith(("UTF-16", "UTF-32", "UTF16", "UTF32", "UTF_16", "UTF_32")):
+        raise TaskFailed(
+            FailureReason.INVALID_REQUEST,
+            f"The option encoding is {encoding}, in which no line of JSON can be told from the next; "
+            "write the files in UTF-8, or as one array each and with the option multiLine.",
+        )
