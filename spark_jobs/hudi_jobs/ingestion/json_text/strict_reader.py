@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import Column, SparkSession
 from pyspark.sql.types import (
     ArrayType,
@@ -80,7 +79,7 @@ def read(spark: SparkSession, bytes_of_text: Column, schema: StructType, options
     target = reader.newInstance(java_objects(spark, schema.json(), given))
     try:
         target.open()
-    except Py4JJavaError as error:
+    except Exception as error:
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
             f"The options of the source cannot be used to read JSON: {causes_of(error)[-1].first_line}",
