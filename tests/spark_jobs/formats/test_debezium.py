@@ -13,7 +13,7 @@ from tests.spark_jobs.formats.messages import Topic, context_of, rows_of, table,
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unwrap import require
 
 pytestmark = pytest.mark.spark
@@ -146,6 +146,32 @@ def test_values_that_do_not_fit_their_type_are_bad_records(topic: Topic) -> None
     assert [row["id"] for row in rows] == [*[None] * 6, 7, None, 9, 10]
     assert [row["_upstream_event_processed_ts_ms"] for row in rows[8:]] == [2**63 - 1, -1]
     assert rows[6]["any_number"] == "0"
+
+
+def test_values_of_events_are_exact_or_their_events_are_bad_records_with_column_and_cause(topic: Topic) -> None:
+    ddl = "id BIGINT, zoned TIMESTAMP, doc DECIMAL(5,2)"
+    topic.put(
+        postgres("c", {"id": 1, "doc": 1.25}, lsn=1),
+        postgres("c", {"id": 2, "doc": 1.239}, lsn=2),
+        postgres("c", {"id": "x"}, lsn=3),
+        postgres("c", {"id": 4, "zoned": "10:20"}, lsn=4),
+    )
+    rows = rows_of(unwrapped(topic, ddl=ddl))
+    assert table(rows, "id", "doc") == [(1, Decimal("1.25")), *[(None, None)] * 3]
+    assert [row[FAULT] and row[FAULT]["column"] for row in rows] == [None, "doc", "id", "zoned"]
+
+    topic.values.clear()
+    topic.put(
+        with_schema(postgres("c", {"id": 5, "size": 2**40}, lsn=5)),
+        # Sent as texts, which the driver reads as the declared types.
+        with_schema(postgres("c", {"id": 6, "doc": "1.25"}, lsn=6)),
+        with_schema(postgres("c", {"id": 7, "doc": "1.239"}, lsn=7)),
+        with_schema(postgres("c", {"id": 8, "zoned": "2026"}, lsn=8)),
+    )
+    rows = rows_of(unwrapped(topic, ddl=ddl))
+    assert table(rows, "id", "doc") == [(None, None), (6, Decimal("1.25")), *[(None, None)] * 2]
+    assert [row[CORRUPT_RECORD] is None for row in rows] == [False, True, False, False]
+    assert rows[0][FAULT]["column"] == "size"
 
 
 def changed(before: dict[str, Any], after: dict[str, Any], lsn: int) -> dict[str, Any]:

@@ -84,11 +84,23 @@ def test_a_bad_csv_row_is_seen_without_a_declared_schema_and_behind_a_transform(
 
 
 def test_a_bad_json_row_is_seen_even_when_no_one_asks_for_its_field(lake: Any) -> None:
-    lake.put("bad.json", '{"id": 1, "n": 1}\n{"id": 2, "n": "many"}\n{"id": 3,\n')
-    declared = {"files": {**JSON["files"], "schemaDdl": "id INT, n INT"}}
-    refused(
-        lake, FailureReason.BAD_RECORDS, "2 of 3 rows", "bad.json", **declared, transformSql="SELECT id FROM source"
-    )
+    lake.put("bad.json", b'{"id": 1, "n": 1}\n{"id": 2, "n": "many"}\n{"id": 3, "n": "\xff"}\n')
+    declared = {"files": {**JSON["files"], "schemaDdl": "id INT, n INT"}, "transformSql": "SELECT id FROM source"}
+    refused(lake, FailureReason.BAD_RECORDS, "2 of 3 rows", "bad.json", **declared)
+    folder = f"{lake.root}/quarantine"
+    result = lake.ingest(**declared, badRecords="Quarantine", quarantinePath=folder, run="run-a")
+    assert (result.rows_read, result.rows_quarantined) == (3, 2), result
+    assert lake.rows() == [(1,)]
+    kept = [
+        json.loads(line)
+        for file in (lake.folder / "quarantine").glob("run-a/flights/unreadable/part-*")
+        for line in file.open()
+    ]
+    assert {row.get("column"): (row["record"], row["binary"]) for row in kept} == {
+        "n": ('{"id": 2, "n": "many"}', "base64:"),
+        None: ("base64:eyJpZCI6IDMsICJuIjogIv8ifQ==", "base64:"),
+    }
+    assert all(row["source_file"].endswith("/in/bad.json") and "reason" in row for row in kept)
 
 
 def test_many_bad_files_are_counted_and_three_are_named(lake: Any) -> None:

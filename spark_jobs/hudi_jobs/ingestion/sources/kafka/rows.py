@@ -6,17 +6,19 @@ from functools import partial, reduce
 from operator import or_
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.types import DataType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, KafkaSource, MessageFormat, TableDefinition, Tombstones
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, SEQUENCE, Origin, SourceRows
+from hudi_jobs.ingestion.json_text.strict_reader import ROW, read
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED, SEQUENCE, Origin, SourceRows
 from hudi_jobs.ingestion.rules.corrupt_texts import BASE64, NO_CONTENT, TIME, TIME_END, TOMBSTONE
 from hudi_jobs.ingestion.rules.partitions import never
 from hudi_jobs.ingestion.rules.record_text import corrupt_text, text_of
+from hudi_jobs.ingestion.schemas.text_values import can_be_text, text_value
 from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.ingestion.sources.kafka.clients.errors import asking
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
@@ -145,7 +147,7 @@ def _with_deletes(table: TableDefinition, decoded: Decoded) -> DataFrame:
     wanted = [name for name in (*table.record_key, *table.partition_by) if name in own]
     gone = field("value").isNull()
     columns: list[Column] = []
-    parsed = _parsed_key({name: own[name] for name in wanted})
+    parsed = _parsed_key(decoded.frame.sparkSession, {name: own[name] for name in wanted})
     for name in own:
         value = column_named(name)
         columns.append((sf.when(gone, parsed[name]).otherwise(value) if name in wanted else value).alias(name))
@@ -156,11 +158,12 @@ def _with_deletes(table: TableDefinition, decoded: Decoded) -> DataFrame:
         MESSAGE,
         *columns,
         sf.coalesce(corrupt, sf.col(CORRUPT_RECORD)).alias(CORRUPT_RECORD),
+        *(name for name in decoded.frame.columns if name == FAULT),
         gone.alias(IS_DELETED),
     )
 
 
-def _parsed_key(types: dict[str, DataType]) -> dict[str, Column]:
+def _parsed_key(spark: SparkSession, types: dict[str, DataType]) -> dict[str, Column]:
     """Return the columns that a key holds: fields of a JSON object, or as the only one a JSON string or the text.
 
     What serializers make of numbers, or of values with a schema, is no text, and would be that of another key: a cast
@@ -168,19 +171,25 @@ def _parsed_key(types: dict[str, DataType]) -> dict[str, Column]:
     """
     text = sf.decode(field("key"), "UTF-8")
     text = sf.when(sf.encode(text, "UTF-8") == field("key"), text)
-    fields = StructType([StructField(name, kind) for name, kind in types.items()])
     if not types:
         return {}
-    parsed = sf.from_json(text, fields, {"mode": "PERMISSIVE"})
     is_object = text.rlike(r"^[ \t\r\n]*\{")
-    result = {name: sf.when(is_object, parsed[name]) for name in types}
+    fields = StructType([StructField(name, kind) for name, kind in types.items()])
+    parsed = read(spark, sf.when(is_object, field("key")), fields, {})[ROW]
+    result = {name: parsed[name] for name in types}
     if len(types) == 1:
         ((name, kind),) = types.items()
-        quoted = sf.from_json(
-            sf.concat(sf.lit('{"v":'), text, sf.lit("}")), StructType([StructField("v", StringType())])
-        )
-        is_quoted = text.rlike(r'^".*"$')
-        binary = r"\x00" if isinstance(kind, StringType) else r"[\x00-\x1f\x7f]"
-        plain = sf.when(is_quoted, quoted["v"]).when(~text.rlike(binary), text)
-        result[name] = sf.when(is_object, parsed[name]).otherwise(tried_cast(plain, kind))
+        plain = _plain_key(spark, text, kind)
+        value = text_value(plain, kind) if can_be_text(kind) else tried_cast(plain, kind)
+        result[name] = sf.when(is_object, parsed[name]).otherwise(value)
     return result
+
+
+def _plain_key(spark: SparkSession, text: Column, kind: DataType) -> Column:
+    # In an array: of `"a","b"` the first text would be the key of another record.
+    quoted = sf.concat(sf.lit('{"v":['), text, sf.lit("]}")).cast("binary")
+    is_quoted = text.rlike(r'^".*"$')
+    texts = StructType([StructField("v", ArrayType(StringType()))])
+    found = read(spark, sf.when(is_quoted, quoted), texts, {})[ROW]["v"]
+    binary = r"\x00" if isinstance(kind, StringType) else r"[\x00-\x1f\x7f]"
+    return sf.when(is_quoted, sf.when(sf.size(found) == 1, sf.get(found, sf.lit(0)))).when(~text.rlike(binary), text)

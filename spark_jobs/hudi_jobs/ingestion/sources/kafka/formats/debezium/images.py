@@ -10,10 +10,11 @@ from pyspark.sql.types import DataType, DateType, DecimalType, StringType, Struc
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, NO_COLUMN
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED, NO_COLUMN
 from hudi_jobs.ingestion.rules.partitions import never
 from hudi_jobs.ingestion.rules.record_text import corrupt_text
 from hudi_jobs.ingestion.schemas.distinct import require_distinct
+from hudi_jobs.ingestion.schemas.text_values import text_value
 from hudi_jobs.ingestion.schemas.types import column_named, fits, same
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
     AFTER,
@@ -46,7 +47,6 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.tables import TABLE
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import MISSING
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, RESERVED, field
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped
-from hudi_jobs.jvm import tried_cast
 
 _WRITTEN = (CREATE, READ, UPDATE)
 _TRANSACTION = ("BEGIN", "END")
@@ -62,7 +62,7 @@ def only_events(frame: DataFrame) -> DataFrame:
     with_value = frame.where(field("value").isNotNull())
     if IGNORED in present:
         return with_value.where(~sf.col(IGNORED)).drop(IGNORED)
-    fields = [name for name in frame.columns if name not in {MESSAGE, CORRUPT_RECORD}]
+    fields = [name for name in frame.columns if name not in {MESSAGE, CORRUPT_RECORD, FAULT}]
     # A heartbeat has nothing but its time, a transaction a status, and a change of the schema its statement.
     beside = [reduce(and_, (column_named(name).isNull() for name in fields if name != PROCESSED_AT), ~never())]
     if "status" in present:
@@ -92,6 +92,7 @@ def rows_of(frame: DataFrame, database: Database, keys: Sequence[str], declared:
     frame = frame.select(
         MESSAGE,
         CORRUPT_RECORD,
+        *(name for name in frame.columns if name == FAULT),
         sf.col(OPERATION).alias(KIND),
         row.alias(_ROW),
         *database.added(origin),
@@ -114,8 +115,9 @@ def rows_of(frame: DataFrame, database: Database, keys: Sequence[str], declared:
     kept = [sf.when(good, column).alias(name) for name, column in columns.items()]
     corrupt = sf.when(~good, sf.coalesce(sf.col(CORRUPT_RECORD), corrupt_text(field("value")))).alias(CORRUPT_RECORD)
     is_deleted = (good & (sf.col(KIND) == DELETE)).alias(IS_DELETED)
+    faults = [sf.when(~good, sf.col(name)).alias(name) for name in frame.columns if name == FAULT]
     whose = [holder_of().alias(HOLDER), sf.when(sf.col(KIND) == DELETE, is_sure(keys)).alias(SURE)]
-    return frame.select(MESSAGE, *kept, KIND, MOVED, TABLE, SNAPSHOT, *whose, is_deleted, corrupt)
+    return frame.select(MESSAGE, *kept, KIND, MOVED, TABLE, SNAPSHOT, *whose, is_deleted, corrupt, *faults)
 
 
 def has_columns(frame: DataFrame) -> bool:
@@ -154,7 +156,7 @@ def _own(name: str, kind: DataType, declared: DataType | None) -> tuple[Column, 
     if fits(declared, kind):
         return column.cast(declared), may_fail
     if isinstance(kind, StringType) and isinstance(declared, _FROM_TEXT):
-        return tried_cast(column, declared), True
+        return text_value(column, declared), True
     raise TaskFailed(
         FailureReason.SCHEMA_INCOMPATIBLE,
         f"The column {name} is declared as {declared.simpleString()}, but the events have {kind.simpleString()}; "

@@ -21,8 +21,8 @@ from pyspark.sql.types import (
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, KafkaSource
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.json_text.strict_reader import ROW, read
-from hudi_jobs.ingestion.rows import CORRUPT_RECORD
+from hudi_jobs.ingestion.json_text.strict_reader import FAULT_OF_ROW, ROW, read
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT
 from hudi_jobs.ingestion.rules.partitions import never
 from hudi_jobs.ingestion.rules.record_text import corrupt_text
 from hudi_jobs.ingestion.schemas.ddl import declared_columns
@@ -48,6 +48,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, Decoded,
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped
 
 MOST_SCHEMAS = 100
+_BEFORE_NAMES = r"^(payload\.)?(before|after)\."
 _LONGEST_SCHEMA = 1_000_000
 
 _PAYLOAD, _TEXT, _SCHEMA, _WHOLE = "payload", "_text", "_schema", "_whole"
@@ -130,7 +131,11 @@ def _events(frame: DataFrame, variants: list[_Variant], ignored: list[Column]) -
         *(_parsed(frame.sparkSession, variant).alias(f"_{place}") for place, variant in places),
     )
     events = parsed.select(
-        MESSAGE, _SCHEMA, IGNORED, *(_event(sf.col(f"_{place}"), each).alias(f"_{place}") for place, each in places)
+        MESSAGE,
+        _SCHEMA,
+        IGNORED,
+        _first(places, lambda place, _: _fault(sf.col(f"_{place}"))).alias(FAULT),
+        *(_event(sf.col(f"_{place}"), each).alias(f"_{place}") for place, each in places),
     )
 
     def image(name: str) -> Column:
@@ -142,12 +147,13 @@ def _events(frame: DataFrame, variants: list[_Variant], ignored: list[Column]) -
     whole = _first(places, lambda place, variant: _is_whole(sf.col(f"_{place}"), variant))
     columns = {**{name: image(name) for name in (BEFORE, AFTER)}, **{name: other(name) for name in _EVENT}}
     fields = [column.alias(name) for name, column in columns.items()]
-    made = events.select(MESSAGE, IGNORED, *fields, sf.coalesce(whole, never()).alias(_WHOLE))
+    made = events.select(MESSAGE, IGNORED, FAULT, *fields, sf.coalesce(whole, never()).alias(_WHOLE))
     value, good = field("value"), sf.col(_WHOLE) | sf.col(IGNORED)
     corrupt = sf.when(value.isNotNull() & ~good, corrupt_text(value)).alias(CORRUPT_RECORD)
+    fault = sf.when(~good, sf.col(FAULT)).alias(FAULT)
     is_event = sf.col(_WHOLE) & ~sf.col(IGNORED)
     kept = [sf.when(is_event, sf.col(name)).alias(name) for name in columns]
-    return made.select(MESSAGE, *kept, IGNORED, corrupt)
+    return made.select(MESSAGE, *kept, IGNORED, corrupt, fault)
 
 
 _EVENT = {SOURCE: SOURCE_TYPE, OPERATION: StringType(), PROCESSED_AT: LongType()}
@@ -166,6 +172,13 @@ def _event(parsed: Column, variant: _Variant) -> Column:
     """Return the event that a value holds, null where it holds none."""
     found = parsed[ROW]
     return found[_PAYLOAD] if variant.embedded else found
+
+
+def _fault(parsed: Column) -> Column:
+    """Return why a value is no event, with the name that the column has in the database's table."""
+    fault = parsed[FAULT_OF_ROW]
+    name = sf.regexp_replace(fault["column"], _BEFORE_NAMES, "")
+    return sf.when(fault.isNotNull(), sf.struct(name.alias("column"), fault["cause"].alias("cause")))
 
 
 def _row(raw: Column, variant: _Variant, wanted: StructType) -> Column:

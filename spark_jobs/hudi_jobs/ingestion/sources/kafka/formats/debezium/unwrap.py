@@ -13,7 +13,7 @@ from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, Ka
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED
 from hudi_jobs.ingestion.rules.partitions import never
 from hudi_jobs.ingestion.schemas.ddl import declared_columns
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
@@ -97,7 +97,8 @@ def unwrap(context: TaskContext, source: KafkaSource, decoded: Decoded) -> Decod
     before = Kept.of(decoded.events)
     marked = partial(_marked, before=before, keys=keys, database=database)
     rows = marked(rows, before.deletes(context.spark, database))
-    missing = unavailable_columns(rows.drop(MESSAGE, CORRUPT_RECORD, *_MARKS).schema) if database is POSTGRES else {}
+    own = rows.drop(MESSAGE, CORRUPT_RECORD, FAULT, *_MARKS)
+    missing = unavailable_columns(own.schema) if database is POSTGRES else {}
     count = partial(_counted, missing=missing, before=before, database=database)
     found = count(rows)
     if found["older"]:
