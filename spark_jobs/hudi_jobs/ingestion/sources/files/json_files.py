@@ -22,7 +22,7 @@ def read_json(
     spark: SparkSession, options: Mapping[str, str], schema: StructType | None, paths: Sequence[str]
 ) -> DataFrame:
     """Return the rows of files, with bad ones; `options` are those of Spark's reader, with names in small letters."""
-    encoding = options.get("encoding", options.get("charset"))
+    encoding = options.get("encoding")
     of_lines = {name: value for name, value in options.items() if name == "linesep"}
     if is_set(options, "multiline"):
         of_lines["wholetext"] = "true"
@@ -31,7 +31,7 @@ def read_json(
         of_lines["encoding"] = encoding
     texts = GivenFiles(spark, paths).frame("text", schema=f"{_TEXT} STRING", options=of_lines)
     texts = texts.where(sf.col(_TEXT).startswith("{") | sf.col(_TEXT).rlike(r"[^ \t\r\n]"))
-    known = dict(options) if encoding is None else {**options, "encoding": encoding}
+    known = dict(options)
     if schema is not None:
         require_distinct(schema.fieldNames(), "The declared columns")
     else:
