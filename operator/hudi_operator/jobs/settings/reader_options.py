@@ -9,6 +9,7 @@ Spark 3.5, and `SessionState.newHadoopConfWithOptions`.
 from collections.abc import Mapping
 
 from hudi_jobs.contract import FileFormat
+from hudi_jobs.contract.sources.csv_options import refused_csv_options
 
 _TEXT = frozenset(
     {
@@ -74,16 +75,23 @@ _ALLOWED = {
 
 
 def refused_reader_options(options: Mapping[str, str], file_format: FileFormat) -> tuple[str, ...]:
-    """Return one sentence for each option that is none of this format's; like Spark, without regard to case.
+    """Return one sentence for each option that is none of this format's, or leaves open what CSV files mean.
+
+    Like Spark, without regard to case.
 
     Hadoop's configuration, into which Spark copies all options, reads `${env.NAME}` out of values.
     """
-    return tuple(
-        f"{key!r} is not a reader option of {file_format} files that a table may set"
-        for key in options
-        if key.lower() not in _ALLOWED[file_format]
-    ) + tuple(
-        f"the value of {key!r} contains ${{, which may stand for something else"
-        for key in options
-        if "${" in options[key]
+    inexact = refused_csv_options({key.lower(): value for key, value in options.items()})
+    return (
+        *(
+            f"{key!r} is not a reader option of {file_format} files that a table may set"
+            for key in options
+            if key.lower() not in _ALLOWED[file_format]
+        ),
+        *(
+            f"the value of {key!r} contains ${{, which may stand for something else"
+            for key in options
+            if "${" in options[key]
+        ),
+        *(inexact if file_format is FileFormat.CSV else ()),
     )

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.types import DataType, StringType, StructField, StructType
+from pyspark.sql.types import StringType, StructField, StructType
 
 from hudi_jobs.contract import FailureReason, FileFormat
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.given_files import GivenFiles
-from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, NO_COLUMN
 from hudi_jobs.ingestion.schemas.types import column_named
+from hudi_jobs.ingestion.sources.files.csv_fields import csv_form
+from hudi_jobs.ingestion.sources.files.csv_rows import read_csv
 from hudi_jobs.ingestion.sources.files.header_names import (
     HeaderGroup,
     grouped,
@@ -55,14 +57,14 @@ class CsvReader:
 
     def read(self, paths: Sequence[str]) -> CsvFiles:
         """Return the rows of the files; raise `TaskFailed` where a header lacks a column that is needed."""
+        csv_form(self.spark, self.options)
         if not has_header(self.options):
             # Positions are all there is: the names are the declared ones, or those that Spark counts in the first file.
-            found = self.declared or self._load(paths[:1], None).schema
-            return CsvFiles(self._load(paths, StructType([*_own(found), StructField(CORRUPT_RECORD, StringType())])))
+            return CsvFiles(self._rows(_own(self.declared or self._counted(paths)), paths))
         groups = grouped(paths, headers_of(self.spark, self.options, paths))
         remark = self._remark(groups)
         if not groups:
-            return CsvFiles(self._load(paths, _widened(_own(self.declared or StructType()))))
+            return CsvFiles(self._rows(_own(self.declared or StructType()), paths))
         frames = [self._group(group) for group in groups]
         if len(frames) == 1:
             return CsvFiles(frames[0], remark=remark)
@@ -87,40 +89,26 @@ class CsvReader:
     def _group(self, group: HeaderGroup) -> DataFrame:
         """Return the rows of files with one header: the declared columns, or all of them."""
         if self.declared is None:
-            fields = [StructField(name, kind) for name, kind in zip(group.header, self._types(group), strict=True)]
-            wanted = [field.name for field in _own(StructType(fields))]
-        else:
-            places = {place: name for name, place in self._positions(group).items()}
-            wanted = [field.name for field in _own(self.declared) if field.name in places.values()]
-            fields = [
-                self.declared[places[place]] if place in places else _unnamed(place)
-                for place in range(len(group.header))
-            ]
-        frame = self._load(group.paths, _widened(fields))
-        return frame.select(*map(column_named, wanted), CORRUPT_RECORD)
+            own = (
+                None if name in (CORRUPT_RECORD, FAULT) else StructField(name, StringType()) for name in group.header
+            )
+            return self._rows(list(own), group.paths)
+        places = {place: name for name, place in self._positions(group).items()}
+        wanted = [field.name for field in _own(self.declared) if field.name in places.values()]
+        fields = [self.declared[places[place]] if place in places else None for place in range(len(group.header))]
+        return self._rows(fields, group.paths).select(*map(column_named, wanted), CORRUPT_RECORD, FAULT)
 
     def _positions(self, group: HeaderGroup) -> dict[str, int]:
         return positions(group.header, [field.name for field in _own(self.declared or StructType())])
 
-    def _types(self, group: HeaderGroup) -> list[DataType]:
-        if self.options.get("inferschema", "").lower() != "true":
-            return [StringType()] * len(group.header)
-        return [field.dataType for field in self._load(group.paths, None).schema]
+    def _rows(self, fields: Sequence[StructField | None], paths: Sequence[str]) -> DataFrame:
+        # Files without a header and without declared columns have no rows, and a frame has a column.
+        return read_csv(self.spark, self.options, fields or [StructField(NO_COLUMN, StringType())], paths)
 
-    def _load(self, paths: Sequence[str], schema: StructType | None) -> DataFrame:
-        return GivenFiles(self.spark, paths).frame(FileFormat.CSV.value, schema=schema, options=self.options)
+    def _counted(self, paths: Sequence[str]) -> StructType:
+        """Return the columns that Spark counts in the first file, by its own names for them."""
+        return GivenFiles(self.spark, paths[:1]).frame(FileFormat.CSV.value, options=self.options).schema
 
 
 def _own(schema: StructType) -> list[StructField]:
     return [field for field in schema.fields if field.name != CORRUPT_RECORD]
-
-
-def _widened(fields: Sequence[StructField]) -> StructType:
-    # Spark refuses to read nothing but the column of corrupt records.
-    fields = fields or [StructField(NO_COLUMN, StringType())]
-    return StructType([*fields, StructField(CORRUPT_RECORD, StringType())])
-
-
-def _unnamed(place: int) -> StructField:
-    """Return a column that is left out; its own name may be that of a declared one in other letters."""
-    return StructField(f"_left_out_{place}", StringType())

@@ -115,6 +115,7 @@ def reader_options(source: FileSource) -> dict[str, str]:
     if source.format is FileFormat.CSV:
         # The driver has read each header, and gives the columns in its order.
         options["enforceschema"] = "true"
+        options.setdefault("escape", options.get("quote", '"'))
     if source.format in _MERGING_FORMATS:
         options["mergeschema"] = "true"
     return options

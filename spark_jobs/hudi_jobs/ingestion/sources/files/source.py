@@ -49,6 +49,7 @@ class Files:
             )
         rows = None
         if selection.files:
+            self._require_escape(checkpoint)
             self._context.log(
                 "reading", files=len(selection.files), bytes=selection.size, more=selection.more, late=found.late
             )
@@ -90,6 +91,21 @@ class Files:
             return ""
         named = listed(elsewhere, _NAMED)
         return f"Files were read from {named}, which is not below the path of the source, {self._source.path}."
+
+    def _require_escape(self, checkpoint: Checkpoint | None) -> None:
+        """Raise `TaskFailed` where an earlier release has read CSV by the backslash, and nobody has decided since."""
+        options = {name.lower(): value for name, value in self._source.options.items()}
+        decided = "escape" in options or options.get("quote") == "" or self._source.format is not FileFormat.CSV
+        if decided or checkpoint is None or FileProgress.of(checkpoint).quotes is not None:
+            return
+        raise TaskFailed(
+            FailureReason.INVALID_REQUEST,
+            f"The last commit of {self._context.task.table.name} is of a release that took a backslash for the escape "
+            "of quotes in CSV files; this one follows RFC 4180, where a quote inside of quotes is written twice. Set "
+            "the option escape of the source, to '\"' for files by RFC 4180, or to '\\' for files that Spark has "
+            "written. "
+            "Until then nothing counts as read.",
+        )
 
     def _require_content(self, found: Input) -> None:
         files = found.selection.files

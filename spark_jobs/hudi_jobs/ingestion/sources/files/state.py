@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hudi_jobs.contract import Checkpoint
+from hudi_jobs.contract.sources.csv_options import RFC_4180
 from hudi_jobs.ingestion.checkpoint import understood
 from hudi_jobs.ingestion.sources.files.floor import VERSION as FLOOR_VERSION
 from hudi_jobs.ingestion.sources.files.floor import Floor, decode_floor
@@ -22,7 +23,8 @@ class FileProgress:
     """What has been read of all sources of a table.
 
     `newest` is the newest file that was read of `source`, for people. `rescan` is the request to read files again that
-    was served last. `floor` is what release 0.1 left behind and no run has yet turned into fingerprints.
+    was served last. `floor` is what release 0.1 left behind and no run has yet turned into fingerprints. `quotes` names
+    the rule that a CSV source without the option `escape` was last read by; commits of earlier releases have none.
     """
 
     sequence: int = 0
@@ -31,6 +33,7 @@ class FileProgress:
     segments: tuple[Segment, ...] = ()
     rescan: str | None = None
     floor: Floor | None = None
+    quotes: str | None = None
 
     @classmethod
     def of(cls, checkpoint: Checkpoint | None) -> "FileProgress":
@@ -55,6 +58,7 @@ class FileProgress:
             "segments": [[one.name, one.kind, one.count, one.checksum] for one in self.segments],
             "rescan": self.rescan,
             "floor": None if floor is None else floor.document,
+            "quotes": self.quotes,
         }
         return Checkpoint(KIND, self.sequence, self.source, self.display, state)
 
@@ -71,7 +75,7 @@ class FileProgress:
         newest = max((Position(one.time, one.path[:_SHOWN]) for one in read), default=None)
         if self.newest is not None and (newest is None or source == self.source):
             newest = self.newest if newest is None else max(newest, self.newest)
-        return FileProgress(self.sequence + 1, source, newest, segments, rescan or self.rescan, floor)
+        return FileProgress(self.sequence + 1, source, newest, segments, rescan or self.rescan, floor, RFC_4180)
 
 
 def _of_state(state: Mapping[str, Any]) -> FileProgress:
@@ -83,6 +87,7 @@ def _of_state(state: Mapping[str, Any]) -> FileProgress:
         segments=tuple(Segment(str(name), Kind(kind), int(count), str(sha)) for name, kind, count, sha in segments),
         rescan=None if state["rescan"] is None else str(state["rescan"]),
         floor=None if floor is None else decode_floor(floor),
+        quotes=None if state.get("quotes") is None else str(state["quotes"]),
     )
 
 
