@@ -27,6 +27,7 @@ from tests.planning.world import (
     timeline,
 )
 
+from hudi_jobs.contract.table.column_types import ColumnType
 from hudi_jobs.contract.table.facts import TableFacts
 from hudi_jobs.contract.table.schema_history import Evolution
 from hudi_jobs.contract.table.zone import ShownZone
@@ -297,3 +298,37 @@ def test_a_renamed_column_starts_nothing_and_names_the_column() -> None:
 def test_columns_that_were_only_added_start_jobs() -> None:
     observed = observe(table=table(), snapshot=foreign(evolution=Evolution(is_marked=True)))
     assert launches(plan_for(observed)) != []
+
+
+def typed(kind: str) -> TimelineSnapshot:
+    return foreign(types=(ColumnType(column="at", kind=kind),))
+
+
+def test_times_of_milliseconds_keep_ingestion_from_starting_and_nothing_else() -> None:
+    observed = observe(table=table(), snapshot=typed("timestamp-millis"))
+    assert launches(plan_for(observed)) == []
+    after = status_of(observed)
+    assert after.services.ingestion.reason == "DeclaredOtherwise"
+    assert "column at: the table has timestamp-millis" in (after.services.ingestion.message or "")
+    stalled = find_condition(after.conditions, ConditionType.STALLED)
+    assert stalled is not None
+    assert stalled.status == "True"
+
+    left_alone = observe(table=table(ingestion=None), snapshot=typed("timestamp-millis"))
+    assert find_condition(status_of(left_alone).conditions, ConditionType.DRIFT) is None
+
+
+def test_a_column_that_spark_cannot_read_keeps_compactions_from_starting_and_lets_cleanings_start() -> None:
+    commits = [done("deltacommit", 50 - number) for number in range(12)]
+    spec: dict[str, Any] = {"type": "MergeOnRead", "ingestion": None, "cleaning": {"trigger": {"commits": 1}}}
+    base = story(*commits)
+    raw = tuple({**AS_DECLARED, "hoodie.table.type": "MERGE_ON_READ"}.items())
+    base = replace(base, properties=replace(base.properties, raw=raw))
+    found = snapshot(timeline=base, facts=TableFacts(types=(ColumnType(column="at", kind="time-millis"),)))
+    observed = observe(table=table(**spec), snapshot=found)
+    assert [one.job.service for one in launches(plan_for(observed))] == ["Cleaning"]
+    after = status_of(observed)
+    assert after.services.compaction.reason == "DeclaredOtherwise"
+    told = find_condition(after.conditions, ConditionType.DRIFT)
+    assert told is not None
+    assert "column at: the table has time-millis" in told.message

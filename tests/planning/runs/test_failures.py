@@ -159,7 +159,8 @@ def test_a_service_that_has_given_up_stalls_the_table_and_says_what_to_do() -> N
     after = status_of(given_up())
     stalled = find_condition(after.conditions, ConditionType.STALLED)
     assert stalled is not None
-    assert stalled.reason == "RetriesExhausted"
+    assert stalled.reason == "HudiError"
+    assert after.services.ingestion.reason == "RetriesExhausted"
     assert stalled.message == (
         "It broke. Failed 10 times in a row, the limit of the class; the last reason is HudiError. Remove the cause, "
         "then change the spec or the class, or set the annotation hudi-operator.io/requested-at; otherwise it is "
