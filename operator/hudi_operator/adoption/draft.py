@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from pydantic import ValidationError
 
-from hudi_jobs.contract import VARYING_BUCKETS, differences
+from hudi_jobs.contract import VARYING_BUCKETS, Difference, differences
 from hudi_jobs.contract.table.merging import ordering_of
 from hudi_jobs.contract.table.properties import (
     NONE,
@@ -118,10 +118,18 @@ def _refusals(found: Evidence, entries: tuple[Entry, ...]) -> tuple[list[str], l
     facts = replace(found.facts, zone=None)
     differing = differences(raw, definition_of(table), ingests=False, facts=facts)
     ingesting = (one for one in differences(raw, definition_of(table), facts=facts) if one not in differing)
+    partly = (one for one in differing if not one.stops_everything)
     return (
-        reasons + [one.sentence for one in differing],
-        [f"decide: it cannot be ingested into. {one.sentence}" for one in ingesting],
+        reasons + [one.sentence for one in differing if one.stops_everything],
+        [
+            *(f"decide: {_services(one)} cannot run. {one.sentence}" for one in partly),
+            *(f"decide: it cannot be ingested into. {one.sentence}" for one in ingesting),
+        ],
     )
+
+
+def _services(found: Difference) -> str:
+    return ", ".join(sorted(one.value for one in found.refuses)) or "nothing that this says"
 
 
 def _spec(found: Evidence, table_class: str | None) -> Iterator[Entry]:

@@ -14,7 +14,7 @@ from hudi_operator.planning.model import START_TROUBLES, Observation, Plan, Time
 from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.reasons import OperationReason, Retry, TableReason, Waiting
 from hudi_operator.planning.model.registry import START_ADVICE, words
-from hudi_operator.planning.policy.drift import drift_reason, stops
+from hudi_operator.planning.policy.drift import drift_reason, refusing
 from hudi_operator.planning.runs.continuous import is_healthy
 from hudi_operator.planning.runs.failures import FailureKind, attempts, failure_kind
 from hudi_operator.planning.services.starting.slots import QUOTAS_REACHED
@@ -74,7 +74,7 @@ def _owned_elsewhere(plan: Plan) -> Readiness | None:
 
 
 def _drifted(plan: Plan) -> Readiness | None:
-    if not stops(plan.drift):
+    if not refusing(plan.drift, Service.INGESTION):
         return None
     return Readiness(
         ready=ConditionStatus.FALSE,
@@ -152,7 +152,7 @@ def _starting_trouble(plan: Plan) -> Readiness | None:
 
 
 def _failing(observation: Observation, plan: Plan) -> Readiness | None:
-    """Return what the first failing service says."""
+    """Return what the first failing service says: its cause, also where no retries are left."""
     spec = observation.table.spec
     resting = spec.suspend or spec.management_policy is ManagementPolicy.OBSERVE
     for service, memory in _in_trouble(plan):
@@ -164,7 +164,7 @@ def _failing(observation: Observation, plan: Plan) -> Readiness | None:
         advice = memory.message if exhausted else START_ADVICE.get(last.reason or "", "")
         return Readiness(
             ready=ConditionStatus.FALSE,
-            reason=Reason.RETRIES_EXHAUSTED if exhausted else last.reason or Outcome.FAILED,
+            reason=last.reason or Outcome.FAILED,
             message=f"{what}{last.message} {advice}".strip(),
             reconciling=None if hopeless or resting else TableReason.PROGRESSING_WITH_RETRY,
             work=f"{what}{memory.message}",

@@ -8,6 +8,8 @@ the same files; both ask `consequences`, and so do `adopt` and a table that is o
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from hudi_jobs.contract.request import Service
+from hudi_jobs.contract.table.column_types import ColumnType, foreign_types
 from hudi_jobs.contract.table.schema_history import HISTORY_FOLDER, UNCHANGED, Evolution, evolution_of
 from hudi_jobs.contract.table.slices import SLICES_CURE
 from hudi_jobs.contract.table.support import EVERY_SERVICE, Unsupported
@@ -22,6 +24,9 @@ ZONE_FIELD = "timelineTimeZone"
 SLICES_FIELD = "fileSlices"
 """The name of the consequence of a compaction that completed before it was requested."""
 
+REWRITING = frozenset({Service.INGESTION, Service.COMPACTION, Service.CLUSTERING, Service.OPERATION})
+"""Services that read values and write them again; the others delete files, or only list them."""
+
 _OPERATION = "_hoodie_operation"
 _SCHEMA_ON_READ = "hoodie.schema.on.read.enable"
 _COPY = "write its rows to another table at another base path"
@@ -32,14 +37,15 @@ _TELL = "leave the table in Observe, or " + _COPY
 class TableFacts:
     """What commits and files of a table show.
 
-    `keeps_operations` tells that rows say what was done to them. `zone` is None for a table in UTC, and for a table
-    without an instant. `early_compaction` is the newest compaction where, by the time of its file, it completed before
-    it was requested, and no clean since has left one slice of each file group; the driver asks the names of all log
-    files instead (`gates/slice_gate.py`).
+    `keeps_operations` tells that rows say what was done to them. `types` are the columns whose types Spark writes
+    otherwise. `zone` is None for a table in UTC, and for a table without an instant. `early_compaction` is the newest
+    compaction where, by the time of its file, it completed before it was requested, and no clean since has left one
+    slice of each file group; the driver asks the names of all log files instead (`gates/slice_gate.py`).
     """
 
     keeps_operations: bool = False
     evolution: Evolution = UNCHANGED
+    types: tuple[ColumnType, ...] = ()
     zone: ShownZone | None = None
     early_compaction: str | None = None
 
@@ -61,9 +67,11 @@ def facts_of(
     `is_marked` tells that one of these commits numbers its columns, and `history` is the newest file of
     `.hoodie/.schema`, None where there is none.
     """
+    texts = list(schemas)
     return TableFacts(
-        keeps_operations=any(names_operations(one) for one in schemas),
+        keeps_operations=any(names_operations(one) for one in texts),
         evolution=evolution_of(is_marked=is_marked, history=history),
+        types=foreign_types(texts),
         zone=zone,
         early_compaction=early_compaction,
     )
@@ -77,13 +85,15 @@ def names_operations(schema: str) -> bool:
 def consequences(facts: TableFacts, *, declared_zone: str | None, ingests: bool) -> Iterator[Unsupported]:
     """Yield what cannot be honoured, with the services that do not start.
 
-    Restore and erasure count as `Service.OPERATION`. What matters to rows that are written only is left out of a table
-    that is not ingested into.
+    Restore and erasure count as `Service.OPERATION`. What matters to ingestion alone is left out of a table that is not
+    ingested into.
     """
-    del ingests  # asked by rules on the types of columns
     if facts.keeps_operations:
         yield _operations()
     yield from _evolution(facts.evolution)
+    for one in facts.types:
+        if ingests or not one.is_rewritten:
+            yield _type(one)
     yield from _zone(facts.zone, declared_zone)
     if facts.early_compaction is not None:
         yield _early(facts.early_compaction)
@@ -124,6 +134,30 @@ def _early(compaction: str) -> Unsupported:
         advice=f"Hudi 1.2.0 counts log files of its slices to older ones, misses their updates, and would clean them "
         f"away. {SLICES_CURE}",
         refuses=EVERY_SERVICE,
+    )
+
+
+def _type(found: ColumnType) -> Unsupported:
+    key, possible = f"column {found.column}", "types that Spark writes as they are, such as timestamp-micros"
+    if found.is_rewritten:
+        return Unsupported(
+            key=key,
+            possible=possible,
+            found=found.kind,
+            advice="Hudi refuses rows of Spark in such a column, and no cast in a transform helps: declare no "
+            "ingestion, and let the tool that writes the table go on beside its services under a shared lock "
+            "(concurrency.mode Optimistic), or " + _COPY,
+            refuses=frozenset({Service.INGESTION}),
+        )
+    why = "Spark does not read such a column as its writer does, so its values could change"
+    if found.unit_changed:
+        why = "some releases of Hudi renamed the unit and left the values (apache/hudi#13233), so no run knows them"
+    return Unsupported(
+        key=key,
+        possible=possible,
+        found=f"{found.kind}, and another unit in earlier commits" if found.unit_changed else found.kind,
+        advice=f"{why}: {_TELL}",
+        refuses=REWRITING,
     )
 
 

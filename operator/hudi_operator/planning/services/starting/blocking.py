@@ -75,6 +75,8 @@ def refused_services(drift: tuple[Difference, ...], spec: HudiTableSpec) -> dict
     A service that runs inside the writer keeps the writer from starting too.
     """
     found: dict[Service, ServiceBlocker] = {}
+    if stops(drift):
+        return found
     for service in SERVICES:
         differences = refusing(drift, service)
         if differences:

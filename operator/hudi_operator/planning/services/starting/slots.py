@@ -208,7 +208,8 @@ def _waits_for(
 ) -> ServiceBlocker | None:
     host, spec = host_for(case, service, decision, active), case.table.spec
     return (
-        occupied(service, active, spec.concurrency.mode, host=host, apart=kept_apart(spec, case.services))
+        case.refused.get(service)
+        or occupied(service, active, spec.concurrency.mode, host=host, apart=kept_apart(spec, case.services))
         or blocker
         or limit_reached(case.observation, active)
     )
