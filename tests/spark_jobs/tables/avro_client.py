@@ -31,7 +31,7 @@ def write_avro(
     version: int = 9,
 ) -> None:
     """Write a table of a column `id` and these nullable ones; rows are as Avro writes them in JSON."""
-    fields = [{"name": "id", "type": "int"}]
+    fields: list[dict[str, Any]] = [{"name": "id", "type": "int"}]
     fields += [{"name": name, "type": ["null", of], "default": None} for name, of in columns]
     text = json.dumps({"type": "record", "name": "rec", "namespace": "x", "fields": fields})
     jvm = spark._jvm
