@@ -131,9 +131,9 @@ class HudiTable:
         """Return what the table says outside of its properties, but the zone of its instants."""
         timeline = self._completed_commits()
         newest = islice(iterated(timeline.getReverseOrderedInstantsByCompletionTime().iterator()), COMMITS_ASKED)
-        notes = [texts(self._spark, commit_metadata(timeline, one).getExtraMetadata()) for one in newest]
+        notes = [commit_metadata(timeline, one).getExtraMetadata() for one in newest]
         found = facts_of(
-            schemas=[one[_SCHEMA] for one in notes if one.get(_SCHEMA)],
+            schemas=[str(one[_SCHEMA]) for one in notes if one.get(_SCHEMA)],
             is_marked=any(one.get(MARK) for one in notes),
             history=self._schema_history(),
         )
