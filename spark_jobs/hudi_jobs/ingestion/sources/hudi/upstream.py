@@ -53,7 +53,7 @@ class Upstream:
                     f"There is no Hudi table at {source.path}; create it, or correct the path.",
                 )
             table = HudiTable.at(spark, source.path)
-            _require_followable(spark, table)
+            _require_followable(table)
             return cls(spark, table)
 
     @property
@@ -209,16 +209,21 @@ def cleaned(path: str) -> TaskFailed:
     )
 
 
-def _require_followable(spark: SparkSession, table: HudiTable) -> None:
+def _require_followable(table: HudiTable) -> None:
     found = list(obstacles(table.properties))
-    resolver = classes(spark).org.apache.hudi.common.table.TableSchemaResolver(table.meta)
-    if not found and resolver.hasOperationField():
+    facts = table.facts()
+    if not found and facts.keeps_operations:
         found = ["its rows record what was done to them (changelog.enabled of Flink), and deleted rows stay in it"]
-    if not found and resolver.getTableInternalSchemaFromCommitMetadata().isPresent():
+    if not found and facts.evolution.is_marked:
         found = [
             "its columns were changed with hoodie.schema.on.read.enable, so column names in older files may "
             "mean other columns"
         ]
+    found += [
+        f"the unit of time of its column {one.column} differs between commits"
+        for one in facts.types
+        if one.unit_changed
+    ]
     if found:
         raise TaskFailed(
             FailureReason.UPSTREAM_UNSUPPORTED,
