@@ -87,7 +87,7 @@ def in_files(lake: Any) -> dict[int, dict[str, Any]]:
 
 
 def as_text(value: Any) -> str:
-    return str(value.decode() if isinstance(value, bytes) else value)
+    return str(value.decode("iso-8859-1") if isinstance(value, bytes) else value)
 
 
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])

@@ -20,7 +20,7 @@ KINDS = ("CopyOnWrite", "MergeOnRead")
 def made(lake: Any, kind: str, *changes: str) -> None:
     """Make a table by Spark SQL with the option, and change its columns."""
     name = f"changed_{abs(hash((kind, *changes)))}"
-    lake.table = {"type": kind, "orderingFields": ["ts"]}
+    lake.table = {"name": name, "type": kind, "orderingFields": ["ts"]}
     lake.spec = {
         "clustering": {"trigger": {"commits": 1}},
         "index": {"type": "Simple"},
@@ -35,7 +35,6 @@ def made(lake: Any, kind: str, *changes: str) -> None:
         "primaryKey": "id",
         "preCombineField": "ts",
         "type": "cow" if kind == "CopyOnWrite" else "mor",
-        "hoodie.table.name": "flights",
         "hoodie.metadata.enable": "false",
         "hoodie.table.timeline.timezone": "UTC",
         "hoodie.parquet.small.file.limit": "0",
@@ -88,13 +87,14 @@ def test_columns_that_were_only_added_keep_their_values_through_every_service(la
     added = "alter table {} add columns (extra string)"
     made(lake, kind, added, "insert into {} values (4, 'four', 4.5, 1, 'x')")
     before = as_its_writer_reads(lake)
-    lake.put("a.csv", "id,note,price,ts,extra\n5,five,5.5,1,y\n")
+    lake.put("a.csv", "id,note,price,ts,extra\n5,five,5.5,1,y\n4,vier,4.75,2,z\n")
     ddl = "id INT, note STRING, price DOUBLE, ts BIGINT, extra STRING"
     results = [lake.ingest(files={"schemaDdl": ddl})]
     services = [Service.CLUSTERING] if kind == "CopyOnWrite" else [Service.COMPACTION, Service.CLUSTERING]
     results += [lake.serve(service) for service in services]
     assert Outcome.FAILED not in {result.outcome for result in results}, results
     assert {result.outcome for result in results[:2]} == {Outcome.SUCCEEDED}, results
-    expected = sorted([*before, (5, "five", 5.5, 1, "y")])
+    kept = [row for row in before if row[0] != 4]
+    expected = sorted([*kept, (4, "vier", 4.75, 2, "z"), (5, "five", 5.5, 1, "y")])
     assert as_its_writer_reads(lake) == expected
     assert lake.rows("id", "note", "price", "ts", "extra") == expected
