@@ -1,0 +1,206 @@
+"""Which types may be values, keys, partitions, ordering fields and sort columns, and what is said of the others."""
+
+import pytest
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    NullType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+    YearMonthIntervalType,
+)
+
+from hudi_jobs.contract import TableType, WriteOperation
+from hudi_jobs.ingestion.schemas.writable import (
+    Finding,
+    Roles,
+    findings,
+    lists_of_one_field,
+    unsorted_columns,
+)
+
+TEXT = StringType()
+ATTRIBUTES, TAGS = MapType(TEXT, TEXT), ArrayType(TEXT)
+PLAIN: tuple[DataType, ...] = (
+    *(TEXT, BooleanType(), ByteType(), ShortType(), IntegerType(), LongType(), FloatType(), DoubleType()),
+    *(DecimalType(10, 2), DateType()),
+)
+UPSERT = Roles(record_key=("id",), operation=WriteOperation.UPSERT, type=TableType.COPY_ON_WRITE)
+BULK = Roles(record_key=("id",), operation=WriteOperation.BULK_INSERT, type=TableType.COPY_ON_WRITE)
+
+
+def struct(**columns: DataType) -> StructType:
+    return StructType([StructField(name, kind) for name, kind in columns.items()])
+
+
+def said(kind: DataType, roles: Roles, *, stored: StructType | None = None) -> list[Finding]:
+    """What is found of a column `c`, beside a key that is a text."""
+    return list(findings(struct(id=TEXT, c=kind), roles, stored=stored))
+
+
+@pytest.mark.parametrize(
+    ("kind", "column"),
+    [
+        (NullType(), "c"),  # SPARK-54220
+        (struct(a=NullType(), b=TEXT), "c.a"),
+        (ArrayType(NullType()), "c.element"),
+        (MapType(TEXT, NullType()), "c.value"),
+        (struct(), "c"),
+        (ArrayType(struct()), "c.element"),
+        (struct(a=struct()), "c.a"),
+        (MapType(IntegerType(), TEXT), "c"),  # apache/hudi#8617
+        (MapType(DateType(), TEXT), "c"),
+        (MapType(struct(a=TEXT), TEXT), "c"),
+        (ArrayType(MapType(BooleanType(), TEXT)), "c.element"),
+        (DayTimeIntervalType(), "c"),
+        (YearMonthIntervalType(), "c"),
+        (struct(a=ArrayType(DayTimeIntervalType())), "c.a.element"),
+    ],
+)
+def test_a_value_that_hudi_cannot_write_is_named_by_its_column_and_type(kind: DataType, column: str) -> None:
+    (found,) = said(kind, UPSERT)
+    assert found.column == column
+    assert f"The column {column} is " in found.sentence
+    assert said(kind, BULK) == [found]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *PLAIN,
+        *(BinaryType(), TimestampType(), TimestampNTZType(), ATTRIBUTES, TAGS, struct(a=TEXT)),
+        *(ArrayType(struct(a=ArrayType(struct(a=TEXT)))), MapType(TEXT, MapType(TEXT, ArrayType(struct(a=TEXT))))),
+    ],
+)
+def test_any_other_value_is_written(kind: DataType) -> None:
+    assert said(kind, UPSERT) == []
+
+
+@pytest.mark.parametrize("kind", PLAIN)
+def test_plain_types_may_be_keys_and_partitions(kind: DataType) -> None:
+    roles = UPSERT.of(record_key=("id", "c"), partition_by=("c",))
+    assert said(kind, roles) == []
+
+
+@pytest.mark.parametrize(
+    "kind", [TimestampType(), TimestampNTZType(), BinaryType(), ATTRIBUTES, TAGS, struct(a=TEXT)]
+)
+def test_a_partition_that_readers_do_not_turn_back_is_refused_with_what_to_do(kind: DataType) -> None:
+    (found,) = said(kind, UPSERT.of(partition_by=("c",)))
+    assert found.sentence.startswith(f"The partition column c is {kind.simpleString()}, ")
+    assert "transform" in found.sentence
+
+
+def test_a_timestamp_partition_is_told_how_to_become_a_text_or_a_date() -> None:
+    (found,) = said(TimestampType(), UPSERT.of(partition_by=("c",)))
+    assert "date_format(c, 'yyyy-MM-dd-HH')" in found.sentence
+    assert "CAST(c AS DATE)" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("kind", "by_upsert", "by_bulk_insert"),
+    [
+        (TimestampType(), True, False),
+        (TimestampNTZType(), True, True),
+        (BinaryType(), True, False),
+        (struct(a=TEXT), True, False),
+        (ByteType(), True, False),
+        (DecimalType(38, 10), True, True),
+        (TAGS, False, False),
+        (ATTRIBUTES, False, False),
+    ],
+)
+def test_a_key_whose_text_is_not_exact_is_refused(kind: DataType, *, by_upsert: bool, by_bulk_insert: bool) -> None:
+    assert (said(kind, UPSERT.of(record_key=("id", "c"))) == []) is by_upsert
+    assert (said(kind, BULK.of(record_key=("id", "c"))) == []) is by_bulk_insert
+
+
+@pytest.mark.parametrize(
+    ("kind", "allowed"),
+    [
+        *((kind, True) for kind in (TEXT, BooleanType(), ByteType(), LongType(), DoubleType(), TimestampType())),
+        (TimestampNTZType(), True),
+        (DateType(), False),
+        (DecimalType(10, 2), False),  # apache/hudi#18610
+        (BinaryType(), False),
+        (TAGS, False),
+        (ATTRIBUTES, False),
+        (struct(a=TEXT), False),
+    ],
+)
+def test_an_ordering_field_that_hudi_cannot_compare_is_refused(kind: DataType, *, allowed: bool) -> None:
+    assert (said(kind, UPSERT.of(ordering=("c",))) == []) is allowed
+
+
+def test_an_ordering_field_counts_only_where_rows_are_compared() -> None:
+    assert said(DateType(), BULK.of(ordering=("c",))) == []
+
+
+def test_columns_that_a_table_has_already_are_left_as_they_are() -> None:
+    roles = UPSERT.of(partition_by=("c",), record_key=("c",), ordering=("c",))
+    for kind in (TimestampType(), TAGS, DateType()):
+        assert said(kind, roles, stored=struct(id=TEXT, c=kind)) == []
+    assert said(NullType(), roles, stored=struct(id=TEXT)) != []
+    assert said(MapType(IntegerType(), TEXT), roles, stored=struct(id=TEXT, c=MapType(IntegerType(), TEXT))) == []
+
+
+def test_a_partition_of_times_is_left_to_the_key_generator_of_the_table() -> None:
+    roles = UPSERT.of(partition_by=("c",), times=frozenset({"c"}))
+    assert said(TimestampType(), roles) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "linear", "curve"),
+    [
+        *((kind, True, True) for kind in (*PLAIN, BinaryType(), TimestampType())),
+        (TimestampNTZType(), True, False),
+        (TAGS, True, False),
+        (struct(a=TEXT), True, False),
+        (ATTRIBUTES, False, False),
+        (ArrayType(ATTRIBUTES), False, False),
+        (struct(a=struct(b=ATTRIBUTES)), False, False),
+    ],
+)
+def test_sort_columns_without_an_order_are_named(kind: DataType, *, linear: bool, curve: bool) -> None:
+    schema = struct(id=TEXT, c=kind)
+    assert (list(unsorted_columns(schema, ["id", "c"], linear=True)) == []) is linear
+    found = list(unsorted_columns(schema, ["id", "c"], linear=False))
+    assert (found == []) is curve
+    assert all(one.column == "c" and kind.simpleString() in one.sentence for one in found)
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns"),
+    [
+        (ArrayType(struct(a=TEXT)), ["c"]),
+        (struct(x=ArrayType(struct(a=TEXT))), ["c.x"]),
+        (MapType(TEXT, ArrayType(struct(a=TEXT))), ["c.value"]),
+        (ArrayType(struct(a=ArrayType(struct(b=TEXT)))), ["c", "c.element.a"]),
+        (ArrayType(struct(a=TEXT, b=TEXT)), []),
+        (ArrayType(TEXT), []),
+        (struct(a=TEXT), []),
+    ],
+)
+def test_arrays_of_structs_with_one_field_are_found_at_any_depth(kind: DataType, columns: list[str]) -> None:
+    assert list(lists_of_one_field(struct(id=TEXT, c=kind))) == columns
+
+
+def test_a_sentence_shows_the_beginning_of_a_long_type_only() -> None:
+    wide = struct(**{f"field_{n}": TEXT for n in range(500)}, last=NullType())
+    (found,) = said(MapType(struct(a=wide), TEXT), UPSERT)
+    assert len(found.sentence) < 600
