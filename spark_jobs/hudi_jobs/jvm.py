@@ -177,6 +177,15 @@ def java_array(spark: SparkSession, kind: JavaObject, values: Sequence[object]) 
     return array
 
 
+def java_texts(spark: SparkSession, values: Sequence[str]) -> JavaObject:
+    """Return a Java array of texts."""
+    gateway: JavaObject = spark.sparkContext._gateway  # noqa: SLF001
+    array = gateway.new_array(gateway.jvm.String, len(values))
+    for index, value in enumerate(values):
+        array[index] = value
+    return array
+
+
 def session_state(spark: SparkSession) -> JavaObject:
     """Return the parser, the functions and the catalog of a Spark session."""
     return spark._jsparkSession.sessionState()  # noqa: SLF001

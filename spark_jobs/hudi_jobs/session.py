@@ -65,6 +65,9 @@ _REQUIRED = {
     "spark.sql.csv.parser.columnPruning.enabled": "false",
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    # The old lists of Parquet's Avro writer hold no nulls, and Hudi cannot read one whose elements have a single field
+    # (apache/hudi#2265, apache/hudi#19782). Hudi takes this from Hadoop's settings alone.
+    "spark.hadoop.parquet.avro.write-old-list-structure": "false",
     # SQL that a table's owner writes sees the view `source`, and neither other files nor the environment.
     "spark.sql.runSQLOnFiles": "false",
     "spark.sql.variable.substitute": "false",

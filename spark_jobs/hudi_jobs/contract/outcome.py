@@ -78,7 +78,7 @@ class FailureReason(StrEnum):
     """Rows have no record key."""
 
     SCHEMA_INCOMPATIBLE = "SchemaIncompatible"
-    """A column's type changed."""
+    """A column's type changed, or Hudi cannot write it or use it as declared."""
 
     TRANSFORM_INVALID = "TransformInvalid"
     """The SQL of the transform cannot be run."""

@@ -76,6 +76,18 @@ def are_found_again(spark: SparkSession, table: HudiTable, options: Mapping[str,
     return all(_made(generator, convert.apply(row)) == (str(row.get(0)), str(row.get(1))) for row in found)
 
 
+def partitions_of(
+    spark: SparkSession, table: HudiTable, options: Mapping[str, str], rows: DataFrame, *, most: int
+) -> list[str]:
+    """Return the partitions that a write puts these rows into, or `most` of them."""
+    if not table.partition_columns:
+        return [""]
+    generator = _generator(spark, table, options)
+    schema, found = collected_rows(rows.select(*map(column_named, table.partition_columns)).distinct().limit(most))
+    convert = classes(spark).org.apache.hudi.AvroConversionUtils.createConverterToAvro(schema, "row", "hudi_operator")
+    return list(dict.fromkeys(str(generator.getPartitionPath(convert.apply(row))) for row in found))
+
+
 def _made(generator: JavaObject, record: JavaObject) -> tuple[str, str] | None:
     """Return the partition and the key that Hudi makes of a record; None where it can make none."""
     try:

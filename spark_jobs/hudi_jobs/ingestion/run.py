@@ -24,6 +24,7 @@ from hudi_jobs.failures.classification import stage
 from hudi_jobs.gates.index_gate import declared, require_index
 from hudi_jobs.gates.key_gate import require_keys
 from hudi_jobs.gates.layout_gate import require_one_layout
+from hudi_jobs.gates.list_gate import require_readable_lists
 from hudi_jobs.gates.log_gate import require_keys_in_base_files
 from hudi_jobs.gates.merge_gate import require_same_merge
 from hudi_jobs.gates.slice_gate import require_slices_as_named
@@ -31,6 +32,7 @@ from hudi_jobs.ingestion.batch import InputBatch, Limit, Source
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress, require_following, require_kind
 from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.rules.check import RowChecks
+from hudi_jobs.ingestion.rules.columns import explained, roles_of
 from hudi_jobs.ingestion.rules.quality import (
     Counts,
     require_quarantine,
@@ -42,10 +44,11 @@ from hudi_jobs.lease.leases import Lease
 from hudi_jobs.notes import commit_notes
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.affected import noting_affected
+from hudi_jobs.services.clustering import INLINE_CLUSTERING, require_order
 from hudi_jobs.services.compaction import with_keys_in_base_files
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import merges_inside_the_writer, require_partitions_inside, require_plans_inside
-from hudi_jobs.services.preparation import load_timeline
+from hudi_jobs.services.preparation import load_timeline, roll_back_begun_clusterings
 from hudi_jobs.services.savepoints.held_back import held_back_after_writes
 from hudi_jobs.services.savepoints.savepoint import keep_savepoint
 from hudi_jobs.services.timeline import Timeline
@@ -163,6 +166,7 @@ class _Run:
             if read is None:
                 return self.nothing(f"There is no row in {self._batch.contents}.")
             frame, counts, one_of_each, remark = read
+            self._require_rewritable(frame)
             reach(Phase.READ)
             refused = self._overtaken()
             if refused is not None:
@@ -213,10 +217,30 @@ class _Run:
         text = encode_checkpoint(checkpoint)
         given = context.task.hudi_options
         options = write_options(given, operation, notes=notes, checkpoint=text, one_of_each=one_of_each)
-        instant = write_commit(context.spark, frame, self._definition, options, notes)
+        try:
+            instant = write_commit(context.spark, frame, self._definition, options, notes)
+        except TaskFailed as failure:
+            raise self._explained(failure, operation) from failure
         reach(Phase.AFTER_COMMIT)
         self._batch.after_commit()
         return instant
+
+    def _explained(self, failure: TaskFailed, operation: WriteOperation) -> TaskFailed:
+        """Return a failure of the write with what is known of its cause, which is removed where it can be."""
+        if self._table_schema is None:
+            return failure
+        if failure.reason is FailureReason.CONFLICT and (plans := roll_back_begun_clusterings(self._context)):
+            instants = ", ".join(plans)
+            return TaskFailed(failure.reason, f"{failure.message} Rolled back what an ended run left: {instants}.")
+        return explained(failure, self._table_schema, roles_of(self._context.task, operation, self._table))
+
+    def _require_rewritable(self, frame: DataFrame) -> None:
+        """Raise `TaskFailed` where the write, or a clustering inside of it, would fail by the types of its columns."""
+        context = self._context
+        if self._table is not None:
+            require_readable_lists(context.spark, self._table, context.task, frame)
+        if context.task.hudi_options.get(INLINE_CLUSTERING) == "true":
+            require_order(frame.schema, context.task.hudi_options)
 
     def _overtaken(self) -> TaskResult | None:
         """Refuse when another run has committed a checkpoint since this one has read it, or may be about to.
@@ -231,7 +255,7 @@ class _Run:
             require_partitions_inside(self._context, now)
             if merges_inside_the_writer(self._context.task.hudi_options):
                 require_same_merge(self._context, now, "A compaction or clustering inside the writer")
-            if others.is_alone and others.roll_back(Timeline(self._context.spark, now)):
+            if others.is_alone and self._roll_back_left_behind(others, now):
                 now = self._table_now()
                 assert now is not None, "a table does not vanish"
             timeline = Timeline(self._context.spark, now)
@@ -244,6 +268,16 @@ class _Run:
             # A service that completes now may have carried an older checkpoint over.
             same = _newest_checkpoint(now) == self._begun_with or newest_progress(now) == self._before
             return None if same else self._conflict()
+
+    def _roll_back_left_behind(self, others: Others, now: HudiTable) -> bool:
+        """Roll back what ended runs have left of a serialized table; tell whether anything was.
+
+        Beside batches the services deal with their own plans.
+        """
+        timeline = Timeline(self._context.spark, now)
+        writes = others.roll_back(timeline)
+        plans = [] if self._context.turns is not None else others.roll_back_begun_clusterings(timeline)
+        return bool(writes or plans)
 
     def _table_now(self) -> HudiTable | None:
         with stage("The table cannot be read before the write", otherwise=FailureReason.HUDI_ERROR):

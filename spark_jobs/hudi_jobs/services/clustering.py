@@ -1,18 +1,28 @@
 """Clustering: small files are rewritten into larger, sorted ones."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+
+from pyspark.sql.types import StructType
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, TaskResult
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.folder import Folder
+from hudi_jobs.gates.list_gate import has_old_lists
+from hudi_jobs.ingestion.schemas.writable import unsorted_columns
 from hudi_jobs.services.client import WriteClient
 from hudi_jobs.services.planned import PlannedService, run_planned
 from hudi_jobs.services.timeline import Pending, Timeline
 from hudi_jobs.table import HudiTable
 
+INLINE_CLUSTERING = "hoodie.clustering.inline"
+"""Whether a write clusters the table behind its commit."""
+
 _SORT_COLUMNS = "hoodie.clustering.plan.strategy.sort.columns"
+_LONE_FILES = "hoodie.clustering.plan.strategy.single.group.clustering.enabled"
+_LAYOUT, _LINEAR = "hoodie.layout.optimize.strategy", "linear"
 _NAMES = (
     "hoodie.clustering.plan.strategy.partition.selected",
     "hoodie.clustering.plan.strategy.cluster.begin.partition",
@@ -32,6 +42,14 @@ class _Clustering(PlannedService):
 
     def require(self, context: TaskContext, table: HudiTable) -> None:
         require_clustering(context, table)
+
+    def prepared(self, context: TaskContext, table: HudiTable) -> TaskContext:
+        """Take files that are alone in their partition too, where they hold lists that only a clustering rewrites."""
+        if not has_old_lists(context.spark, table):
+            return context
+        context.log("a file holds lists that Hudi cannot read, so files that are alone are clustered too")
+        options = {**context.task.hudi_options, _LONE_FILES: "true"}
+        return replace(context, task=context.task.model_copy(update={"hudi_options": options}))
 
     def pending(self, timeline: Timeline) -> list[Pending]:
         return timeline.pending_clusterings()
@@ -57,18 +75,31 @@ class _Clustering(PlannedService):
 
 
 def require_clustering(context: TaskContext, table: HudiTable) -> None:
-    """Raise `TaskFailed` for partitions outside of the table, and columns that it has not."""
+    """Raise `TaskFailed` for partitions outside of the table, and columns that it has not or cannot be sorted by."""
     _require_partitions(context)
-    declared = context.task.hudi_options.get(_SORT_COLUMNS, "")
-    wanted = [column.strip() for column in declared.split(",") if column.strip()]
     with stage("The table's schema cannot be read", otherwise=FailureReason.HUDI_ERROR):
         schema = table.schema()
-    missing = [column for column in wanted if schema is not None and column not in schema.fieldNames()]
+    options = context.task.hudi_options
+    missing = [column for column in _sort_columns(options) if schema is not None and column not in schema.fieldNames()]
     if schema is not None and missing:
         raise TaskFailed(
             FailureReason.COLUMN_MISSING,
             f"The table has no column {', '.join(missing)} to sort by; it has {', '.join(schema.fieldNames())}.",
         )
+    if schema is not None:
+        require_order(schema, options)
+
+
+def require_order(schema: StructType, options: Mapping[str, str]) -> None:
+    """Raise `TaskFailed` for sort columns whose values have no order: the plan would be made, and fail."""
+    linear = options.get(_LAYOUT, _LINEAR).lower() == _LINEAR
+    unsorted = [one.sentence for one in unsorted_columns(schema, _sort_columns(options), linear=linear)]
+    if unsorted:
+        raise TaskFailed(FailureReason.INVALID_REQUEST, f"{' '.join(unsorted)} Nothing was planned.")
+
+
+def _sort_columns(options: Mapping[str, str]) -> list[str]:
+    return [column.strip() for column in options.get(_SORT_COLUMNS, "").split(",") if column.strip()]
 
 
 def _require_partitions(context: TaskContext) -> None:

@@ -16,7 +16,7 @@ from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located
 from hudi_jobs.lease.exclusive import SERVICES_LEASE
 from hudi_jobs.services.client import write_client
-from hudi_jobs.services.timeline import Begun, Pending, Timeline
+from hudi_jobs.services.timeline import Begun, InstantState, Pending, Timeline
 
 HEARTBEATS = ".hoodie/.heartbeat"
 _MARGIN_SECONDS = 30.0
@@ -101,6 +101,29 @@ class Others:
                 for instant in reversed(dead):
                     client.rollback(instant)
         return dead
+
+    def begun_clusterings(self, timeline: Timeline) -> list[str]:
+        """Return the clusterings that runs of this table began and that have not completed, oldest first."""
+        pending = timeline.pending_clusterings()
+        return [plan.instant for plan in pending if plan.state is InstantState.INFLIGHT and self.is_ours(plan)]
+
+    def roll_back_begun_clusterings(self, timeline: Timeline) -> list[str]:
+        """Roll back the clusterings that ended runs of this table began; return their instants, oldest first.
+
+        The caller holds the lease of the services, so no run works on them, and Hudi would refuse each write to their
+        file groups. A plan that was not begun is left to the service.
+        """
+        begun = self.begun_clusterings(timeline)
+        if begun:
+            context, options = self._context, self._context.task.hudi_options
+            context.log("rolling back the clusterings of ended runs", instants=begun)
+            with (
+                stage("The clustering of an ended run cannot be rolled back", otherwise=FailureReason.HUDI_ERROR),
+                write_client(context.spark, context.task.table.base_path, options) as client,
+            ):
+                for instant in reversed(begun):
+                    client.rollback(instant)
+        return begun
 
     def savepoints_at_work(self, timeline: Timeline) -> set[str]:
         """Return the commits whose savepoints somebody else may be making or deleting."""

@@ -35,6 +35,23 @@ from hudi_jobs.table import HudiTable
 _HEARTBEAT_MARGIN_SECONDS = 30.0
 _HEARTBEAT_POLL_SECONDS = 5.0
 
+_OF_THE_SURROUNDINGS = frozenset(
+    {
+        FailureReason.STORAGE_ACCESS_DENIED,
+        FailureReason.STORAGE_UNAVAILABLE,
+        FailureReason.STORAGE_FULL,
+        FailureReason.LOCK_UNAVAILABLE,
+        FailureReason.SOURCE_NOT_FOUND,
+        FailureReason.INTERRUPTED,
+    }
+)
+"""How a plan fails that would succeed once the store or the lock is back, neither of which can be written to now."""
+
+
+def is_of_the_plan(reason: FailureReason) -> bool:
+    """Tell whether a plan that failed for this reason would fail again."""
+    return reason not in _OF_THE_SURROUNDINGS
+
 
 class PlannedService(ABC):
     """What differs between compaction and clustering."""
@@ -46,6 +63,10 @@ class PlannedService(ABC):
     @abstractmethod
     def require(self, context: TaskContext, table: HudiTable) -> None:
         """Raise `TaskFailed` for what Hudi would only notice after the plan has been made."""
+
+    def prepared(self, context: TaskContext, table: HudiTable) -> TaskContext:  # noqa: ARG002 - a hook
+        """Return the context to plan and execute with, where the state of a table asks for other options."""
+        return context
 
     @abstractmethod
     def pending(self, timeline: Timeline) -> list[Pending]:
@@ -74,6 +95,7 @@ def run_planned(context: TaskContext, service: PlannedService) -> TaskResult:
     if table is None:
         return missing_table(context)
     service.require(context, table)
+    context = service.prepared(context, table)
 
     def work(lease: Lease, _: object) -> TaskResult:
         run = _Run(context, service, table, begun_elsewhere=lease.taken_over)
@@ -243,8 +265,8 @@ class _Run:
             return self._completed(instant, written)
         if failure is not None and failure.reason is FailureReason.CONFLICT and self._service.can_plan_anew:
             return self._lost(instant, failure)
-        if failure is not None and self._service.can_plan_anew and self._context.turns is not None:
-            self._clear_the_way(instant)
+        if failure is not None and self._service.can_plan_anew:
+            failure = self._without_plan(instant, failure)
         raise failure or TaskFailed(
             FailureReason.HUDI_ERROR, "Hudi returned without an error, but the timeline has no commit."
         )
@@ -275,16 +297,23 @@ class _Run:
         message = f"A writer changed what the {self._service.name} {instant} was rewriting; it was rolled back."
         return self._result(Outcome.CONFLICT, f"{message} {failure.message}", reason=FailureReason.CONFLICT)
 
-    def _clear_the_way(self, instant: str) -> None:
-        """Roll back a plan that failed beside an ingestion: every batch that changes its file groups would be refused.
+    def _without_plan(self, instant: str, failure: TaskFailed) -> TaskFailed:
+        """Roll back a plan that failed, because Hudi refuses every write to its file groups; return what to report.
 
-        Where that fails too, the next run of the service does it, and why the first attempt failed is reported.
+        Where the store or the lock failed, the next run rolls the plan back; beside an ingestion its batches wait, so
+        the rollback is tried at once. Where it fails too, why the plan failed is reported.
         """
+        if self._context.turns is None and not is_of_the_plan(failure.reason):
+            return failure
         try:
-            if self._state_of(instant) is not None:
-                self._roll_back(instant)
+            if self._state_of(instant) is None:
+                return failure
+            self._roll_back(instant)
         except TaskFailed as error:
             self._context.log("the plan stays pending", instant=instant, cause=error.message)
+            return failure
+        rolled_back = f"The {self._service.name} {instant} was rolled back, so no write waits for it."
+        return TaskFailed(failure.reason, f"{failure.message.rstrip()} {rolled_back}")
 
     def _state_of(self, instant: str) -> InstantState | None:
         pending = self._service.pending(load_timeline(self._context))

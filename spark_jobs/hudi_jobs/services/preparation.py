@@ -1,9 +1,10 @@
 """What every table service does first: open the table, see that it is the declared one, and roll failed writes back."""
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason, Outcome, TaskResult
+from hudi_jobs.contract import FailureReason, Outcome, Service, TaskResult
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.gates.index_gate import declared, require_index
 from hudi_jobs.gates.layout_gate import require_one_layout
@@ -68,6 +69,25 @@ def while_ours(context: TaskContext, work: Callable[[Lease, list[str]], TaskResu
             return refused or protected(context, load_timeline, lambda: work(lease, rolled_back))
 
     return with_lease(context, begin)
+
+
+def roll_back_begun_clusterings(context: TaskContext) -> list[str]:
+    """Roll back what ended runs of an Optimistic table began to cluster, unless a service is at work; return it.
+
+    It is for an ingestion that Hudi has refused for their sake, and waits until a live service has renewed its lease.
+    """
+    others, found = Others(context), load_timeline(context)
+    if others.is_alone or context.turns is not None or not others.begun_clusterings(found):
+        return []
+    rolled_back: list[str] = []
+
+    def work(_: Lease) -> TaskResult:
+        rolled_back.extend(others.roll_back_begun_clusterings(load_timeline(context)))
+        return nothing(context, "")
+
+    task = context.task.model_copy(update={"service": Service.CLUSTERING})
+    with_lease(replace(context, task=task, held=None), work)
+    return rolled_back
 
 
 def roll_back_writes(context: TaskContext, made: Collection[str]) -> None:

@@ -1,5 +1,7 @@
 """Which types may be values, keys, partitions, ordering fields and sort columns, and what is said of the others."""
 
+from dataclasses import replace
+
 import pytest
 from pyspark.sql.types import (
     ArrayType,
@@ -25,12 +27,13 @@ from pyspark.sql.types import (
     YearMonthIntervalType,
 )
 
-from hudi_jobs.contract import TableType, WriteOperation
+from hudi_jobs.contract import WriteOperation
+from hudi_jobs.ingestion.schemas.old_lists import lists_of_one_field
 from hudi_jobs.ingestion.schemas.writable import (
     Finding,
     Roles,
     findings,
-    lists_of_one_field,
+    twins,
     unsorted_columns,
 )
 
@@ -40,8 +43,8 @@ PLAIN: tuple[DataType, ...] = (
     *(TEXT, BooleanType(), ByteType(), ShortType(), IntegerType(), LongType(), FloatType(), DoubleType()),
     *(DecimalType(10, 2), DateType()),
 )
-UPSERT = Roles(record_key=("id",), operation=WriteOperation.UPSERT, type=TableType.COPY_ON_WRITE)
-BULK = Roles(record_key=("id",), operation=WriteOperation.BULK_INSERT, type=TableType.COPY_ON_WRITE)
+UPSERT = Roles(record_key=("id",), operation=WriteOperation.UPSERT)
+BULK = Roles(record_key=("id",), operation=WriteOperation.BULK_INSERT)
 
 
 def struct(**columns: DataType) -> StructType:
@@ -93,21 +96,28 @@ def test_any_other_value_is_written(kind: DataType) -> None:
 
 @pytest.mark.parametrize("kind", PLAIN)
 def test_plain_types_may_be_keys_and_partitions(kind: DataType) -> None:
-    roles = UPSERT.of(record_key=("id", "c"), partition_by=("c",))
+    roles = replace(UPSERT, record_key=("id", "c"), partition_by=("c",))
     assert said(kind, roles) == []
 
 
-@pytest.mark.parametrize(
-    "kind", [TimestampType(), TimestampNTZType(), BinaryType(), ATTRIBUTES, TAGS, struct(a=TEXT)]
-)
+@pytest.mark.parametrize("kind", [TimestampType(), TimestampNTZType(), BinaryType(), ATTRIBUTES, TAGS, struct(a=TEXT)])
 def test_a_partition_that_readers_do_not_turn_back_is_refused_with_what_to_do(kind: DataType) -> None:
-    (found,) = said(kind, UPSERT.of(partition_by=("c",)))
+    (found,) = said(kind, replace(UPSERT, partition_by=("c",)))
     assert found.sentence.startswith(f"The partition column c is {kind.simpleString()}, ")
     assert "transform" in found.sentence
 
 
+@pytest.mark.parametrize(("kind", "column"), [(ByteType(), "c"), (ArrayType(struct(a=ByteType())), "c.element.a")])
+def test_a_bulk_insert_takes_no_bytes_until_the_table_has_them_as_integers(kind: DataType, column: str) -> None:
+    (found,) = said(kind, BULK)
+    assert found.column == column
+    assert "SMALLINT" in found.sentence
+    assert said(kind, UPSERT) == []
+    assert said(kind, BULK, stored=struct(id=TEXT, c=kind)) == []
+
+
 def test_a_timestamp_partition_is_told_how_to_become_a_text_or_a_date() -> None:
-    (found,) = said(TimestampType(), UPSERT.of(partition_by=("c",)))
+    (found,) = said(TimestampType(), replace(UPSERT, partition_by=("c",)))
     assert "date_format(c, 'yyyy-MM-dd-HH')" in found.sentence
     assert "CAST(c AS DATE)" in found.sentence
 
@@ -126,8 +136,8 @@ def test_a_timestamp_partition_is_told_how_to_become_a_text_or_a_date() -> None:
     ],
 )
 def test_a_key_whose_text_is_not_exact_is_refused(kind: DataType, *, by_upsert: bool, by_bulk_insert: bool) -> None:
-    assert (said(kind, UPSERT.of(record_key=("id", "c"))) == []) is by_upsert
-    assert (said(kind, BULK.of(record_key=("id", "c"))) == []) is by_bulk_insert
+    assert (said(kind, replace(UPSERT, record_key=("id", "c"))) == []) is by_upsert
+    assert (said(kind, replace(BULK, record_key=("id", "c"))) == []) is by_bulk_insert
 
 
 @pytest.mark.parametrize(
@@ -144,15 +154,21 @@ def test_a_key_whose_text_is_not_exact_is_refused(kind: DataType, *, by_upsert: 
     ],
 )
 def test_an_ordering_field_that_hudi_cannot_compare_is_refused(kind: DataType, *, allowed: bool) -> None:
-    assert (said(kind, UPSERT.of(ordering=("c",))) == []) is allowed
+    assert (said(kind, replace(UPSERT, ordering=("c",))) == []) is allowed
+
+
+def test_days_and_decimals_order_rows_where_updates_go_to_log_files_alone() -> None:
+    for kind in (DateType(), DecimalType(10, 2)):
+        assert said(kind, replace(UPSERT, ordering=("c",), rewrites=False)) == []
+    assert said(BinaryType(), replace(UPSERT, ordering=("c",), rewrites=False)) != []
 
 
 def test_an_ordering_field_counts_only_where_rows_are_compared() -> None:
-    assert said(DateType(), BULK.of(ordering=("c",))) == []
+    assert said(DateType(), replace(BULK, ordering=("c",))) == []
 
 
 def test_columns_that_a_table_has_already_are_left_as_they_are() -> None:
-    roles = UPSERT.of(partition_by=("c",), record_key=("c",), ordering=("c",))
+    roles = replace(UPSERT, partition_by=("c",), record_key=("c",), ordering=("c",))
     for kind in (TimestampType(), TAGS, DateType()):
         assert said(kind, roles, stored=struct(id=TEXT, c=kind)) == []
     assert said(NullType(), roles, stored=struct(id=TEXT)) != []
@@ -160,7 +176,7 @@ def test_columns_that_a_table_has_already_are_left_as_they_are() -> None:
 
 
 def test_a_partition_of_times_is_left_to_the_key_generator_of_the_table() -> None:
-    roles = UPSERT.of(partition_by=("c",), times=frozenset({"c"}))
+    roles = replace(UPSERT, partition_by=("c",), times=frozenset({"c"}))
     assert said(TimestampType(), roles) == []
 
 
@@ -197,7 +213,30 @@ def test_sort_columns_without_an_order_are_named(kind: DataType, *, linear: bool
     ],
 )
 def test_arrays_of_structs_with_one_field_are_found_at_any_depth(kind: DataType, columns: list[str]) -> None:
-    assert list(lists_of_one_field(struct(id=TEXT, c=kind))) == columns
+    assert [column for column, _ in lists_of_one_field(struct(id=TEXT, c=kind))] == columns
+
+
+@pytest.mark.parametrize(
+    ("kind", "column"),
+    [(struct(a=TEXT, A=TEXT), "c.A"), (ArrayType(struct(x=struct(b=TEXT, B=TEXT))), "c.element.x.B")],
+)
+def test_nested_names_that_differ_in_case_only_are_refused(kind: DataType, column: str) -> None:
+    (found,) = said(kind, BULK)
+    assert found.column == column
+    assert "case of letters" in found.sentence
+
+
+def test_names_that_differ_in_case_only_or_not_at_all_are_refused() -> None:
+    schema = StructType([StructField(name, TEXT) for name in ("id", "ID", "v", "v")])
+    assert [one.column for one in twins(schema)] == ["ID", "v"]
+
+
+def test_names_of_hudis_own_are_refused_and_the_mark_of_deletes_is_a_boolean() -> None:
+    schema = struct(id=TEXT, _hoodie_commit_time=TEXT, _hoodie_operation=TEXT, _hoodie_is_deleted=TEXT, _hoodie_x=TEXT)
+    refused = {"_hoodie_commit_time", "_hoodie_operation", "_hoodie_is_deleted"}
+    assert {one.column for one in findings(schema, UPSERT)} == refused
+    assert list(findings(schema, UPSERT, stored=schema)) == []
+    assert list(findings(struct(id=TEXT, _hoodie_is_deleted=BooleanType()), UPSERT)) == []
 
 
 def test_a_sentence_shows_the_beginning_of_a_long_type_only() -> None:

@@ -6,7 +6,7 @@ passes an upsert, an update, a clustering or compaction, and an update of the re
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,14 @@ import pyarrow.parquet as pq
 import pytest
 from hudi import HudiTableBuilder
 from tests.spark_jobs.conftest import NOON
-from tests.spark_jobs.trials import IN_FULL, crossed
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
+from hudi_jobs.services.compaction import EVERY_LOG_FILE
 
 pytestmark = pytest.mark.spark
+
+IN_LOGS = "times"
+"""What hudi-rs 0.5 cannot read from a log file: a timestamp inside of another type ("reconcile: column 'times'")."""
 
 OLD_LISTS = "parquet.avro.write-old-list-structure"
 
@@ -35,7 +38,7 @@ VALUES = {
     "arrays": "array(array(1, NULL), NULL, array())",
     "no_element": "CAST(array() AS ARRAY<STRUCT<sku: STRING>>)",
     "no_array": "CAST(NULL AS ARRAY<STRUCT<sku: STRING>>)",
-    "in_map": "map('k', array(named_struct('sku', 'a'), NULL), 'n', NULL)",
+    "in_map": "map('k', array(named_struct('sku', 'a'), NULL))",
     "in_struct": "named_struct('x', array(named_struct('sku', 'a')))",  # apache/hudi#5985
     "maps": "array(map('a', 1, 'b', NULL), NULL)",
     "times": "array(TIMESTAMP'2026-03-01 12:00:00.123456', NULL)",
@@ -44,37 +47,50 @@ VALUES = {
     "bytes": "array(X'FF00', NULL)",
     "small": "array(CAST(-3 AS SMALLINT), NULL)",
     "flags": "array(true, NULL)",
+    "number": "CAST(-3 AS SMALLINT)",
+    "digest": "X'FF00'",
 }
 
 
 def put(lake: Any, name: str, sql: str, *, at: float) -> None:
     """Write the rows of a query as one Parquet file of the source."""
     made = Path(lake.folder, "made")
-    lake.spark.sql(sql).coalesce(1).write.mode("overwrite").parquet(str(made))
+    session = lake.spark.newSession()
+    session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+    session.sql(sql).coalesce(1).write.mode("overwrite").parquet(str(made))
     shutil.copy(next(made.glob("*.parquet")), lake.landing / name)
     os.utime(lake.landing / name, (NOON + at, NOON + at))
 
 
-def rows(ids: Iterator[int] | range, v: int) -> str:
-    """The query of rows with these keys and a column of each type."""
-    columns = ", ".join(f"{value} AS {name}" for name, value in VALUES.items())
-    return f"SELECT CAST(id AS STRING) AS id, {columns}, {v} AS v FROM VALUES {', '.join(f'({n})' for n in ids)} AS t(id)"
+def rows(ids: Sequence[int], v: int, *, without: str = "") -> str:
+    """The query of rows with these keys and a column of each type but one."""
+    columns = ", ".join(f"{value} AS {name}" for name, value in VALUES.items() if name != without)
+    return f"SELECT CAST(id AS STRING) AS id, {columns}, {v} AS v FROM VALUES {_listed(ids)} AS t(id)"
 
 
-def natively(lake: Any, *columns: str) -> list[tuple[Any, ...]]:
+def _listed(ids: Sequence[int]) -> str:
+    return ", ".join(f"({number})" for number in ids)
+
+
+def natively(lake: Any, *names: str) -> list[tuple[Any, ...]]:
     """What hudi-rs reads."""
     table = pa.Table.from_batches(HudiTableBuilder.from_base_uri(lake.base_path).build().read())
-    names = columns or [name for name in table.column_names if not name.startswith("_hoodie_")]
     return sorted((tuple(row[name] for name in names) for row in table.to_pylist()), key=str)
 
 
 def require_read_back(lake: Any, *files: str) -> None:
     """Compare what both readers find with rows of source files, which pyarrow reads."""
-    expected = pa.concat_tables([pq.read_table(lake.landing / name) for name in files]).to_pylist()
-    assert natively(lake) == sorted((tuple(row.values()) for row in expected), key=str)
+    table = pa.concat_tables([pq.read_table(lake.landing / name) for name in files])
+    expected = [tuple(row.values()) for row in table.to_pylist()]
+    assert sorted(map(_without_zone, natively(lake, *table.column_names))) == sorted(map(_without_zone, expected))
     made = lake.spark.read.parquet(*(str(lake.landing / name) for name in files)).collect()
     found = lake.spark.newSession().read.format("hudi").load(lake.base_path).select(*made[0].asDict()).collect()
     assert sorted(map(str, found)) == sorted(map(str, made))
+
+
+def _without_zone(row: tuple[Any, ...]) -> str:
+    """Show a row with times as they are in UTC: Spark's Parquet files do not name the zone."""
+    return str(row).replace(", tzinfo=zoneinfo.ZoneInfo(key='UTC')", "")
 
 
 @contextmanager
@@ -87,12 +103,11 @@ def old_lists(lake: Any) -> Iterator[None]:
     conf.unset(OLD_LISTS) if before is None else conf.set(OLD_LISTS, before)
 
 
-@crossed(("operation", ["Upsert", "BulkInsert"]))
-def test_arrays_of_every_kind_come_back_after_updates_and_a_clustering(lake: Any, operation: str) -> None:
+def test_arrays_of_every_kind_come_back_after_updates_and_a_clustering(lake: Any) -> None:
     lake.ingestion = {"files": {"format": "parquet", "options": {}}}
     lake.spec = {"fileSizing": {"smallFileLimit": "0"}}
     put(lake, "a.parquet", rows(range(2), 1), at=1)
-    assert lake.ingest(operation=operation).outcome is Outcome.SUCCEEDED
+    assert lake.ingest().outcome is Outcome.SUCCEEDED
     require_read_back(lake, "a.parquet")
     put(lake, "b.parquet", rows(range(2), 2), at=2)
     assert lake.ingest().outcome is Outcome.SUCCEEDED
@@ -109,18 +124,19 @@ def test_arrays_of_every_kind_come_back_after_updates_and_a_compaction(lake: Any
     lake.ingestion = {"files": {"format": "parquet", "options": {}}}
     lake.table = {"type": "MergeOnRead"}
     for number in range(1, 3):
-        put(lake, f"{number}.parquet", rows(range(2), number), at=number)
+        put(lake, f"{number}.parquet", rows(range(2), number, without=IN_LOGS), at=number)
         assert lake.ingest().outcome is Outcome.SUCCEEDED
     require_read_back(lake, "2.parquet")
-    compaction = {"hoodie.compact.inline.trigger.strategy": "NUM_COMMITS", "hoodie.compact.inline.max.delta.commits": "1"}
-    assert lake.serve(Service.COMPACTION, options=compaction).outcome is Outcome.SUCCEEDED
+    assert lake.serve(Service.COMPACTION, options=EVERY_LOG_FILE).outcome is Outcome.SUCCEEDED
     require_read_back(lake, "2.parquet")
-    put(lake, "3.parquet", rows(range(2, 4), 3), at=3)  # into the small file
+    put(lake, "3.parquet", rows(range(2, 4), 3, without=IN_LOGS), at=3)  # into the small file
     assert lake.ingest().outcome is Outcome.SUCCEEDED
     require_read_back(lake, "2.parquet", "3.parquet")
 
 
-ONE_FIELD = "SELECT '{0}' AS id, named_struct('items', array(named_struct('sku', 'a'))) AS basket, {1} AS v, 'p{2}' AS part"
+ONE_FIELD = """
+SELECT '{0}' AS id, named_struct('items', array(named_struct('sku', 'a'))) AS basket, {1} AS v, 'p{2}' AS part
+"""
 
 
 @pytest.fixture
@@ -140,14 +156,12 @@ def test_an_old_list_that_hudi_cannot_read_is_named_before_the_write_until_it_wa
     result = old_lake.ingest()
     assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.SCHEMA_INCOMPATIBLE), result
     assert "basket.items" in result.message
-    assert "cluster" in result.message
+    assert "Cluster the table" in result.message
     assert old_lake.instants() == before
-    assert old_lake.serve(Service.CLUSTERING, options=EVERY_FILE).outcome is Outcome.SUCCEEDED
+    assert old_lake.serve(Service.CLUSTERING).outcome is Outcome.SUCCEEDED
+    assert old_lake.serve(Service.CLUSTERING).outcome is Outcome.NOTHING_TO_DO
     assert old_lake.ingest().outcome is Outcome.SUCCEEDED
     require_read_back(old_lake, "new.parquet")
-
-
-EVERY_FILE = {"hoodie.clustering.plan.strategy.single.group.clustering.enabled": "true"}
 
 
 def test_an_old_list_in_another_partition_stops_no_write(old_lake: Any) -> None:
@@ -161,6 +175,7 @@ def test_old_lists_of_other_elements_are_updated_and_may_hold_nulls_from_then_on
     put(lake, "a.parquet", "SELECT '1' AS id, array('a') AS t, array(named_struct('a', 1, 'b', 2)) AS s", at=1)
     with old_lists(lake):
         assert lake.ingest().outcome is Outcome.SUCCEEDED
-    put(lake, "b.parquet", "SELECT '1' AS id, array('a', NULL) AS t, array(named_struct('a', 1, 'b', 2), NULL) AS s", at=2)
+    query = "SELECT '1' AS id, array('a', NULL) AS t, array(named_struct('a', 1, 'b', 2), NULL) AS s"
+    put(lake, "b.parquet", query, at=2)
     assert lake.ingest().outcome is Outcome.SUCCEEDED
     require_read_back(lake, "b.parquet")

@@ -99,9 +99,9 @@ def test_an_operation_that_makes_other_keys_of_timestamps_does_not_follow_ours(l
     lake.table = {"recordKey": ["at"]}
     lake.ingestion = {"files": {"schemaDdl": "at TIMESTAMP, v STRING"}}
     lake.put("a.csv", "at,v\n2026-01-02 03:04:05,old\n")
-    assert lake.ingest(operation="BulkInsert").outcome is Outcome.SUCCEEDED
+    assert lake.ingest(operation="Upsert").outcome is Outcome.SUCCEEDED
     lake.put("b.csv", "at,v\n2026-01-02 03:04:05,new\n", at=1)
-    assert_refused(lake, "record key", operation="Upsert")
+    assert_refused(lake, "record key", operation="BulkInsert")
 
 
 def test_an_option_that_a_person_added_as_the_writer_did_not_have_it_is_seen(lake: Any) -> None:

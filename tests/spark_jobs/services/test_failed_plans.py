@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from hudi_jobs.contract import FailureReason, Outcome, RunMode, Service
+from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, RunMode, Service
 from hudi_jobs.services.planned import is_of_the_plan
 
 pytestmark = pytest.mark.spark
 
 SORT = "hoodie.clustering.plan.strategy.sort.columns"
+LOCK = {"hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider"}
 NO_STRATEGY = {"hoodie.clustering.execution.strategy.class": "org.example.NoSuchStrategy"}
 
 
@@ -19,7 +20,7 @@ def small_files(lake: Any) -> None:
     lake.spec = {"fileSizing": {"smallFileLimit": "0"}}
     lake.ingestion = {"files": {"format": "json", "options": {}, "schemaDdl": COLUMNS}, "operation": "Insert"}
     for number in range(2):
-        lake.put(f"{number}.json", f'{{"id":"{number}","attrs":{{"a":"b"}},"tags":["x"],"v":0}}\n', at=number)
+        lake.put(f"{number}.json", f'{{"id":"{number}","attrs":{{"a":"b"}},"tags":[{{"a":"b"}}],"v":0}}\n', at=number)
         assert lake.ingest().outcome is Outcome.SUCCEEDED
 
 
@@ -47,19 +48,22 @@ def sorted_lake(lake: Any) -> Any:
     return lake
 
 
-@pytest.mark.parametrize(
-    ("column", "said"),
-    [("attrs", "attrs is map<string,string>"), ("tags", "tags is array<map<string,string>>"), ("v,attrs", "attrs is")],
-)
-def test_a_sort_column_without_an_order_is_refused_before_a_plan_is_made(
-    sorted_lake: Any, column: str, said: str
-) -> None:
-    result = sorted_lake.serve(Service.CLUSTERING, options={SORT: column})
-    assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.INVALID_REQUEST), result
-    assert said in result.message
-    assert "clustering.execution.sortColumns" in result.message
+def test_a_sort_column_without_an_order_is_refused_before_a_plan_is_made(sorted_lake: Any) -> None:
+    for columns in ("attrs", "v,attrs,tags"):
+        result = sorted_lake.serve(Service.CLUSTERING, options={SORT: columns})
+        assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.INVALID_REQUEST), result
+        assert "The sort column attrs is map<string,string>, which has no order" in result.message
+        assert "clustering.execution.sortColumns" in result.message
+    assert "The sort column tags is array<map<string,string>>" in result.message
     assert pending(sorted_lake) == []
     assert update(sorted_lake, 1).outcome is Outcome.SUCCEEDED
+
+
+def test_a_clustering_inside_the_writer_is_refused_by_its_sort_columns_too(sorted_lake: Any) -> None:
+    sorted_lake.options = {"hoodie.clustering.inline": "true", SORT: "attrs"}
+    result = update(sorted_lake, 1)
+    assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.INVALID_REQUEST), result
+    assert sorted_lake.rows("id", "v") == [("0", 0), ("1", 0)]
 
 
 def test_a_plan_that_fails_for_a_cause_in_itself_is_rolled_back_at_once(sorted_lake: Any) -> None:
@@ -78,6 +82,20 @@ def test_an_ingestion_rolls_back_the_clustering_that_a_dead_run_of_its_table_beg
     result = update(sorted_lake, 1)
     assert result.outcome is Outcome.SUCCEEDED, result
     assert pending(sorted_lake) == []
+    assert sorted_lake.rows("id", "v") == [("0", 1), ("1", 1)]
+
+
+def test_an_ingestion_of_an_optimistic_table_is_refused_once_by_such_a_clustering(sorted_lake: Any) -> None:
+    sorted_lake.spec |= {"concurrency": {"mode": "Optimistic"}}
+    sorted_lake.options = LOCK
+    optimistic = ConcurrencyMode.OPTIMISTIC
+    planned = sorted_lake.serve(Service.CLUSTERING, mode=RunMode.SCHEDULE, concurrency=optimistic)
+    Path(sorted_lake.folder, f"table/.hoodie/timeline/{planned.instant}.clustering.inflight").touch()
+    result = update(sorted_lake, 1)
+    assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.CONFLICT), result
+    assert f"Rolled back what an ended run left: {planned.instant}." in result.message
+    assert pending(sorted_lake) == []
+    assert sorted_lake.ingest(operation="Upsert").outcome is Outcome.SUCCEEDED
     assert sorted_lake.rows("id", "v") == [("0", 1), ("1", 1)]
 
 

@@ -21,6 +21,7 @@ from hudi_jobs.ingestion.order import (
     with_mark_of_deletes,
 )
 from hudi_jobs.ingestion.rows import IS_DELETED, SEQUENCE, SourceRows
+from hudi_jobs.ingestion.rules.columns import partitions_unread, require_distinct_names, require_writable, roles_of
 from hudi_jobs.ingestion.rules.partitions import PartitionStyle, misplaced, never, require_zones
 from hudi_jobs.ingestion.rules.quality import (
     Counts,
@@ -38,6 +39,7 @@ from hudi_jobs.ingestion.schemas.gate import Rules, conform, conform_keys, requi
 from hudi_jobs.ingestion.schemas.names import require_names
 from hudi_jobs.ingestion.schemas.types import cast, nullable
 from hudi_jobs.ingestion.schemas.untyped import without_untyped
+from hudi_jobs.ingestion.schemas.writable import Roles
 from hudi_jobs.ingestion.transform import apply_transform, computed
 from hudi_jobs.table import HudiTable
 
@@ -98,6 +100,7 @@ class RowChecks:
             require_deletes(counts, own)
         if counts.bad:
             self._set_aside(counts, rows, (kept, faults))
+        remark = f"{remark} {partitions_unread(self.table, self.table_schema, self._roles)}".strip()
         return CheckedRows(kept.where(~faults.any) if counts.unwritable else kept, counts, one_of_each, remark)
 
     def _fit(self, rows: SourceRows) -> _Fitted:
@@ -128,6 +131,7 @@ class RowChecks:
     def _conformed(self, rows: SourceRows) -> _Fitted:
         view = observed(rows)
         made = apply_transform(self.context.spark, view, self.task.transform_sql)
+        require_distinct_names(made.schema)
         own = computed(view, made, (*self.definition.record_key, IS_DELETED)) if rows.deletes else frozenset()
         needed = (*self.definition.record_key, *self.definition.partition_by, *self.definition.ordering_fields)
         frame, remark = without_untyped(nullable(made), self.table_schema, needed)
@@ -200,6 +204,9 @@ class RowChecks:
                 FailureReason.TABLE_MISMATCH,
                 f"There is no table at {definition.base_path} to delete from; write rows to it first.",
             )
+        if self.task.operation is not WriteOperation.DELETE:
+            written = [field for field in frame.schema if field.name != SEQUENCE]
+            require_writable(StructType(written), self._roles, self.table_schema)
         if self.table_schema is None:
             return frame
         if self.task.operation is not WriteOperation.DELETE:
@@ -210,6 +217,10 @@ class RowChecks:
         kind = conforms(self.table_schema, incoming, Rules.of(definition, self.task.schema_evolution))
         names = set(kind.names)
         return cast(frame, StructType([kind[one.name] if one.name in names else one for one in frame.schema]))
+
+    @property
+    def _roles(self) -> Roles:
+        return roles_of(self.context.task, self.task.operation, self.table)
 
     def _set_aside(self, counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults]) -> None:
         """Do with bad rows what the policy says, before anything is committed."""

@@ -1,0 +1,79 @@
+"""Columns that a batch may not be written with: refused before the write, and named behind a failure of Hudi's."""
+
+from collections.abc import Sequence
+
+from pyspark.sql.types import StructType
+
+from hudi_jobs.contract import INDEX_KEY, FailureReason, TableTask, TableType, WriteOperation
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.rules.partitions import PartitionStyle
+from hudi_jobs.ingestion.schemas.old_lists import lists_of_one_field
+from hudi_jobs.ingestion.schemas.writable import Finding, Roles, findings, twins, unread_partitions
+from hudi_jobs.table import HudiTable
+
+_SMALL_FILES = "hoodie.parquet.small.file.limit"
+_OF_OLD_LISTS = ("is not a group", "Parquet/Avro schema mismatch")
+"""How Hudi fails to read a list of structs with one field (apache/hudi#19782, apache/hudi#5985)."""
+
+_MOST = 5
+
+
+def roles_of(task: TableTask, operation: WriteOperation, table: HudiTable | None) -> Roles:
+    """Return what the columns of a task's table are for; the table is None before its first commit."""
+    definition, options = task.table, task.hudi_options
+    # Updates of a MergeOnRead table go to log files, unless the same batch has new rows for the small base file.
+    in_logs = options.get(INDEX_KEY, "").startswith("Bucket") or options.get(_SMALL_FILES) == "0"
+    times = PartitionStyle.of(table).times
+    return Roles(
+        record_key=definition.record_key,
+        partition_by=definition.partition_by,
+        ordering=definition.ordering_fields,
+        operation=operation,
+        rewrites=definition.type is TableType.COPY_ON_WRITE or not in_logs,
+        times=frozenset() if times is None else times.columns,
+    )
+
+
+def require_distinct_names(schema: StructType) -> None:
+    """Raise `TaskFailed` for columns of one name; nothing can be asked of a frame that has them."""
+    _require(list(twins(schema)))
+
+
+def require_writable(schema: StructType, roles: Roles, stored: StructType | None) -> None:
+    """Raise `TaskFailed` for columns that Hudi cannot write or read back; `stored` are those of the table."""
+    _require(list(findings(schema, roles, stored=stored)))
+
+
+def partitions_unread(table: HudiTable | None, schema: StructType | None, roles: Roles) -> str:
+    """Return a remark on partition columns of an existing table whose values readers do not get back.
+
+    Folders whose names are encoded may have been made by a writer whose times readers understand.
+    """
+    if schema is None or PartitionStyle.of(table).encoded:
+        return ""
+    return " ".join(one.sentence for one in unread_partitions(schema, roles.partition_by, roles.times))
+
+
+def explained(failure: TaskFailed, schema: StructType, roles: Roles) -> TaskFailed:
+    """Return a failure of Hudi's with what is known to fail in a table that has such columns already."""
+    if failure.reason is not FailureReason.HUDI_ERROR:
+        return failure
+    known = [one.sentence for one in findings(schema, roles)]
+    lists = lists_of_one_field(schema) if any(text in failure.message for text in _OF_OLD_LISTS) else ()
+    known += [
+        f"The column {column} is an array of structs with one field, which Hudi cannot read in files of releases until "
+        "now; cluster the table once, or compact it."
+        for column, _ in lists
+    ]
+    if not known:
+        return failure
+    return TaskFailed(
+        failure.reason, f"{failure.message.rstrip()} Known to fail in this table: {' '.join(known[:_MOST])}"
+    )
+
+
+def _require(found: Sequence[Finding]) -> None:
+    if found:
+        more = f" And {len(found) - _MOST} more." if len(found) > _MOST else ""
+        sentences = " ".join(one.sentence for one in found[:_MOST])
+        raise TaskFailed(FailureReason.SCHEMA_INCOMPATIBLE, f"{sentences}{more} Nothing was written.")
