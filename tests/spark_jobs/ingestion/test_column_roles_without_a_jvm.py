@@ -52,7 +52,7 @@ def struct(**columns: DataType) -> StructType:
 
 
 def said(kind: DataType, roles: Roles, *, stored: StructType | None = None) -> list[Finding]:
-    """What is found of a column `c`, beside a key that is a text."""
+    """Return the findings about a column `c` beside a text key."""
     return list(findings(struct(id=TEXT, c=kind), roles, stored=stored))
 
 

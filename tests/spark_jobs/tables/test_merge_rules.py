@@ -37,7 +37,7 @@ OVERWRITES, BY_EVENT_TIME, NAMELESS = V6, of_payload("DefaultHoodieRecordPayload
 
 @dataclass(frozen=True)
 class Record:
-    """One log record of a key, in the order of `RECORD`."""
+    """Return a log record of a key, its fields in the order of `RECORD`."""
 
     place: int
     number: int

@@ -51,7 +51,7 @@ class TableFacts:
 
 
 NO_FACTS = TableFacts()
-"""What is known of a table before its first commit."""
+"""Facts of a table before its first commit: none."""
 
 
 def facts_of(
