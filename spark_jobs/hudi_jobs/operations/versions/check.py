@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 
 from hudi_jobs.as_found.metadata import metadata_partitions
-from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import TIMELINE_ZONE_OPTION, FailureReason, Location, OperationKind
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
@@ -16,12 +15,10 @@ from hudi_jobs.filesystem import located, statuses_below
 from hudi_jobs.operations.again import require_nothing_come
 from hudi_jobs.operations.check import KEPT_INDEXES, busy, come_since, require_same_rows
 from hudi_jobs.operations.refusal import refused
-from hudi_jobs.operations.restore.history import History
 from hudi_jobs.operations.work import Work
 from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.services.timeline import Timeline
-from hudi_jobs.table import HudiTable
 
 VERSION_KEPT = "the version was not changed"
 
@@ -47,8 +44,9 @@ def require_changeable(work: Work, version: int) -> None:
     with each():
         _require_whole(work, timeline, version)
     if str(work.table.meta.getTableType().name()) == "MERGE_ON_READ":
-        with each():
-            _require_readable_slices(work, version)
+        if version < LAYOUT_2_FROM <= found and Location.parse(work.table.base_path).store != "file":
+            with each():
+                _require_no_log_file(work)
         with each():
             require_same_rows(work, "The change of the version")
     work.obstacles.require_none()
@@ -141,40 +139,20 @@ def _lost_by_a_downgrade(properties: Mapping[str, str], version: int) -> Iterato
         yield f"The table has {merging[0]}, which versions before 9 do not support."
 
 
-def _require_readable_slices(work: Work, version: int) -> None:
-    """Refuse where log files would be taken for part of another file slice, which brings old values back.
+def _require_no_log_file(work: Work) -> None:
+    """Refuse a downgrade where the store would put log files into other slices.
 
     In layout 1 an instant is complete when its file was last changed, and a log file belongs to the newest base file
-    from before that (`HoodieFileGroup.getBaseInstantTime`).
+    from before that (`HoodieFileGroup.getBaseInstantTime`). An upgrade keeps those times, and the slice gate has
+    compared them with the names of the files.
     """
-    found, spark, base = work.table.version, work.context.spark, work.table.base_path
-    if found < LAYOUT_2_FROM <= version:
-        # Hudi tells when a file was changed in the zone in which it makes instants.
-        with instants_in_order(spark, base, work.context.task.hudi_options):
-            late = _completed_after_a_compaction(History(spark, Timeline(spark, HudiTable.at(spark, base))))
-        if late is not None:
-            raise refused(
-                f"By the time of its file, commit {late[0]} completed after compaction {late[1]} was planned, as in a "
-                "copied table, so the new version would treat its log files as newer. Compact and clean the table "
-                "until that commit is archived, then upgrade."
-            )
-    if version < LAYOUT_2_FROM <= found and Location.parse(base).store != "file":
-        path = _log_file(work)
-        if path is not None:
-            raise refused(
-                "The store does not keep file modification times, by which version 6 tells apart log files of older "
-                f"file slices, and there is one: {path[-200:]}. Compact and clean the table until no log file is "
-                "left, then downgrade."
-            )
-
-
-def _completed_after_a_compaction(history: History) -> tuple[str, str] | None:
-    writes = history.writes
-    for compaction in (each for each in writes if each.action == "commit"):
-        for each in writes:
-            if each.instant < compaction.instant <= (each.completed or ""):
-                return each.instant, compaction.instant
-    return None
+    path = _log_file(work)
+    if path is not None:
+        raise refused(
+            "The store does not keep file modification times, by which version 6 tells apart log files of older "
+            f"file slices, and there is one: {path[-200:]}. Compact and clean the table until no log file is "
+            "left, then downgrade."
+        )
 
 
 def _log_file(work: Work) -> str | None:
