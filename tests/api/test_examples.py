@@ -108,7 +108,7 @@ def test_the_examples_show_what_a_kafka_source_is_about() -> None:
     assert {one.on_data_loss for one in sources} == set(DataLossPolicy)
     assert {one.security.protocol for one in sources} >= {SecurityProtocol.PLAINTEXT, SecurityProtocol.SASL_SSL}
     assert any(one.topic_pattern for one in sources)
-    assert any(ingestion.max_records_per_run for ingestion in ingestions)
+    assert any(one.max_records_per_run for one in sources)
 
 
 STREAMS = {name: one for name, one in TABLES.items() if "kafka" in one["spec"].get("ingestion", {}).get("source", {})}

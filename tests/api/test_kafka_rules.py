@@ -133,8 +133,8 @@ ACCEPTED: dict[str, Document] = {
     "a password without encryption": secured(
         protocol="SASL_PLAINTEXT", mechanism="PLAIN", credentialsSecretName="kafka-user"
     ),
-    "a limit of messages per run": {**source(), "spec.ingestion.maxRecordsPerRun": 100_000},
-    "a limit of bytes per run": {**source(), "spec.ingestion.maxBytesPerRun": "1Gi"},
+    "a limit of messages per run": source(maxRecordsPerRun=100_000),
+    "a limit of bytes per run": source(maxBytesPerRun="1Gi"),
     "quarantine": {
         **source(),
         "spec.ingestion.badRecords": {"policy": "Quarantine", "quarantinePath": "s3a://lake/rejected"},
@@ -419,19 +419,15 @@ REFUSED: dict[str, tuple[Document, str]] = {
         f"{field} with capitals": (secured(**{field: "A"}), f"{AT}.security.{field} in body should match")
         for field in ("credentialsSecretName", "caSecretName", "certificateSecretName")
     },
-    "a limit of files": ({**source(), "spec.ingestion.maxFilesPerRun": 1}, "maxFilesPerRun is only for source.files"),
-    "a limit of messages of files": (
-        {
-            "spec.ingestion": {
-                "source": {"files": {"path": "s3a://landing/a", "format": "csv"}},
-                "maxRecordsPerRun": 1,
-            }
-        },
-        "maxRecordsPerRun is only for source.kafka",
-    ),
+    "a limit of files": (source(maxFilesPerRun=1), f'unknown field "{AT}.maxFilesPerRun"'),
     "a limit of no messages": (
-        {**source(), "spec.ingestion.maxRecordsPerRun": 0},
-        "spec.ingestion.maxRecordsPerRun in body should be greater than or equal to 1",
+        source(maxRecordsPerRun=0),
+        f"{AT}.maxRecordsPerRun in body should be greater than or equal to 1",
+    ),
+    "a limit of no bytes": (source(maxBytesPerRun=0), "maxBytesPerRun must be at least 1"),
+    "a limit beside the source": (
+        {**source(), "spec.ingestion.maxRecordsPerRun": 1},
+        'unknown field "spec.ingestion.maxRecordsPerRun"',
     ),
     "an option of the client": (
         source(options={"group.id": "a"}),

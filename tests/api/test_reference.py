@@ -63,7 +63,7 @@ ROWS = {
     "a required object": "| `source` | object | required | Where input comes from. |",
     "an enum with its default": "`Upsert`, `Insert`, `BulkInsert`, `Delete`, `InsertOverwrite` | `Upsert` |",
     "an object whose default says something": "| `schedule` | object | `every: 5m` |",
-    "a quantity without a default": "| `maxBytesPerRun` | quantity |  |",
+    "a duration without a default": "| `freshness` | duration |  |",
 }
 
 

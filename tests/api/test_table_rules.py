@@ -81,7 +81,7 @@ ACCEPTED: dict[str, Document] = {
         "spec.ingestion.freshness": "1m",
         "spec.ingestion.schedule": {"cron": "0 6 * * *"},
     },
-    "a limit of bytes per run": {**INGESTION, "spec.ingestion.maxBytesPerRun": "1Gi"},
+    "a limit of bytes per run": {**INGESTION, "spec.ingestion.source.files.maxBytesPerRun": "1Gi"},
     "quarantine with a path": {
         **INGESTION,
         "spec.ingestion.badRecords": {"policy": "Quarantine", "quarantinePath": "s3a://landing/rejected"},
@@ -340,8 +340,8 @@ REFUSED: dict[str, tuple[Document, str]] = {
         "spec.ingestion.schedule",
     ),
     "a limit of bytes that is no quantity": (
-        {**INGESTION, "spec.ingestion.maxBytesPerRun": "1GB"},
-        "spec.ingestion.maxBytesPerRun in body should match",
+        {**INGESTION, "spec.ingestion.source.files.maxBytesPerRun": "1GB"},
+        "spec.ingestion.source.files.maxBytesPerRun in body should match",
     ),
     "a freshness that is too short": (
         {**INGESTION, "spec.ingestion.freshness": "59s", "spec.ingestion.schedule": {"every": "1s"}},
@@ -363,10 +363,13 @@ REFUSED: dict[str, tuple[Document, str]] = {
         {"spec.freshness": "10m"},
         'unknown field "spec.freshness"',
     ),
-    "a limit of no bytes": ({**INGESTION, "spec.ingestion.maxBytesPerRun": 0}, "maxBytesPerRun must be at least 1"),
+    "a limit of no bytes": (
+        {**INGESTION, "spec.ingestion.source.files.maxBytesPerRun": 0},
+        "maxBytesPerRun must be at least 1",
+    ),
     "a limit of no files": (
-        {**INGESTION, "spec.ingestion.maxFilesPerRun": 0},
-        "spec.ingestion.maxFilesPerRun in body should be greater than or equal to 1",
+        {**INGESTION, "spec.ingestion.source.files.maxFilesPerRun": 0},
+        "spec.ingestion.source.files.maxFilesPerRun in body should be greater than or equal to 1",
     ),
     "quarantine without a path": (
         {**INGESTION, "spec.ingestion.badRecords": {"policy": "Quarantine"}},

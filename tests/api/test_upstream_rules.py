@@ -19,7 +19,7 @@ def reading(**fields: Any) -> Document:
     return {"spec.ingestion": {"source": {"hudi": ORDERS}, **fields}}
 
 
-NOT_BYTES = "maxBytesPerRun is not for source.hudi, which is read by whole commits: set maxCommitsPerRun"
+UNKNOWN = 'unknown field "spec.ingestion.source.hudi.'
 NOT_ITSELF = "basePath and ingestion.source.hudi.path must not lie inside one another: the table would read itself"
 NO_UPSERT = "source.hudi needs operation Upsert: a row of the upstream table may come more than once"
 QUARANTINED_THERE = (
@@ -31,7 +31,7 @@ ACCEPTED: dict[str, Document] = {
     "a path on a file system": upstream(path="file:///lake/orders"),
     "everything from the beginning": upstream(startingCommit="Earliest", onRemovedRows="Fail"),
     "what comes, whatever was removed": upstream(startingCommit="Latest", onRemovedRows="Ignore"),
-    "so many commits in a run": reading(maxCommitsPerRun=1),
+    "so many commits in a run": upstream(maxCommitsPerRun=1),
     "batch after batch": reading(mode="Continuous", continuous={"minInterval": "1s"}),
     "an upsert by name": reading(operation="Upsert"),
     "a freshness": reading(freshness="10m"),
@@ -64,18 +64,17 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "a table inside it": (upstream(path="s3a://lake/team-a/flights/inner"), NOT_ITSELF),
     "every row that comes": (reading(operation="Insert"), NO_UPSERT),
     "partitions as a whole": (reading(operation="InsertOverwrite"), NO_UPSERT),
-    "a limit of bytes": (reading(maxBytesPerRun="1Gi"), NOT_BYTES),
-    "a limit of files": (reading(maxFilesPerRun=1), "maxFilesPerRun is only for source.files"),
-    "a limit of messages": (reading(maxRecordsPerRun=1), "maxRecordsPerRun is only for source.kafka"),
-    "no commit in a run": (reading(maxCommitsPerRun=0), "should be greater than or equal to 1"),
+    "a limit of bytes": (upstream(maxBytesPerRun="1Gi"), f"{UNKNOWN}maxBytesPerRun"),
+    "a limit of files": (upstream(maxFilesPerRun=1), f"{UNKNOWN}maxFilesPerRun"),
+    "a limit of messages": (upstream(maxRecordsPerRun=1), f"{UNKNOWN}maxRecordsPerRun"),
+    "no commit in a run": (upstream(maxCommitsPerRun=0), "should be greater than or equal to 1"),
     "a limit of commits for files": (
         {
             "spec.ingestion": {
-                "source": {"files": {"path": "s3a://landing/a", "format": "csv"}},
-                "maxCommitsPerRun": 1,
+                "source": {"files": {"path": "s3a://landing/a", "format": "csv", "maxCommitsPerRun": 1}},
             }
         },
-        "maxCommitsPerRun is only for source.hudi",
+        'unknown field "spec.ingestion.source.files.maxCommitsPerRun"',
     ),
     "a quarantine in the upstream table": (
         reading(badRecords={"policy": "Quarantine", "quarantinePath": "s3a://lake/team-a/orders/bad"}),

@@ -19,7 +19,7 @@ def test_an_operator_killed_at_any_moment_loses_no_run_and_starts_none_twice(
     seed = random.randrange(2**32)
     record_testsuite_property("seed of the operator's kills", seed)
     moments = random.Random(seed)
-    table = stage.tenant("survivor").table("survivor", ingestion={"maxFilesPerRun": 1}, **WITHOUT_SERVICES)
+    table = stage.tenant("survivor").table("survivor", source={"maxFilesPerRun": 1}, **WITHOUT_SERVICES)
     for number in range(3):
         table.deliver(range(number * 10, number * 10 + 10))
 

@@ -60,7 +60,7 @@ Scenario = Callable[[Arena], Awaitable[EndState]]
 async def live(arena: Arena) -> EndState:
     """Create, ingest, update, suspend, resume and delete a table, and return what there is to compare."""
     statuses = [await created(arena), await ingested(arena)]
-    statuses.append(await _changed(arena, {"spec": {"ingestion": {"maxFilesPerRun": 7}}}))
+    statuses.append(await _changed(arena, {"spec": {"ingestion": {"source": {"files": {"maxFilesPerRun": 7}}}}}))
     statuses.append(await _changed(arena, {"spec": {"suspend": True}}))
     statuses.append(await _changed(arena, {"spec": {"suspend": False}}))
     return await ended(arena, statuses)

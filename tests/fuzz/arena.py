@@ -145,10 +145,10 @@ def kafka_ingestion(key: TableKey) -> Document:
                     "caSecretName": "kafka-ca",
                     "certificateSecretName": "kafka-client",
                 },
+                "maxRecordsPerRun": 1000,
             }
         },
         "schedule": {"every": "10m"},
-        "maxRecordsPerRun": 1000,
     }
 
 

@@ -38,7 +38,7 @@ from hudi_jobs.contract import (
     Tombstones,
 )
 from hudi_operator.api.crd.schema import structural_schema
-from hudi_operator.api.spec.table import Ingestion
+from hudi_operator.api.spec.kafka import KafkaSourceSpec
 from hudi_operator.control.actions.actor import build_manifest
 from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.jobs.settings.allowlist import refused_keys
@@ -165,10 +165,10 @@ def test_secrets_are_told_by_the_folders_that_they_are_mounted_at() -> None:
 
 
 def test_limits_of_messages_and_of_files_are_told_apart() -> None:
-    limited = ingestion(SMALLEST, maxRecordsPerRun=7, maxBytesPerRun="1Ki")
+    limited = ingestion({**SMALLEST, "maxRecordsPerRun": 7, "maxBytesPerRun": "1Ki"})
     assert (limited.max_records, limited.max_files, limited.max_bytes) == (7, None, 1024)
     files = build_request(
-        table=table(ingestion={"source": {"files": {"path": "s3a://a/b", "format": "csv"}}, "maxFilesPerRun": 3}),
+        table=table(ingestion={"source": {"files": {"path": "s3a://a/b", "format": "csv", "maxFilesPerRun": 3}}}),
         table_class=class_spec(),
         service=Service.INGESTION,
         run=JOB,
@@ -184,8 +184,8 @@ def test_limits_of_messages_and_of_files_are_told_apart() -> None:
 def test_messages_have_a_limit_that_nobody_declares_and_any_limit_of_messages_replaces() -> None:
     """The first run of a topic that holds years would be one commit, which no driver's memory may be enough for."""
     assert ingestion(SMALLEST).max_records == 5_000_000
-    assert ingestion(SMALLEST, maxRecordsPerRun=50_000_000).max_records == 50_000_000
-    by_size = ingestion(SMALLEST, maxBytesPerRun="1Gi")
+    assert ingestion({**SMALLEST, "maxRecordsPerRun": 50_000_000}).max_records == 50_000_000
+    by_size = ingestion({**SMALLEST, "maxBytesPerRun": "1Gi"})
     assert (by_size.max_records, by_size.max_bytes) == (None, 2**30)
     for kind in ({"files": {"path": "s3a://a/b", "format": "csv"}}, {"hudi": {"path": "s3a://a/b"}}):
         task = task_of(ingestion={"source": kind})
@@ -196,12 +196,12 @@ def test_the_limit_of_messages_that_nobody_declares_is_stored_nowhere() -> None:
     """A default of the API server would be in every table, also where the limit is none of its source."""
     declared = table(ingestion={"source": {"kafka": SMALLEST}}).spec
     assert "maxRecordsPerRun" not in declared.model_dump_json(by_alias=True, exclude_none=True)
-    assert "default" not in structural_schema(Ingestion)["properties"]["maxRecordsPerRun"]
+    assert "default" not in structural_schema(KafkaSourceSpec)["properties"]["maxRecordsPerRun"]
 
 
 def test_an_upstream_table_is_told_with_its_choices_and_its_limit() -> None:
     declared = {"path": "s3a://lake/orders", "startingCommit": "Latest", "onRemovedRows": "Ignore"}
-    task = task_of(ingestion={"source": {"hudi": declared}, "maxCommitsPerRun": 3})
+    task = task_of(ingestion={"source": {"hudi": {**declared, "maxCommitsPerRun": 3}}})
     assert task.source == HudiSource(
         path="s3a://lake/orders", starting_commit=StartingCommit.LATEST, on_removed_rows=RemovedRows.IGNORE
     )

@@ -60,6 +60,9 @@ SAME: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     ),
     "tables of a database": ("kafka", EVENTS, {"value": {**EVENTS["value"], "sourceTables": "Several"}}),
     "what happens to removed rows": ("hudi", UPSTREAM, {"onRemovedRows": "Ignore"}),
+    "limits of a run from files": ("files", FILES, {"maxFilesPerRun": 1, "maxBytesPerRun": "1Gi"}),
+    "limits of a run from topics": ("kafka", TOPICS, {"maxRecordsPerRun": 1, "maxBytesPerRun": "1Gi"}),
+    "a limit of a run from a table": ("hudi", UPSTREAM, {"maxCommitsPerRun": 1}),
 }
 
 OTHER: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
@@ -126,7 +129,7 @@ def test_a_table_stays_fresh_when_its_source_is_reached_and_read_differently() -
     remembered = memory(last_run=run(started_at=at(NOW - minutes(1))), freshness=known)
 
     def fresh_with(**changes: Any) -> tuple[str, str]:
-        asked = {"source": {"kafka": {**source, **changes}}, "freshness": "10m", "maxRecordsPerRun": 1}
+        asked = {"source": {"kafka": {**source, **changes, "maxRecordsPerRun": 1}}, "freshness": "10m"}
         asked["badRecords"] = {"policy": "Quarantine", "quarantinePath": "s3a://lake/bad"}
         one = table(status=status(ingestion=remembered), generation=2, ingestion=asked)
         return told(observe(one, snapshot=snapshot((JOB, at(NOW)))))

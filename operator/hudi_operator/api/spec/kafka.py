@@ -16,7 +16,7 @@ from hudi_jobs.contract import (
     Tombstones,
 )
 from hudi_operator.api.spec.source_kind import SourceKind
-from hudi_operator.api.values.base import Model, Name, rules
+from hudi_operator.api.values.base import Count, Model, Name, Quantity, not_less, rules
 from hudi_operator.api.values.columns import PlainColumn
 from hudi_operator.api.values.kafka import BootstrapServer, Moment, RegistryUrl, TopicName, TopicPattern
 
@@ -240,6 +240,8 @@ class KafkaSourceSpec(SourceKind):
         "columns": True,
         "registry": {"url", "credentials_secret_name", "ca_secret_name"},
         "security": True,
+        "max_records_per_run": True,
+        "max_bytes_per_run": True,
     }
 
     bootstrap_servers: Annotated[
@@ -281,8 +283,16 @@ class KafkaSourceSpec(SourceKind):
     security: KafkaSecuritySpec = KafkaSecuritySpec()
     """How the brokers are reached."""
 
+    max_records_per_run: Count | None = None
+    """Maximum messages per run, or batch. Without it and maxBytesPerRun 5,000,000, as in HoodieStreamer, so that the
+    first run of a long topic is not one commit."""
+
+    max_bytes_per_run: Quantity | None = None
+    """Maximum bytes of messages per run, or batch, as an estimate; at least one message is read."""
+
     model_config = ConfigDict(
         json_schema_extra=rules(
+            not_less("maxBytesPerRun", "1"),
             (
                 "(has(self.topics) && size(self.topics) > 0) != has(self.topicPattern)",
                 "exactly one of topics and topicPattern must be set",
@@ -323,6 +333,12 @@ class KafkaSourceSpec(SourceKind):
             ),
         )
     )
+
+    @property
+    def records_per_run(self) -> int | None:
+        """How many messages a run reads at most: the declared number, or the default where no limit is declared."""
+        is_limited = self.max_records_per_run is not None or self.max_bytes_per_run is not None
+        return self.max_records_per_run if is_limited else RECORDS_PER_RUN
 
     def _passed_over(self) -> dict[str, Any]:
         """Count the user where a pattern names the topics: brokers show the topics that this user may describe."""

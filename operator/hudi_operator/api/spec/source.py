@@ -8,7 +8,7 @@ from hudi_jobs.contract import FileFormat
 from hudi_operator.api.spec.kafka import KafkaSourceSpec
 from hudi_operator.api.spec.source_kind import SourceKind
 from hudi_operator.api.spec.upstream import HudiSourceSpec
-from hudi_operator.api.values.base import Model, rules
+from hudi_operator.api.values.base import Count, Model, Quantity, not_less, rules
 from hudi_operator.api.values.paths import SourcePath, apart
 
 OptionValue = Annotated[str, Field(max_length=1024)]
@@ -17,7 +17,12 @@ OptionValue = Annotated[str, Field(max_length=1024)]
 class FileSourceSpec(SourceKind):
     """Files under a prefix, on S3 or a file system that the Spark pods can reach."""
 
-    how_it_is_read: ClassVar[dict[str, Any]] = {"options": True, "columns": True}
+    how_it_is_read: ClassVar[dict[str, Any]] = {
+        "options": True,
+        "columns": True,
+        "max_files_per_run": True,
+        "max_bytes_per_run": True,
+    }
 
     path: SourcePath
     """Folder that is read recursively; names that start with `_` or `.` are ignored."""
@@ -33,6 +38,14 @@ class FileSourceSpec(SourceKind):
 
     path_glob: Annotated[str, Field(min_length=1, max_length=256)] | None = None
     """Only files whose name matches this pattern, for example `*.csv`; a wider one brings older files too."""
+
+    max_files_per_run: Count | None = None
+    """Maximum files per run, or batch."""
+
+    max_bytes_per_run: Quantity | None = None
+    """Maximum bytes of files per run, or batch; at least one file is read."""
+
+    model_config = ConfigDict(json_schema_extra=rules(not_less("maxBytesPerRun", "1")))
 
 
 class Source(Model):
@@ -72,13 +85,6 @@ class Source(Model):
 _IS_UPSERT = "(!has(self.operation) || self.operation == 'Upsert')"
 
 SOURCE_RULES = (
-    ("!has(self.maxFilesPerRun) || has(self.source.files)", "maxFilesPerRun is only for source.files"),
-    ("!has(self.maxRecordsPerRun) || has(self.source.kafka)", "maxRecordsPerRun is only for source.kafka"),
-    ("!has(self.maxCommitsPerRun) || has(self.source.hudi)", "maxCommitsPerRun is only for source.hudi"),
-    (
-        "!has(self.maxBytesPerRun) || !has(self.source.hudi)",
-        "maxBytesPerRun is not for source.hudi, which is read by whole commits: set maxCommitsPerRun",
-    ),
     (
         f"!has(self.source.hudi) || {_IS_UPSERT}",
         "source.hudi needs operation Upsert: a row of the upstream table may come more than once",

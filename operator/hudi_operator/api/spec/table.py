@@ -14,7 +14,6 @@ from hudi_jobs.contract import (
 from hudi_operator.api.spec.concurrency import ConcurrencySpec
 from hudi_operator.api.spec.continuous import CONTINUOUS_RULES, Continuous
 from hudi_operator.api.spec.index import INDEX_RULES, Index
-from hudi_operator.api.spec.kafka import RECORDS_PER_RUN
 from hudi_operator.api.spec.schedule import SavepointSchedule, Schedule
 from hudi_operator.api.spec.services import (
     ArchivalSpec,
@@ -184,25 +183,11 @@ class Ingestion(Model):
     """How far the table may be behind its source. If it is further, the condition Fresh is False and ingestion goes
     before table services."""
 
-    max_bytes_per_run: Quantity | None = None
-    """Maximum bytes of source files or messages per run, or batch; at least one file or message is read."""
-
-    max_files_per_run: Annotated[int, Field(ge=1, le=LARGEST_INT)] | None = None
-    """Maximum source files per run, or batch; only for files."""
-
-    max_records_per_run: Annotated[int, Field(ge=1, le=LARGEST_INT)] | None = None
-    """Maximum messages per run, or batch; only for Kafka. Without it and maxBytesPerRun 5,000,000, as in
-    HoodieStreamer, so that the first run of a long topic is not one commit."""
-
-    max_commits_per_run: Annotated[int, Field(ge=1, le=LARGEST_INT)] | None = None
-    """Maximum commits of an upstream table per run, or batch; the first run reads the whole table."""
-
     bad_records: BadRecords = BadRecords()
     """What happens to rows that cannot be read or have no record key."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
-            not_less("maxBytesPerRun", "1"),
             at_least("freshness", "1m"),
             (
                 "!has(self.freshness) || (has(self.mode) && self.mode != 'Batch') || "
@@ -229,12 +214,6 @@ class Ingestion(Model):
     def continues(self) -> bool:
         """Whether one driver keeps reading."""
         return self.mode is IngestionMode.CONTINUOUS
-
-    @property
-    def records_per_run(self) -> int | None:
-        """How many messages a run reads at most: what is declared, or the default where no limit of Kafka is."""
-        is_limited = self.max_records_per_run is not None or self.max_bytes_per_run is not None
-        return self.max_records_per_run if is_limited or self.source.kafka is None else RECORDS_PER_RUN
 
 
 class Resources(Model):

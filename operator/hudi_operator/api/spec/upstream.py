@@ -4,13 +4,14 @@ from typing import Any, ClassVar
 
 from hudi_jobs.contract import RemovedRows, StartingCommit
 from hudi_operator.api.spec.source_kind import SourceKind
+from hudi_operator.api.values.base import Count
 from hudi_operator.api.values.paths import UpstreamPath
 
 
 class HudiSourceSpec(SourceKind):
     """A Hudi table that Spark's pods can reach, of which each run reads the commits that have completed since."""
 
-    how_it_is_read: ClassVar[dict[str, Any]] = {"on_removed_rows": True}
+    how_it_is_read: ClassVar[dict[str, Any]] = {"on_removed_rows": True, "max_commits_per_run": True}
 
     path: UpstreamPath
     """Base path of the upstream table; the class has to allow it as it does paths of files."""
@@ -20,3 +21,6 @@ class HudiSourceSpec(SourceKind):
 
     on_removed_rows: RemovedRows = RemovedRows.FAIL
     """Fail ends a run that finds commits by which rows were deleted or replaced; with Ignore the table keeps them."""
+
+    max_commits_per_run: Count | None = None
+    """Maximum commits per run, or batch; the first run reads the whole table."""

@@ -37,6 +37,9 @@ LARGEST_INT = 2**31 - 1
 LARGEST_LONG = 2**63 - 1
 """The largest number that Hudi reads as a Java long, as it reads bytes and offsets; quantities are smaller."""
 
+Count = Annotated[int, Field(ge=1, le=LARGEST_INT)]
+"""A number of things, one at least."""
+
 _LONGEST_QUANTITY = 32
 _QUANTITY_PATTERN = r"^([0-9]+(\.[0-9]+)?)(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$"
 _QUANTITY = re.compile(_QUANTITY_PATTERN)

@@ -20,9 +20,9 @@ from hudi_jobs.contract import (
 from hudi_operator.api.resources import TAKE_OVER_ANNOTATION, HudiTable
 from hudi_operator.api.spec.table import Ingestion
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
-from hudi_operator.api.values.base import parse_duration, quantity_bytes
+from hudi_operator.api.values.base import parse_duration
 from hudi_operator.jobs.requests.service_run import without_replaced
-from hudi_operator.jobs.requests.source import source_document
+from hudi_operator.jobs.requests.source import run_limits, source_document
 from hudi_operator.jobs.settings.hudi_options import build_hudi_options, declared_index
 from hudi_operator.services.inside import services_inside
 from hudi_operator.services.registry import makes_plans
@@ -158,10 +158,7 @@ def _ingestion(table: HudiTable, table_class: HudiTableClassSpec) -> IngestionTa
         files=source if isinstance(source, FileSource) else None,
         transform_sql=ingestion.transform.sql if ingestion.transform else None,
         operation=ingestion.operation,
-        max_bytes=quantity_bytes(ingestion.max_bytes_per_run) if ingestion.max_bytes_per_run else None,
-        max_files=ingestion.max_files_per_run,
-        max_records=ingestion.records_per_run,
-        max_commits=ingestion.max_commits_per_run,
+        **run_limits(ingestion.source),
         bad_records=ingestion.bad_records.policy,
         quarantine_path=ingestion.bad_records.quarantine_path,
         schema_evolution=table.spec.schema_policy.evolution,

@@ -1,5 +1,7 @@
 """The source of a table as the request says it: one function for each kind of source."""
 
+from typing import TypedDict
+
 from hudi_jobs.contract import (
     FileSource,
     HudiSource,
@@ -21,6 +23,7 @@ from hudi_operator.api.spec.kafka import (
 )
 from hudi_operator.api.spec.source import FileSourceSpec, Source
 from hudi_operator.api.spec.upstream import HudiSourceSpec
+from hudi_operator.api.values.base import quantity_bytes
 from hudi_operator.jobs.source_secrets import (
     KAFKA_AUTHORITY,
     KAFKA_CERTIFICATE,
@@ -39,6 +42,30 @@ def source_document(source: Source) -> FileSource | KafkaSource | HudiSource:
     if source.hudi is not None:
         return _hudi(source.hudi)
     raise ValueError("a source has exactly one kind")
+
+
+class RunLimits(TypedDict, total=False):
+    """How much one run reads at most, as an IngestionTask takes it; what is left out has no limit."""
+
+    max_bytes: int | None
+    max_files: int | None
+    max_records: int | None
+    max_commits: int | None
+
+
+def run_limits(source: Source) -> RunLimits:
+    """Return how much one run of a source reads at most."""
+    if source.kafka is not None:
+        return {"max_bytes": _bytes(source.kafka.max_bytes_per_run), "max_records": source.kafka.records_per_run}
+    if source.files is not None:
+        return {"max_bytes": _bytes(source.files.max_bytes_per_run), "max_files": source.files.max_files_per_run}
+    if source.hudi is not None:
+        return {"max_commits": source.hudi.max_commits_per_run}
+    raise ValueError("a source has exactly one kind")
+
+
+def _bytes(quantity: str | None) -> int | None:
+    return quantity_bytes(quantity) if quantity else None
 
 
 def _files(files: FileSourceSpec) -> FileSource:
