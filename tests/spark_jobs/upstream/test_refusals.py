@@ -66,3 +66,38 @@ def test_the_table_does_not_go_on_with_files(upstream: Any) -> None:
     upstream.lake.put("1.csv", "id,day,v,at\n1,d,a,1\n")
     result = upstream.lake.ingest()
     assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.TABLE_MISMATCH)
+
+
+PARTITIONS = {
+    "TIMESTAMP'2026-03-01 12:00:00.123456'": "timestamp",  # apache/hudi#11900: readers get 1970 or null
+    "TIMESTAMP_NTZ'2026-03-01 12:00:00'": "timestamp_ntz",  # readers fail
+    "X'4142'": "binary",  # readers get the text of its digits
+}
+
+
+def partitioned_by(upstream: Any, value: str, **options: str) -> None:
+    """Write one row in the partition of a value to an upstream table of its own."""
+    upstream.path = f"{upstream.lake.root}/{len(list(upstream.lake.folder.iterdir()))}"
+    frame = upstream.lake.spark.sql(f"SELECT 1 AS id, {value} AS day, 'a' AS v, 1 AS at")
+    upstream.write_frame(frame, **options)
+
+
+def test_upstream_partitions_whose_values_no_reader_gets_back_are_refused_and_others_are_exact(upstream: Any) -> None:
+    upstream.lake.table["partitionBy"] = []
+    for value, kind in PARTITIONS.items():
+        partitioned_by(upstream, value)
+        message = upstream.refused(FailureReason.UPSTREAM_UNSUPPORTED)
+        assert f"partition column day is {kind}" in message
+        assert "follow that one" in message
+    times = {
+        "hoodie__datasource__write__partitionpath__urlencode": "true",
+        "hoodie__datasource__write__keygenerator__consistent__logical__timestamp__enabled": "true",
+    }
+    partitioned_by(upstream, "TIMESTAMP'2026-03-01 12:00:00'", **times)  # in the zone of whichever JVM wrote it
+    assert "timestamp" in upstream.refused(FailureReason.UPSTREAM_UNSUPPORTED)
+    for value in ("DATE'1500-01-01'", "CAST(-1.50 AS DECIMAL(10,4))", "0.1D"):
+        partitioned_by(upstream, value)
+        followed = upstream.lake.table["basePath"] = f"{upstream.path}-followed"
+        assert upstream.follow().outcome is Outcome.SUCCEEDED
+        found = upstream.lake.spark.read.format("hudi").load(followed).where(f"day <=> {value}")
+        assert found.count() == 1, value
