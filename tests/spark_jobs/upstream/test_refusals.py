@@ -101,3 +101,20 @@ def test_upstream_partitions_whose_values_no_reader_gets_back_are_refused_and_ot
         assert upstream.follow().outcome is Outcome.SUCCEEDED
         found = upstream.lake.spark.read.format("hudi").load(followed).where(f"day <=> {value}")
         assert found.count() == 1, value
+
+
+def test_upstream_partitions_that_readers_decode_although_nobody_encoded_them_are_refused(upstream: Any) -> None:
+    """The value a%2Fb comes back as a/b."""
+    upstream.lake.table["partitionBy"] = []
+    upstream.write([(1, "a/b", "a", 1), (2, "a%b", "a", 1), (3, "a%2", "a", 1)])
+    assert upstream.follow().outcome is Outcome.SUCCEEDED
+    assert upstream.followed() == upstream.rows()
+    upstream.write([(4, "a%2Fb", "a", 1)])
+    message = upstream.refused(FailureReason.UPSTREAM_UNSUPPORTED)
+    assert "day=a%2Fb" in message
+    assert "hoodie.datasource.write.partitionpath.urlencode" in message
+    upstream.path, upstream.lake.table["basePath"] = f"{upstream.path}-encoded", f"{upstream.path}-followed"
+    upstream.write([(4, "a%2Fb", "a", 1)], hoodie__datasource__write__partitionpath__urlencode="true")
+    assert upstream.follow().outcome is Outcome.SUCCEEDED
+    followed = upstream.lake.spark.read.format("hudi").load(upstream.lake.table["basePath"])
+    assert [row["day"] for row in followed.collect()] == ["a%2Fb"]

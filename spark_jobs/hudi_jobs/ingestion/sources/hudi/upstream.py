@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
@@ -16,6 +16,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.schemas.types import column_named, plain_type
+from hudi_jobs.ingestion.schemas.writable import unread_partitions
 from hudi_jobs.ingestion.sources.hudi.commits import Look, UpstreamCommit
 from hudi_jobs.ingestion.sources.hudi.removals import Erasure, Removal, removal_by
 from hudi_jobs.ingestion.sources.hudi.support import obstacles
@@ -31,6 +32,10 @@ _READ_AS = {
     # An index of statistics that lags behind would hide rows for good.
     "hoodie.enable.data.skipping": "false",
 }
+_PARTITION_PATH = "_hoodie_partition_path"
+_ENCODED = "hoodie.datasource.write.partitionpath.urlencode"
+_ESCAPE = "%[0-9A-Fa-f]{2}"
+_DECODED = "A partition is read as another one: "
 _PROPERTIES = ("hoodie.properties", "hoodie.properties.backup")
 _MOST_NAMED = 5_000
 """Commits that a condition on rows names; of more, all rows are read."""
@@ -160,7 +165,15 @@ class Upstream:
         frame = _plain(snapshot(self._spark, self._table.base_path, _READ_AS))
         if commits is not None and len(commits) <= _MOST_NAMED:
             frame = frame.where(column_named(COMMIT_TIME).isin(*(one.instant for one in commits)))
+        if self._table.partition_columns and self._table.properties.get(_ENCODED, "").lower() != "true":
+            frame = frame.where(_is_read_as_written())
         return frame.drop(*(name for name in frame.columns if name.startswith(_HUDI_COLUMNS)))
+
+
+def _is_read_as_written() -> Column:
+    """Return a condition that holds for every row, or fails for one whose partition readers decode as if encoded."""
+    path = column_named(_PARTITION_PATH)
+    return ~path.rlike(_ESCAPE) | sf.raise_error(sf.concat(sf.lit(_DECODED), path)).isNull()
 
 
 def _erased(metadata: JavaObject) -> Erasure | None:
@@ -194,8 +207,12 @@ def reading(path: str) -> Iterator[None]:
         except TaskFailed:
             raise
         except Exception as error:
-            if any("FileNotFoundException" in f"{one.kind} {one.message}" for one in causes_of(error)):
+            causes = causes_of(error)
+            if any("FileNotFoundException" in f"{one.kind} {one.message}" for one in causes):
                 raise cleaned(path) from error
+            decoded = next((one.message for one in causes if _DECODED in one.message), None)
+            if decoded is not None:
+                raise _changed(path, decoded.partition(_DECODED)[2].splitlines()[0]) from error
             raise
 
 
@@ -206,6 +223,16 @@ def cleaned(path: str) -> TaskFailed:
         f"The cleaning of the upstream table {path} may have removed files while they were read, so nothing was "
         "written. The next run reads them again. If this happens every time, retain more commits in the upstream "
         "table (retainCommits), or give this run more memory and processors.",
+    )
+
+
+def _changed(path: str, partition: str) -> TaskFailed:
+    """Return the failure of a batch with a partition of which readers make another value."""
+    return TaskFailed(
+        FailureReason.UPSTREAM_UNSUPPORTED,
+        f"The table at {path} cannot be followed: readers of its partition {shown(partition)} decode the escape in "
+        "the name, which is a part of the value, so its rows would change. Nothing was written. Let its rows be "
+        f"written to a table with {_ENCODED} true, and follow that one.",
     )
 
 
@@ -224,11 +251,27 @@ def _require_followable(table: HudiTable) -> None:
         for one in facts.types
         if one.unit_changed
     ]
+    found += _partitions_unread(table)
     if found:
         raise TaskFailed(
             FailureReason.UPSTREAM_UNSUPPORTED,
             f"The table at {table.base_path} cannot be followed: {'; '.join(found)}.",
         )
+
+
+def _partitions_unread(table: HudiTable) -> list[str]:
+    """Return the partition columns whose values Hudi reads from the names of folders, and not as they were written.
+
+    Encoded names may have been made by a writer whose times can be read back, but in the zone of its JVM.
+    """
+    columns = table.partition_columns
+    schema = table.schema() if columns else None
+    found = [] if schema is None else unread_partitions(schema, columns, frozenset())
+    return [
+        f"its partition column {one.column} {one.what} (let its rows be written to a table that is partitioned by a "
+        f"text or a day made of {one.column}, and follow that one)"
+        for one in found
+    ]
 
 
 def _is_there(spark: SparkSession, base_path: str) -> bool:
