@@ -11,6 +11,7 @@ import structlog
 from tests.control.test_erasures import KEY, process
 from tests.control.test_operations import BACK, Process
 from tests.control.test_reconciler import KEY as TABLE
+from tests.planning.operations.told import state_and_reason, told_as
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import HudiTable, parse_table
@@ -54,15 +55,15 @@ async def test_the_table_itself_is_erased_then_those_that_read_it_and_the_end_of
     made = child(one)
     assert made["spec"]["tableRef"] == {"name": "totals"}
     assert made["spec"]["erase"]["keys"] == [{"id": KEY}]
-    assert (one.status["phase"], one.status["reason"]) == ("Running", "Cascading")
+    assert state_and_reason(one.status) == ("Running", "Cascading")
     assert KEY not in json.dumps(one.status)
     await one.reconcile(BACK)
     assert len(one.operations) == 2
 
-    made["status"] = {"phase": "Succeeded", "message": "Erased."}
+    made["status"] = told_as("Succeeded", message="Erased.").to_document()
     await one.reconcile(BACK)
-    assert one.status["phase"] == "Succeeded"
-    assert one.status["cascade"][0]["phase"] == "Succeeded"
+    assert state_and_reason(one.status) == ("Succeeded", "Succeeded")
+    assert (one.status["cascade"][0]["ready"], one.status["cascade"][0]["reason"]) == (True, "Succeeded")
     del one.operations[made["metadata"]["name"]]
     await one.reconcile(BACK)
     assert set(one.operations) == {"back"}, "it is made once"
@@ -75,7 +76,7 @@ async def test_nothing_begins_where_a_table_that_reads_it_has_other_keys() -> No
     await one.work()
     await one.look()
     assert one.cluster.jobs == {}
-    assert (one.status["phase"], one.status["reason"]) == ("Failed", "OperationRefused")
+    assert state_and_reason(one.status) == ("Failed", "OperationRefused")
     assert set(one.operations) == {"back"}
 
 
@@ -83,7 +84,7 @@ async def test_a_table_of_another_namespace_is_left_and_counted_and_its_name_is_
     one = process()
     add_reader(one, "copy", namespace="team-b")
     await erased_here(one)
-    assert one.status["phase"] == "Succeeded"
+    assert state_and_reason(one.status) == ("Succeeded", "Succeeded")
     assert "NOT erased from 1 table of other namespaces" in one.status["message"]
     assert "team-b" not in json.dumps(one.operations)
     assert set(one.operations) == {"back"}
@@ -101,7 +102,7 @@ async def test_a_table_of_another_namespace_that_only_says_to_lie_in_a_folder_st
     one = process()
     reads_raw(one)
     await erased_here(one)
-    assert one.status["phase"] == "Succeeded"
+    assert state_and_reason(one.status) == ("Succeeded", "Succeeded")
 
 
 async def test_a_circle_over_another_namespace_is_refused_and_only_the_log_names_the_other_table() -> None:
@@ -112,7 +113,7 @@ async def test_a_circle_over_another_namespace_is_refused_and_only_the_log_names
     with structlog.testing.capture_logs() as logged:
         await one.work()
         await one.look()
-    assert (one.status["phase"], one.status["reason"]) == ("Failed", "OperationRefused")
+    assert state_and_reason(one.status) == ("Failed", "OperationRefused")
     assert "a table of another namespace read each other" in one.status["message"]
     assert "evil" not in json.dumps([one.operations, one.cluster.tables["flights"]["status"], one.cluster.events])
     assert ("team-a/flights", "evil/x") in [line["tables"] for line in logged if "tables" in line]
@@ -142,7 +143,7 @@ async def test_a_table_that_comes_to_read_it_by_a_transform_meanwhile_is_named_a
     add_reader(one)
     one.cluster.tables["totals"]["spec"]["ingestion"]["transform"] = {"sql": "SELECT md5(id) AS id FROM source"}
     await one.end_job(Outcome.SUCCEEDED, operation=DONE, message="Erased.")
-    assert (one.status["phase"], one.status["reason"]) == ("Failed", "CascadeFailed")
+    assert state_and_reason(one.status) == ("Failed", "CascadeFailed")
     assert "through a transform" in one.status["message"]
     assert set(one.operations) == {"back"}
 
@@ -156,7 +157,7 @@ async def test_many_that_wait_share_one_listing_of_the_tables() -> None:
         one.create(key.name, {"erase": CASCADE["erase"]})
     await one.work()
     assert one.cluster.calls.count("list HudiTable") <= 4, "not once for each"
-    assert {one.operations[key.name]["status"]["reason"] for key in keys} == {"OperationNotAllowed"}
+    assert {state_and_reason(one.operations[key.name]["status"])[1] for key in keys} == {"OperationNotAllowed"}
     one.cluster.calls.clear()
     for key in keys:
         one.queue.add(key)
@@ -172,10 +173,10 @@ async def test_what_ends_it_is_looked_at_anew_so_that_no_table_is_passed_over_th
     add_reader(one)
     await one.end_job(Outcome.SUCCEEDED, operation=DONE, message="Erased.")
     assert child(one)["spec"]["tableRef"] == {"name": "totals"}
-    child(one)["status"] = {"phase": "Succeeded", "message": "Erased."}
+    child(one)["status"] = told_as("Succeeded", message="Erased.").to_document()
     add_reader(one, "means")
     await one.reconcile(BACK)
-    assert one.status["reason"] == "Cascading"
+    assert state_and_reason(one.status)[1] == "Cascading"
     assert [each["spec"]["tableRef"]["name"] for each in list(one.operations.values())[1:]] == ["totals", "means"]
 
 
@@ -202,7 +203,7 @@ async def waiting_on_totals() -> tuple[Process, ObjectKey]:
 @pytest.mark.parametrize("change", ["a transform", "another table of its name"])
 async def test_what_waits_on_a_table_that_cannot_be_erased_from_any_more_never_starts(change: str) -> None:
     one, waits = await waiting_on_totals()
-    assert one.operations[waits.name]["status"]["reason"] == "Blocked"
+    assert state_and_reason(one.operations[waits.name]["status"])[1] == "Blocked"
 
     if change == "a transform":
         one.cluster.tables["totals"]["spec"]["ingestion"]["transform"] = {"sql": "SELECT md5(id) AS id FROM source"}
@@ -210,7 +211,7 @@ async def test_what_waits_on_a_table_that_cannot_be_erased_from_any_more_never_s
         del one.cluster.tables["totals"]
         await one.reconcile(waits)
     await one.reconcile(BACK)
-    assert (one.status["phase"], one.status["reason"]) == ("Failed", "CascadeFailed")
+    assert state_and_reason(one.status) == ("Failed", "CascadeFailed")
     assert waits.name in one.status["message"]
     assert set(one.operations) == {"back"}, "it is not there any more to begin once nothing blocks the table"
 
@@ -221,7 +222,7 @@ async def test_what_waits_for_a_table_goes_on_in_no_other_folder() -> None:
     one.cluster.tables["totals"]["metadata"] |= {"uid": "uid-of-newer", "resourceVersion": "1"}
     await wait_for(one, "totals")
     told = one.operations[waits.name]["status"]
-    assert (told["phase"], told["reason"]) == ("Failed", "TableNotFound")
+    assert state_and_reason(told) == ("Failed", "TableNotFound")
     assert "was for another table, at s3a://lake/team-a/totals. Nothing was changed" in told["message"]
     assert len(one.cluster.jobs) == 1
 
@@ -233,7 +234,7 @@ async def test_it_ends_where_a_table_that_reads_it_goes_before_its_erasure_begin
     assert child(one)
     del one.cluster.tables["totals"]
     await one.reconcile(BACK)
-    assert (one.status["phase"], one.status["reason"]) == ("Failed", "CascadeFailed")
+    assert state_and_reason(one.status) == ("Failed", "CascadeFailed")
     assert "There is no valid HudiTable any more." in one.status["message"]
 
 
@@ -243,7 +244,7 @@ async def test_it_ends_although_its_own_table_is_gone_as_well() -> None:
     await erased_here(one)
     one.cluster.tables.clear()
     await one.reconcile(BACK)
-    assert (one.status["phase"], one.status["reason"]) == ("Failed", "CascadeFailed")
+    assert state_and_reason(one.status) == ("Failed", "CascadeFailed")
 
 
 async def test_a_table_that_has_gone_since_the_last_listing_stands_in_the_way_of_nothing() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.control.process import RestingTable
 from tests.planning.operations.operations import decided
+from tests.planning.operations.told import state_and_reason, told_as
 from tests.planning.world import IMAGE, active, done, observe, table
 
 from hudi_jobs.contract import JobOutcome, Outcome, TaskResult
@@ -121,12 +122,12 @@ async def test_an_operation_is_held_carried_out_told_of_and_let_go() -> None:
             "reingest": True,
         }
     ]
-    assert (process.status["phase"], process.status["instant"]) == ("Running", TARGET)
+    assert (state_and_reason(process.status), process.status["instant"]) == (("Running", "Running"), TARGET)
 
     before = counted()
     process.shows(*FILES[:2], RESTORE)
     await process.end_job(Outcome.SUCCEEDED, operation=REPORT, message="Restored.")
-    assert (process.status["phase"], process.status["report"]["verified"]) == ("Succeeded", True)
+    assert (state_and_reason(process.status)[0], process.status["report"]["verified"]) == ("Succeeded", True)
     assert counted() == before + 1
     told = [event[:2] for event in process.cluster.events]
     assert ("Normal", "OperationSucceeded") in told
@@ -154,7 +155,7 @@ async def test_one_that_comes_from_a_backup_is_refused_whenever_its_table_is_loo
     process.queue.add(BACK)
     await process.work()
     await process.look()
-    assert (process.status["phase"], process.status["reason"], process.cluster.jobs) == ("Failed", "ComesAgain", {})
+    assert (state_and_reason(process.status), process.cluster.jobs) == (("Failed", "ComesAgain"), {})
     metadata = process.operations["back"]["metadata"]
     assert metadata["annotations"] == {OPERATION_UID_ANNOTATION: "uid-from-before"}
     assert metadata["finalizers"] == ["hudi-operator.io/operation"]
@@ -163,7 +164,7 @@ async def test_one_that_comes_from_a_backup_is_refused_whenever_its_table_is_loo
 async def test_one_that_is_over_gets_its_uid_back_so_that_a_backup_of_it_has_it() -> None:
     process = Process()
     process.declare()
-    process.operations["back"]["status"] = {"phase": "Succeeded", "reason": "Succeeded"}
+    process.operations["back"]["status"] = told_as("Succeeded").to_document()
     await process.work()
     assert process.operations["back"]["metadata"]["annotations"] == {OPERATION_UID_ANNOTATION: "uid-of-back"}
 
@@ -173,7 +174,7 @@ async def test_it_waits_for_its_approval() -> None:
     process.declare()
     await process.work()
     await process.look()
-    assert (process.status["phase"], process.cluster.jobs) == ("AwaitingApproval", {})
+    assert (state_and_reason(process.status), process.cluster.jobs) == (("AwaitingApproval", "AwaitingApproval"), {})
     process.operations["back"]["spec"]["approved"] = True
     process.operations["back"]["metadata"]["generation"] = 2
     process.event("MODIFIED", "back")
@@ -264,7 +265,7 @@ async def test_an_operation_whose_job_came_and_went_while_nobody_looked_is_finis
     process.pass_minutes(90)
     process.delete("back")
     await process.look()
-    assert (process.status["begun"], process.status["reason"]) == (True, "Retrying")
+    assert (process.status["begun"], state_and_reason(process.status)[1]) == (True, "Retrying")
     process.pass_minutes(5)
     await process.look()
     assert [one["uid"] for one in process.requests] == ["uid-of-back"]
@@ -281,7 +282,7 @@ async def test_one_that_has_begun_is_held_and_finished_by_another_run() -> None:
     process = Process()
     await process.begin()
     await process.end_job(None)
-    assert (process.status["phase"], process.status["begun"], process.status["reason"]) == ("Running", True, "Retrying")
+    assert (state_and_reason(process.status), process.status["begun"]) == (("Running", "Retrying"), True)
     process.delete("back")
     await process.work()
     assert "back" in process.operations

@@ -11,6 +11,7 @@ from tests.control.process import RestingTable
 from tests.control.test_operations import BACK, FILES, REPORT, RESTORE, TARGET, Process, counted
 from tests.control.test_reconciler import KEY
 from tests.planning.operations.operations import decided
+from tests.planning.operations.told import state_and_reason, told_as
 from tests.planning.world import active, done, status
 
 from hudi_jobs.contract import Outcome
@@ -52,7 +53,7 @@ async def erasing() -> Process:
     await process.work()
     job = {"kind": "Erase", "resource": "back", "uid": "uid-of-back"}
     process.cluster.tables["flights"]["status"] |= {"operations": [BEGUN | {"job": job}], "activeJobs": []}
-    process.operations["back"]["status"] |= {"phase": "Running", "reason": "Retrying", "begun": True}
+    process.operations["back"]["status"] |= told_as("Running", "Retrying", begun=True).to_document()
     forget(process)
     return process
 
@@ -127,11 +128,7 @@ def finished(process: Process, number: int, **changes: Any) -> None:
         name = f"a-{each:03}"
         process.create(name, {"restore": {"instant": TARGET}})
         process.operations[name]["status"] = {
-            "observedGeneration": 1,
-            "phase": "Succeeded",
-            "reason": "Succeeded",
-            "message": "Done.",
-            "begun": True,
+            **told_as("Succeeded", message="Done.", begun=True, observed_generation=1).to_document(),
             "finishedAt": f"2026-01-01T{each // 60:02}:{each % 60:02}:00Z",
             **changes,
         }
@@ -160,7 +157,7 @@ async def test_an_operation_begins_however_many_have_finished() -> None:
     finished(process, 75)
     await process.work()
     await process.begin()
-    assert process.status["phase"] == "Running"
+    assert state_and_reason(process.status)[0] == "Running"
 
 
 @pytest.mark.parametrize("remembers", [False, True])
@@ -197,7 +194,7 @@ async def test_of_very_many_that_wait_each_is_told_why_it_is_not_considered() ->
     process.queue.add(operation_key("team-a", "a-069"))
     await process.work()
     told = process.operations["a-069"]["status"]
-    assert told["reason"] == "TooManyOperations"
+    assert state_and_reason(told)[1] == "TooManyOperations"
     assert told["message"] == (
         "The table considers 20 operations at once, and this one waits until another of them finishes. One that only "
         "waits and is not wanted can be deleted: a-019, for example."
@@ -236,12 +233,12 @@ def test_the_status_of_a_table_names_what_is_read() -> None:
         ({"spec": {"approved": True}}, 1),
         ({"spec": {"approved": "true"}}, 2),
         ({"status": None}, 2),
-        ({"status": {"phase": ["Failed"], "reason": {}}}, 2),
-        ({"status": {"phase": "Running"}}, 2),
-        ({"status": {"phase": "Failed", "reason": "KeysLost"}}, None),
-        ({"status": {"phase": "Succeeded"}}, None),
-        ({"status": {"phase": "Running", "reason": "Cascading"}}, None),
-        ({"status": {"phase": "Failed", "reason": "NotVerified"}}, 0),
+        ({"status": {"conditions": [{"type": ["Ready"], "reason": {}}, "Ready"], "finishedAt": []}}, 2),
+        ({"status": told_as("Running").to_document()}, 2),
+        ({"status": told_as("Failed", "KeysLost").to_document()}, None),
+        ({"status": told_as("Succeeded").to_document()}, None),
+        ({"status": told_as("Running", "Cascading").to_document()}, None),
+        ({"status": told_as("Failed", "NotVerified").to_document()}, 0),
         ({"metadata": {"deletionTimestamp": "now", "finalizers": ["theirs"]}}, 3),
         ({"metadata": {"deletionTimestamp": "now", "finalizers": ["hudi-operator.io/operation"]}}, 2),
     ],

@@ -5,6 +5,13 @@ from __future__ import annotations
 from tests.e2e.resource import Resource
 from tests.e2e.stage import PATIENCE, Document
 
+from hudi_operator.api.status.operation import HudiOperationStatus
+
+
+def state_of(status: Document) -> str:
+    """How far an operation has come, by its conditions."""
+    return HudiOperationStatus.model_validate(status).state
+
 
 class Operation(Resource):
     """One HudiOperation of a table."""
@@ -12,9 +19,14 @@ class Operation(Resource):
     kind = "HudiOperation"
     plural = "hudioperations"
 
-    def wait(self, phase: str, *, runs: int = 1) -> Document:
-        """Wait for a phase that comes after so many runs, one after the other."""
-        return self.wait_for(lambda found: found.get("phase") == phase, what=phase, seconds=runs * PATIENCE)
+    def wait(self, state: str, *, runs: int = 1) -> Document:
+        """Wait for a state that comes after so many runs, one after the other."""
+        return self.wait_for(lambda found: state_of(found) == state, what=state, seconds=runs * PATIENCE)
+
+    @staticmethod
+    def reason(status: Document) -> str | None:
+        """The reason of the condition Ready."""
+        return HudiOperationStatus.model_validate(status).reason
 
     def approve(self) -> None:
         self.patch(approved=True)

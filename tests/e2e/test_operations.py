@@ -129,10 +129,10 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing(manual: Table) -> No
     assert savepoint.wait("Ready", "True")["instant"] == latest
     nowhere, refused = Operation(manual, "nowhere"), Operation(manual, "refused")
     nowhere.apply(restore={"instant": "20200101000000000"})
-    assert nowhere.wait("Failed")["reason"] == "InstantNotFound"
+    assert nowhere.reason(nowhere.wait("Failed")) == "InstantNotFound"
     refused.apply(restore={"instant": first}, approved=True)
     status = refused.wait("Failed")
-    assert (status["reason"], status["begun"]) == ("OperationRefused", False)
+    assert (refused.reason(status), status["begun"]) == ("OperationRefused", False)
     assert latest in status["message"]
     assert manual.commits() == commits
     assert manual.ids() == before
@@ -198,7 +198,7 @@ def test_a_record_is_forgotten_by_a_table_and_those_that_read_it_and_all_go_on(t
     operation = Operation(whole, "forget")
     operation.apply(erase=erase)
     [further] = operation.wait("Succeeded", runs=2)["cascade"]
-    assert (further["table"], further["phase"]) == (reader.name, "Succeeded")
+    assert (further["table"], further["ready"]) == (reader.name, True)
     left = before - Counter([KEY])
     for one in (operation, Operation(reader, further["operation"])):
         report = one.status()["report"]

@@ -229,7 +229,7 @@ def test_a_table_that_goes_back_reads_its_topic_again_unless_messages_are_gone(o
     refused = Operation(table, "too-late")
     refused.apply(restore={"instant": first})
     status = refused.wait("Failed")
-    assert (status["reason"], status["begun"]) == ("OperationRefused", False)
+    assert (refused.reason(status), status["begun"]) == ("OperationRefused", False)
     assert f"{orders.topic}-0" in status["message"]
     after = range(before.total(), before.total() + 10)
     orders.send(after)

@@ -15,6 +15,7 @@ from tests.faults.node import Ended
 from tests.faults.operating import Journal, die_midway, operate
 
 from hudi_jobs.contract import OperationKind, Service
+from hudi_operator.api.status.operation import HudiOperationStatus
 from hudi_operator.jobs.names import SERVICE_LABEL
 from hudi_operator.kube.errors import NotFound
 from hudi_operator.kube.transport import MERGE_PATCH
@@ -159,18 +160,19 @@ async def operation_of(arena: Arena, name: str = BACK) -> Document | None:
         return None
 
 
-async def reached(arena: Arena, phase: str, name: str = BACK) -> Document:
+async def reached(arena: Arena, state: str, name: str = BACK) -> Document:
     """Wait until an operation has come so far, and return its status; one that has failed comes no further."""
 
     async def look() -> Document | None:
         found = await operation_of(arena, name) or {}
         status: Document = found.get("status") or {}
-        if status.get("phase") == "Failed":
-            pytest.fail(f"the operation {name} has failed: {status['reason']}: {status['message']}")
-        is_told = status.get("observedGeneration") == found["metadata"]["generation"] and status.get("phase") == phase
+        read = HudiOperationStatus.model_validate(status)
+        if read.state == "Failed":
+            pytest.fail(f"the operation {name} has failed: {read.reason}: {read.message}")
+        is_told = status.get("observedGeneration") == found["metadata"]["generation"] and read.state == state
         return status if is_told else None
 
-    status: Document = await arena.eventually(look, what=f"the operation {name} is {phase}")
+    status: Document = await arena.eventually(look, what=f"the operation {name} is {state}")
     return status
 
 

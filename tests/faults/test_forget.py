@@ -70,7 +70,7 @@ async def test_a_person_who_follows_the_page_has_a_proof_and_the_customer_is_now
         would, done = await ask_first(place, spec, name="request-17", dry=dry)
         assert (would["report"]["erased"]["rows"], would["report"]["erased"]["holdingFiles"]) == (1, 2)
         (further,) = done["cascade"]
-        assert (further["table"], further["phase"]) == (tables[1].name, "Succeeded")
+        assert (further["table"], further["ready"]) == (tables[1].name, True)
         shown = report_of_the_page()
         for table, name in zip(tables, ("request-17", further["operation"]), strict=True):
             assert await table.rows() == sorted(OTHERS.items())

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.handlers.place import Place
 from tests.planning.operations.operations import JOB, decided, entry
+from tests.planning.operations.told import state_and_reason
 from tests.planning.world import NOW, active, ago, at, run, status
 
 from hudi_jobs.contract import Outcome
@@ -47,7 +48,7 @@ async def test_an_operation_is_held_told_and_let_go_without_a_table(place: Place
     assert found is not None
     assert found["metadata"]["finalizers"] == ["hudi-operator.io/operation"]
     assert found["metadata"]["annotations"] == {"hudi-operator.io/operation-uid": found["metadata"]["uid"]}
-    assert (found["status"]["phase"], found["status"]["reason"]) == ("Pending", "TableNotFound")
+    assert state_and_reason(found["status"]) == ("Pending", "TableNotFound")
     assert place.woken == [table_key(place.namespace, "flights")]
     await place.delete("back")
     assert await place.reconcile("back") is None
@@ -59,7 +60,7 @@ async def test_an_operation_says_what_its_table_says_and_is_held_while_it_has_be
     await place.kube.replace_status(TABLE, table, status(operations=(known,)).to_document())
     found = await place.reconcile("back")
     assert found is not None
-    assert (found["status"]["phase"], found["status"]["report"]["verified"]) == ("Running", True)
+    assert (state_and_reason(found["status"])[0], found["status"]["report"]["verified"]) == ("Running", True)
     await place.delete("back")
     held = await place.reconcile("back")
     assert held is not None

@@ -194,7 +194,7 @@ def _of_starts(world: World, index: int, seen: Observation, plan: Plan) -> Itera
     """What is finished starts no run, and neither does what was let go before it began, or is not approved."""
     cluster = world.clusters[index]
     told = {one.uid for one in seen.table.status.operations if one.state in FINISHED}
-    told |= {one.uid for one in cluster.operations if read(one).status.phase in FINISHED}
+    told |= {one.uid for one in cluster.operations if read(one).status.state in FINISHED}
     for action in plan.actions:
         operation = action.job.operation if isinstance(action, LaunchJob) else None
         if operation is None:
@@ -235,8 +235,8 @@ def operations_owed(world: World, cluster: Cluster) -> Iterator[str]:
     if open_operations(world):
         yield "an operation that has begun is not finished"
     for one in cluster.operations:
-        phase = read(one).status.phase
+        state = read(one).status.state
         if one.deleted is not None:
             yield "a HudiOperation that was deleted stays"
-        elif phase not in FINISHED and not (phase is OperationState.AWAITING_APPROVAL or cluster.is_gone):
-            yield f"a HudiOperation stays {phase}: {read(one).status.reason}"
+        elif state not in FINISHED and not (state is OperationState.AWAITING_APPROVAL or cluster.is_gone):
+            yield f"a HudiOperation stays {state}: {read(one).status.reason}"

@@ -11,7 +11,7 @@ from hudi_operator.api.spec.operation import HudiOperationSpec
 from hudi_operator.api.spec.savepoint import HudiSavepointSpec
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import DEFAULT_CLASS_ANNOTATION, HudiTableClassSpec
-from hudi_operator.api.status.operation import FINISHED, HudiOperationStatus, OperationState
+from hudi_operator.api.status.operation import FINISHED, HudiOperationStatus
 from hudi_operator.api.status.rescan import RescanState
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table import HudiTableStatus
@@ -253,9 +253,9 @@ def _of_its_own(status: HudiOperationStatus, metadata: ObjectMetadata) -> HudiOp
     What had begun under the former uid may be done by now, and would be done a second time under that of the copy. A
     copy never begins, so nothing is lost; one that is over stays so.
     """
-    if metadata.copied_from is None or status.phase in FINISHED:
+    if metadata.copied_from is None or status.state in FINISHED:
         return status
-    return status.model_copy(update={"phase": OperationState.PENDING, "reason": None, "begun": False, "cascade": ()})
+    return status.model_copy(update={"conditions": (), "begun": False, "started_at": None, "cascade": ()})
 
 
 def _metadata(document: dict[str, Any]) -> ObjectMetadata:

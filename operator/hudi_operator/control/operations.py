@@ -68,7 +68,7 @@ class OperationReconciler:
         parsed = parse_operation(document)
         table = await self._table(key, parsed, document)
         seen, step = await self._decide(parsed, table, since=None)
-        if seen is not None and step.status is not None and step.status.phase in FINISHED:
+        if seen is not None and step.status is not None and step.status.state in FINISHED:
             # A table that has come to read this one since the last listing must not be passed over.
             seen, step = await self._decide(parsed, table, since=began)
             if seen is not None and seen.elsewhere:
@@ -111,7 +111,7 @@ class OperationReconciler:
         """
         if not isinstance(operation, HudiOperation) or not operation.spec.cascades:
             return None
-        if operation.status.phase in FINISHED or operation.metadata.deletion_timestamp is not None:
+        if operation.status.state in FINISHED or operation.metadata.deletion_timestamp is not None:
             return None
         seen = CascadeSeen()
         if isinstance(table, HudiTable):
@@ -174,7 +174,7 @@ class OperationReconciler:
         document = await self._kube.replace_status(OPERATION, document, step.status.to_document())
         await self._tell(document, step.notice)
         created = [await self._create(document, table) for table in step.creates]
-        if step.status.phase in FINISHED:
+        if step.status.state in FINISHED:
             self._wake_parent(document)
         if step.expires:
             await self._kube.delete(key, uid=document["metadata"]["uid"])

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.planning.operations.operations import allowing, begun, entry, launches, of, operation, world
+from tests.planning.operations.told import told_as
 from tests.planning.world import NOW, again, ago, status_of, table_class
 
 from hudi_jobs.contract import Service
@@ -18,17 +19,17 @@ INGESTS: dict[str, Any] = {"ingestion": {}}
 
 def claim(**changes: Any) -> HudiOperationStatus:
     """The status of an operation that says it has begun."""
-    return HudiOperationStatus.model_validate({"begun": True, "instant": ago(20), "startedAt": None} | changes)
+    return told_as(changes.pop("state", "Pending"), **{"begun": True, "instant": ago(20), **changes})
 
 
 CLAIMS: dict[str, HudiOperationStatus] = {
     "begun": claim(),
-    "begun and running": claim(phase="Running"),
-    "begun with a time": claim(phase="Running", startedAt="2026-03-10T11:00:00Z"),
-    "begun and awaiting approval": claim(phase="AwaitingApproval"),
-    "at work and not begun": HudiOperationStatus(phase=RUNNING, instant=ago(20)),
-    "verifying and not begun": HudiOperationStatus(phase=OperationState.VERIFYING, instant=ago(20)),
-    "begun without an instant": HudiOperationStatus(begun=True, phase=RUNNING),
+    "begun and running": claim(state="Running"),
+    "begun with a time": claim(state="Running", started_at="2026-03-10T11:00:00Z"),
+    "begun and awaiting approval": claim(state="AwaitingApproval"),
+    "at work and not begun": told_as(RUNNING, instant=ago(20)),
+    "verifying and not begun": told_as(OperationState.VERIFYING, instant=ago(20)),
+    "begun without an instant": told_as(RUNNING, begun=True),
 }
 
 
@@ -101,7 +102,7 @@ def test_an_operation_that_waits_for_a_place_remembers_that_it_needs_approval() 
 
 
 def test_a_table_that_was_declared_again_with_another_class_asks_for_the_approval_that_the_resource_shows() -> None:
-    told = HudiOperationStatus(phase=AWAITING, reason="AwaitingApproval")
+    told = told_as(AWAITING, "AwaitingApproval")
     seen = world(operation(status=told))
     assert (launches(again(seen, status_of(seen))), of(seen).state) == ([], AWAITING)
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.planning.operations.operations import allowing, decided, entry, launches, of, operation, world
 from tests.planning.operations.test_lineage import reading
+from tests.planning.operations.told import told_as
 from tests.planning.world import NOW, table, table_class
 
 from hudi_operator.api.resources import HudiOperation
@@ -114,7 +115,7 @@ def test_where_one_table_asks_for_approval_all_wait_for_it_and_the_approver_sees
 
 def test_the_tables_are_looked_for_only_until_it_has_begun() -> None:
     assert awaits_lineage({"HudiOperation": (erasing(),)})
-    tried = HudiOperationStatus(phase=OperationState.RUNNING, reason="Retrying")
+    tried = told_as(OperationState.RUNNING, "Retrying")
     assert awaits_lineage({"HudiOperation": (erasing(status=tried),)}), "its first run has changed nothing"
     begun = erasing(status=tried.model_copy(update={"begun": True}))
     assert not awaits_lineage({"HudiOperation": (begun, operation())})
@@ -131,10 +132,10 @@ def look(asked: HudiOperation, found: CascadeSeen, **changes: Any) -> OperationS
     return decide_operation(asked, changes.pop("of", done_here()), now=NOW, seen=found, **changes)
 
 
-def child(parent: HudiOperation, name: str, phase: str, **changes: Any) -> HudiOperation:
+def child(parent: HudiOperation, name: str, state: str, **changes: Any) -> HudiOperation:
     made = build_cascaded(parent, name)
     owners = [{"kind": "HudiOperation", "uid": changes.pop("owner", parent.metadata.uid), "controller": True}]
-    told = HudiOperationStatus(phase=OperationState(phase), message=changes.pop("message", None))
+    told = told_as(state, changes.pop("reason", None), message=changes.pop("message", None))
     spec = {**made["spec"], **changes}
     found = operation(made["metadata"]["name"], status=told, **spec)
     metadata = HudiOperation.model_validate(
@@ -148,7 +149,7 @@ def test_the_other_tables_follow_once_the_first_is_done_each_by_an_operation_tha
     first = look(asked, CascadeSeen(readers=("totals",)))
     assert first.creates == ("totals",)
     assert first.status is not None
-    assert (first.status.phase, first.status.reason) == (OperationState.RUNNING, "Cascading")
+    assert (first.status.state, first.status.reason) == (OperationState.RUNNING, "Cascading")
     assert first.status.finished_at is None
 
     going = asked.model_copy(update={"status": first.status})
@@ -156,7 +157,7 @@ def test_the_other_tables_follow_once_the_first_is_done_each_by_an_operation_tha
     there = look(going, CascadeSeen(operations={name: child(asked, "totals", "Running")}))
     assert there.creates == ()
     assert there.status is not None
-    assert there.status.cascade[0].phase is OperationState.RUNNING
+    assert (there.status.cascade[0].ready, there.status.cascade[0].reason) == (None, "Running")
     over = look(
         going,
         CascadeSeen(
@@ -164,7 +165,7 @@ def test_the_other_tables_follow_once_the_first_is_done_each_by_an_operation_tha
         ),
     )
     assert over.status is not None
-    assert (over.status.phase, over.status.reason) == (OperationState.SUCCEEDED, "Succeeded")
+    assert (over.status.state, over.status.reason) == (OperationState.SUCCEEDED, "Succeeded")
     assert over.status.message == (
         "Erased 1 row. The same applies to totals. NOT erased from 1 table of other namespaces, which the operator's "
         "log names, nor from of-the-copy behind them."
@@ -173,7 +174,7 @@ def test_the_other_tables_follow_once_the_first_is_done_each_by_an_operation_tha
 
 
 @pytest.mark.parametrize(
-    ("phase", "changes", "said"),
+    ("state", "changes", "said"),
     [
         ("Failed", {"message": "Savepoints keep files."}, "Savepoints keep files."),
         ("Succeeded", {"owner": "somebody"}, ANOTHER),
@@ -186,17 +187,17 @@ def test_the_other_tables_follow_once_the_first_is_done_each_by_an_operation_tha
         (None, {}, "deleted before it finished"),
     ],
 )
-def test_one_that_fails_fails_the_whole_and_is_named(phase: str | None, changes: dict[str, Any], said: str) -> None:
+def test_one_that_fails_fails_the_whole_and_is_named(state: str | None, changes: dict[str, Any], said: str) -> None:
     asked = erasing()
     going = look(asked, CascadeSeen(readers=("totals",))).status
     assert going is not None
-    seen_before = going.cascade[0].model_copy(update={"phase": OperationState.RUNNING})
+    seen_before = going.cascade[0].model_copy(update={"reason": "Running"})
     going = going.model_copy(update={"cascade": (seen_before,)})
     name = cascaded_name(asked, "totals")
-    found = child(asked, "totals", phase, **changes) if phase else None
+    found = child(asked, "totals", state, **changes) if state else None
     step = look(asked.model_copy(update={"status": going}), CascadeSeen(operations={name: found}))
     assert step.status is not None
-    assert (step.status.phase, step.status.reason) == (OperationState.FAILED, "CascadeFailed")
+    assert (step.status.state, step.status.reason) == (OperationState.FAILED, "CascadeFailed")
     assert said in (step.status.message or "")
     assert name in (step.status.message or "")
     assert step.notice is not None
@@ -206,13 +207,13 @@ def test_one_that_fails_fails_the_whole_and_is_named(phase: str | None, changes:
 @pytest.mark.parametrize(
     ("told", "reason"),
     [
-        ({"phase": "Pending"}, "CascadeFailed"),
-        ({"phase": "AwaitingApproval"}, "CascadeFailed"),
-        ({"phase": "Approved"}, "CascadeFailed"),
-        ({"phase": "Pending", "begun": True, "reason": "TableNotFound"}, "CascadeFailed"),
-        ({"phase": "Pending", "begun": True}, "Cascading"),
-        ({"phase": "Draining"}, "CascadeFailed"),
-        ({"phase": "Running"}, "Cascading"),
+        ({"state": "Pending"}, "CascadeFailed"),
+        ({"state": "AwaitingApproval"}, "CascadeFailed"),
+        ({"state": "Approved"}, "CascadeFailed"),
+        ({"state": "Pending", "begun": True, "reason": "TableNotFound"}, "CascadeFailed"),
+        ({"state": "Pending", "begun": True}, "Cascading"),
+        ({"state": "Draining"}, "CascadeFailed"),
+        ({"state": "Running"}, "Cascading"),
     ],
 )
 def test_one_that_cannot_begin_any_more_because_its_table_has_changed_fails_the_whole(
@@ -221,7 +222,7 @@ def test_one_that_cannot_begin_any_more_because_its_table_has_changed_fails_the_
     asked = erasing()
     going = look(asked, CascadeSeen(readers=("totals",))).status
     assert going is not None
-    made = child(asked, "totals", "Pending").model_copy(update={"status": HudiOperationStatus.model_validate(told)})
+    made = child(asked, "totals", "Pending").model_copy(update={"status": told_as(**told)})
     found = CascadeSeen(operations={made.metadata.name: made}, unsuitable={"totals": "It is gone."})
     step = look(asked.model_copy(update={"status": going}), found)
     assert step.status is not None
@@ -240,7 +241,7 @@ def test_what_is_approved_or_expires_later_than_its_parent_is_still_its_own() ->
     made = child(asked, "totals", "Succeeded", approved=True, ttlAfterFinished="1h", requestedBy="anna")
     step = look(asked.model_copy(update={"status": going}), CascadeSeen(operations={made.metadata.name: made}))
     assert step.status is not None
-    assert step.status.phase is OperationState.SUCCEEDED
+    assert step.status.state is OperationState.SUCCEEDED
 
 
 def test_nothing_is_made_for_other_tables_before_or_without_success() -> None:
@@ -274,7 +275,7 @@ def test_a_copy_of_one_that_was_at_work_on_other_tables_makes_nothing_for_them()
         step = look(copied, CascadeSeen(readers=("totals",)), of=known)
         assert step.creates == ()
         assert step.status is not None
-        assert step.status.phase is OperationState.PENDING
+        assert step.status.state is OperationState.PENDING
     assert (of(world(copied)).state, of(world(copied)).reason) == (OperationState.FAILED, "ComesAgain")
 
 

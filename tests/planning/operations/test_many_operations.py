@@ -23,7 +23,7 @@ CLEANING: dict[str, Any] = {"runService": {"service": "Cleaning"}}
 def test_the_class_bounds_how_many_wait() -> None:
     many = [operation(f"no-{number}", created=NOW - minutes(9 - number)) for number in range(3)]
     seen = world(*many, table_class=allowing(maxPerTable=2))
-    assert [of(seen, f"no-{number}").reason for number in range(3)] == ["Draining", "Waiting", "TooManyOperations"]
+    assert [of(seen, f"no-{number}").reason for number in range(3)] == ["Draining", "Pending", "TooManyOperations"]
 
 
 def waiting_before(last: HudiOperation, **changes: Any) -> Observation:
@@ -81,7 +81,7 @@ def test_one_that_has_no_place_names_another_that_only_waits_or_none(taking: tup
     seen = world(remembered=(*taking, *waits[len(taking) :]))
     told = decide_operation(operation("last"), seen.table, now=NOW).status
     assert told is not None
-    assert (told.reason, told.phase) == ("TooManyOperations", OperationState.PENDING)
+    assert (told.reason, told.state) == ("TooManyOperations", OperationState.PENDING)
     assert said in (told.message or "")
     assert "no-00" not in (told.message or "")
 
@@ -89,7 +89,7 @@ def test_one_that_has_no_place_names_another_that_only_waits_or_none(taking: tup
 def test_what_is_at_work_has_a_place() -> None:
     many = [operation(f"no-{number}", created=NOW - minutes(9 - number)) for number in range(3)]
     seen = world(*many, remembered=(begun("no-0"),), table_class=allowing(maxPerTable=2))
-    assert [of(seen, f"no-{number}").reason for number in range(1, 3)] == ["Waiting", "TooManyOperations"]
+    assert [of(seen, f"no-{number}").reason for number in range(1, 3)] == ["Pending", "TooManyOperations"]
 
 
 def test_each_of_many_is_done_once() -> None:
@@ -111,7 +111,7 @@ def test_each_of_many_is_done_once() -> None:
         seen = replace(
             seen, table=table, jobs=tuple(ended(one.name, service=Service.OPERATION, outcome=over) for one in jobs)
         )
-    assert {told.phase for told in known.values()} == {OperationState.SUCCEEDED}
+    assert {told.state for told in known.values()} == {OperationState.SUCCEEDED}
     assert sorted(ran) == sorted(known)
 
 

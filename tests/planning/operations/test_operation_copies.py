@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from tests.planning.operations.operations import entry, launches, of, operation, world
+from tests.planning.operations.told import told_as
 from tests.planning.world import again, ago, status_of
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
+from hudi_operator.api.status.operation import OperationState
 
 FAILED = OperationState.FAILED
 COPIED = {"hudi-operator.io/operation-uid": "uid-from-before"}
@@ -30,7 +31,7 @@ def test_one_that_comes_again_from_a_backup_is_not_done_again() -> None:
 @pytest.mark.parametrize("begun_before", [True, False], ids=["has begun", "had a Job"])
 def test_a_copy_is_not_done_again_although_its_status_says_that_it(begun_before: bool) -> None:
     """What the status tells of was done under another uid, and may be over for long."""
-    told = HudiOperationStatus(phase=OperationState.RUNNING, reason="Running", begun=begun_before, instant=ago(20))
+    told = told_as(OperationState.RUNNING, "Running", begun=begun_before, instant=ago(20))
     seen = world(operation(status=told, annotations=COPIED), ingestion={})
     assert (of(seen).state, of(seen).reason, of(seen).begun) == (FAILED, "ComesAgain", False)
     assert [one.job.service for one in launches(seen)] == [Service.INGESTION]

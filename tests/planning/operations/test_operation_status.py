@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from tests.planning.operations.operations import decided, entry, operation, world
+from tests.planning.operations.told import told_as
 from tests.planning.world import NOW, ago, at, minutes, status, status_of, table
 
-from hudi_operator.api.resources import HudiOperation, HudiTable, InvalidObject, ObjectMetadata
+from hudi_operator.api.resources import HudiOperation, HudiTable, InvalidObject, ObjectMetadata, parse_operation
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType, find_condition
 from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
 from hudi_operator.api.status.table_operations import TableOperation
@@ -32,40 +33,80 @@ def told(asked: HudiOperation, one: HudiTable | InvalidObject | None) -> HudiOpe
 def test_it_says_what_its_table_says() -> None:
     known = entry(state="Running", reason="Running", message="Job x.", begun=True, job=decided(), started_at=at(NOW))
     after = told(operation(), saying(known))
-    assert (after.phase, after.reason, after.message) == (OperationState.RUNNING, "Running", "Job x.")
+    assert (after.state, after.reason, after.message) == (OperationState.RUNNING, "Running", "Job x.")
     assert (after.instant, after.begun, after.started_at) == (ago(20), True, at(NOW))
     reconciling = find_condition(after.conditions, RECONCILING)
     assert reconciling is not None
     assert reconciling.status is ConditionStatus.TRUE
 
 
-ENDS = {
-    "Succeeded": ({"reason": "Succeeded", "report": REPORT}, "True", False),
-    "Failed": ({"reason": "OperationRefused"}, "False", True),
-    "AwaitingApproval": ({"reason": "AwaitingApproval"}, "False", True),
-}
+@pytest.mark.parametrize(
+    ("state", "reason", "shown"),
+    [
+        ("Pending", "Pending", {"Ready": ("False", "Pending"), "Reconciling": ("True", "Pending")}),
+        ("Pending", "Blocked", {"Ready": ("False", "Blocked"), "Reconciling": ("True", "Pending")}),
+        (
+            "Pending",
+            "OperationNotAllowed",
+            {"Ready": ("False", "OperationNotAllowed"), "Stalled": ("True", "OperationNotAllowed")},
+        ),
+        (
+            "AwaitingApproval",
+            "AwaitingApproval",
+            {"Ready": ("False", "AwaitingApproval"), "Reconciling": ("True", "AwaitingApproval")},
+        ),
+        ("Approved", "Pending", {"Ready": ("False", "Approved"), "Reconciling": ("True", "Approved")}),
+        ("Approved", "Blocked", {"Ready": ("False", "Blocked"), "Reconciling": ("True", "Approved")}),
+        ("Draining", "Draining", {"Ready": ("False", "Draining"), "Reconciling": ("True", "Draining")}),
+        ("Running", "Running", {"Ready": ("False", "Running"), "Reconciling": ("True", "Running")}),
+        ("Running", "Retrying", {"Ready": ("False", "Retrying"), "Reconciling": ("True", "Running")}),
+        ("Verifying", "Verifying", {"Ready": ("False", "Verifying"), "Reconciling": ("True", "Verifying")}),
+        ("Succeeded", "Succeeded", {"Ready": ("True", "Succeeded")}),
+        ("Failed", "NotVerified", {"Ready": ("False", "NotVerified"), "Stalled": ("True", "NotVerified")}),
+    ],
+)
+def test_the_state_of_an_operation_is_shown_by_its_conditions_and_read_back_from_them(
+    state: str, reason: str, shown: dict[str, tuple[str, str]]
+) -> None:
+    found = told(operation(), saying(entry(state=state, reason=reason)))
+    assert {one.type.value: (one.status.value, one.reason) for one in found.conditions} == shown
+    stored = parse_operation({"metadata": {"name": "back"}, "spec": {}, "status": found.to_document()})
+    assert isinstance(stored, InvalidObject)
+    assert (stored.operation.state, stored.operation.reason) == (state, shown["Ready"][1])
 
 
-@pytest.mark.parametrize(("state", "found"), ENDS.items(), ids=ENDS)
-def test_its_conditions_follow_from_its_phase(state: str, found: tuple[dict[str, Any], str, bool]) -> None:
-    changes, ready, stalled = found
-    conditions = told(operation(), saying(entry(state=state, **changes))).conditions
-    own = find_condition(conditions, READY)
-    assert own is not None
-    assert own.status.value == ready
-    assert (find_condition(conditions, STALLED) is not None) is stalled
-    assert find_condition(conditions, RECONCILING) is None
+@pytest.mark.parametrize(
+    ("state", "reason"), [("Running", "Retrying"), ("Running", "Cascading"), ("Pending", "Blocked")]
+)
+def test_an_operation_that_cannot_be_read_is_stalled_and_forgets_nothing(state: str, reason: str) -> None:
+    before = told_as(state, reason, begun=state == "Running", started_at=at(NOW) if state == "Running" else None)
+    document = {"metadata": {"name": "back", "generation": 2}, "spec": {"later": {}}, "status": before.to_document()}
+    after = decide_operation(parse_operation(document), None, now=NOW).status
+    assert after is not None
+    assert (after.state, after.begun, after.observed_generation) == (state, before.begun, 2)
+    stalled = find_condition(after.conditions, STALLED)
+    assert stalled is not None
+    assert stalled.reason == "InvalidSpec"
+    assert (after.reason == "Cascading") is (reason == "Cascading"), "nothing else says that its own part is done"
+    assert decide_operation(parse_operation({**document, "status": after.to_document()}), None, now=NOW).status == after
+
+
+@pytest.mark.parametrize(("state", "reason"), [("Succeeded", "Succeeded"), ("Failed", "NotVerified")])
+def test_the_end_of_an_operation_that_cannot_be_read_any_more_stays(state: str, reason: str) -> None:
+    before = told_as(state, reason, observed_generation=2)
+    document = {"metadata": {"name": "back", "generation": 2}, "spec": {"later": {}}, "status": before.to_document()}
+    assert decide_operation(parse_operation(document), None, now=NOW).status == before
 
 
 def test_without_a_table_it_waits_and_without_an_answer_too() -> None:
-    assert (told(operation(), None).phase, told(operation(), None).reason) == (OperationState.PENDING, "TableNotFound")
-    assert told(operation(), saying()).reason == "Waiting"
+    assert (told(operation(), None).state, told(operation(), None).reason) == (OperationState.PENDING, "TableNotFound")
+    assert told(operation(), saying()).reason == "Pending"
 
 
 def test_what_is_over_stays_so_when_its_table_has_forgotten_it() -> None:
-    over = HudiOperationStatus(phase=OperationState.SUCCEEDED, reason="Succeeded", finished_at=at(NOW), begun=True)
-    assert told(operation(status=over), saying()).phase is OperationState.SUCCEEDED
-    assert told(operation(status=over), None).phase is OperationState.SUCCEEDED
+    over = told_as(OperationState.SUCCEEDED, "Succeeded", finished_at=at(NOW), begun=True)
+    assert told(operation(status=over), saying()).state is OperationState.SUCCEEDED
+    assert told(operation(status=over), None).state is OperationState.SUCCEEDED
 
 
 def test_an_event_tells_of_its_end_once() -> None:
@@ -90,10 +131,10 @@ def test_it_is_held_also_when_it_is_over() -> None:
 
 
 def test_one_that_had_a_job_says_so_until_its_table_knows_it_again() -> None:
-    told = HudiOperationStatus(phase=OperationState.RUNNING, reason="Running", instant=ago(20))
+    told = told_as(OperationState.RUNNING, "Running", instant=ago(20))
     after = decide_operation(operation(status=told), saying(), now=NOW).status
     assert after is not None
-    assert (after.phase, after.instant) == (OperationState.RUNNING, ago(20))
+    assert (after.state, after.instant) == (OperationState.RUNNING, ago(20))
 
 
 def test_one_that_has_not_begun_goes_once_its_table_has_forgotten_it() -> None:
@@ -103,7 +144,7 @@ def test_one_that_has_not_begun_goes_once_its_table_has_forgotten_it() -> None:
 
 
 def test_one_that_has_begun_is_held_until_it_is_over() -> None:
-    begun = HudiOperationStatus(phase=OperationState.RUNNING, begun=True)
+    begun = told_as(OperationState.RUNNING, begun=True)
     gone = operation(deleted=NOW, status=begun)
     for known in (saying(entry(begun=True)), saying()):
         assert decide_operation(gone, known, now=NOW).released is None
@@ -111,19 +152,19 @@ def test_one_that_has_begun_is_held_until_it_is_over() -> None:
 
 
 def test_one_without_a_table_goes_and_says_what_it_leaves() -> None:
-    begun = HudiOperationStatus(phase=OperationState.RUNNING, begun=True)
+    begun = told_as(OperationState.RUNNING, begun=True)
     step = decide_operation(operation(deleted=NOW, status=begun), None, now=NOW)
     assert step.notice is not None
     assert (step.notice.reason, step.notice.warning) == ("OperationLeft", True)
     assert decide_operation(operation(deleted=NOW), None, now=NOW).notice is None
 
 
-AT_WORK = HudiOperationStatus(phase=OperationState.RUNNING, reason="Running", instant=ago(20))
+AT_WORK = told_as(OperationState.RUNNING, "Running", instant=ago(20))
 
 
 def test_one_whose_table_is_gone_while_its_job_is_at_work_may_have_begun() -> None:
     after = told(operation(status=AT_WORK), None)
-    assert (after.phase, after.reason, after.begun) == (OperationState.PENDING, "TableNotFound", True)
+    assert (after.state, after.reason, after.begun) == (OperationState.PENDING, "TableNotFound", True)
     (known,) = status_of(world(operation(status=after))).operations
     assert known.begun, "its table was declared again"
     assert not told(operation(status=AT_WORK, dryRun=True), None).begun

@@ -21,6 +21,7 @@ from tests.planning.operations.operations import (
     over,
     world,
 )
+from tests.planning.operations.told import told_as
 from tests.planning.savepoints.savepoints import savepoint
 from tests.planning.world import NOW, active, again, ago, at, done, job, minutes, plan_for, status_of, table_class
 
@@ -29,7 +30,7 @@ from hudi_jobs.contract.operations.told import OperationTold
 from hudi_operator.api.resources import SAVEPOINTS, InvalidObject, ObjectMetadata, parse_operation
 from hudi_operator.api.spec.operation import OPERATION_FIELDS
 from hudi_operator.api.status.conditions import ConditionType, find_condition
-from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
+from hudi_operator.api.status.operation import OperationState
 from hudi_operator.planning.model import LaunchJob, StopJob, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.operations.kinds.registry import KINDS
 from hudi_operator.planning.refusal import refused
@@ -110,14 +111,14 @@ def test_what_has_failed_stays_so_whatever_is_changed_later() -> None:
 
 
 def test_what_its_own_status_says_to_be_over_never_begins_again() -> None:
-    told = HudiOperationStatus(phase=OperationState.SUCCEEDED, reason="Succeeded", begun=True, instant=ago(20))
+    told = told_as(OperationState.SUCCEEDED, "Succeeded", begun=True, instant=ago(20))
     seen = world(operation(status=told))
     assert launches(again(seen, status_of(seen))) == []
     assert of(seen).state is OperationState.SUCCEEDED
 
 
 def test_what_its_own_status_says_to_have_begun_is_finished_as_far_as_it_is_recorded_beside_the_table() -> None:
-    told = HudiOperationStatus(phase=RUNNING, reason="Retrying", begun=True, instant=ago(20))
+    told = told_as(RUNNING, "Retrying", begun=True, instant=ago(20))
     seen = world(operation(status=told), gone=(20,), **INGESTS)
     assert launches(seen) == [], "the table has to remember it first, and starts nothing else meanwhile"
     (launch,) = launches(again(seen, status_of(seen)))
@@ -126,14 +127,14 @@ def test_what_its_own_status_says_to_have_begun_is_finished_as_far_as_it_is_reco
 
 
 def test_what_had_a_job_before_its_table_forgot_it_counts_as_begun() -> None:
-    told = HudiOperationStatus(phase=RUNNING, reason="Running", instant=ago(20))
+    told = told_as(RUNNING, "Running", instant=ago(20))
     for one, begun_again in ((operation(status=told), True), (operation(status=told, dryRun=True), False)):
         assert of(world(one)).begun is begun_again
     assert status_of(world(operation(status=told, deleted=NOW))).operations == (), "it has not begun, and was forgotten"
 
 
 def test_what_has_begun_on_a_table_of_another_folder_is_over() -> None:
-    told = HudiOperationStatus(phase=RUNNING, begun=True, instant=ago(20), base_path="s3a://lake/team-a/other")
+    told = told_as(RUNNING, begun=True, instant=ago(20), base_path="s3a://lake/team-a/other")
     seen = world(operation(status=told), **INGESTS)
     assert (of(seen).state, of(seen).reason, of(seen).finished_at) == (FAILED, "TableNotFound", at(NOW))
     assert [one.job.service for one in launches(seen)] == [Service.INGESTION]
@@ -143,7 +144,7 @@ def test_what_has_begun_on_a_table_of_another_folder_is_over() -> None:
     "path", [f"{scheme}://lake/team-a/flights{end}" for scheme in ("s3a", "s3") for end in ("", "/")]
 )
 def test_what_has_begun_on_a_table_that_was_declared_again_in_the_same_folder_is_finished(path: str) -> None:
-    told = HudiOperationStatus(phase=RUNNING, begun=True, instant=ago(20), base_path=path)
+    told = told_as(RUNNING, begun=True, instant=ago(20), base_path=path)
     seen = world(operation(status=told))
     assert [one.job.service for one in launches(again(seen, status_of(seen)))] == [Service.OPERATION]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.planning.operations.operations import allowing, operation
+from tests.planning.operations.told import told_as
 from tests.planning.savepoints.savepoints import (
     JOB,
     at_work,
@@ -24,7 +25,7 @@ from tests.planning.world import NOW, again, ago, at, job, memory, minutes, plan
 
 from hudi_jobs.contract import Outcome, SavepointWork, Service
 from hudi_operator.api.resources import OPERATIONS, SAVEPOINTS, HudiOperation
-from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
+from hudi_operator.api.status.operation import OperationState
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table_savepoints import SavepointState
 from hudi_operator.planning.model import Observation, TimelineSnapshot, TimelineTrouble
@@ -139,7 +140,7 @@ def test_one_that_has_expired_stays_for_a_restore_until_that_is_over(restore: di
     waits = beside(operation(restore=restore))
     assert (of(waits).state, works(waits)) == (KEPT, [])
     assert "removed once HudiOperation back, which goes back to it, is over" in of(waits).message
-    for done_with in ({"dryRun": True}, {"deleted": NOW}, {"status": HudiOperationStatus(phase=OperationState.FAILED)}):
+    for done_with in ({"dryRun": True}, {"deleted": NOW}, {"status": told_as(OperationState.FAILED)}):
         assert of(beside(operation(restore=restore, **done_with))).state is REMOVING
 
 

@@ -213,8 +213,16 @@ SAVEPOINT = ResourceKind(
             json_path='.status.conditions[?(@.type=="Ready")].status',
             description="Whether the savepoint is in the table",
         ),
-        # That of Ready, or of Expired where that stands instead: whichever it is, it comes first.
-        PrinterColumn(name="Reason", json_path=".status.conditions[0].reason", description="Why it is or is not"),
+        PrinterColumn(
+            name="Reason",
+            json_path='.status.conditions[?(@.type=="Ready")].reason',
+            description="Why it is or is not",
+        ),
+        PrinterColumn(
+            name="Expired",
+            json_path='.status.conditions[?(@.type=="Expired")].status',
+            description="Whether it has expired and was removed",
+        ),
         PrinterColumn(name="Instant", json_path=".status.instant", description="The commit that is kept"),
         # As text: kubectl shows how long ago a date was, and `<invalid>` of one to come.
         PrinterColumn(name="Expires", json_path=".status.expiresAt", description="When it is removed from the table"),
@@ -250,8 +258,16 @@ OPERATION = ResourceKind(
     status=HudiOperationStatus,
     columns=(
         PrinterColumn(name="Table", json_path=".spec.tableRef.name", description="The HudiTable"),
-        PrinterColumn(name="Phase", json_path=".status.phase", description="How far it has come"),
-        PrinterColumn(name="Reason", json_path=".status.reason", description="Why, as a word"),
+        PrinterColumn(
+            name="Ready",
+            json_path='.status.conditions[?(@.type=="Ready")].status',
+            description="Whether it has succeeded",
+        ),
+        PrinterColumn(
+            name="Reason",
+            json_path='.status.conditions[?(@.type=="Ready")].reason',
+            description="How far it has come, or why it does not go on",
+        ),
         PrinterColumn(name="Instant", json_path=".status.instant", description="The commit that it is about"),
         PrinterColumn(
             name="Removed",

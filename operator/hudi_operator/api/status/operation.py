@@ -10,7 +10,13 @@ from hudi_jobs.contract.operations.erase import LONGEST_REQUESTER, MOST_CASCADED
 from hudi_jobs.contract.operations.operation import MOST_OBSTACLES
 from hudi_jobs.contract.operations.repair import LONGEST_FILE_NAMED, MOST_FILES_NAMED
 from hudi_jobs.contract.operations.told import LONGEST_PATH, MOST_COMPARED
-from hudi_operator.api.status.conditions import REASON_PATTERN, Condition
+from hudi_operator.api.status.conditions import (
+    REASON_PATTERN,
+    Condition,
+    ConditionStatus,
+    ConditionType,
+    find_condition,
+)
 from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
 
@@ -43,6 +49,7 @@ class OperationState(StrEnum):
 
 
 FINISHED = frozenset({OperationState.SUCCEEDED, OperationState.FAILED})
+_UNFINISHED = frozenset(OperationState) - FINISHED
 WAITING = frozenset({OperationState.PENDING, OperationState.AWAITING_APPROVAL, OperationState.APPROVED})
 
 
@@ -217,8 +224,11 @@ class CascadedErasure(Model):
     operation: Annotated[str, Field(max_length=253)]
     """The HudiOperation, which is created once the erasure of this one has succeeded."""
 
-    phase: OperationState | None = None
-    """How far that has come; none before it was seen."""
+    ready: bool | None = None
+    """Whether that has succeeded; none before it is over."""
+
+    reason: Annotated[str, Field(pattern=REASON_PATTERN, max_length=128)] | None = None
+    """The reason of its condition Ready; none before it was seen."""
 
     message: Annotated[str, Field(max_length=256)] | None = None
     """What it says itself, shortened."""
@@ -230,12 +240,6 @@ class HudiOperationStatus(Model):
     observed_generation: int = -1
     """Generation of the spec that this status speaks about; -1 before the first reconcile."""
 
-    phase: OperationState = OperationState.PENDING
-    """How far it has come."""
-
-    reason: Annotated[str, Field(pattern=REASON_PATTERN, max_length=64)] | None = None
-    """Reason, as one word."""
-
     message: Annotated[str, Field(max_length=1024)] | None = None
     """The state in one sentence."""
 
@@ -246,7 +250,8 @@ class HudiOperationStatus(Model):
             json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
         ),
     ] = ()
-    """Ready once it has succeeded; Reconciling and Stalled while they are true."""
+    """Ready is True once it has succeeded; the reason of Reconciling says how far it has come, that of Stalled why it
+    failed."""
 
     instant: InstantTime | None = None
     """The commit that a restore goes back to, that a rollback removes, or that a repair is about."""
@@ -274,6 +279,26 @@ class HudiOperationStatus(Model):
 
     requester_verified: bool | None = None
     """Whether the operator was told then that the API server accepts only the caller's own name."""
+
+    @property
+    def state(self) -> OperationState:
+        """How far it has come, as the conditions say; a status without readable conditions is that of a new one."""
+        ready = find_condition(self.conditions, ConditionType.READY)
+        if ready is not None and ready.status is ConditionStatus.TRUE:
+            return OperationState.SUCCEEDED
+        if self.finished_at is not None:
+            return OperationState.FAILED
+        going = find_condition(self.conditions, ConditionType.RECONCILING)
+        if going is not None and going.reason in _UNFINISHED:
+            return OperationState(going.reason)
+        # Stalled without an end, such as by a spec that cannot be read: its Job may have begun.
+        return OperationState.PENDING if self.started_at is None else OperationState.RUNNING
+
+    @property
+    def reason(self) -> str | None:
+        """The reason of Ready; None before the first reconcile."""
+        ready = find_condition(self.conditions, ConditionType.READY)
+        return ready.reason if ready is not None else None
 
     def to_document(self) -> dict[str, Any]:
         """Return the status as it is written to the API server: absent values are left out."""

@@ -90,7 +90,7 @@ class TableOperation(Model):
     state: OperationState = OperationState.PENDING
     """Pending, AwaitingApproval, Approved, Draining, Running, Verifying, Succeeded or Failed."""
 
-    reason: Annotated[str, Field(pattern=REASON_PATTERN, max_length=64)] = "Waiting"
+    reason: Annotated[str, Field(pattern=REASON_PATTERN, max_length=64)] = "Pending"
     """Reason, as one word."""
 
     message: Annotated[str, Field(max_length=1024)] = ""

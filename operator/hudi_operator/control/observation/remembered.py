@@ -50,12 +50,13 @@ def rank_of_operation(document: object) -> int | None:
     """
     if _is_let_go(document, OPERATION_FINALIZER):
         return 3
-    reason = text(document, "status", "reason")
+    ready = next((one for one in items(document, "status", "conditions") if text(one, "type") == "Ready"), None)
+    reason = text(ready, "reason")
     if reason == OperationReason.NOT_VERIFIED:
         return 0
     if reason == OperationReason.CASCADING:
         return None  # done with its own table
-    if text(document, "status", "phase") in FINISHED:
+    if text(ready, "status") == "True" or text(document, "status", "finishedAt") is not None:
         return None
     return 1 if field(document, "spec", "approved") is True else 2
 

@@ -228,8 +228,11 @@ class SavepointReason(StrEnum):
 class OperationReason(StrEnum):
     """What is said of a HudiOperation, in its status and in that of its table."""
 
-    WAITING = "Waiting"
+    PENDING = "Pending"
     """It waits for its turn; the message says what it waits for."""
+
+    APPROVED = "Approved"
+    """A person has set `spec.approved`, and it waits for its turn."""
 
     AWAITING_APPROVAL = "AwaitingApproval"
     """The class requires approval: a person has to set `spec.approved`."""

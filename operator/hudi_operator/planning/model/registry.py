@@ -330,7 +330,8 @@ _SAVEPOINTS: _Table = {
 }
 
 _OPERATIONS: _Table = {
-    OperationReason.WAITING: (Retry.WHEN_CLEARED, _NOTHING),
+    OperationReason.PENDING: (Retry.WHEN_CLEARED, _NOTHING),
+    OperationReason.APPROVED: (Retry.WHEN_CLEARED, _NOTHING),
     OperationReason.AWAITING_APPROVAL: (Retry.INTERVENTION, "Set `spec.approved: true`, or delete the HudiOperation."),
     OperationReason.BLOCKED: (Retry.WHEN_CLEARED, "See the message, and the conditions of the table."),
     OperationReason.DRAINING: (Retry.WHEN_CLEARED, _NOTHING),

@@ -89,7 +89,7 @@ def requires_approval(resource: HudiOperation, observation: Observation, *, befo
     """
     table_class = observation.table_class
     is_manual = table_class is not None and table_class.spec.operations.approval is OperationApproval.MANUAL
-    has_asked = before or resource.status.phase is OperationState.AWAITING_APPROVAL
+    has_asked = before or resource.status.state is OperationState.AWAITING_APPROVAL
     return not resource.spec.dry_run and (has_asked or is_manual or cascade_asks_for_approval(resource, observation))
 
 

@@ -25,7 +25,7 @@ def waits(reason: str, message: str) -> Answer:
 
 def waits_for_table(observation: Observation) -> Answer:
     """Return the answer to one whose table has no timeline, or none that can be read."""
-    return waits(OperationReason.WAITING, observation.snapshot.message or "There is no table yet.")
+    return waits(OperationReason.PENDING, observation.snapshot.message or "There is no table yet.")
 
 
 def fails(reason: str, message: str) -> Answer:

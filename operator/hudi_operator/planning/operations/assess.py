@@ -120,7 +120,7 @@ def _brief(one: Declared, entry: TableOperation) -> TableOperation:
     told = entry.report.verification if entry.report is not None else None
     if entry.report is None or told is None or entry.state not in FINISHED:
         return entry
-    if one.resource is not None and one.resource.status.phase not in FINISHED:
+    if one.resource is not None and one.resource.status.state not in FINISHED:
         return entry
     brief = told.model_copy(update={"partitions": ()})
     return entry.model_copy(update={"report": entry.report.model_copy(update={"verification": brief})})
@@ -273,7 +273,7 @@ def _behind(entry: TableOperation, current: Declared, behind: Mapping[str, Opera
         return entry
     changes = {
         "state": behind[entry.uid],
-        "reason": OperationReason.WAITING,
+        "reason": OperationReason.PENDING,
         "message": f"Waiting for HudiOperation {current.entry.resource}.",
     }
     return entry.model_copy(update=changes)
@@ -292,7 +292,7 @@ def _is_untold(one: Declared) -> bool:
     """Whether the resource of what is finished does not say so yet: forgotten before, it would be done again."""
     if not one.is_finished or one.resource is None or one.resource.status.reason == OperationReason.CASCADING:
         return False
-    return one.resource.status.phase not in FINISHED
+    return one.resource.status.state not in FINISHED
 
 
 def _shown(entries: Iterable[TableOperation], untold: Collection[str]) -> tuple[TableOperation, ...]:

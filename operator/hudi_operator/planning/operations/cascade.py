@@ -28,7 +28,7 @@ def cascade_problem(resource: HudiOperation, observation: Observation) -> Answer
         return None
     derived = observation.derived
     if derived is None:
-        return waits(OperationReason.WAITING, "The tables that read this one are not known yet.")
+        return waits(OperationReason.PENDING, "The tables that read this one are not known yet.")
     if (refused := _lineage_problem(derived, observation.table)) is not None:
         return refused
     found = [answer for one in derived.tables for answer in _problems(one, resource, observation.table)]
@@ -43,7 +43,7 @@ def awaits_lineage(related: Mapping[str, tuple[object, ...]]) -> bool:
     """Whether an operation of a table is to go on to others, and may not have begun."""
     found = (one for one in related.get(OPERATIONS, ()) if isinstance(one, HudiOperation))
     return any(
-        one.spec.cascades and one.status.phase not in FINISHED and not one.status.begun
+        one.spec.cascades and one.status.state not in FINISHED and not one.status.begun
         for one in found
         if one.status.reason != OperationReason.CASCADING
     )

@@ -97,27 +97,27 @@ def _entry_of(resource: HudiOperation, table: HudiTable, *, now: datetime) -> Ta
     approved or begun, was meant for the table there.
     """
     told, spec = resource.status, resource.spec
-    if told.reason == OperationReason.CASCADING:
-        told = told.model_copy(update={"phase": OperationState.SUCCEEDED, "reason": OperationReason.SUCCEEDED})
-    is_over, begun = told.phase in FINISHED, may_have_begun(resource)
+    state, reason, message, finished_at = told.state, told.reason, told.message, told.finished_at
+    if reason == OperationReason.CASCADING:
+        state, reason = OperationState.SUCCEEDED, OperationReason.SUCCEEDED
+    is_over, begun = state in FINISHED, may_have_begun(resource)
     if _is_of_another_folder(told.base_path, table) and not is_over:
         what = "had begun on" if begun else "was for"
         message = f"The operation {what} another table, at {told.base_path}. Nothing was changed here."
-        over = {"phase": OperationState.FAILED, "finished_at": format_time(now)}
-        changes = {**over, "reason": OperationReason.TABLE_NOT_FOUND, "message": message}
-        told, is_over = told.model_copy(update=changes), True
+        state, reason, finished_at = OperationState.FAILED, OperationReason.TABLE_NOT_FOUND, format_time(now)
+        is_over = True
     entry = TableOperation(
         resource=resource.metadata.name,
         uid=resource.metadata.uid,
         kind=spec.kind,
         dry_run=spec.dry_run,
-        state=told.phase if is_over else OperationState.PENDING,
-        reason=(told.reason if is_over else None) or OperationReason.WAITING,
-        message=(told.message or "") if is_over else "The operator has just seen the resource.",
+        state=state if is_over else OperationState.PENDING,
+        reason=(reason if is_over else None) or OperationReason.PENDING,
+        message=(message or "") if is_over else "The operator has just seen the resource.",
         begun=begun,
         claimed=begun and not is_over,
         started_at=told.started_at if is_over else None,
-        finished_at=told.finished_at,
+        finished_at=finished_at,
         report=told.report,
     )
     instant = spec.instant or told.instant
@@ -141,7 +141,7 @@ def may_have_begun(resource: HudiOperation) -> bool:
 def was_at_work(resource: HudiOperation) -> bool:
     """Whether the status of an operation says that it has begun, or had a Job that may have begun it, on its table."""
     told, changes = resource.status, not resource.spec.dry_run and not may_be_left(resource.spec.kind)
-    return told.reason != OperationReason.CASCADING and (told.begun or (told.phase in _AT_WORK and changes))
+    return told.reason != OperationReason.CASCADING and (told.begun or (told.state in _AT_WORK and changes))
 
 
 def is_without_keys(one: Declared, observation: Observation) -> bool:

@@ -14,7 +14,7 @@ def needed_by_restores(observation: Observation) -> Mapping[str, str]:
     restores = (
         (one.metadata, one.spec.restore)
         for one in resources
-        if one.metadata.uid not in finished and one.status.phase not in FINISHED and not one.spec.dry_run
+        if one.metadata.uid not in finished and one.status.state not in FINISHED and not one.spec.dry_run
     )
     return {
         restore.savepoint or restore.instant or "": metadata.name

@@ -39,7 +39,7 @@ class Cascade:
     """
 
     entries: tuple[CascadedErasure, ...]
-    phase: OperationState
+    state: OperationState
     reason: str
     message: str
     creates: tuple[str, ...] = ()
@@ -59,24 +59,24 @@ def cascaded(operation: HudiOperation, seen: CascadeSeen, *, own: str) -> Cascad
     entries = tuple(_look(one, operation, seen) for one in tables)
     outdated = (_outdated(one, operation, seen) for one in tables)
     deletes = tuple(one.metadata for one in outdated if one is not None)
-    going = [one for one in entries if one.phase not in FINISHED]
-    creates = tuple(one.table for one in going if one.phase is None)
+    going = [one for one in entries if one.ready is None]
+    creates = tuple(one.table for one in going if one.reason is None)
     if going:
         message = f"Done on the table itself. On the tables that read it: {_told(going)}"
         return Cascade(
             entries=entries,
-            phase=OperationState.RUNNING,
+            state=OperationState.RUNNING,
             reason=OperationReason.CASCADING,
             message=message,
             creates=creates,
             deletes=deletes,
         )
-    failed = [one for one in entries if one.phase is OperationState.FAILED]
+    failed = [one for one in entries if one.ready is False]
     if failed:
         message = f"Done on the table itself, but not on all tables that read it: {_told(failed)}"
         return Cascade(
             entries=entries,
-            phase=OperationState.FAILED,
+            state=OperationState.FAILED,
             reason=OperationReason.CASCADE_FAILED,
             message=message,
             deletes=deletes,
@@ -84,7 +84,7 @@ def cascaded(operation: HudiOperation, seen: CascadeSeen, *, own: str) -> Cascad
     also = f" The same applies to {', '.join(one.table for one in entries)}." if entries else ""
     return Cascade(
         entries=entries,
-        phase=OperationState.SUCCEEDED,
+        state=OperationState.SUCCEEDED,
         reason=OperationReason.SUCCEEDED,
         message=f"{own}{also}{_told_elsewhere(seen.elsewhere, operation.metadata.namespace)}".strip(),
     )
@@ -92,20 +92,22 @@ def cascaded(operation: HudiOperation, seen: CascadeSeen, *, own: str) -> Cascad
 
 def _look(one: CascadedErasure, operation: HudiOperation, seen: CascadeSeen) -> CascadedErasure:
     found, unsuitable = seen.operations.get(one.operation), seen.unsuitable.get(one.table)
-    if one.phase in FINISHED:
+    if one.ready is not None:
         return one
     if found is None:
-        gone = unsuitable if one.phase is None else "It was deleted before it finished."
+        gone = unsuitable if one.reason is None else "It was deleted before it finished."
         return one if gone is None else _failed(one, gone)
     if isinstance(found, InvalidObject):
         return _failed(one, f"It is not valid: {found.message}")
     if not is_cascaded_from(found, operation, one.table):
         return _failed(one, "Another HudiOperation, which does not ask for the same, has this name.")
     told = found.status
-    waits_for_ever = told.phase in WAITING and told.reason == OperationReason.TABLE_NOT_FOUND
+    waits_for_ever = told.state in WAITING and told.reason == OperationReason.TABLE_NOT_FOUND
     if unsuitable is not None and (waits_for_ever or _outdated(one, operation, seen) is not None):
         return _failed(one, unsuitable)
-    return one.model_copy(update={"phase": told.phase, "message": (told.message or "")[:_SHORT]})
+    ready = told.state is OperationState.SUCCEEDED if told.state in FINISHED else None
+    changes = {"ready": ready, "reason": told.reason or OperationReason.PENDING}
+    return one.model_copy(update={**changes, "message": (told.message or "")[:_SHORT]})
 
 
 def _outdated(one: CascadedErasure, operation: HudiOperation, seen: CascadeSeen) -> HudiOperation | None:
@@ -113,17 +115,19 @@ def _outdated(one: CascadedErasure, operation: HudiOperation, seen: CascadeSeen)
     found = seen.operations.get(one.operation)
     if one.table not in seen.unsuitable or not isinstance(found, HudiOperation):
         return None
-    is_untouched = found.status.phase in {*WAITING, OperationState.DRAINING} and not found.status.begun
+    is_untouched = found.status.state in {*WAITING, OperationState.DRAINING} and not found.status.begun
     return found if is_untouched and is_cascaded_from(found, operation, one.table) else None
 
 
 def _failed(one: CascadedErasure, message: str) -> CascadedErasure:
-    return one.model_copy(update={"phase": OperationState.FAILED, "message": message[:_SHORT]})
+    changes = {"ready": False, "reason": OperationReason.CASCADE_FAILED}
+    return one.model_copy(update={**changes, "message": message[:_SHORT]})
 
 
 def _told(entries: list[CascadedErasure]) -> str:
     told = [
-        f"HudiOperation {one.operation} of table {one.table} is {one.phase or 'next'}: {one.message or 'not seen yet.'}"
+        f"HudiOperation {one.operation} of table {one.table} is {one.reason or 'next'}: "
+        f"{one.message or 'not seen yet.'}"
         for one in entries[:_NAMED]
     ]
     more = [f"And {len(entries) - _NAMED:,} more."] if len(entries) > _NAMED else []

@@ -66,7 +66,7 @@ def decide_operation(
     if (left := _time_left(operation, status, now=now)) is not None and left <= 0:
         return OperationStep(status=status, expires=True)
     pause = QUIET_SECONDS
-    if status.phase not in FINISHED:
+    if status.state not in FINISHED:
         pause = growing_pause(operation.metadata.creation_timestamp, now=now, least=WAITING_SECONDS)
     return OperationStep(
         status=status,
@@ -82,20 +82,22 @@ def _invalid(operation: InvalidObject, *, now: datetime) -> HudiOperationStatus:
     message = (
         f"The spec is not valid for this version of the operator: {operation.message}. Create another HudiOperation."
     )
+    before, seen = operation.operation, {"observed_generation": operation.metadata.generation}
+    if before.state in FINISHED:
+        return before.model_copy(update=seen)
     make = ConditionMaker(generation=operation.metadata.generation, now=now)
-    found = tuple(_stalled(make, BlockerReason.INVALID_SPEC, message))
-    changes = {
-        "observed_generation": operation.metadata.generation,
-        "conditions": tuple(one.carried_over(operation.operation.conditions) for one in found),
-        "message": message[:_MESSAGE_LIMIT],
-    }
-    return operation.operation.model_copy(update=changes)
+    found = {one.type: one for one in _stalled(make, BlockerReason.INVALID_SPEC, message)}
+    if before.reason == OperationReason.CASCADING:
+        # Only this reason says that the operation is done with its own table.
+        found[ConditionType.READY] = make(ConditionType.READY, ConditionStatus.FALSE, before.reason, message)
+    conditions = tuple(one.carried_over(before.conditions) for one in found.values())
+    return before.model_copy(update={**seen, "conditions": conditions, "message": message[:_MESSAGE_LIMIT]})
 
 
 def _time_left(operation: HudiOperation, status: HudiOperationStatus, *, now: datetime) -> float | None:
     """Return the seconds until a resource that is over is deleted; one that a person has to look at stays."""
     ttl, ended = operation.spec.ttl_after_finished, parse_time(status.finished_at)
-    if ttl is None or ended is None or status.phase not in FINISHED or status.reason in _LOOKED_AT:
+    if ttl is None or ended is None or status.state not in FINISHED or status.reason in _LOOKED_AT:
         return None
     return (ended + parse_duration(ttl) - now) / timedelta(seconds=1)
 
@@ -104,10 +106,10 @@ def _notice(
     operation: HudiOperation, status: HudiOperationStatus, table: HudiTable | InvalidObject | None
 ) -> Transition | None:
     """Return the Event that tells of its end, once."""
-    entry, failed = entry_of(operation, table), status.phase is OperationState.FAILED
-    if status.phase not in FINISHED or operation.status.phase in FINISHED:
+    entry, failed = entry_of(operation, table), status.state is OperationState.FAILED
+    if status.state not in FINISHED or operation.status.state in FINISHED:
         return None
-    if entry is None or entry.state is not status.phase:
+    if entry is None or entry.state is not status.state:
         if not operation.spec.cascades:
             return None
         reason = OperationEvent.FAILED if failed else OperationEvent.SUCCEEDED
@@ -129,19 +131,17 @@ def _with_cascade(
 ) -> tuple[HudiOperationStatus, Cascade | None]:
     """Return the status with the tables that it goes on to, and how far it came there once it is done with its own."""
     before = operation.status
-    if not operation.spec.cascades or before.phase in FINISHED or seen is None:
+    if not operation.spec.cascades or before.state in FINISHED or seen is None:
         return status, None
-    if status.phase is not OperationState.SUCCEEDED:
+    if status.state is not OperationState.SUCCEEDED and status.reason != OperationReason.CASCADING:
         return status.model_copy(update={"cascade": noted(operation, seen.readers)}), None
     found = cascaded(operation, seen, own=_told_alone(status))
     make = ConditionMaker(generation=operation.metadata.generation, now=now)
-    conditions = _conditions(found.phase, found.reason, found.message[:_MESSAGE_LIMIT], make)
+    conditions = operation_conditions(found.state, found.reason, found.message[:_MESSAGE_LIMIT], make)
     changes = {
-        "phase": found.phase,
-        "reason": found.reason,
         "message": found.message[:_MESSAGE_LIMIT],
         "conditions": tuple(one.carried_over(before.conditions) for one in conditions),
-        "finished_at": format_time(now) if found.phase in FINISHED else None,
+        "finished_at": format_time(now) if found.state in FINISHED else None,
         "cascade": found.entries,
     }
     return status.model_copy(update=changes), found
@@ -165,31 +165,34 @@ def _status(operation: HudiOperation, table: HudiTable | InvalidObject | None, *
     before, entry = operation.status, entry_of(operation, table)
     if entry is None and before.reason == OperationReason.CASCADING:
         # Its own part is over, whatever the table remembers of it, or whether there is one any more.
-        return before.model_copy(update={"phase": OperationState.SUCCEEDED})
+        return before
     make = ConditionMaker(generation=operation.metadata.generation, now=now)
-    if entry is None or before.phase in FINISHED:
-        if before.phase in FINISHED or (may_have_begun(operation) and table is not None):
+    if entry is None or before.state in FINISHED:
+        if before.state in FINISHED or (may_have_begun(operation) and table is not None):
             return before.model_copy(update={"observed_generation": operation.metadata.generation})
-        phase, (reason, message) = OperationState.PENDING, _unanswered(operation, table)
+        state, (reason, message) = OperationState.PENDING, _unanswered(operation, table)
     else:
-        phase, reason, message = entry.state, entry.reason, entry.message
-    conditions = _conditions(phase, reason, message, make)
+        state, reason, message = entry.state, entry.reason, entry.message
+    conditions = operation_conditions(state, reason, message, make)
     return HudiOperationStatus(
         observed_generation=operation.metadata.generation,
-        phase=phase,
-        reason=reason,
         message=message[:_MESSAGE_LIMIT],
         conditions=tuple(one.carried_over(before.conditions) for one in conditions),
         instant=(entry.job.instant if entry is not None and entry.job else None) or operation.spec.instant,
         begun=entry.begun if entry is not None else may_have_begun(operation),
         base_path=before.base_path or (table.spec.base_path if isinstance(table, HudiTable) and entry else None),
         started_at=entry.started_at if entry is not None else before.started_at,
-        finished_at=entry.finished_at if entry is not None else before.finished_at,
+        finished_at=_end_of(entry, now=now) if entry is not None else before.finished_at,
         report=entry.report if entry is not None else before.report,
         cascade=before.cascade,
         requested_by=before.requested_by,
         requester_verified=before.requester_verified,
     )
+
+
+def _end_of(entry: TableOperation, *, now: datetime) -> str | None:
+    """Return when an operation ended: the conditions of one that failed are told by it from those of one that waits."""
+    return entry.finished_at or (format_time(now) if entry.state in FINISHED else None)
 
 
 def _unanswered(operation: HudiOperation, table: HudiTable | InvalidObject | None) -> tuple[str, str]:
@@ -199,7 +202,7 @@ def _unanswered(operation: HudiOperation, table: HudiTable | InvalidObject | Non
     unfinished = [one for one in table.status.operations if one.state not in FINISHED]
     looked_at = [one for one in table.status.operations if one.state in FINISHED and one.reason in _LOOKED_AT]
     if len(unfinished) + len(looked_at) < OPERATIONS_SHOWN:
-        return OperationReason.WAITING, "Waiting for the next reconcile of the table."
+        return OperationReason.PENDING, "Waiting for the next reconcile of the table."
     waiting = [one.resource for one in unfinished if one.state in WAITING and not one.begun]
     sentences = (
         f"The table considers {OPERATIONS_SHOWN} operations at once, and this one waits until another of them finishes",
@@ -224,14 +227,17 @@ def moved_operations(before: HudiTableStatus, after: HudiTableStatus) -> tuple[s
     return tuple(one.resource for one in (*changed, *(one for uid, one in known.items() if uid not in now)))
 
 
-def _conditions(state: OperationState, reason: str, message: str, make: ConditionMaker) -> Iterator[Condition]:
+def operation_conditions(state: OperationState, reason: str, message: str, make: ConditionMaker) -> Iterator[Condition]:
+    """Yield the conditions of an operation: `state` is the reason of Reconciling, and read back from there."""
     if state is OperationState.SUCCEEDED:
         yield make(ConditionType.READY, ConditionStatus.TRUE, reason, message)
-    elif state in {OperationState.FAILED, OperationState.AWAITING_APPROVAL} or reason == OperationReason.NOT_ALLOWED:
+    elif state is OperationState.FAILED or reason == OperationReason.NOT_ALLOWED:
         yield from _stalled(make, reason, message)
     else:
-        yield make(ConditionType.READY, ConditionStatus.FALSE, reason, message)
-        yield make(ConditionType.RECONCILING, ConditionStatus.TRUE, reason, message)
+        is_approved = state is OperationState.APPROVED and reason == OperationReason.PENDING
+        shown = OperationReason.APPROVED if is_approved else reason
+        yield make(ConditionType.READY, ConditionStatus.FALSE, shown, message)
+        yield make(ConditionType.RECONCILING, ConditionStatus.TRUE, state, message)
 
 
 def _stalled(make: ConditionMaker, reason: str, message: str) -> Iterator[Condition]:
@@ -256,7 +262,7 @@ def _ending_cascade(operation: HudiOperation | InvalidObject) -> OperationStep |
     known = operation.operation if isinstance(operation, InvalidObject) else operation.status
     if known.reason != OperationReason.CASCADING:
         return None
-    waiting = ", ".join(one.table for one in known.cascade if one.phase not in FINISHED)
+    waiting = ", ".join(one.table for one in known.cascade if one.ready is None)
     left = (
         f"The resource is removed before the erasure is done on the tables that read this one: {waiting}. What has "
         "begun there is finished."
@@ -290,4 +296,4 @@ def _ending_alone(
 
 def _is_open(operation: HudiOperation | InvalidObject) -> bool:
     known = operation.operation if isinstance(operation, InvalidObject) else operation.status
-    return known.phase not in FINISHED
+    return known.state not in FINISHED

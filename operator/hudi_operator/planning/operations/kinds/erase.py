@@ -19,7 +19,7 @@ MOST_BYTES = 128 * 1024
 def _admit(resource: HudiOperation, observation: Observation) -> Answer | None:
     erase, table_class = resource.spec.erase, observation.table_class
     if erase is None or table_class is None:
-        return waits(OperationReason.WAITING, "The table's class is not known.")
+        return waits(OperationReason.PENDING, "The table's class is not known.")
     if observation.snapshot.timeline is None:
         return waits_for_table(observation)
     fields = set(observation.table.spec.record_key)
