@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from hudi_jobs.contract import FileFormat
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint
 from hudi_jobs.ingestion.sources.files.choice import Answer, Question
-from hudi_jobs.ingestion.sources.files.record import Kind, LoadedSegment, Segment, fingerprint, grown, opened
+from hudi_jobs.ingestion.sources.files.record import LoadedSegment, Segment, fingerprint, grown, opened
 from hudi_jobs.ingestion.sources.files.selection import SourceFile, select_files
 from hudi_jobs.ingestion.sources.files.state import FileProgress
 
@@ -54,7 +54,7 @@ class Store:
 
     def commit(self, record: tuple[LoadedSegment, ...], added: set[bytes]) -> None:
         self.sequence += 1
-        growth = grown(record, {Kind.READ: added})
+        growth = grown(record, added)
         sealed = [draft.sealed(sequence=self.sequence, run="run") for draft in growth.drafts]
         self.segments = (*growth.kept, *(segment for segment, _ in sealed))
         self.contents |= {segment.name: content for segment, content in sealed}

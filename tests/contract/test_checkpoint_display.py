@@ -10,7 +10,6 @@ from hudi_jobs.contract import checkpoint_display
     [
         (None, None),
         ('{"version": 3, "kind": "files", "display": "2026 a.csv", "state": {"display": "no"}}', "2026 a.csv"),
-        ('{"version": 2, "kind": "files", "display": "2026 a.csv"}', "2026 a.csv"),
         ('{"version": 9, "kind": "offsets", "display": "topic 7"}', "topic 7"),
         ('{"version": 2, "display": null}', None),
         ('{"version": 2, "display": {"a": 1}}', None),

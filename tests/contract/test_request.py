@@ -131,8 +131,3 @@ def test_a_kind_of_source_that_is_not_known_here_is_kept_as_it_came() -> None:
     task = IngestionTask.model_validate({"source": document})
     assert isinstance(task.source, OtherSource)
     assert task.model_dump(mode="json", by_alias=True)["source"] == document
-
-
-def test_the_request_of_an_operator_from_before_kinds_of_sources_means_files() -> None:
-    now = IngestionTask.model_validate({"source": {"kind": "files", **FILES}})
-    assert IngestionTask.model_validate({"files": FILES}).source == now.source

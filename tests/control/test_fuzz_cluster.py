@@ -57,7 +57,7 @@ STATUS = HudiTableStatus(active_jobs=(active(),)).to_document() | {
     "history": [{"job": "j", "service": "Deletion", "outcome": "Succeeded", "finishedAt": "2026-03-10T11:00:00Z"}],
     "leftBehind": [ago(3)],
     "owner": {"operator": OPERATOR, "table": "team-a/flights", "run": "r"},
-    "rescan": {"value": "skipped", "state": "Open"},
+    "rescan": {"value": "read", "state": "Open"},
 }
 SPEC = {
     "basePath": "s3a://lake/team-a/flights",

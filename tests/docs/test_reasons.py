@@ -13,7 +13,7 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.operations.erase.predicates.selection import FUNCTIONS
 from hudi_operator.api.status.conditions import ConditionType
 from hudi_operator.planning.model import PodTrouble
-from hudi_operator.planning.model.reasons import FORMER_NAMES, Retry
+from hudi_operator.planning.model.reasons import Retry
 from hudi_operator.planning.model.registry import KINDS, REGISTRY, Entry, retry_of_word
 
 ROOT = Path(__file__).parents[2]
@@ -71,12 +71,6 @@ def test_the_tables_of_reasons_and_events_name_no_other() -> None:
 
 def test_no_page_shows_a_condition_with_another_reason() -> None:
     assert {reason for reason in shown(STATUS + FAILURES) if reason not in NAMES} == set()
-
-
-@pytest.mark.parametrize("word", sorted(FORMER_NAMES))
-def test_no_page_names_a_reason_by_its_former_name(word: str) -> None:
-    assert word not in NAMES
-    assert [page.name for page in (ROOT / "docs").rglob("*.md") if f"`{word}`" in page.read_text()] == []
 
 
 def test_a_table_with_an_invented_reason_is_found() -> None:

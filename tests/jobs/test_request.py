@@ -41,12 +41,6 @@ def test_every_service_gets_its_own_options_and_the_tables_identity(service: Ser
     assert found.hudi_options == build_hudi_options(declared, class_spec(), service)
 
 
-def test_an_ingestion_says_its_source_under_the_name_of_the_release_before_too() -> None:
-    ingestion = task(Service.INGESTION).ingestion
-    assert ingestion is not None
-    assert ingestion.files == ingestion.source
-
-
 @pytest.mark.parametrize("service", Service)
 def test_only_ingestion_is_told_what_to_read_and_only_planned_services_what_to_execute(service: Service) -> None:
     found = task(service)

@@ -91,10 +91,6 @@ def test_the_smallest_source_has_the_defaults_of_the_contract() -> None:
     assert source(SMALLEST) == expected
 
 
-def test_a_driver_of_the_release_before_is_not_given_kafka_as_files() -> None:
-    assert ingestion(SMALLEST).files is None
-
-
 def test_everything_that_a_source_declares_reaches_the_driver() -> None:
     declared = {
         "bootstrapServers": ["kafka-0:9092"],
@@ -205,7 +201,7 @@ def test_an_upstream_table_is_told_with_its_choices_and_its_limit() -> None:
     assert task.source == HudiSource(
         path="s3a://lake/orders", starting_commit=StartingCommit.LATEST, on_removed_rows=RemovedRows.IGNORE
     )
-    assert (task.files, task.max_files, task.max_records, task.max_commits) == (None, None, None, 3)
+    assert (task.max_files, task.max_records, task.max_commits) == (None, None, 3)
     plain = task_of(ingestion={"source": {"hudi": {"path": "s3a://lake/orders"}}})
     assert plain.source == HudiSource(path="s3a://lake/orders")
     assert plain.max_commits is None

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from tests.planning.world import IMAGE, NOW, as_declared, at, failed, job, observe, outcome, story, table
+from tests.planning.world import IMAGE, NOW, OPERATOR, UID, as_declared, at, failed, job, observe, outcome, story, table
 
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, RunMode, Service
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus, ServicesStatus
@@ -34,6 +34,7 @@ _ACTIONS: dict[Service | None, str] = {
     Service.COMPACTION: "compaction",
     Service.CLUSTERING: "clustering",
 }
+_OURS = {"table_uid": UID, "operator": OPERATOR}
 _COMPLETED_AS = {**_ACTIONS, Service.COMPACTION: "commit", Service.CLUSTERING: "replacecommit"}
 
 
@@ -116,7 +117,7 @@ class Simulation:
             marked = {time for _, time in self.marks}
             unmarked = tuple(one for one in timeline.completed if one.action in COMMITS and one.time not in marked)
             plans = [one for one in timeline.pending if one.time in self.plans]
-            planned = tuple(Mark(instant=one, run=self.plans[one.time]) for one in plans)
+            planned = tuple(Mark(instant=one, run=self.plans[one.time], **_OURS) for one in plans)
             runs = tuple(self.marks[-10:])
             seen = TimelineSnapshot(timeline=timeline, runs=runs, unmarked=unmarked[::-1], planned=planned)
         return observe(one, snapshot=as_declared(seen, one), jobs=tuple(run.observed for run in self.runs.values()))

@@ -19,6 +19,7 @@ from tests.spark_jobs.continuous.beside import Beside
 from tests.spark_jobs.trials import ALL, LEASE
 
 from hudi_jobs.contract import (
+    INDEX_KEY,
     ConcurrencyMode,
     IngestionTask,
     JobOutcome,
@@ -156,11 +157,12 @@ class Lake:
         ingestion = {**self.ingestion, **changes}
         source = ingestion.pop("source", None)
         ingestion["source"] = source or {"kind": "files", **files, **ingestion.pop("files", {})}
+        options = self.hudi_options(Service.INGESTION)
         task = TableTask(
             id="flights",
             service=Service.INGESTION,
-            table=self.definition(),
-            hudi_options=self.hudi_options(Service.INGESTION),
+            table=self.declared(options),
+            hudi_options=options,
             concurrency=self.spec.get("concurrency", {}).get("mode", ConcurrencyMode.SERIALIZED),
             ingestion=IngestionTask.model_validate(ingestion),
             owner=self.owner,
@@ -198,6 +200,10 @@ class Lake:
         fields = {"name": "flights", "basePath": self.base_path, "type": "CopyOnWrite", "recordKey": ["id"]}
         return TableDefinition.model_validate(fields | self.table)
 
+    def declared(self, options: dict[str, str]) -> TableDefinition:
+        """The table as a request declares it, with the index of its options."""
+        return self.definition().model_copy(update={"index": options.get(INDEX_KEY)})
+
     def service_request(
         self,
         service: Service,
@@ -210,11 +216,12 @@ class Lake:
     ) -> JobRequest:
         """The request of one run of a table service; the rest are fields of its planned part."""
         self.runs += 1
+        merged = self.hudi_options(service) | (options or {})
         task = TableTask(
             id="flights",
             service=service,
-            table=self.definition(),
-            hudi_options=self.hudi_options(service) | (options or {}),
+            table=self.declared(merged),
+            hudi_options=merged,
             concurrency=concurrency,
             abandoned=abandoned,
             planned=PlannedServiceTask.model_validate(planned),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError
 
 from hudi_jobs.contract import DataLossPolicy, InvalidRescan, parse_rescan
 from hudi_operator.api.salvage import read_by_parts
@@ -15,7 +15,7 @@ from hudi_operator.api.status.operation import FINISHED, HudiOperationStatus
 from hudi_operator.api.status.rescan import RescanState
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table import HudiTableStatus
-from hudi_operator.api.values.base import Model, renamed
+from hudi_operator.api.values.base import Model
 
 REQUESTED_AT_ANNOTATION = "hudi-operator.io/requested-at"
 """On a HudiTable: any new value requests a run now, and gives services that have exhausted their retries new ones."""
@@ -24,7 +24,7 @@ ACCEPT_FOREIGN_ANNOTATION = "hudi-operator.io/accept-foreign-commits"
 """On a Serialized HudiTable: a completed instant; commits of others that had completed by then are accepted."""
 
 RESCAN_ANNOTATION = "hudi-operator.io/rescan"
-"""On a HudiTable: files to read once more, as `skipped`, `assumed` or `read`, with a pattern after `:` if not all."""
+"""On a HudiTable: files to read once more, as `read`, with a pattern after `:` if not all."""
 
 OPERATION_UID_ANNOTATION = "hudi-operator.io/operation-uid"
 """On a HudiOperation, set by the operator: its uid, by which a copy that was restored from a backup is recognised."""
@@ -50,13 +50,6 @@ OPERATION_FINALIZER = "hudi-operator.io/operation"
 
 CASCADE_LABEL = "hudi-operator.io/cascaded-from"
 """On a HudiOperation that an erasure created for a table which reads its own: the uid of the one that created it."""
-
-FORMER_ANNOTATIONS = {
-    "hudi-operator.io/requestedAt": REQUESTED_AT_ANNOTATION,
-    "hudi-operator.io/acceptForeignCommits": ACCEPT_FOREIGN_ANNOTATION,
-    "hudi-operator.io/takeOver": TAKE_OVER_ANNOTATION,
-}
-"""How annotations were spelt before; they are read for one version, and lose against the new spelling."""
 
 
 class OwnerReference(Model):
@@ -93,11 +86,6 @@ class ObjectMetadata(Model):
         """The uid of the HudiOperation that another one is a copy of, such as one from a backup, or None."""
         named = self.annotations.get(OPERATION_UID_ANNOTATION)
         return None if named == self.uid else named
-
-    @field_validator("annotations")
-    @classmethod
-    def _spelt_as_now(cls, annotations: dict[str, str]) -> dict[str, str]:
-        return renamed(annotations, FORMER_ANNOTATIONS)
 
 
 @dataclass(frozen=True, kw_only=True)

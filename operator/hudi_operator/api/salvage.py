@@ -5,14 +5,11 @@ release does not know; the counters and marks beside it still count.
 """
 
 from collections.abc import Iterable, Mapping
-from functools import cache
 from itertools import islice
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
-
-from hudi_operator.api.values.base import Model, RenamedModel, renamed
 
 Path = tuple[int | str, ...]
 Read = TypeVar("Read", bound=BaseModel)
@@ -32,8 +29,7 @@ def read_by_parts(model: type[Read], document: Any) -> tuple[Read, tuple[str, ..
     The smallest part is left out that makes the rest readable: a field with a default; else the object that needs it,
     such as an entry of a list. A list that is too long loses its end. All fields of the model need a default.
     """
-    names = _former_names(model)
-    kept, dropped = _copy(document, names) if isinstance(document, Mapping) else {}, list[str]()
+    kept, dropped = _copy(document) if isinstance(document, Mapping) else {}, list[str]()
     if document and not isinstance(document, Mapping):
         dropped.append("(all)")
     while True:
@@ -93,19 +89,8 @@ def _at(document: Any, path: Path) -> Any:  # noqa: ANN401 - any part of a docum
     return document
 
 
-@cache
-def _former_names(model: type[BaseModel]) -> Mapping[str, str]:
-    """Return the former names of fields in all parts of a model: what is wrong with one is told by its new name."""
-    parts = (get_args(field.annotation) or (field.annotation,) for field in model.model_fields.values())
-    inner = (part for each in parts for part in each if isinstance(part, type) and issubclass(part, Model))
-    names = dict(model.former_names) if issubclass(model, RenamedModel) else {}
-    for part in inner:
-        names |= _former_names(part)
-    return names
-
-
-def _copy(value: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - any part of a document
+def _copy(value: Any) -> Any:  # noqa: ANN401 - any part of a document
     if isinstance(value, dict):
         items = islice(value.items(), _MOST_ITEMS)
-        return renamed({str(key): _copy(item, names) for key, item in items if item is not None}, names)
-    return [_copy(item, names) for item in value[:_MOST_ITEMS]] if isinstance(value, list) else value
+        return {str(key): _copy(item) for key, item in items if item is not None}
+    return [_copy(item) for item in value[:_MOST_ITEMS]] if isinstance(value, list) else value

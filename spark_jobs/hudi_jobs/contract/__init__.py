@@ -102,7 +102,7 @@ if TYPE_CHECKING:
         StartingOffsets,
         Tombstones,
     )
-    from hudi_jobs.contract.sources.rescan import InvalidRescan, Rescan, RescanRequest, parse_rescan
+    from hudi_jobs.contract.sources.rescan import InvalidRescan, RescanRequest, parse_rescan
     from hudi_jobs.contract.sources.source import AnySource, FileFormat, FileSource, OtherSource
     from hudi_jobs.contract.sources.upstream import HudiSource, RemovedRows, StartingCommit
     from hudi_jobs.contract.table.index import (
@@ -201,7 +201,6 @@ __all__ = [
     "RemovedRows",
     "Repair",
     "RepairStep",
-    "Rescan",
     "RescanRequest",
     "RunMode",
     "RunnableService",

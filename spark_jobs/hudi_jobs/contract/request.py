@@ -3,12 +3,12 @@
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from hudi_jobs.contract.document import Document
 from hudi_jobs.contract.operations.operation import TableOperation
 from hudi_jobs.contract.operations.savepoint import NamedSavepoint
-from hudi_jobs.contract.sources.source import AnySource, FileSource
+from hudi_jobs.contract.sources.source import AnySource
 from hudi_jobs.contract.table.ownership import TableOwner
 
 METADATA_PREFIX = "hudi-operator."
@@ -157,9 +157,6 @@ class IngestionTask(Document):
     """Read what is new in a source and write it to the table as one commit."""
 
     source: AnySource
-    files: FileSource | None = None
-    """The source once more under its former name, for driver images of the release before."""
-
     transform_sql: str | None = None
     operation: WriteOperation = WriteOperation.UPSERT
     max_bytes: int | None = None
@@ -174,14 +171,6 @@ class IngestionTask(Document):
 
     continuous: ContinuousTask | None = None
     """Read batch after batch; without it one batch, and the run ends."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _named_files(cls, value: object) -> object:
-        """Read the source under its name of release 0.1, when there were files only."""
-        if not isinstance(value, dict) or "source" in value or not isinstance(value.get("files"), dict):
-            return value
-        return {**value, "source": {**value["files"], "kind": "files"}}
 
 
 class PlannedServiceTask(Document):

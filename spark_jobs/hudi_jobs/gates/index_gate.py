@@ -1,9 +1,9 @@
 """Whether the declared index finds what the table holds, seen before anything is written.
 
 The newest commit with the operator's note says which index the table was written with. Where none has one (tables of
-other tools, or of releases before the note) the data itself tells a bucket index: the names of its file groups begin
-with the number of their bucket in eight digits (`BucketIdentifier.newBucketFileIdPrefix`), and a key's hash says in
-which of how many buckets it belongs. Where that number is not one for the whole table, nothing is written.
+other tools) the data itself tells a bucket index: the names of its file groups begin with the number of their bucket in
+eight digits (`BucketIdentifier.newBucketFileIdPrefix`), and a key's hash says in which of how many buckets it belongs.
+Where that number is not one for the whole table, nothing is written.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,6 @@ from hudi_jobs.contract import (
     VARYING_BUCKETS_FOLDER,
     FailureReason,
     TableDefinition,
-    TableTask,
     may_follow,
 )
 from hudi_jobs.failures import TaskFailed
@@ -30,12 +29,6 @@ from hudi_jobs.reading import read_rows
 from hudi_jobs.table import HudiTable, commit_metadata
 
 _MOST_FILES, _MOST_ROWS = 100_000, 1_000
-
-
-def declared(task: TableTask) -> TableDefinition:
-    """Return what a task declares of its table, with the index; an operator of an older release names it apart."""
-    index = task.table.index or task.hudi_options.get(INDEX_KEY)
-    return task.table.model_copy(update={"index": index})
 
 
 def require_index(

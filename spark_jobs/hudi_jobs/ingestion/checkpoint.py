@@ -15,9 +15,6 @@ VERSION = 3
 LOOK_BACK = 10
 """Checkpoints in a row that must be no newer than the newest one before older commits are left unread."""
 
-_VERSIONS_OF_FILES = frozenset({1, 2})
-"""Written before there was an envelope, when every source was files; its module reads what is in them."""
-
 
 def encode_checkpoint(checkpoint: Checkpoint) -> str:
     """Write the checkpoint as the JSON that goes into the commit."""
@@ -42,8 +39,7 @@ def decode_checkpoint(text: str | None) -> Checkpoint | None:
     with understood():
         if len(text) > CHECKPOINT_LIMIT:
             raise ValueError(len(text))
-        document = json.loads(text)
-        return _before_envelopes(document) if document["version"] in _VERSIONS_OF_FILES else _of_envelope(document)
+        return _of_envelope(json.loads(text))
 
 
 @contextmanager
@@ -120,19 +116,6 @@ def _of_envelope(document: dict[str, Any]) -> Checkpoint:
         source=_text(document["source"]),
         display=_text(document["display"]),
         state=document["state"],
-    )
-
-
-def _before_envelopes(document: dict[str, Any]) -> Checkpoint:
-    """Return the whole document as the state of files; that of release 0.1 has neither kind nor sequence."""
-    if document["version"] == 1:
-        return Checkpoint(kind="files", sequence=0, source=str(document["source"]), state=document)
-    return Checkpoint(
-        kind=str(document["kind"]),
-        sequence=int(document["sequence"]),
-        source=_text(document["source"]),
-        display=_text(document["display"]),
-        state=document,
     )
 
 

@@ -21,7 +21,7 @@ from hudi_jobs.contract import (
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.gates.index_gate import declared, require_index
+from hudi_jobs.gates.index_gate import require_index
 from hudi_jobs.gates.key_gate import require_keys
 from hudi_jobs.gates.layout_gate import require_one_layout
 from hudi_jobs.gates.list_gate import require_readable_lists
@@ -97,7 +97,7 @@ class OpenedTable:
         with stage("The table cannot be read", otherwise=FailureReason.HUDI_ERROR):
             self.table = HudiTable.open(self._context.spark, self._context.task.table.base_path)
             if self.table is not None:
-                self.table.require(declared(self._context.task), Service.INGESTION)
+                self.table.require(self._context.task.table, Service.INGESTION)
                 require_one_layout(self._context.spark, self.table)
         if self.table is not None:
             task = self._context.task
@@ -146,7 +146,7 @@ class _Run:
     ) -> None:
         self._context = context
         self._task = task
-        self._definition: TableDefinition = declared(context.task)
+        self._definition: TableDefinition = context.task.table
         self._table = table
         self._before = before
         self._begun_with = _newest_checkpoint(table)

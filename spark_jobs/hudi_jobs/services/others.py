@@ -36,9 +36,9 @@ class Others:
         return self.is_ours(plan) or self.is_abandoned(plan.instant)
 
     def is_ours(self, plan: Pending) -> bool:
-        """Tell whether a plan names a run of this very table and operator; earlier releases named the run alone."""
+        """Tell whether a plan names a run of this very table and operator; without an owner, of any run."""
         owner = self._context.task.owner
-        if plan.run is None or owner is None or (plan.table_uid is None and plan.operator is None):
+        if plan.run is None or owner is None:
             return plan.run is not None
         return (plan.table_uid, plan.operator) == (owner.table_uid, owner.operator)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, Service, TaskResult
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.gates.index_gate import declared, require_index
+from hudi_jobs.gates.index_gate import require_index
 from hudi_jobs.gates.layout_gate import require_one_layout
 from hudi_jobs.gates.slice_gate import require_slices_as_named
 from hudi_jobs.lease.exclusive import with_lease
@@ -33,7 +33,7 @@ def open_table(context: TaskContext, *, compares_slices: bool = True) -> HudiTab
     with stage("The table cannot be read", otherwise=FailureReason.HUDI_ERROR):
         table = HudiTable.open(context.spark, context.task.table.base_path)
         if table is not None:
-            table.require(declared(context.task), context.task.service)
+            table.require(context.task.table, context.task.service)
             require_one_layout(context.spark, table)
     if table is not None:
         require_index(context.spark, table, context.task.table, context.task.hudi_options)

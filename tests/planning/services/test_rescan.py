@@ -72,12 +72,12 @@ def after_run(observation: Observation, outcome: JobOutcome, snapshot_: Timeline
 
 
 def test_a_request_starts_one_run_and_is_given_to_every_run_until_one_has_served_it() -> None:
-    first = asked("skipped")
+    first = asked("read")
     assert starts(first)
-    assert given_to_runs(first) == "skipped"
+    assert given_to_runs(first) == "read"
 
     waiting = status_of(first)
-    assert waiting.rescan == RescanStatus(value="skipped", state=RescanState.ASKED)
+    assert waiting.rescan == RescanStatus(value="read", state=RescanState.ASKED)
     running = again(first, waiting)
     names = [one.name for one in waiting.active_jobs]
     assert not starts(observe(running.table, jobs=tuple(job(name) for name in names)))
@@ -86,17 +86,17 @@ def test_a_request_starts_one_run_and_is_given_to_every_run_until_one_has_served
     unserved = after_run(running, succeeded(), committed)
     assert state_of(unserved) is RescanState.ASKED
     assert not starts(again(first, unserved))
-    assert given_to_runs(again(first, unserved)) == "skipped"
+    assert given_to_runs(again(first, unserved)) == "read"
 
-    served = after_run(running, succeeded(rescan="skipped"), committed)
+    served = after_run(running, succeeded(rescan="read"), committed)
     assert state_of(served) is RescanState.SERVED
     assert not starts(again(first, served))
     assert given_to_runs(again(first, served)) is None
 
 
 def test_a_request_is_not_served_by_a_run_that_the_timeline_does_not_confirm() -> None:
-    running = again(asked("skipped"), status_of(asked("skipped")))
-    after = after_run(running, succeeded(rescan="skipped"), TimelineSnapshot())
+    running = again(asked("read"), status_of(asked("read")))
+    after = after_run(running, succeeded(rescan="read"), TimelineSnapshot())
     assert state_of(after) is RescanState.ASKED
 
 
@@ -109,7 +109,7 @@ def test_another_value_is_another_request_and_the_last_answer_outlasts_the_annot
     assert status_of(observe(table(status=known))).rescan == known.rescan
 
 
-@pytest.mark.parametrize("value", ["", "everything", "read:", "x" * 100_000, "read\n", "read:\u202e"])
+@pytest.mark.parametrize("value", ["", "everything", "skipped", "read:", "x" * 100_000, "read\n", "read:\u202e"])
 def test_a_request_that_is_not_understood_starts_nothing_and_says_what_one_looks_like(value: str) -> None:
     one = asked(value)
     assert not starts(one)
@@ -117,7 +117,7 @@ def test_a_request_that_is_not_understood_starts_nothing_and_says_what_one_looks
     after = status_of(one)
     assert state_of(after) is RescanState.IGNORED
     assert after.rescan is not None
-    assert "skipped, assumed or read" in (after.rescan.message or "")
+    assert "it must be read" in (after.rescan.message or "")
     assert HudiTableStatus.model_validate(after.to_document()) == after
 
 
@@ -138,7 +138,7 @@ def test_skipped_files_are_reported_until_there_are_none() -> None:
     assert found is not None
     assert found.reason == "FilesSkipped"
     assert "7 files" in found.message
-    assert f"{ANNOTATION}=skipped" in found.message
+    assert "Rename these objects" in found.message
     known = again(running, after)
     silent = after_run(known, JobOutcome(results=()), committed)
     assert silent.services.ingestion.files_skipped == 7
@@ -163,9 +163,7 @@ def test_messages_are_not_read_again_by_request() -> None:
 UPSTREAM = {"hudi": {"path": "s3a://landing/orders"}}
 
 
-@pytest.mark.parametrize(
-    ("value", "is_served"), [("read", True), ("read#2", True), ("read:a*", False), ("skipped", False)]
-)
+@pytest.mark.parametrize(("value", "is_served"), [("read", True), ("read#2", True), ("read:a*", False)])
 def test_an_upstream_table_is_read_again_as_a_whole_or_not_at_all(value: str, is_served: bool) -> None:
     one = asked(value, ingestion={"source": UPSTREAM})
     assert starts(one) == is_served
@@ -238,9 +236,7 @@ def test_a_run_that_failed_has_lost_nothing_yet() -> None:
 
 
 def test_a_run_that_found_nothing_to_read_again_has_served_the_request() -> None:
-    running = again(asked("skipped"), status_of(asked("skipped")))
-    nothing = (
-        succeeded(rescan="skipped").results[0].model_copy(update={"outcome": Outcome.NOTHING_TO_DO, "instant": None})
-    )
+    running = again(asked("read"), status_of(asked("read")))
+    nothing = succeeded(rescan="read").results[0].model_copy(update={"outcome": Outcome.NOTHING_TO_DO, "instant": None})
     after = after_run(running, JobOutcome(results=(nothing,)), TimelineSnapshot())
     assert state_of(after) is RescanState.SERVED

@@ -105,17 +105,3 @@ def test_a_run_that_ends_as_the_one_before_posts_no_event() -> None:
     before = ready()
     after = status_of(observe(table(status=before.model_copy(update={"active_jobs": (active(),)})), snapshot=COMMITTED))
     assert transitions(before, after) == ()
-
-
-def test_an_upgrade_that_renames_a_reason_posts_no_event() -> None:
-    after = blocked(BlockerReason.SIZE_NOT_ALLOWED)
-    before = after.model_copy(
-        update={
-            "conditions": tuple(
-                one.model_copy(update={"reason": "ClassLimitExceeded"}) if one.reason == "SizeNotAllowed" else one
-                for one in after.conditions
-            )
-        }
-    )
-    assert before != after
-    assert transitions(before, after) == ()

@@ -207,13 +207,12 @@ def test_what_the_resource_before_has_written_is_old() -> None:
     assert foreign(with_commits(marked(NEW), marked(MINE, table_uid="before"))) == []
 
 
-@pytest.mark.parametrize(("name", "found"), [("mine", []), ("not-mine", [ago(20)])])
-def test_a_commit_of_an_earlier_release_is_ours_when_its_run_is_known(name: str, found: list[str]) -> None:
-    assert foreign(with_commits(marked(NEW, run=name, table_uid=None, operator=None), OURS)) == found
-
-
-def test_without_a_verified_reconcile_a_commit_of_an_earlier_release_is_believed() -> None:
-    assert foreign(with_commits(marked(NEW, table_uid=None, operator=None), OURS, verified=None)) == []
+@pytest.mark.parametrize("verified", [30, None])
+@pytest.mark.parametrize("name", ["mine", "not-mine"])
+def test_commit_that_names_a_run_alone_is_foreign(name: str, verified: float | None) -> None:
+    assert foreign(with_commits(marked(NEW, run=name, table_uid=None, operator=None), OURS, verified=verified)) == [
+        ago(20)
+    ]
 
 
 def test_what_the_owner_of_a_table_writes_is_its_own_affair_and_stays_so_when_it_is_taken_over() -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.planning.world import (
     NOW,
     OPERATOR,
+    UID,
     active,
     again,
     ago,
@@ -235,7 +236,9 @@ OURS: dict[str, dict[str, Any]] = {
     "its history": {"status": status(history=(run(),))},
     "a service that ran": {"status": status(ingestion=memory(last_run=run()))},
     "what a run left": {"status": status(left_behind=(ago(5),))},
-    "a commit of an earlier release": {"snapshot": {"marks": (Mark(instant=instant(ago(50)), run="a-run"),)}},
+    "a commit of a run that is forgotten": {
+        "snapshot": {"marks": (Mark(instant=instant(ago(50)), run="a-run", table_uid=UID, operator=OPERATOR),)}
+    },
 }
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from tests.planning.world import (
     NOW,
+    OPERATOR,
+    UID,
     active,
     again,
     ago,
@@ -40,6 +42,7 @@ BESIDE: dict[str, Any] = {"type": "MergeOnRead", "ingestion": None, "clustering"
 ALONE: dict[str, Any] = {"type": "MergeOnRead"}
 DELTAS = [done("deltacommit", 50 - number) for number in range(2)]
 T = ago(5)
+OURS = {"table_uid": UID, "operator": OPERATOR}
 ALARM = 60
 """Minutes: the default of the class."""
 
@@ -79,7 +82,7 @@ def seen(timeline: Timeline, *, beats: dict[str, datetime] | None = None, **chan
     heartbeats = tuple((time, int(moment.timestamp() * 1000)) for time, moment in (beats or {}).items())
     jobs, remembered = changes.pop("jobs", ()), changes.pop("remembered", {})
     runs = changes.pop("planned", {})
-    planned = tuple(Mark(instant=one, run=runs[one.time]) for one in timeline.pending if one.time in runs)
+    planned = tuple(Mark(instant=one, run=runs[one.time], **OURS) for one in timeline.pending if one.time in runs)
     snapshot = TimelineSnapshot(timeline=timeline, heartbeats=heartbeats, planned=planned)
     one = table(status=status(**remembered), created=NOW - minutes(600), **changes)
     return observe(one, snapshot=snapshot, jobs=jobs)

@@ -22,10 +22,8 @@ from hudi_jobs.ingestion.checkpoint import (
 )
 from hudi_jobs.ingestion.sources.files import record as records
 from hudi_jobs.ingestion.sources.files.choice import Answer, Question
-from hudi_jobs.ingestion.sources.files.floor import Floor, decode_floor
 from hudi_jobs.ingestion.sources.files.record import (
     Draft,
-    Kind,
     LoadedSegment,
     Segment,
     canonical,
@@ -33,7 +31,7 @@ from hudi_jobs.ingestion.sources.files.record import (
     grown,
     opened,
 )
-from hudi_jobs.ingestion.sources.files.selection import Position, SourceFile, is_visible, matches, select_files
+from hudi_jobs.ingestion.sources.files.selection import SourceFile, is_visible, matches, select_files
 from hudi_jobs.ingestion.sources.files.state import FileProgress
 
 ROOT = "s3://landing/flights"
@@ -77,11 +75,10 @@ class Table:
         loaded = [self.open(segment) for segment in before.segments]
         request = None if rescan in {None, before.rescan} else parse_rescan(rescan)
         self.answer = Answer()
-        self.answer.examine(Question(glob, FileFormat.CSV, loaded, before.floor, request), root, listing)
+        self.answer.examine(Question(glob, FileFormat.CSV, loaded, request), root, listing)
         selection = select_files(self.answer.waiting, max_files=max_files, max_bytes=None)
-        learnt = self.answer.learnt
-        learnt[Kind.READ] |= {fingerprint(root, one) for one in selection.files}
-        growth = grown(loaded, learnt, forgotten=self.answer.forgotten, listed=bytes(self.answer.listed))
+        read = {fingerprint(root, one) for one in selection.files}
+        growth = grown(loaded, read, forgotten=self.answer.forgotten, listed=bytes(self.answer.listed))
         sealed = [draft.sealed(sequence=before.sequence + 1, run=f"run-{len(self.store)}") for draft in growth.drafts]
         self.store |= {segment.name: content for segment, content in sealed}
         self.written = sum(len(content) for _, content in sealed)
@@ -90,9 +87,8 @@ class Table:
             read=[one.position for one in selection.files],
             segments=(*growth.kept, *(segment for segment, _ in sealed)),
             rescan=rescan,
-            floor=None,
         )
-        if not dies and (selection.files or before.floor is not None):
+        if not dies and selection.files:
             self.text = encode_checkpoint(after.checkpoint())
         return [one.path for one in selection.files]
 
@@ -210,38 +206,8 @@ def test_a_checkpoint_of_unknown_form_is_refused(text: str) -> None:
         FileProgress.of(decode_checkpoint(text))
 
 
-BEFORE_ENVELOPES = (
-    '{"version":2,"kind":"files","display":"1970-01-01T00:00:01.000Z a.csv","sequence":1,'
-    '"source":"s3://landing/flights","newest":[1000,"a.csv"],"segments":[["000000000001-run-0-a7ec2bb32bde02e5",'
-    '"read",1,"a7ec2bb32bde02e5541045c990ca1d186142563419922dce9475e8f1129f11ac"]],"rescan":"read#1","floor":null}'
-)
-"""A checkpoint as it was written before there was an envelope, and the file of the segment that it names."""
-ITS_SEGMENT = b"hudifls1\x00\x00\x00\x00\x00\x00\x00\x01\xfb\x06*3\xe1fB\xd3\xe4Q"
-
-
-def test_a_checkpoint_from_before_the_envelope_goes_on_exactly_where_it_was() -> None:
-    table = Table(BEFORE_ENVELOPES)
-    table.store["000000000001-run-0-a7ec2bb32bde02e5"] = ITS_SEGMENT
-    before = FileProgress.of(decode_checkpoint(table.text))
-    listing = [file("a.csv", second=1), file("late.csv", second=0)]
-    assert table.run(listing[:1], rescan="read#1") == []
-    assert table.run(listing, rescan="read#1") == ["late.csv"]
-    assert table.run(listing, rescan="read#1") == []
-    document = json.loads(str(table.text))
-    assert set(document) == {"version", "kind", "display", "sequence", "source", "state"}
-    assert (document["version"], document["kind"], document["sequence"]) == (3, "files", 2)
-    after = FileProgress.of(decode_checkpoint(table.text))
-    assert (after.source, after.newest, after.display, after.rescan) == (ROOT, before.newest, before.display, "read#1")
-
-
-def test_checkpoints_with_and_without_the_envelope_are_in_one_order() -> None:
-    newer, older = (encode_checkpoint(Checkpoint("files", number)) for number in (2, 1))
-    for texts in ([BEFORE_ENVELOPES, newer], [newer, BEFORE_ENVELOPES], [older, newer, BEFORE_ENVELOPES]):
-        assert newest_checkpoint(texts) == decode_checkpoint(newer)
-
-
-@pytest.mark.parametrize("text", [BEFORE_ENVELOPES, encode_checkpoint(FileProgress(sequence=1).checkpoint())])
-def test_a_checkpoint_of_another_kind_of_source_is_refused_by_name(text: str) -> None:
+def test_a_checkpoint_of_another_kind_of_source_is_refused_by_name() -> None:
+    text = encode_checkpoint(FileProgress(sequence=1).checkpoint())
     require_kind(decode_checkpoint(text), "files")
     require_kind(None, "files")
     with pytest.raises(TaskFailed, match="kind 'files', but the spec declares a source of the kind 'kafka'") as refused:
@@ -261,26 +227,24 @@ def test_a_source_cannot_commit_a_checkpoint_that_would_not_be_the_newest(kind: 
 @pytest.mark.parametrize(
     "entry",
     [
-        ["../../secret", "read", 1, "0" * 64],
-        ["000000000001-run-0123456789abcdef", "read", 10**9, "0" * 64],
-        ["000000000001-run-0123456789abcdef", "read", -1, "0" * 64],
-        ["000000000001-run-0123456789abcdef", "other", 1, "0" * 64],
-        ["000000000001-run-0123456789abcdef", "read", 1, "0"],
+        ["../../secret", 1, "0" * 64],
+        ["000000000001-run-0123456789abcdef", 10**9, "0" * 64],
+        ["000000000001-run-0123456789abcdef", -1, "0" * 64],
+        ["000000000001-run-0123456789abcdef", "read", 1, "0" * 64],
+        ["000000000001-run-0123456789abcdef", 1, "0"],
     ],
 )
 def test_a_segment_that_no_run_can_have_written_is_refused(entry: list[Any]) -> None:
-    envelope = FileProgress(sequence=1).checkpoint()
-    before_envelopes = {"version": 2, "kind": "files", "display": None, "sequence": 1, "source": None, **envelope.state}
-    for document in (json.loads(encode_checkpoint(envelope)), before_envelopes):
-        assert FileProgress.of(decode_checkpoint(json.dumps(document))).segments == ()
-        document.get("state", document)["segments"] = [entry]
-        with pytest.raises(TaskFailed, match="release"):
-            FileProgress.of(decode_checkpoint(json.dumps(document)))
+    document = json.loads(encode_checkpoint(FileProgress(sequence=1).checkpoint()))
+    assert FileProgress.of(decode_checkpoint(json.dumps(document))).segments == ()
+    document["state"]["segments"] = [entry]
+    with pytest.raises(TaskFailed, match="release"):
+        FileProgress.of(decode_checkpoint(json.dumps(document)))
 
 
 @pytest.mark.parametrize("harm", [lambda c: c[:-1], lambda c: c + b"x", lambda c: c[:-1] + b"\0", lambda _: b""])
 def test_a_damaged_segment_is_noticed(harm: Any) -> None:
-    segment, content = Draft(Kind.READ, b"0123456789").sealed(sequence=1, run="a/../b" * 50)
+    segment, content = Draft(b"0123456789").sealed(sequence=1, run="a/../b" * 50)
     assert opened(segment, content) == LoadedSegment(segment, b"0123456789")
     assert opened(segment, harm(content)) is None
 
@@ -319,40 +283,22 @@ def test_a_record_that_is_full_forgets_what_the_source_does_not_hold_any_more(mo
         table.run([file(str(each)) for each in range(101)])
 
 
-def old(*, floor: Position | None, recent: list[str], source: str = ROOT) -> str:
-    """A checkpoint as release 0.1 wrote it."""
-    place = None if floor is None else {"time": floor.time, "path": floor.path}
-    return json.dumps({"version": 1, "source": source, "watermark": place, "floor": place, "recent": recent})
-
-
-def test_a_checkpoint_of_the_first_release_becomes_a_record_and_late_files_are_read_from_then_on() -> None:
-    listing = [file("a.csv", second=1), file("b.csv", second=2), file("c.csv", second=3), file("d.csv", second=3)]
-    # The first bytes of sha256("3000 c.csv"), as release 0.1 kept them.
-    recent = "bgEnO_epCfmT"
-    table = Table(old(floor=Position(2000, "b.csv"), recent=[recent]))
-    assert table.run([*listing, file("x.txt", second=1)], glob="*.csv") == ["d.csv"]
-    late = [file("late.csv", second=1), file("late.txt", second=1)]
-    assert table.run([*listing, *late], glob="*.csv") == ["late.csv"]
-    assert table.run([*listing, *late, file("x.txt", second=1)]) == ["late.txt"]
-    assert (table.answer.skipped, table.answer.skipped_names) == (1, ["x.txt"])
-
-
 @pytest.mark.parametrize(
     ("request_", "read"),
     [
-        ("skipped", ["x.txt"]),
-        ("skipped:*.csv", []),
-        ("assumed", ["a.csv", "x.txt"]),
         ("read", ["a.csv", "x.txt", "new.csv"]),
+        ("read:*.csv", ["a.csv", "new.csv"]),
         ("read:n*#1", ["new.csv"]),
+        ("read:other", []),
     ],
 )
 def test_a_request_reads_what_it_names_once_and_in_as_many_runs_as_the_limits_ask_for(
     request_: str, read: list[str]
 ) -> None:
-    table = Table(old(floor=Position(2000, ""), recent=[]))
+    table = Table()
     listing = [file("a.csv", second=1), file("x.txt", second=1)]
-    assert table.run(listing, glob="*.csv") == []
+    assert table.run(listing, glob="*.csv") == ["a.csv"]
+    assert table.run(listing) == ["x.txt"]
     listing.append(file("new.csv", second=4))
     assert table.run(listing) == ["new.csv"]
     table.run(listing, rescan=request_, dies=True)
@@ -363,7 +309,9 @@ def test_a_request_reads_what_it_names_once_and_in_as_many_runs_as_the_limits_as
     assert table.run(listing, rescan=request_) == []
 
 
-@pytest.mark.parametrize("text", ["", "all", "read:", "read\n", "read:" + "*" * 300, "skipped;read", "#1", "READ"])
+@pytest.mark.parametrize(
+    "text", ["", "all", "skipped", "read:", "read\n", "read:" + "*" * 300, "skipped;read", "#1", "READ"]
+)
 def test_what_is_no_request_is_refused(text: str) -> None:
     with pytest.raises(InvalidRescan, match="is not a valid request"):
         parse_rescan(text)
@@ -373,7 +321,6 @@ def test_the_newest_checkpoint_is_the_one_with_the_greatest_sequence() -> None:
     texts = [encode_checkpoint(Checkpoint("files", number)) for number in (5, 7, 6, 5, 4)]
     assert sequence_of(texts) == 7
     assert newest_checkpoint([]) is None
-    assert sequence_of([old(floor=None, recent=[]), texts[0]]) == 5
 
 
 def test_only_so_many_commits_are_asked_for_as_are_needed_to_be_sure() -> None:
@@ -422,44 +369,30 @@ prints = st.binary(min_size=10, max_size=10)
 
 @settings(deadline=None)
 @given(
-    steps=st.lists(st.tuples(st.sampled_from(list(Kind)), st.sets(prints, max_size=9), st.booleans()), max_size=12),
+    steps=st.lists(st.tuples(st.sets(prints, max_size=9), st.booleans()), max_size=12),
     small=st.integers(0, 8),
 )
-def test_a_record_is_a_set_however_it_was_merged(steps: list[tuple[Kind, set[bytes], bool]], small: int) -> None:
-    model: dict[Kind, set[bytes]] = {kind: set() for kind in Kind}
+def test_a_record_is_a_set_however_it_was_merged(steps: list[tuple[set[bytes], bool]], small: int) -> None:
+    model: set[bytes] = set()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(records, "SMALL_SEGMENT", small)
         store: list[LoadedSegment] = []
-        for number, (kind, members, forgets) in enumerate(steps):
+        for number, (members, forgets) in enumerate(steps):
             forgotten = members if forgets else set()
-            growth = grown(store, {} if forgets else {kind: members}, forgotten=forgotten)
+            growth = grown(store, set() if forgets else members, forgotten=forgotten)
             fresh = [draft.sealed(sequence=number, run="r") for draft in growth.drafts]
             store = [one for one in store if one.segment in growth.kept] + [
                 loaded for pair in fresh if (loaded := opened(*pair))
             ]
-            for each in Kind:
-                model[each] -= forgotten
-            model[kind] |= set() if forgets else members
-            for each in Kind:
-                mine = [one for one in store if one.segment.kind is each]
-                assert set().union(*(set(records.each(one.prints)) for one in mine)) == model[each]
-                sizes = sorted((one.segment.count for one in mine), reverse=True)
-                assert all(larger > smaller for larger, smaller in pairwise(sizes)) or forgets
-    known = records.known_among(set().union(*model.values()), store)
-    order = list(Kind)
-    assert known == {one: max((k for k in Kind if one in model[k]), key=order.index) for one in known}
-
-
-def test_what_a_floor_says_depends_on_the_place_and_the_pattern() -> None:
-    floor = decode_floor(json.loads(old(floor=Position(2000, "b"), recent=[])))
-    assert isinstance(floor, Floor)
-    assert floor.kind_of(file("a", second=2), matched=True) is Kind.ASSUMED
-    assert floor.kind_of(file("a", second=2), matched=False) is Kind.SKIPPED
-    assert floor.kind_of(file("c", second=2), matched=True) is None
+            model = model - members if forgets else model | members
+            assert set().union(*(set(records.each(one.prints)) for one in store)) == model
+            sizes = sorted((one.segment.count for one in store), reverse=True)
+            assert all(larger > smaller for larger, smaller in pairwise(sizes)) or forgets
+    assert records.known_among(model | {b"0123456789"}, store) == model
 
 
 def test_a_segment_is_named_by_its_run_and_its_content() -> None:
-    segment, content = Draft(Kind.READ, b"0123456789").sealed(sequence=3, run="flights-ingestion-1")
+    segment, content = Draft(b"0123456789").sealed(sequence=3, run="flights-ingestion-1")
     assert segment.name == f"000000000003-flights-ingestion-1-{hashlib.sha256(content).hexdigest()[:16]}"
     assert isinstance(segment, Segment)
     assert segment.length == len(content)

@@ -3,7 +3,6 @@
 Every test compares the table's rows with those of the files, written with Insert so that a file read twice shows.
 """
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,7 @@ from typing import Any
 import pytest
 from tests.spark_jobs.trials import IN_FULL, LEASE, sampled
 
-from hudi_jobs.contract import CHECKPOINT_KEY, FailureReason, Outcome
-from hudi_jobs.table import HudiTable
+from hudi_jobs.contract import FailureReason, Outcome
 
 pytestmark = pytest.mark.spark
 
@@ -25,9 +23,7 @@ def put(lake: Any, name: str, number: int, *, at: float = 0) -> None:
 
 def ingested(lake: Any, path: str = "", glob: str | None = None, **changes: Any) -> list[str]:
     """Run once, see that a second run finds nothing, and return the ids that are in the table."""
-    # Tables of the first release are read further only where the source says how quotes are escaped.
-    options = {"header": "true", "escape": '"'}
-    files = {"path": f"{lake.source}{path}", "pathGlob": glob, "options": options}
+    files = {"path": f"{lake.source}{path}", "pathGlob": glob, "options": {"header": "true"}}
     result = lake.ingest(files=files, operation="Insert", **changes)
     assert result.outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO}, result
     again = lake.ingest(files=files, operation="Insert", **changes)
@@ -88,13 +84,6 @@ def test_the_schemes_of_one_store_are_one_source(lake: Any, s3: Any) -> None:
 
 def segments(lake: Any) -> list[Path]:
     return sorted(Path(lake.folder, "table/.hudi-operator/files").glob("0*"))
-
-
-def checkpoint(lake: Any) -> dict[str, Any]:
-    table = HudiTable.open(lake.spark, lake.base_path)
-    assert table is not None
-    found: dict[str, Any] = json.loads(next(iter(table.commits())).notes[CHECKPOINT_KEY])
-    return found
 
 
 def test_names_of_every_kind_are_read_once(lake: Any) -> None:
@@ -159,62 +148,6 @@ def test_a_run_that_dies_between_its_record_and_its_commit_has_read_nothing(
     for _ in range(2):
         lake.ingest(operation="Insert", rescan=rescan)
     assert lake.rows("id") == ([("1",)] if rescan else []) + [("1",), ("2",)]
-
-
-def first_release(lake: Any, monkeypatch: pytest.MonkeyPatch, *, floor: float, source: str | None = None) -> None:
-    """Make the table's newest checkpoint one of release 0.1, which had read up to a time."""
-    place = {"time": int((1_700_000_000 + floor) * 1000), "path": ""}
-    old: dict[str, Any] = {
-        "version": 1,
-        "source": source or lake.source,
-        "watermark": place,
-        "floor": place,
-        "recent": [],
-    }
-    with monkeypatch.context() as patch:
-        patch.setattr("hudi_jobs.ingestion.run.encode_checkpoint", lambda _: json.dumps(old))
-        lake.ingest(operation="Insert", files={"pathGlob": "*.csv"})
-
-
-def test_a_table_of_the_first_release_goes_on_where_it_was_and_misses_no_late_file(
-    lake: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(lake, "a.csv", 1)
-    put(lake, "x.txt", 7)
-    first_release(lake, monkeypatch, floor=DAY)
-
-    settled = lake.ingest(operation="Insert", files={"pathGlob": "*.csv"})
-
-    assert (settled.outcome, settled.files_read) == (Outcome.SUCCEEDED, 0), settled
-    assert [part[1] for part in checkpoint(lake)["state"]["segments"]] == ["skipped", "assumed"]
-    put(lake, "late.csv", 2)
-    assert ingested(lake, glob="*.csv") == ["1", "2"]
-    wider = lake.ingest(operation="Insert")
-    assert (wider.outcome, wider.files_skipped, wider.skipped) == (Outcome.NOTHING_TO_DO, 1, ("x.txt",))
-    assert lake.ingest(operation="Insert", rescan="skipped").files_read == 1
-    assert ingested(lake, rescan="skipped") == ["1", "2", "7"]
-
-
-def test_a_table_of_the_first_release_keeps_what_it_knows_of_a_source_that_is_not_read_now(
-    lake: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(lake, "a/in/1.csv", 1)
-    put(lake, "b/1.csv", 9)
-    first_release(lake, monkeypatch, floor=DAY, source=f"{lake.source}/a")
-    assert ingested(lake, "/b") == ["1", "9", "9"]
-    assert ingested(lake, "/a/in") == ["1", "9", "9"]
-    put(lake, "a/late.csv", 2)
-    assert ingested(lake, "/a") == ["1", "2", "9", "9"]
-
-
-def test_settling_an_overwriting_table_of_the_first_release_empties_nothing(
-    lake: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(lake, "a.csv", 1)
-    first_release(lake, monkeypatch, floor=DAY)
-    settled = lake.ingest(operation="InsertOverwrite", files={"pathGlob": "*.csv"})
-    assert settled.outcome is Outcome.SUCCEEDED, settled
-    assert lake.rows("id") == [("1",)]
 
 
 @IN_FULL  # otherwise `operations/test_checkpoint.py` reads a file again that a rollback took back

@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from tests.planning.world import again, memory, observe, plan_for, run, status, status_of, table
+from tests.planning.world import OPERATOR, UID, again, memory, observe, plan_for, run, status, status_of, table
 from tests.spark_jobs.services.test_affected import Tool, tool
 from tests.spark_jobs.services.test_services import add, timeline
 from tests.spark_jobs.tables.test_other_tools import LOCK, exact, names, snapshot_of
 from tests.spark_jobs.trials import ALL
 
-from hudi_jobs.contract import FailureReason, Outcome, Service
+from hudi_jobs.contract import FailureReason, Outcome, Service, TableOwner
 from hudi_operator.planning.model import LaunchJob, Observation
 from hudi_operator.planning.status.transitions import Transition, transitions
 
@@ -18,6 +18,12 @@ __all__ = ["tool"]
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 TYPES = pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"] if ALL else ["MergeOnRead"])
+
+
+@pytest.fixture(autouse=True)
+def _owned(lake: Any) -> None:
+    """Runs name the resource that the operator observes."""
+    lake.owner = TableOwner(operator=OPERATOR, table_uid=UID, table="team-a/flights")
 
 
 def observed(lake: Any, **remembered: Any) -> Observation:

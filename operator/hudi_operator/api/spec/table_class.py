@@ -1,7 +1,6 @@
 """The spec of a `HudiTableClass`: the limits and defaults that a platform team sets, like a StorageClass."""
 
-from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
@@ -16,7 +15,6 @@ from hudi_operator.api.values.base import (
     Model,
     Name,
     Quantity,
-    RenamedModel,
     at_least,
     not_less,
     rules,
@@ -214,10 +212,8 @@ class JobQuota(Model):
     """Maximum running jobs of this class in one namespace; no limit by default."""
 
 
-class HudiTableClassSpec(RenamedModel):
+class HudiTableClassSpec(Model):
     """Policy and defaults for the tables that name this class."""
-
-    former_names: ClassVar[Mapping[str, str]] = {"concurrency": "jobQuota"}
 
     spark_image: Annotated[str, Field(pattern=r"^[^\s]+$", max_length=512)] | None = None
     """Image of drivers and executors; by default that of the operator's settings."""

@@ -1,7 +1,7 @@
 """The status of a `HudiTable`: what the operator saw, what it decided, and why."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field
 
@@ -16,7 +16,7 @@ from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, NamedOpe
 from hudi_operator.api.status.table_savepoints import SAVEPOINTS_SHOWN, NamedSavepointJob, TableSavepoint
 from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.api.status.timeline import CountRange, TimelineStatus
-from hudi_operator.api.values.base import InstantTime, Model, RenamedModel, Timestamp
+from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
 HISTORY_LENGTH = 10
 PENDING_SHOWN = 10
@@ -110,10 +110,8 @@ class RunStatus(Model):
     """The restore or rollback of somebody else that undid the run's instant."""
 
 
-class PendingStatus(RenamedModel):
+class PendingStatus(Model):
     """One pending instant that a service has to deal with."""
-
-    former_names: ClassVar[Mapping[str, str]] = {"holdsBack": "blocks"}
 
     time: InstantTime
     """Requested time of the instant."""
@@ -143,10 +141,8 @@ class PendingStatus(RenamedModel):
     """Until when it is left alone, because another tool may be at work on it."""
 
 
-class ServiceStatus(RenamedModel):
+class ServiceStatus(Model):
     """One service: what was counted, whether it is due, why, and when the operator tries again."""
-
-    former_names: ClassVar[Mapping[str, str]] = {"heldBack": "blockedBy", "settledAt": "lastNoOpInstant"}
 
     counted: int | None = None
     """Commits that count towards the threshold; nothing where that is not certain."""

@@ -1,23 +1,12 @@
 """The base of all resource models, and the scalar types that Kubernetes users expect."""
 
 import re
-from collections.abc import Mapping
 from datetime import timedelta
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    GetJsonSchemaHandler,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
 
 GROUP = "hudi-operator.io"
 VERSION = "v1alpha1"
@@ -72,38 +61,6 @@ class Model(BaseModel):
         extra="ignore",
         use_attribute_docstrings=True,
     )
-
-
-class RenamedModel(Model):
-    """A value with a field that was renamed.
-
-    It is read, and stays in the CRD, under its former name too: else the API server would drop what is stored. Only
-    such models ask for former names, because a status has some hundred values, and each would pay for the question.
-    """
-
-    former_names: ClassVar[Mapping[str, str]] = {}
-    """Former names of fields and the names that they have now, as they are written."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_former_names(cls, data: Any) -> Any:  # noqa: ANN401 - a validator sees whatever the document holds
-        return renamed(data, cls.former_names) if isinstance(data, Mapping) else data
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        schema = handler.resolve_ref_schema(handler(core_schema))
-        for former, name in cls.former_names.items():
-            note = f"Former name of {name}, which wins over it; read for one version."
-            schema["properties"][former] = {**schema["properties"][name], "description": note}
-        return schema
-
-
-def renamed(document: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return a document with former keys under their new names; a new name that is there wins."""
-    if names.keys().isdisjoint(document):
-        return dict(document)
-    known = {key: value for key, value in document.items() if key not in names}
-    return {names[key]: value for key, value in document.items() if key in names} | known
 
 
 def parse_duration(text: str) -> timedelta:

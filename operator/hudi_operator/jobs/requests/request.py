@@ -3,7 +3,6 @@
 from hudi_jobs.contract import (
     GOES_BACK,
     ContinuousTask,
-    FileSource,
     IngestionTask,
     JobRequest,
     NamedSavepoint,
@@ -152,10 +151,8 @@ def _ingestion(table: HudiTable, table_class: HudiTableClassSpec) -> IngestionTa
     ingestion = table.spec.ingestion
     if ingestion is None:
         return None
-    source = source_document(ingestion.source)
     return IngestionTask(
-        source=source,
-        files=source if isinstance(source, FileSource) else None,
+        source=source_document(ingestion.source),
         transform_sql=ingestion.transform.sql if ingestion.transform else None,
         operation=ingestion.operation,
         **run_limits(ingestion.source),

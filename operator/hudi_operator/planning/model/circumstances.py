@@ -29,7 +29,7 @@ def class_version_of(table_class: HudiTableClass) -> str:
 def have_changed(memory: ServiceStatus, *, generation: int, circumstances: str | None) -> bool:
     """Tell whether the failures that are remembered belong to another spec or to other circumstances.
 
-    Failures that an earlier release has counted name no circumstances, and belong to any.
+    Failures that were counted while the class was not known name no circumstances, and belong to any.
     """
     if memory.failures_generation != generation:
         return True

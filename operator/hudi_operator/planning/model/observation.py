@@ -46,7 +46,7 @@ class TimelineTrouble(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """What a recent commit or a pending plan says of the run that made it; earlier releases named the run alone."""
+    """What a recent commit or a pending plan says of the run that made it."""
 
     instant: Instant
     run: str

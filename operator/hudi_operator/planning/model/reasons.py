@@ -1,6 +1,5 @@
 """The words that say why, each in one enumeration; what is retried and what helps stands in `registry.py`."""
 
-from collections.abc import Mapping
 from enum import StrEnum
 
 
@@ -129,7 +128,7 @@ class TableReason(StrEnum):
     """No run has reported how far the source, as now declared, has been read."""
 
     INPUT_SKIPPED = "FilesSkipped"
-    """Files match the pattern, count as read by the checkpoint of release 0.1, and may never have been read."""
+    """Files match the pattern, and Hadoop has no object, or another one, under the path that it makes of their keys."""
 
     OVERDUE = "Overdue"
     """An instant has been pending for longer than `pendingInstantAlarm` of the class."""
@@ -359,17 +358,3 @@ class EndingEvent(StrEnum):
 
     DELETION_NOT_CONFIRMED = "DeletionNotConfirmed"
     """The run reported that it removed the data, but the store could not be read to confirm it."""
-
-
-FORMER_NAMES: Mapping[str, str] = {
-    "ClassLimitExceeded": "SizeNotAllowed",
-    "NotLookedAt": "NotRead",
-    "ClassLimitReached": "ClassQuotaReached",
-    "NamespaceLimitReached": "NamespaceQuotaReached",
-}
-"""What a status of the release before calls a reason, and its present name."""
-
-
-def current_name(reason: str) -> str:
-    """Return the present name of a reason that a stored status holds."""
-    return FORMER_NAMES.get(reason, reason)

@@ -287,7 +287,7 @@ _TABLES: _Table = {
     TableReason.FRESH: (Retry.NEVER, ""),
     TableReason.FRESHNESS_MISSED: (Retry.WHEN_CLEARED, "The message says what ingestion waits for."),
     TableReason.FRESHNESS_UNKNOWN: (Retry.WHEN_CLEARED, "See the condition Ingested."),
-    TableReason.INPUT_SKIPPED: (Retry.NEVER, "Ask for a rescan, or narrow `pathGlob`."),
+    TableReason.INPUT_SKIPPED: (Retry.NEVER, "Rename the objects, or narrow `pathGlob`."),
     TableReason.OVERDUE: (Retry.WHEN_CLEARED, "`status.services` says what is done about the instant."),
 }
 

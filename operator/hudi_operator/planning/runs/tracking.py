@@ -163,7 +163,7 @@ def own_job(job: ActiveJob, observation: Observation) -> JobObservation | None:
 def is_of_run(found: JobObservation, job: ActiveJob) -> bool:
     """Whether a Job of the name of a remembered run is the one that was created for it.
 
-    Before its uid is known it is told by when the run was decided; Jobs of earlier versions do not say.
+    Before its uid is known it is told by when the run was decided, where the Job says so.
     """
     if job.uid is not None:
         return found.uid == job.uid

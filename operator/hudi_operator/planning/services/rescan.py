@@ -70,11 +70,9 @@ def losses(known: int, last: Iterable[str]) -> str:
 def _skipped_files(memory: ServiceStatus) -> str:
     named = ", ".join(memory.skipped)
     return (
-        f"{memory.files_skipped:,} files of the source match pathGlob but are not read: {named}. A name in quotes is "
-        "the path that Hadoop makes of an object's key, where the store has no object, or another one; rename such an "
-        "object. Any other file is older than what release 0.1 had read, and did not match when its checkpoint was "
-        f"taken over. To read these once, set the annotation {RESCAN_ANNOTATION}=skipped; to exclude them, narrow "
-        "pathGlob."
+        f"{memory.files_skipped:,} files of the source match pathGlob but are not read: {named}. Each name is the path "
+        "that Hadoop makes of an object's key, where the store has no object, or another one. Rename these objects, or "
+        "narrow pathGlob."
     )
 
 

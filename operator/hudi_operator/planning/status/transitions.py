@@ -14,7 +14,6 @@ from hudi_operator.planning.model.reasons import (
     OperationReason,
     TableEvent,
     TableReason,
-    current_name,
 )
 from hudi_operator.planning.runs.affected import affected_message
 from hudi_operator.planning.runs.failures import has_passed_over
@@ -138,4 +137,4 @@ def _says_nothing(before: Condition | None, after: Condition) -> bool:
 
 def _word(condition: Condition) -> str:
     """Return what must differ for an Event: a ready table stays so whether its last run had something to do or not."""
-    return "" if condition.status is ConditionStatus.TRUE else current_name(condition.reason)
+    return "" if condition.status is ConditionStatus.TRUE else condition.reason

@@ -29,7 +29,6 @@ class Authorship:
 
     instants: frozenset[str]
     names: frozenset[str]
-    is_sure: bool
     others: tuple[Window, ...]
     cleanings: tuple[Window, ...]
     is_lost: bool
@@ -45,7 +44,7 @@ class Authorship:
     ) -> Self:
         """Gather what is remembered of the runs of a table."""
         names = frozenset((*(job.name for job in active), *(run.job for run in runs)))
-        by_marks, by_runs = _windows_of_marks(observation, names), windows
+        by_marks, by_runs = _windows_of_marks(observation), windows
         cleaning = _services_that_clean(observation, active)
         cleanings = windows_of(
             (run for run in runs if run.service in cleaning), (job for job in active if job.service in cleaning)
@@ -58,7 +57,6 @@ class Authorship:
         return cls(
             instants=frozenset(run.instant for run in runs if run.instant is not None),
             names=names,
-            is_sure=bool(windows),
             others=(*by_runs, *by_marks),
             cleanings=(*cleanings, *by_marks) if Service.INGESTION in cleaning else cleanings,
             is_lost=_has_forgotten_jobs(observation, runs, names) or _has_forgotten_marks(observation, names),
@@ -71,9 +69,9 @@ class Authorship:
         return self.is_lost or any(window.holds(time) for window in windows for time in times)
 
 
-def _windows_of_marks(observation: Observation, names: Collection[str]) -> tuple[Window, ...]:
+def _windows_of_marks(observation: Observation) -> tuple[Window, ...]:
     """Return when commits of ours were made, by the clock that also dated what Hudi did inside their writers."""
-    ours = (one.instant for one in observation.snapshot.marks if is_ours(one, observation, runs=names, sure=False))
+    ours = (one.instant for one in observation.snapshot.marks if is_ours(one, observation))
     times = ((instant_time(one.time), instant_time(one.completion)) for one in ours)
     return tuple(Window(start=start, end=end) for start, end in times if start is not None and end is not None)
 
@@ -101,7 +99,7 @@ def _has_forgotten_marks(observation: Observation, names: Collection[str]) -> bo
     return verified is not None and any(
         one.run not in names and one.instant.completion > verified
         for one in observation.snapshot.marks
-        if is_ours(one, observation, runs=names, sure=True)
+        if is_ours(one, observation)
     )
 
 

@@ -175,9 +175,8 @@ def _completed(
     observation: Observation, timeline: Timeline, verified: str | None, *, authorship: Authorship
 ) -> Iterator[Instant]:
     snapshot = observation.snapshot
-    known, names = authorship.instants, authorship.names
-    sure = verified is not None and authorship.is_sure
-    others = [one.instant for one in snapshot.marks if not is_ours(one, observation, runs=names, sure=sure)]
+    known = authorship.instants
+    others = [one.instant for one in snapshot.marks if not is_ours(one, observation)]
     first = min((known | {time for _, time in snapshot.runs}) - {one.time for one in others}, default=None)
     cleans = (one for one in timeline.completed if one.action is Action.CLEAN)
     damaged = [one.instant for one in snapshot.damaged]

@@ -76,14 +76,8 @@ def elsewhere(
     return _copy(record, status=status, known=known, take_over=take_over)
 
 
-def is_ours(mark: Mark, observation: Observation, *, runs: Collection[str], sure: bool) -> bool:
-    """Tell whether a commit that names a run was made for this very table by this operator.
-
-    Earlier releases named the run alone. Such a commit is ours when the run is known, and unless we are `sure` to know
-    all runs of late.
-    """
-    if mark.operator is None and mark.table_uid is None:
-        return not sure or mark.run in runs
+def is_ours(mark: Mark, observation: Observation) -> bool:
+    """Tell whether a commit that names a run was made for this very table by this operator."""
     return (mark.operator, mark.table_uid) == (observation.operator, observation.table.metadata.uid)
 
 

@@ -103,7 +103,7 @@ def _is_left_to_others(observation: Observation, before: TakeoverStatus) -> bool
         return False
     snapshot, timeline = observation.snapshot, observation.snapshot.timeline
     assert timeline is not None, "only a table is watched"
-    marked = (one.instant for one in snapshot.marks if not is_ours(one, observation, runs=(), sure=False))
+    marked = (one.instant for one in snapshot.marks if not is_ours(one, observation))
     unmarked = (one for one in snapshot.unmarked if not may_lack_mark(one, snapshot, timeline))
     damaged = (one.instant for one in snapshot.damaged)  # whose they are is not known
     return any(one.completion > verified for one in (*marked, *unmarked, *damaged))

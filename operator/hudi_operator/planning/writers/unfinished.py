@@ -121,9 +121,7 @@ def watch_of(
         alarm=parse_duration(table_class.pending_instant_alarm),
         active=active,
         left_behind={one.time: one for one in left_behind},
-        planned={
-            one.instant.time: one.run for one in snapshot.planned if is_ours(one, observation, runs=(), sure=False)
-        },
+        planned={one.instant.time: one.run for one in snapshot.planned if is_ours(one, observation)},
         made=frozenset(
             time for job in active if (told := progress_of(job, snapshot)) is not None for time in told.made
         ),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CHECKPOINT_LIMIT = 500_000
-"""Characters; the checkpoints of release 0.1 have about 30,000, later ones a few hundred."""
+"""Characters; most checkpoints have a few hundred."""
 
 _SHOWN = 500
 
@@ -30,7 +30,7 @@ class Checkpoint:
 def checkpoint_display(text: str | None) -> str | None:
     """Return how far a commit's checkpoint says that the source has been read: all that the operator reads of it.
 
-    None for a text that does not say it, as that of release 0.1, and for one that is no checkpoint.
+    None for a text that does not say it.
     """
     if text is None or len(text) > CHECKPOINT_LIMIT:
         return None

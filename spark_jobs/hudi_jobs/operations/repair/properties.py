@@ -11,7 +11,6 @@ from hudi_jobs.contract import FailureReason, RepairStep, TableOperation
 from hudi_jobs.contract.table.properties import differences, differences_message
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.gates.index_gate import declared
 from hudi_jobs.jvm import JavaObject, classes, texts
 from hudi_jobs.lease.owner import require_not_owned_elsewhere
 from hudi_jobs.lease.stores import open_table_files
@@ -131,7 +130,7 @@ def _require_backup(context: TaskContext) -> None:
         )
     found = differences(
         texts(context.spark, _properties(context, content_of(context, _BACKUP))),
-        declared(context.task),
+        context.task.table,
         ingests=False,
     )
     if any(one.stops for one in found):

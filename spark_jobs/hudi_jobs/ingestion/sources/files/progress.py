@@ -1,7 +1,7 @@
 """From what has been read to what a run reads, and from there to what has been read then."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
@@ -10,9 +10,8 @@ from hudi_jobs.contract import FailureReason, FileSource, InvalidRescan, RescanR
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.batch import Limit, of_milliseconds, rfc3339
 from hudi_jobs.ingestion.sources.files.choice import Answer, Question
-from hudi_jobs.ingestion.sources.files.floor import Floor
-from hudi_jobs.ingestion.sources.files.listing import confirmed, list_source, qualified
-from hudi_jobs.ingestion.sources.files.record import Kind, LoadedSegment, Segment, below, fingerprint, grown
+from hudi_jobs.ingestion.sources.files.listing import confirmed, list_source
+from hudi_jobs.ingestion.sources.files.record import LoadedSegment, Segment, fingerprint, grown
 from hudi_jobs.ingestion.sources.files.segments import SegmentFolder
 from hudi_jobs.ingestion.sources.files.selection import OddKeys, Selection, select_confirmed
 from hudi_jobs.ingestion.sources.files.state import FileProgress
@@ -34,7 +33,6 @@ class Input:
     odd: OddKeys
     before: FileProgress
     record: Sequence[LoadedSegment]
-    floor: Floor | None
     rescan: RescanRequest | None
     listed_at: datetime
     """When the source was about to be listed: what came later may not be in the listing."""
@@ -44,11 +42,6 @@ class Input:
         """The time, as RFC 3339, up to which files are in the table once the selected ones are."""
         left = self.selection.oldest_left
         return rfc3339(self.listed_at if left is None else min(self.listed_at, of_milliseconds(left)))
-
-    @property
-    def settles(self) -> bool:
-        """Whether this run turns a checkpoint of release 0.1 into a record, which is worth a commit without rows."""
-        return self.before.floor is not None and self.floor is None
 
     @property
     def late(self) -> int:
@@ -61,15 +54,13 @@ class Input:
     def recorded(self, run: str) -> tuple[FileProgress, SealedSegments]:
         """Return what has been read once the files have been, and the segments that must be written before that."""
         selected = {fingerprint(self.root, file) for file in self.selection.files}
-        learnt = {**self.answer.learnt, Kind.READ: self.answer.learnt[Kind.READ] | selected}
-        after = grown(self.record, learnt, forgotten=self.answer.forgotten, listed=bytes(self.answer.listed))
+        after = grown(self.record, selected, forgotten=self.answer.forgotten, listed=bytes(self.answer.listed))
         sealed = [draft.sealed(sequence=self.before.sequence + 1, run=run) for draft in after.drafts]
         progress = self.before.advanced(
             source=self.root,
             read=(file.position for file in self.selection.files),
             segments=(*after.kept, *(segment for segment, _ in sealed)),
             rescan=None if self.rescan is None else self.rescan.text,
-            floor=self.floor,
         )
         return progress, sealed
 
@@ -85,13 +76,8 @@ def find_input(
     listed_at = datetime.now(UTC)
     record = _load(context, before, rescan)
     listing = list_source(context.spark, source.path)
-    floor = _canonical(context, before.floor)
-    question = Question(source.path_glob, source.format, record, floor, rescan)
+    question = Question(source.path_glob, source.format, record, rescan)
     answer = Answer()
-    if floor is not None and below(listing.root, floor.source):
-        around = list_source(context.spark, floor.document["source"])
-        for batch in around.batches:
-            answer.assume(question, around.root, batch)
     for batch in listing.batches:
         answer.examine(question, listing.root, batch)
     confirm, outside = partial(confirmed, context.spark, source.path), listing.odd.count
@@ -104,7 +90,6 @@ def find_input(
         odd=listing.odd,
         before=before,
         record=record,
-        floor=before.floor if floor is not None and _are_apart(listing.root, floor.source) else None,
         rescan=rescan,
         listed_at=listed_at,
     )
@@ -128,11 +113,3 @@ def _load(context: TaskContext, before: FileProgress, rescan: RescanRequest | No
             raise
         context.log("starting the record of read files again", rescan=rescan.text, cause=failure.message)
         return ()
-
-
-def _canonical(context: TaskContext, floor: Floor | None) -> Floor | None:
-    return None if floor is None else replace(floor, source=qualified(context.spark, floor.source))
-
-
-def _are_apart(one: str, other: str) -> bool:
-    return below(one, other) is None and below(other, one) is None

@@ -8,9 +8,8 @@ pure here; `segments` keeps the files.
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import chain
 from struct import Struct
 
@@ -31,25 +30,11 @@ _MAGIC = b"hudifls1"
 _NAME = re.compile(r"[0-9]{12}-[A-Za-z0-9-]{1,64}-[0-9a-f]{16}")
 
 
-class Kind(StrEnum):
-    """Why a file is not read any more."""
-
-    SKIPPED = "skipped"
-    """It lay at or below the floor of a checkpoint of release 0.1, and no pattern of that time is known to match it."""
-
-    ASSUMED = "assumed"
-    """It lay at or below the floor of a checkpoint of release 0.1, which does not say more."""
-
-    READ = "read"
-    """It was read."""
-
-
 @dataclass(frozen=True)
 class Segment:
     """One file of the record as the checkpoint names it."""
 
     name: str
-    kind: Kind
     count: int
     checksum: str
 
@@ -81,7 +66,6 @@ class LoadedSegment:
 class Draft:
     """Fingerprints that are to become a segment."""
 
-    kind: Kind
     prints: bytes
 
     def sealed(self, *, sequence: int, run: str) -> tuple[Segment, bytes]:
@@ -90,7 +74,7 @@ class Draft:
         content = _HEADER.pack(_MAGIC, count) + self.prints
         checksum = hashlib.sha256(content).hexdigest()
         author = re.sub(r"[^A-Za-z0-9-]", "-", run)[:64] or "run"
-        return Segment(f"{sequence:012}-{author}-{checksum[:16]}", self.kind, count, checksum), content
+        return Segment(f"{sequence:012}-{author}-{checksum[:16]}", count, checksum), content
 
 
 def sequence_of_name(name: str) -> int:
@@ -141,14 +125,9 @@ def each(prints: bytes) -> Iterator[bytes]:
     return chain.from_iterable(_PRINT.iter_unpack(prints))
 
 
-def known_among(wanted: Collection[bytes], record: Iterable[LoadedSegment]) -> dict[bytes, Kind]:
-    """Return which of the fingerprints are in the record, and as what; having been read counts most."""
-    order = list(Kind)
-    return {
-        found: loaded.segment.kind
-        for loaded in sorted(record, key=lambda one: order.index(one.segment.kind))
-        for found in filter(wanted.__contains__, each(loaded.prints))
-    }
+def known_among(wanted: Collection[bytes], record: Iterable[LoadedSegment]) -> set[bytes]:
+    """Return which of the fingerprints are in the record."""
+    return {found for loaded in record for found in filter(wanted.__contains__, each(loaded.prints))}
 
 
 @dataclass(frozen=True)
@@ -161,7 +140,7 @@ class Growth:
 
 def grown(
     record: Sequence[LoadedSegment],
-    added: Mapping[Kind, Collection[bytes]],
+    added: Collection[bytes],
     *,
     forgotten: Collection[bytes] = frozenset(),
     listed: bytes = b"",
@@ -170,17 +149,14 @@ def grown(
 
     `listed` are those of all that the source holds now: when the record would grow beyond its bound, the rest goes.
     """
-    total = sum(loaded.segment.count for loaded in record) + sum(len(prints) for prints in added.values())
-    if total > MOST_FINGERPRINTS:
-        return _pruned(record, added, forgotten=forgotten, listed=listed)
-    kept: list[Segment] = []
-    drafts: list[Draft] = []
-    for kind in Kind:
-        mine = [loaded for loaded in record if loaded.segment.kind is kind]
-        stay, prints = _tiered(mine, set(added.get(kind, ())), forgotten)
-        kept += stay
-        drafts += [Draft(kind, prints)] if prints else []
-    return Growth(tuple(kept), tuple(drafts))
+    if sum(loaded.segment.count for loaded in record) + len(added) > MOST_FINGERPRINTS:
+        return Growth((), _drafted(_pruned(record, added, forgotten=forgotten, listed=listed)))
+    kept, prints = _tiered(record, set(added), forgotten)
+    return Growth(tuple(kept), _drafted(prints))
+
+
+def _drafted(prints: bytes) -> tuple[Draft, ...]:
+    return (Draft(prints),) if prints else ()
 
 
 def _tiered(
@@ -201,26 +177,17 @@ def _tiered(
 
 
 def _pruned(
-    record: Sequence[LoadedSegment],
-    added: Mapping[Kind, Collection[bytes]],
-    *,
-    forgotten: Collection[bytes],
-    listed: bytes,
-) -> Growth:
-    drafts = []
-    present = set(each(listed))
-    for kind in Kind:
-        mine = (each(loaded.prints) for loaded in record if loaded.segment.kind is kind)
-        stay = present.intersection(chain.from_iterable(mine))
-        prints = _joined(stay.difference(forgotten).union(added.get(kind, ())))
-        drafts += [Draft(kind, prints)] if prints else []
-    if sum(len(draft.prints) for draft in drafts) > MOST_FINGERPRINTS * _PRINT.size:
+    record: Sequence[LoadedSegment], added: Collection[bytes], *, forgotten: Collection[bytes], listed: bytes
+) -> bytes:
+    stay = set(each(listed)).intersection(chain.from_iterable(each(loaded.prints) for loaded in record))
+    prints = _joined(stay.difference(forgotten).union(added))
+    if len(prints) > MOST_FINGERPRINTS * _PRINT.size:
         raise TaskFailed(
             FailureReason.SOURCE_UNREADABLE,
             f"The source holds more than {MOST_FINGERPRINTS:,} files, the most that a run can tell apart. Move files "
             "that have been read out of the source.",
         )
-    return Growth((), tuple(drafts))
+    return prints
 
 
 def _joined(prints: Iterable[bytes]) -> bytes:

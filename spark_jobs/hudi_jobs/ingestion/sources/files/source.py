@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 
-from pyspark.sql import SparkSession
-
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import Checkpoint, FailureReason, FileFormat, FileSource, IngestionTask, SchemaEvolution
 from hudi_jobs.contract.wording import counted, listed
@@ -43,19 +41,17 @@ class Files:
         selection = found.selection
         self._require_content(found)
         reach(Phase.LISTED)
-        if not selection.files and not found.settles:
+        if not selection.files:
             return InputBatch(
                 None, checkpoint, figures=self._figures(found), contents="0 files", remark=self._no_news(found)
             )
-        rows = None
-        if selection.files:
-            self._require_escape(checkpoint)
-            self._context.log(
-                "reading", files=len(selection.files), bytes=selection.size, more=selection.more, late=found.late
-            )
-            paths = absolute_paths(self._source.path, [file.path for file in selection.files])
-            adds = self._task.schema_evolution is SchemaEvolution.ADD_COLUMNS
-            rows = read_files(self._context.spark, self._source, paths, adds_columns=adds)
+        self._require_escape(checkpoint)
+        self._context.log(
+            "reading", files=len(selection.files), bytes=selection.size, more=selection.more, late=found.late
+        )
+        paths = absolute_paths(self._source.path, [file.path for file in selection.files])
+        adds = self._task.schema_evolution is SchemaEvolution.ADD_COLUMNS
+        rows = read_files(self._context.spark, self._source, paths, adds_columns=adds)
         after, segments = found.recorded(self._context.attempt)
         following = after.checkpoint()
         return InputBatch(
@@ -64,7 +60,7 @@ class Files:
             has_backlog=selection.more,
             figures={**self._figures(found), "files_read": len(selection.files), "bytes_read": selection.size},
             contents=counted(len(selection.files), "file"),
-            remark=_remark(found, rows) if rows is not None else self._no_news(found),
+            remark=_remark(found, rows),
             before_commit=partial(self._write_record, segments),
             after_commit=partial(
                 sweep_periodically,
@@ -84,7 +80,7 @@ class Files:
         spark = self._context.spark
         SegmentFolder(spark, self._context.task.table.base_path).load(FileProgress.of(undone.at).segments)
         with stage(f"The source {self._source.path} cannot be found", otherwise=FailureReason.SOURCE_UNREADABLE):
-            read = {_read_from(spark, FileProgress.of(one)) for one in chain((undone.newest,), undone.going)}
+            read = {FileProgress.of(one).source for one in chain((undone.newest,), undone.going)}
             root = qualified(spark, self._source.path)
         elsewhere = sorted(path for path in read if path is not None and below(path, root) is None)
         if not elsewhere:
@@ -131,10 +127,9 @@ class Files:
         return folder.sweep(named, before=min(state.sequence for state in states))
 
     def _figures(self, found: Input) -> Figures:
-        names = tuple(name[:_SHOWN] for name in (*found.odd.names, *found.answer.skipped_names))[:_NAMED]
         return Figures(
-            files_skipped=found.answer.skipped + found.odd.count,
-            skipped=names,
+            files_skipped=found.odd.count,
+            skipped=tuple(name[:_SHOWN] for name in found.odd.names[:_NAMED]),
             rescan=self._task.rescan,
             complete_up_to=found.complete_up_to,
             backlog_bytes=found.selection.left,
@@ -143,13 +138,6 @@ class Files:
     def _no_news(self, found: Input) -> str:
         told = f"No new files: all {found.answer.candidates:,} files of {self._source.path} have been read."
         return f"{told} {_odd_keys(found)}".rstrip()
-
-
-def _read_from(spark: SparkSession, progress: FileProgress) -> str | None:
-    """Return the canonical path that was read; release 0.1 wrote it as it was declared."""
-    source, floor = progress.source, progress.floor
-    is_declared = source is not None and floor is not None and floor.source == source
-    return qualified(spark, str(source)) if is_declared else source
 
 
 def _remark(found: Input, rows: SourceRows) -> str:
