@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from py4j.protocol import Py4JJavaError
-from tests.planning.world import active, job, observe, plan_for, run, status, table
+from tests.planning.world import OPERATOR, UID, active, job, observe, plan_for, run, status, table
 from tests.spark_jobs.services.test_services import add, csv, fill, timeline
 
-from hudi_jobs.contract import RUN_KEY, ConcurrencyMode, Outcome, RunMode, Service, TaskResult
+from hudi_jobs.contract import RUN_KEY, ConcurrencyMode, Outcome, RunMode, Service, TableOwner, TaskResult
 from hudi_jobs.jvm import java_objects
 from hudi_jobs.services.client import WriteClient, _method, write_client
 from hudi_operator.api.status.timeline import TimelineStatus
@@ -234,6 +234,7 @@ def snapshot_of(lake: Any) -> TimelineSnapshot:
 
 
 def test_what_hudi_runs_inside_our_writer_is_not_taken_for_another_writer(lake: Any) -> None:
+    lake.owner = TableOwner(operator=OPERATOR, table_uid=UID, table="team-a/flights")
     lake.table = {"type": "MergeOnRead"}
     lake.options = {
         "hoodie.log.compaction.enable": "true",
