@@ -1,4 +1,4 @@
-"""Hudi's timeline as values: what happened to a table, what is pending, and what that counts to.
+"""The Hudi timeline as values: what happened to a table, what is pending, and the counters that decisions use.
 
 Usable on its own::
 

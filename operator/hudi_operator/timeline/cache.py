@@ -1,4 +1,4 @@
-"""A bounded memory of what completed timeline files say, shared fairly by all tables of a process."""
+"""A bounded cache of completed timeline files, shared fairly by all tables of a process."""
 
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
@@ -8,19 +8,19 @@ from typing import Protocol
 
 
 def memory_of(texts: Mapping[str, str]) -> int:
-    """Return what a mapping of texts takes in memory, in bytes, about."""
+    """Return the approximate memory, in bytes, that a mapping of texts takes."""
     return sum(150 + len(key) + len(value) for key, value in texts.items())
 
 
 class Memory(Protocol):
-    """What a reader remembers from one read to the next."""
+    """The cache interface that a reader needs."""
 
     def get(self, key: Hashable) -> object | None:
-        """Return what was put in under the key, or None."""
+        """Return the cached value, or None."""
         ...
 
     def put(self, key: Hashable, value: object, *, size: int) -> None:
-        """Remember a value that takes `size` bytes."""
+        """Cache a value of `size` bytes."""
         ...
 
 
@@ -32,12 +32,12 @@ class _Entry:
 
 
 class ContentCache:
-    """Least-recently-used memory, bounded by the bytes that its values take.
+    """A least-recently-used cache, bounded by the bytes of its values.
 
-    Completed timeline files never change, and Hudi never uses an instant time twice, so nothing here goes
-    stale. Empty files are never put in, and failures only with what shows that the file has changed. Beyond the bound,
-    the owner who holds most forgets first, so that nobody's values push out those of somebody who has fewer. Safe to
-    use from several threads.
+    Completed timeline files never change, and Hudi never reuses an instant time, so no entry goes stale. Empty files
+    are never cached, and failures only together with the file's stamp. Beyond the bound, the owner with the most bytes
+    loses its oldest entries first, so a large table cannot evict the values of a small one. Safe to use from several
+    threads.
     """
 
     def __init__(self, *, max_bytes: int = 64 * 1024 * 1024) -> None:
@@ -49,7 +49,7 @@ class ContentCache:
         self._lock = Lock()
 
     def get(self, key: Hashable) -> object | None:
-        """Return what was put in under the key, or None."""
+        """Return the cached value, or None."""
         with self._lock:
             entry = self._entries.get(key)
             if entry is None:
@@ -58,8 +58,8 @@ class ContentCache:
             return entry.value
 
     def put(self, key: Hashable, value: object, *, size: int, owner: str = "") -> None:
-        """Remember a value that takes `size` bytes; beyond the bound, forget the oldest of who holds most."""
-        # A small value still costs its key and its place in the dictionary.
+        """Cache a value of `size` bytes; beyond the bound, evict the oldest entries of the largest owner."""
+        # Even a small value costs its key and its place in the dictionary.
         cost = max(size, 256)
         with self._lock:
             if key in self._entries:
@@ -75,7 +75,7 @@ class ContentCache:
                 self._drop(next(iter(self._owned[most])))
 
     def share(self, owner: str) -> "Share":
-        """Return this memory as one owner uses it."""
+        """Return a view of this cache that charges its entries to one owner."""
         return Share(self, owner)
 
     def __len__(self) -> int:
@@ -92,15 +92,15 @@ class ContentCache:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A memory as one owner uses it: what others have put in is seen, what is put in counts as the owner's."""
+    """One owner's view of a cache: reads see every entry, writes are charged to this owner."""
 
     cache: ContentCache
     owner: str
 
     def get(self, key: Hashable) -> object | None:
-        """Return what was put in under the key, or None."""
+        """Return the cached value, or None."""
         return self.cache.get(key)
 
     def put(self, key: Hashable, value: object, *, size: int) -> None:
-        """Remember a value that takes `size` bytes."""
+        """Cache a value of `size` bytes."""
         self.cache.put(key, value, size=size, owner=self.owner)

@@ -1,10 +1,10 @@
-"""Why a table could not be read at all. Damage to a part of it is a `Problem` of the `Timeline` instead."""
+"""Errors for a table that cannot be read at all. Damage to a part of it is a `Problem` of the `Timeline`."""
 
 from enum import StrEnum
 
 
 class UnreadableCause(StrEnum):
-    """What kind of thing stands between the operator and the table."""
+    """Why the operator cannot read a table."""
 
     NOT_FOUND = "NotFound"
     ACCESS_DENIED = "AccessDenied"
@@ -15,15 +15,15 @@ class UnreadableCause(StrEnum):
 
 
 class TimelineError(Exception):
-    """No timeline could be given for a path. The message is one sentence for people."""
+    """The path has no readable timeline. The message is one sentence for people."""
 
 
 class NotAHudiTable(TimelineError):
-    """There is no Hudi table at the path (yet). The store itself answered."""
+    """The path holds no Hudi table (yet). The store itself answered."""
 
 
 class TableUnreadable(TimelineError):
-    """There may be a table, but it cannot be read. `cause` says why, the message says what to do."""
+    """A table may exist but cannot be read. `cause` says why, the message says what to do."""
 
     def __init__(self, cause: UnreadableCause, message: str) -> None:
         super().__init__(message)
@@ -31,20 +31,20 @@ class TableUnreadable(TimelineError):
 
 
 class CorruptContent(TimelineError):
-    """The content of one timeline file is not what its name promises."""
+    """A timeline file's content does not match its name."""
 
 
 class ContentTooLarge(CorruptContent):
-    """A timeline file is larger than is read, or says more than is kept."""
+    """A timeline file exceeds the limits on size or memory."""
 
 
 class TooMuchKept(ContentTooLarge):
-    """What was asked for of a timeline file takes too much memory; less of it may not."""
+    """The wanted fields of a timeline file take too much memory; fewer fields may fit."""
 
 
 class ReadBudgetSpent(ContentTooLarge):
-    """This read has used up its budget. Nothing is wrong with the file; the next read reads it."""
+    """This read has spent its budget. The file is fine; the next read continues."""
 
 
 class InstantContentMissing(TimelineError):
-    """The file with the content of an instant is not there: archived, rolled back or never written."""
+    """The instant's file does not exist: archived, rolled back or never written."""

@@ -1,4 +1,4 @@
-"""What a table says outside of its properties, read from its timeline and the history of its columns."""
+"""Reads the table facts that lie outside its properties: from the timeline and the schema history."""
 
 from collections.abc import Sequence
 
@@ -22,10 +22,10 @@ def read_facts(
     *,
     changed_at: str | None = None,
 ) -> TableFacts:
-    """Return the facts of a table whose newest commits, newest first, are these.
+    """Return the facts of a table from its newest commits, given newest first.
 
-    `changed_at` is the newest commit of another tool: the history of columns is listed once for each, because only
-    other tools write it.
+    `changed_at` is the newest commit of another tool. Only other tools write the schema history, so it is listed once
+    per such commit.
     """
     extras = [metadata.extra_metadata for _, metadata in commits[:COMMITS_ASKED]]
     return facts_of(
@@ -38,9 +38,9 @@ def read_facts(
 
 
 def _early_compaction(timeline: Timeline, commits: Sequence[tuple[Instant, CommitMetadata]]) -> str | None:
-    """Return the newest compaction if it completed before its request and older slices may still be there.
+    """Return the newest compaction if it completed before its request and older slices may still exist.
 
-    A bulk insert is a commit as well, and makes new file groups. A clean that counts versions of files names no commit.
+    A bulk insert is a commit as well, and makes new file groups. A clean that counts file versions names no commit.
     """
     early, clean = timeline.completed_early, timeline.counters.clean
     cleaned = timeline.counters.last_clean

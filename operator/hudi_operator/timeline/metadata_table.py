@@ -1,4 +1,4 @@
-"""The metadata table: a separate Hudi table inside `.hoodie/metadata`, which must keep up with the data."""
+"""Reads the metadata table, a Hudi table inside `.hoodie/metadata` that must keep up with the data."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,14 @@ from hudi_operator.timeline.rules.counters import COMMITS
 
 METADATA_FOLDER = ".hoodie/metadata"
 _PARTITIONS = "hoodie.table.metadata.partitions"
-# The instants that build the metadata table have made-up times of zeros (`HoodieTableMetadata.SOLO_COMMIT_TIMESTAMP`).
+# The instants that build the metadata table have artificial times of zeros
+# (`HoodieTableMetadata.SOLO_COMMIT_TIMESTAMP`).
 _BUILD_PREFIX = "0" * 14
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataTable:
-    """The metadata table's own timeline, and the completed commits of the data table that it has not taken in."""
+    """The metadata table's own timeline, and the data table's completed commits missing from it."""
 
     timeline: Timeline
     missing: tuple[str, ...]
@@ -24,8 +25,8 @@ class MetadataTable:
 def read_metadata_table(reader: TimelineReader, base_path: str, data: Timeline) -> MetadataTable | None:
     """Read the metadata table of a table, or return None if it has none.
 
-    Every completed commit of the data has a delta commit of the same instant time in the metadata table. What is
-    older than the first of these was archived there, or was taken in as a whole when the metadata table was built.
+    Every completed commit of the data has a delta commit of the same instant time in the metadata table. Older commits
+    than the first of these were archived there, or were included when the metadata table was built.
     """
     if not data.properties.get(_PARTITIONS):
         return None
@@ -33,7 +34,7 @@ def read_metadata_table(reader: TimelineReader, base_path: str, data: Timeline) 
         timeline = reader.read(f"{base_path.rstrip('/')}/{METADATA_FOLDER}")
     except NotAHudiTable:
         return None
-    # A compaction of the metadata table takes the place of the delta commits that it merged, not of any data commit.
+    # A compaction of the metadata table replaces the delta commits it merged, not any data commit.
     applied = {
         one.time
         for one in timeline.completed

@@ -1,4 +1,4 @@
-"""The timeline as values: what the rest of the operator sees of a Hudi table."""
+"""The timeline as values for the rest of the operator."""
 
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Action(StrEnum):
-    """What an instant does, spelt as Hudi's `HoodieTimeline` spells it."""
+    """The action of an instant, spelt as in Hudi's `HoodieTimeline`."""
 
     COMMIT = "commit"
     DELTA_COMMIT = "deltacommit"
@@ -23,7 +23,7 @@ class Action(StrEnum):
 
 
 class State(StrEnum):
-    """How far an instant has come, spelt as Hudi's `HoodieInstant.State` spells it."""
+    """The state of an instant, spelt as in Hudi's `HoodieInstant.State`."""
 
     REQUESTED = "REQUESTED"
     INFLIGHT = "INFLIGHT"
@@ -31,7 +31,7 @@ class State(StrEnum):
 
 
 class TableType(StrEnum):
-    """The two table types, spelt as Hudi's `HoodieTableType` spells them."""
+    """The two table types, spelt as in Hudi's `HoodieTableType`."""
 
     COPY_ON_WRITE = "COPY_ON_WRITE"
     MERGE_ON_READ = "MERGE_ON_READ"
@@ -43,21 +43,21 @@ class TableType(StrEnum):
 
 
 class TimelineZone(StrEnum):
-    """Which clock names the instants: the zone of the writer's JVM, or UTC (`HoodieTimelineTimeZone`)."""
+    """The clock that names the instants: the zone of the writer's JVM, or UTC (`HoodieTimelineTimeZone`)."""
 
     LOCAL = "LOCAL"
     UTC = "UTC"
 
 
 class Layout(IntEnum):
-    """The two timeline layouts that are read (`TimelineLayoutVersion`)."""
+    """The two supported timeline layouts (`TimelineLayoutVersion`)."""
 
     ONE = 1
     TWO = 2
 
 
 class Instant(NamedTuple):
-    """One action on the table in the highest state that it has reached.
+    """One action on the table in its highest state.
 
     `time` and `completed_at` are Hudi instant times (`yyyyMMddHHmmssSSS`, or to the second), in the zone of
     `TableProperties.timezone`. `completed_at` is None for a pending instant and where the file name does not
@@ -76,13 +76,13 @@ class Instant(NamedTuple):
 
     @property
     def completion(self) -> str:
-        """When the instant completed, as far as the timeline tells: else when it was requested."""
+        """The completion time if the timeline records it, else the request time."""
         return self.completed_at or self.time
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """Something in the table's folder that could not be understood.
+    """Something odd in the table's folder.
 
     `file` is relative to the table's base path; `reason` is one sentence.
     """
@@ -93,7 +93,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableProperties:
-    """What `hoodie.properties` says that the operator needs, and all of it as text under `raw`."""
+    """The properties that the operator needs from `hoodie.properties`; `raw` holds all of them as text."""
 
     name: str
     table_type: TableType
@@ -105,7 +105,7 @@ class TableProperties:
     archive_folder: str = "archived"
     raw: tuple[tuple[str, str], ...] = ()
     header: str = ""
-    """The first two lines, comments that may show the zone of the writer."""
+    """The first two lines, comments that may show the writer's zone."""
 
     @property
     def is_merge_on_read(self) -> bool:
@@ -113,7 +113,7 @@ class TableProperties:
         return self.table_type is TableType.MERGE_ON_READ
 
     def get(self, key: str, default: str | None = None) -> str | None:
-        """Return the text of any other property."""
+        """Return the text of any property."""
         return dict(self.raw).get(key, default)
 
     @property
@@ -131,10 +131,11 @@ class TableProperties:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanSummary:
-    """How far a completed clean went (`HoodieCleanMetadata`). Times that it does not name are empty.
+    """How far a completed clean went (`HoodieCleanMetadata`). Missing times are empty.
 
-    `earliest_retained` is the oldest commit whose file versions it kept; the policy that keeps a number of versions
-    names none. `last_completed_commit` is the newest commit that it knew of, `savepoints` those that it spared.
+    `earliest_retained` is the oldest commit whose file versions the clean kept; a policy that keeps a number of
+    versions names none. `last_completed_commit` is the newest commit known to the clean, `savepoints` the ones it
+    spared.
     """
 
     last_completed_commit: str = ""
@@ -143,7 +144,7 @@ class CleanSummary:
 
 
 class Bounds(NamedTuple):
-    """Between which two numbers a count lies that is not known."""
+    """The range of a count that is not exactly known."""
 
     at_least: int
     at_most: int
@@ -151,11 +152,10 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counters:
-    """Everything that a decision counts, by the rules of Hudi 1.2.0 (see `docs/timeline.md`).
+    """All counters that decisions use, by the rules of Hudi 1.2.0 (see `docs/timeline.md`).
 
-    A counter is None where a file that it depends on could not be read: it is unknown then, never a guess. What is
-    still known of it are its bounds, which are None where the counter is not.
-    The times are instant times; the lists are in timeline order.
+    A counter is None if a file it depends on could not be read: unknown, never a guess. Its bounds are then set; the
+    bounds of a known counter are None. The times are instant times; the lists are in timeline order.
     """
 
     delta_commits_since_compaction: int | None
@@ -174,7 +174,7 @@ class Counters:
     latest_completed: Instant | None
     earliest_pending: Instant | None
     clean: CleanSummary | None = None
-    """What the clean named by `last_clean` says; None without one, and where its file could not be read."""
+    """The result of the clean named by `last_clean`; None without a clean, or if its file is unreadable."""
     delta_commits_since_compaction_bounds: Bounds | None = None
     commits_since_clustering_bounds: Bounds | None = None
     commits_since_clean_bounds: Bounds | None = None
@@ -189,13 +189,13 @@ class Timeline:
     counters: Counters
     problems: tuple[Problem, ...] = ()
     completed_early: str | None = None
-    """Of a MergeOnRead table in layout 1, its newest compaction where its file is older than its request."""
+    """The newest compaction if its file is older than its request; only for a MergeOnRead table in layout 1."""
     newest_files: tuple[tuple[str, int], ...] = ()
-    """Of a table in local time, its newest files and when the store has written them, in epoch milliseconds."""
+    """The newest files and the store's write times in epoch milliseconds; only for a table in local time."""
 
     @property
     def pending(self) -> tuple[Instant, ...]:
-        """Every instant that is not completed, oldest first."""
+        """Every pending instant, oldest first."""
         return tuple(instant for instant in self.instants if instant.state is not State.COMPLETED)
 
     @property

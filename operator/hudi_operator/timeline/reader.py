@@ -1,4 +1,4 @@
-"""The reader: one listing per read, each completed file read at most once per process."""
+"""Reads timelines with one listing per read; each completed file is read at most once per process."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -55,18 +55,18 @@ from hudi_operator.timeline.rules.counters import COMMITS, count
 
 _HEARTBEATS = ".hoodie/.heartbeat"
 _PROBLEMS = 200
-"""Problems of a timeline that are reported one by one."""
+"""The most problems of a timeline to report one by one."""
 
 _REASON_SHOWN = 150
 
 _TARGETS = 1_000
-"""Instants that a rollback or restore undid of which the reader tells."""
+"""The most instants to return for one rollback or restore."""
 
 _READS_WITHOUT_LISTING = 10
-"""Reads of a folder with too many files before it is listed again."""
+"""After a listing of too many files, skip this many reads before listing again."""
 
-# What lies beside a timeline of layout 1 sorts before and behind its instants, which begin with a digit. The instants
-# of layout 2 have their own folder.
+# Other files of layout 1's folder sort before and after its instants, which begin with a digit. The instants of layout
+# 2 have their own folder.
 _BEFORE_INSTANTS = ".zzzz"
 _BEHIND_INSTANTS = ":"
 
@@ -84,20 +84,20 @@ class TimelineReader:
     def __init__(
         self, filesystem: FileSystem, cache: Memory | None = None, *, budget: ReadBudget | None = None
     ) -> None:
-        """Without a budget, any number of files may be read; each of them is still bounded."""
+        """Without a budget, a read may take any number of files; each file stays bounded."""
         self._filesystem = filesystem
         self._cache = ContentCache() if cache is None else cache
         self._files = TableFiles(filesystem, self._cache, budget)
 
     def read(self, base_path: str, *, full: bool = False) -> Timeline:
-        """Read a table once.
+        """Read a table's timeline.
 
-        `base_path` is the path inside the file system, as `storage.open_filesystem` returns it. Raises
-        `NotAHudiTable` if the store answers that there is none, and `TableUnreadable` for everything else
-        that leaves nothing certain. Damage to single files is in `Timeline.problems`.
+        `base_path` is the path inside the file system, as `storage.open_filesystem` returns it. Raises `NotAHudiTable`
+        if the store answers that no table exists, and `TableUnreadable` for every other failure of the whole table.
+        Damage to single files is in `Timeline.problems`.
 
-        Of a long timeline on S3, most reads list only the end: archival and savepoints of old instants may
-        show up to ten reads late. `full` lists everything, as before an action that cannot be undone.
+        For a long timeline on S3, most reads list only the end: archival and savepoints of old instants may show up to
+        ten reads late. `full` lists everything; use it before an irreversible action.
         """
         base = base_path.rstrip("/")
         known = None if full else self._cache.get(self._last_read_key(base))
@@ -105,13 +105,13 @@ class TimelineReader:
             try:
                 return self._read_again(base, known)
             except TableUnreadable as error:
-                # The folder is gone: the properties tell whether the table is.
+                # The folder is gone: the properties tell whether the table exists.
                 if error.cause is not UnreadableCause.NOT_FOUND:
                     raise
         return self._read_whole(base)
 
     def _read_again(self, base: str, known: LastRead) -> Timeline:
-        """List a known table, as far as needed, and interpret it again only if it has moved."""
+        """List a known table as far as needed; interpret it again only if it has changed."""
         properties = known.timeline.properties
         partial = self._filesystem.lists_from_offset and len(known.names) >= SMALLEST_PARTIAL_LISTING
         listing = self._list(base, properties, start_after=known.tail_start if partial else None)
@@ -128,7 +128,7 @@ class TimelineReader:
         return self._read_whole(base, None if partial else (properties, listing))
 
     def _read_whole(self, base: str, listed: tuple[TableProperties, Listing] | None = None) -> Timeline:
-        """Read the properties and list the folder, unless it was just `listed` where they say that it is."""
+        """Read the properties and list the folder, unless `listed` already covers the folder they name."""
         properties, problems = self.read_properties(base)
         if listed is not None and listed[0].timeline_folder == properties.timeline_folder:
             listing = listed[1]
@@ -174,7 +174,7 @@ class TimelineReader:
 
     def _remember(self, base: str, last: LastRead) -> None:
         properties = memory_of(dict(last.timeline.properties.raw))
-        # A name, its place in the set and its share of an instant take some 400 bytes.
+        # A name, its set entry and its share of an instant take about 400 bytes.
         self._cache.put(self._last_read_key(base), last, size=400 * len(last.names) + properties)
 
     def _changed(self, folder: str, known: LastRead, listing: Listing) -> bool:
@@ -188,7 +188,7 @@ class TimelineReader:
         return ("last read", self._filesystem.identity, base)
 
     def read_properties(self, base_path: str) -> tuple[TableProperties, tuple[Problem, ...]]:
-        """Read `hoodie.properties`, or its backup where the file itself is missing, empty or damaged."""
+        """Read `hoodie.properties`, or its backup if the file is missing, empty or damaged."""
         base = base_path.rstrip("/")
         failure: TableUnreadable | None = None
         state = "missing"
@@ -223,13 +223,13 @@ class TimelineReader:
         except ReadBudgetSpent:
             raise
         except ContentTooLarge as error:
-            # Hudi would read it: what a backup says may differ.
+            # Hudi would read it, and the backup may differ.
             raise TableUnreadable(UnreadableCause.TOO_LARGE, f"{error}: restore what Hudi wrote.") from error
 
     def read_commit_metadata(self, base_path: str, properties: TableProperties, instant: Instant) -> CommitMetadata:
-        """Read what a completed commit, deltacommit or replacecommit says.
+        """Read the metadata of a completed commit, deltacommit or replacecommit.
 
-        Raises `InstantContentMissing` if the file is not there (any more), `CorruptContent` if it is damaged.
+        Raises `InstantContentMissing` if the file does not exist (any more), `CorruptContent` if it is damaged.
         """
         name = file_name(
             time=instant.time,
@@ -254,7 +254,7 @@ class TimelineReader:
     def read_content(
         self, base_path: str, properties: TableProperties, instant: Instant, state: State | None = None
     ) -> Content:
-        """Read what an instant's file says: its plan (`State.REQUESTED`), its result, or what is in between.
+        """Read the content of an instant's file: plan (`State.REQUESTED`), result, or the inflight state.
 
         Without a state, the file of the instant's own state is read. An empty file gives a value of defaults. Raises
         `InstantContentMissing` if there is no such file (any more), `CorruptContent` if it is damaged.
@@ -265,9 +265,9 @@ class TimelineReader:
         )
 
     def read_plan(self, base_path: str, properties: TableProperties, instant: Instant) -> PlanSummary:
-        """Read how large the plan of a pending instant is and who made it.
+        """Read the size and author of a pending instant's plan.
 
-        Once per process: Hudi writes a plan once and never changes it. Raises as `read_content` does.
+        Read once per process: Hudi writes a plan once and never changes it. Raises the errors of `read_content`.
         """
         key = ("plan", self._filesystem.identity, base_path, instant.time, instant.action)
         known = self._cache.get(key)
@@ -285,9 +285,9 @@ class TimelineReader:
         return plan
 
     def read_targets(self, base_path: str, properties: TableProperties, instant: Instant) -> tuple[str, ...]:
-        """Read which instants a rollback or restore undoes, by its plan while it is pending; at most 1,000 are kept.
+        """Read the instants that a rollback or restore undoes, at most 1,000; a pending one is read by its plan.
 
-        Once per process and state, as Hudi never changes them. Raises as `read_content` does.
+        Read once per process and state, as Hudi never changes them. Raises the errors of `read_content`.
         """
         key = ("targets", self._filesystem.identity, base_path, instant)
         known = self._cache.get(key)
@@ -314,9 +314,10 @@ class TimelineReader:
         raise InstantContentMissing(f"{instant.action} {instant.time} has no {state} file (any more).")
 
     def read_schema_history(self, base_path: str, changed_at: str | None) -> str | None:
-        """Return the newest file of the history of columns, empty where it cannot be read; None where there is none.
+        """Return the newest file of the schema history; empty if unreadable, None if none exists.
 
-        Once per process and `changed_at`, the newest commit that may have changed it. One listing, and one read.
+        Read once per process and `changed_at`, the newest commit that may have changed it. Costs one listing and one
+        read.
         """
         key = ("schema history", self._filesystem.identity, base_path, changed_at)
         known = self._cache.get(key)
@@ -328,9 +329,9 @@ class TimelineReader:
         return found
 
     def heartbeat(self, base_path: str, instant: Instant) -> int | None:
-        """Return when a writer of an instant last said that it lives, in epoch milliseconds by the store's clock.
+        """Return the last heartbeat of an instant's writer, in epoch milliseconds by the store's clock.
 
-        One request. None where there is no heartbeat: it has ended, or its writer keeps none (`HoodieHeartbeatClient`).
+        Costs one request. None if no heartbeat exists: the writer has ended, or keeps none (`HoodieHeartbeatClient`).
         """
         try:
             return self._filesystem.modified(f"{base_path.rstrip('/')}/{_HEARTBEATS}/{instant.time}")
@@ -340,10 +341,10 @@ class TimelineReader:
             raise as_unreadable(error) from error
 
     def written_at(self, base_path: str, properties: TableProperties, instant: Instant) -> int | None:
-        """Return when the file of a pending instant's state was written, in epoch milliseconds by the store's clock.
+        """Return the write time of a pending instant's current file, in epoch milliseconds by the store's clock.
 
-        The instant's own time is in the zone of a writer that is not known, and says nothing about when the instant
-        became inflight. One request for each state of an instant and process. None if the file is gone.
+        The instant's own time is in an unknown writer's zone, and does not tell when the instant became inflight. Costs
+        one request per instant, state and process. None if the file is gone.
         """
         for name in _candidate_names(instant, instant.state, properties.layout):
             path = f"{base_path.rstrip('/')}/{properties.timeline_folder}/{name}"
@@ -364,7 +365,7 @@ class TimelineReader:
     def newest_commits(
         self, base_path: str, timeline: Timeline
     ) -> Iterator[tuple[Instant, CommitMetadata | CorruptContent]]:
-        """Yield completed commits, newest completion first, reading as it goes: what each says, or why it is damaged.
+        """Yield completed commits lazily, newest completion first, each with its metadata or its damage.
 
         Instants that vanish meanwhile (archival) are skipped.
         """
@@ -373,7 +374,7 @@ class TimelineReader:
     def read_commits(
         self, base_path: str, properties: TableProperties, commits: Iterable[Instant]
     ) -> Iterator[tuple[Instant, CommitMetadata | CorruptContent]]:
-        """Yield these completed commits as `newest_commits` does, in their own order."""
+        """Yield the given commits in their own order, as `newest_commits` does."""
         for instant in commits:
             try:
                 yield instant, self.read_commit_metadata(base_path, properties, instant)
@@ -385,9 +386,9 @@ class TimelineReader:
                 yield instant, error
 
     def commits(self, base_path: str, timeline: Timeline) -> Iterator[tuple[Instant, CommitMetadata]]:
-        """Yield what `newest_commits` does; damaged ones raise `CorruptContent`, because what they said may matter.
+        """Yield completed commits, newest first; raise `CorruptContent` for a damaged one, whose metadata may matter.
 
-        Walk it to find the newest commit that carries some extra metadata.
+        Use it to find the newest commit with a given key of extra metadata.
         """
         for instant, found in self.newest_commits(base_path, timeline):
             if isinstance(found, CorruptContent):
@@ -418,7 +419,7 @@ class TimelineReader:
             raise as_unreadable(error) from error
 
     def _value(self, path: str, make: Callable[[bytes], T], *, limit: int | None = None) -> T | None:
-        """Return what is made of a file, or None if there is none."""
+        """Return the value that `make` builds from a file, or None if the file does not exist."""
         try:
             return self._files.value(path, make) if limit is None else self._files.value(path, make, limit=limit)
         except StorageError as error:
@@ -428,13 +429,13 @@ class TimelineReader:
 
 
 def completed_commits(timeline: Timeline) -> list[Instant]:
-    """Return what has been committed, by when it completed."""
+    """Return the completed commits in order of completion."""
     completed = (instant for instant in timeline.completed if instant.action in COMMITS)
     return sorted(completed, key=lambda one: (one.completion, one.time))
 
 
 def commit_problem(instant: Instant, properties: TableProperties, why: CorruptContent) -> Problem:
-    """Return what is reported of a completed commit that cannot be understood."""
+    """Return the problem to report for an unreadable completed commit."""
     name = file_name(
         time=instant.time,
         completed_at=instant.completed_at,
@@ -447,7 +448,7 @@ def commit_problem(instant: Instant, properties: TableProperties, why: CorruptCo
 
 
 def _shortened(problems: list[Problem], prefix: str) -> tuple[Problem, ...]:
-    """Return the first problems, and how many there are besides."""
+    """Return the first problems and a count of the rest."""
     if len(problems) <= _PROBLEMS:
         return tuple(problems)
     rest = Problem(prefix, f"{len(problems) - _PROBLEMS} more problems are not shown.")
@@ -455,7 +456,7 @@ def _shortened(problems: list[Problem], prefix: str) -> tuple[Problem, ...]:
 
 
 def _candidate_names(instant: Instant, state: State, layout: Layout) -> Iterator[str]:
-    """Yield the possible names of an instant's file: a completed action may have been planned as another one."""
+    """Yield the possible names of an instant's file: a completed action may have been planned under another name."""
     actions = [instant.action]
     if state is not State.COMPLETED:
         actions += [action for action, family in FAMILIES.items() if family is instant.action]
@@ -466,7 +467,7 @@ def _candidate_names(instant: Instant, state: State, layout: Layout) -> Iterator
 def _completed_early(
     properties: TableProperties, collapsed: Collapsed, counters: Counters, contents: FileContents
 ) -> str | None:
-    """Return the newest compaction if Hudi 1.2.0 takes it for complete before it was requested."""
+    """Return the newest compaction if Hudi 1.2.0 believes it completed before its request."""
     newest = counters.last_compaction
     if properties.layout is not Layout.ONE or newest is None or is_metadata_compaction(newest):
         return None

@@ -1,4 +1,4 @@
-"""What the archives of both layouts have in common: instants, damage, and bounds on what is read."""
+"""Types, errors and size limits that both archive readers share."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,30 +8,30 @@ from hudi_operator.timeline.files.reading import as_unreadable
 from hudi_operator.timeline.model import Action, Instant, Problem, State
 
 ARCHIVE_LIMIT = 64 * 2**20
-"""Bytes of one file of the archive that are read at most."""
+"""The most bytes to read from one archive file."""
 
 INSTANTS_LIMIT = 1_000_000
-"""Archived instants that are read at most."""
+"""The most archived instants to read."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArchivedTimeline:
-    """Archived instants in timeline order, each once in its highest state, and what could not be read."""
+    """Archived instants in timeline order, each once in its highest state, and the problems met while reading."""
 
     instants: tuple[Instant, ...]
     problems: tuple[Problem, ...] = ()
 
 
 Found = tuple[Sequence[Instant], Sequence[Problem]]
-"""Instants of the files that could be read, and what is wrong with the others."""
+"""Instants of the readable files, and problems of the unreadable ones."""
 
 
 class ArchiveDamaged(Exception):
-    """A file of the archive is not what its name promises."""
+    """An archive file has no valid content."""
 
 
 def archived_instant(time: object, action: object, state: object, completed_at: object) -> Instant:
-    """Build an instant from an archived record. Raises `ArchiveDamaged` for what Hudi does not know."""
+    """Build an instant from an archived record. Raises `ArchiveDamaged` for an action or state unknown to Hudi."""
     try:
         return Instant(
             str(time),
@@ -44,7 +44,7 @@ def archived_instant(time: object, action: object, state: object, completed_at: 
 
 
 def beyond_the_limit(name: str) -> Problem:
-    """Return the problem of an archive with more than `INSTANTS_LIMIT` instants; `name` is the first file unread."""
+    """Return the problem to report when an archive exceeds `INSTANTS_LIMIT`; `name` is the first unread file."""
     return Problem(name, "The archive holds more instants than are read; instants from here on are missing.")
 
 

@@ -1,4 +1,4 @@
-"""Reads a table's archive in the layout that its properties name."""
+"""Reads a table's archive in the layout set in its properties."""
 
 from collections.abc import Iterable
 

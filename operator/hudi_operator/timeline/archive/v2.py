@@ -24,18 +24,18 @@ _MANIFEST_PREFIX = "manifest_"
 _MANIFESTS_TRIED = 10
 _FOOTER_PART = 2**20
 _COLUMNS_LIMIT = 256 * 2**20
-"""Bytes that the columns of one file may take."""
+"""The most bytes that the columns of one file may take."""
 
-# The content of the instants lies in the same files and is many times larger: it is never fetched.
+# The same files hold the instants' content, which is many times larger and never fetched.
 _COLUMNS = ["instantTime", "completionTime", "action"]
 
 
 def read_lsm_history(filesystem: FileSystem, folder: str, names: Sequence[str]) -> Found:
     """Read the instants of the newest usable snapshot.
 
-    Hudi deletes and recreates `_version_`, so it may be missing or stale. A manifest is written once and
-    completely before `_version_` names it, and before its instants leave the active timeline: the highest one
-    that can be read is the truth. Leftovers like `manifest_7.<uuid>` are no manifests.
+    Hudi deletes and recreates `_version_`, so it may be missing or stale. Hudi writes a manifest once and completely
+    before `_version_` names it, and before its instants leave the active timeline: the highest readable manifest is the
+    truth. Leftovers like `manifest_7.<uuid>` are no manifests.
     """
     problems: list[Problem] = []
     versions = sorted((version for name in names if (version := _manifest_version(name)) is not None), reverse=True)
@@ -89,7 +89,7 @@ def _version_problems(
 
 
 def _check_size(footer: pq.FileMetaData) -> None:
-    """Refuse a file whose footer promises more than is read."""
+    """Raise `ArchiveDamaged` if the footer announces more rows or bytes than the limits allow."""
     groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
     columns = (group.column(number) for group in groups for number in range(group.num_columns))
     size = sum(one.total_uncompressed_size for one in columns if one.path_in_schema in _COLUMNS)

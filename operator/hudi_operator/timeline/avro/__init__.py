@@ -1,1 +1,1 @@
-"""Avro as values: schemas, records, and bounds on everything that a file says of itself."""
+"""Reads Avro schemas and records with bounds on every size in the file."""

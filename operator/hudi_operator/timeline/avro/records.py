@@ -1,9 +1,9 @@
-"""The first record of an Avro file, with bounds on everything that the file may say of itself.
+"""Reads the first record of an Avro file, with bounds on every size in the file.
 
-A general reader believes a file: a block of some kilobytes may inflate to gigabytes, an array of nothing may have any
-number of items, and every record becomes a dictionary. This one inflates a bounded number of bytes, takes a bounded
-number of values, keeps only the fields that were asked for, and counts what they cost. It is not slower than a general
-one on timeline files, because the decoders of a schema are made once.
+A general reader trusts the file: a block of some kilobytes may inflate to gigabytes, an array of empty items may have
+any length, and every record becomes a dictionary. This reader inflates a bounded number of bytes, takes a bounded
+number of values, keeps only the wanted fields and counts their cost. It is as fast as a general reader on timeline
+files, because the decoders of a schema are built once.
 """
 
 import struct
@@ -15,28 +15,28 @@ from hudi_operator.timeline.errors import ContentTooLarge, CorruptContent
 
 MAGIC = b"Obj\x01"
 INFLATED_LIMIT = 16 * 2**20
-"""Bytes that a block may inflate to. Hudi itself compresses none."""
+"""The most bytes a block may inflate to. Hudi does not compress its own blocks."""
 
 KEPT_LIMIT = 32 * 2**20
-"""What the values of one file may take in memory, in bytes, about."""
+"""The approximate memory limit, in bytes, for the values of one file."""
 
 VALUES_LIMIT = 3_000_000
-"""Values that are passed over or kept: some seconds of work."""
+"""The most values to read or skip in one file: some seconds of work."""
 
 _SCHEMA_LIMIT = 64 * 2**10
 _HEADER_ENTRIES = 64
 _MARKER = 16
 _CODECS = frozenset({b"null", b"deflate"})
 
-# What Python raises where the bytes are not what the schema says.
+# Exceptions that Python raises when the bytes do not match the schema.
 _DAMAGE = (IndexError, ValueError, KeyError, TypeError, struct.error, RecursionError, zlib.error)
 
 
 def read_avro(data: bytes, wanted: frozenset[str], *, kept: int = KEPT_LIMIT) -> dict[str, Any]:
     """Return the wanted fields, at any depth, of the first record of an Avro file.
 
-    Of maps of numbers only the wanted keys are returned, of other maps all. Raises `CorruptContent` for what is no Avro
-    file or uses a codec that Hudi does not write, `ContentTooLarge` for what is beyond the bounds.
+    Maps of numbers are filtered by the wanted keys; other maps are returned whole. Raises `CorruptContent` for a file
+    that is not Avro or uses a codec that Hudi does not write, and `ContentTooLarge` beyond the bounds.
     """
     try:
         header = Cursor(data, kept=kept, values=VALUES_LIMIT)
@@ -64,12 +64,12 @@ def read_avro(data: bytes, wanted: frozenset[str], *, kept: int = KEPT_LIMIT) ->
 
 
 def is_compressed(data: bytes) -> bool:
-    """Tell whether an Avro file says in its header that it is compressed, which Hudi's own are not."""
+    """Tell whether an Avro file's header declares compression, which Hudi itself never uses."""
     return data.startswith(MAGIC) and b"deflate" in data[: 2 * _SCHEMA_LIMIT]
 
 
 def read_datum(data: bytes, schema: bytes, wanted: frozenset[str]) -> dict[str, Any]:
-    """Return the wanted fields of a record that was written without a file around it. Raises as `read_avro` does."""
+    """Return the wanted fields of a bare Avro record without a file header. Raises the errors of `read_avro`."""
     if len(schema) > _SCHEMA_LIMIT:
         raise ContentTooLarge(f"the schema has {len(schema)} bytes; at most {_SCHEMA_LIMIT} are read")
     try:

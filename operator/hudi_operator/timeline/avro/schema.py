@@ -1,4 +1,4 @@
-"""Avro schemas as values: what the header of a file says of the bytes behind it."""
+"""Parses the Avro schema in a file's header into values."""
 
 import json
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ _LARGEST_FIXED = 2**20
 
 
 class SchemaError(ValueError):
-    """A schema says something that Avro does not know."""
+    """The schema is not valid Avro."""
 
 
 @dataclass(slots=True, eq=False)
 class Schema:
-    """One type. `parts` are the branches of a union, or the type of the items of an array or of a map's values."""
+    """One Avro type. `parts` holds a union's branches, an array's item type or a map's value type."""
 
     kind: str
     name: str = ""

@@ -1,4 +1,4 @@
-"""The values of Avro records: functions, made once for a schema, that read what is wanted and pass over the rest."""
+"""Compiles an Avro schema into functions that read the wanted values and skip the rest."""
 
 import struct
 from collections.abc import Callable
@@ -8,14 +8,14 @@ from typing import Any
 from hudi_operator.timeline.avro.schema import Schema, SchemaError, parse_schema
 from hudi_operator.timeline.errors import ContentTooLarge, CorruptContent, TooMuchKept
 
-# A record becomes a value of a class later, which takes as much again.
+# Leave room for the value object later built from the record, which takes as much again.
 _TEXT, _NUMBER, _DICTIONARY, _RECORD, _ENTRY = 64, 32, 200, 500, 24
 
 Read = Callable[["Cursor"], Any]
 
 
 class Cursor:
-    """A place in some bytes, and what may still be done from there."""
+    """A read position in a byte string, with the remaining budgets of values and memory."""
 
     __slots__ = ("data", "kept", "position", "values")
 
@@ -26,7 +26,7 @@ class Cursor:
         self.values = values
 
     def take(self, size: int) -> bytes:
-        """Return so many bytes and continue behind them."""
+        """Return the next `size` bytes and move behind them."""
         start = self.position
         end = start + size
         if size < 0 or end > len(self.data):
@@ -35,13 +35,13 @@ class Cursor:
         return self.data[start:end]
 
     def spend(self, values: int) -> None:
-        """Count values, which may take no bytes at all."""
+        """Subtract from the budget of values; a value may take no bytes at all."""
         self.values -= values
         if values < 0 or self.values < 0:
             raise ContentTooLarge("the Avro file holds more values than are read")
 
     def keep(self, size: int) -> None:
-        """Count memory."""
+        """Subtract from the memory budget."""
         self.kept -= size
         if self.kept < 0:
             raise TooMuchKept("what the Avro file says takes more memory than is given to it")
@@ -49,7 +49,7 @@ class Cursor:
 
 @lru_cache(maxsize=32)
 def decoder(schema: bytes, wanted: frozenset[str]) -> Read:
-    """Return the function that reads a record of a schema, of which only the wanted fields become values."""
+    """Return a function that reads a record of the schema and keeps only the wanted fields."""
     try:
         parsed = parse_schema(schema)
     except SchemaError as error:
@@ -91,7 +91,7 @@ def _skip_bytes(cursor: Cursor) -> None:
 
 
 def pass_over(cursor: Cursor, size: int) -> None:
-    """Continue behind so many bytes."""
+    """Move `size` bytes ahead."""
     position = cursor.position + size
     if size < 0 or position > len(cursor.data):
         raise CorruptContent("the Avro file is damaged: it ends early")
@@ -136,14 +136,14 @@ _FIGURES = frozenset({"int", "long", "float", "double"})
 
 
 class _Compiler:
-    """Makes functions that read or pass over values of a schema."""
+    """Builds functions that read or skip values of a schema."""
 
     def __init__(self, wanted: frozenset[str]) -> None:
         self._wanted = wanted
         self._named: dict[tuple[str, bool], Read] = {}
 
     def reader(self, schema: Schema, *, keep: bool = True) -> Read:
-        """Return the function that reads a value of a schema, or only passes over it."""
+        """Return the function that reads a value of the schema, or skips it unless `keep`."""
         if schema.kind in _PLAIN:
             return _PLAIN[schema.kind][0 if keep else 1]
         if schema.kind == "record":
@@ -170,7 +170,7 @@ class _Compiler:
         fields: list[tuple[str | None, Read]] = []
         cost = _RECORD + _ENTRY * sum(keep and name in self._wanted for name, _ in schema.fields)
         read = _record(fields, cost) if keep else _passed_record(fields)
-        self._named[key] = read  # before its fields, one of which may be of this very type
+        self._named[key] = read  # registered before its fields are compiled, because a field may have this very type
         for name, part in schema.fields:
             wanted = keep and name in self._wanted
             fields.append((name if wanted else None, self.reader(part, keep=wanted)))

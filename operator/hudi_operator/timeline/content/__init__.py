@@ -1,1 +1,1 @@
-"""What is inside timeline files: commits, plans and results of table services."""
+"""Decodes the content of timeline files: commits, plans and results of table services."""

@@ -1,7 +1,7 @@
-"""What is inside timeline files: JSON in layout 1's completed commits, Avro everywhere else.
+"""Decodes timeline files: JSON in layout 1's completed commits, Avro everywhere else.
 
-Follows `CommitMetadataSerDeV1`/`V2`. The first bytes of a file decide, so that files which an upgrade renamed
-but did not rewrite are read as what they are. An empty file is legal and means a record of defaults.
+Follows `CommitMetadataSerDeV1`/`V2`. The first bytes of a file decide the format, so files that an upgrade renamed
+without rewriting are read correctly. An empty file is legal and means a record of defaults.
 """
 
 import json
@@ -28,16 +28,16 @@ _STATISTICS = frozenset(
 )
 _MARKS = frozenset({"operationType", "extraMetadata", "compacted"})
 COMMIT_FIELDS = _MARKS | _STATISTICS
-"""What is read of a commit."""
+"""The fields to read from a commit."""
 
 OPERATION_FIELDS = frozenset({"operationType"})
-"""What tells a clustering from an overwrite."""
+"""The field that tells a clustering from an overwrite."""
 
 CLEAN_FIELDS = frozenset({"lastCompletedCommitTimestamp", "earliestCommitToRetain", "extraMetadata"})
-"""What a clean says of how far it went."""
+"""The fields that say how far a clean went."""
 
 _STATISTICS_LIMIT = 6 * 2**20
-"""What the statistics of one commit may take in memory, in bytes: some 7,000 files. Ten fit into the cache."""
+"""The memory limit for one commit's statistics, in bytes: about 7,000 files. The cache holds ten of these."""
 
 _LARGEST = 2**63 - 1
 
@@ -46,7 +46,7 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class WriteStat:
-    """What one write did to one file (`HoodieWriteStat`). Sizes are bytes.
+    """The changes of one write to one file (`HoodieWriteStat`). Sizes are bytes.
 
     `path` is relative to the base path. `base_file` and `log_files` are names; `base_file` is None for most
     log writes.
@@ -69,12 +69,12 @@ class WriteStat:
 
 @dataclass(frozen=True, slots=True)
 class CommitMetadata:
-    """What a completed commit, deltacommit or replacecommit says.
+    """The metadata of a completed commit, deltacommit or replacecommit.
 
     Hudi calls it `HoodieCommitMetadata` or `HoodieReplaceCommitMetadata`.
 
-    `operation` is Hudi's `WriteOperationType` in capitals, or None where the writer left it out. Of a commit of very
-    many files, `write_stats` and `replaced_file_ids` are left out, and it is not `complete`.
+    `operation` is Hudi's `WriteOperationType` in capitals, or None where the writer left it out. For a commit with very
+    many files, `complete` is False and `write_stats` and `replaced_file_ids` are empty.
     """
 
     operation: str | None = None
@@ -86,7 +86,7 @@ class CommitMetadata:
 
     @property
     def memory(self) -> int:
-        """What the values take in memory, in bytes, about."""
+        """The approximate memory of the values, in bytes."""
         stats = sum(700 + len(one.path) + len(one.file_id) + 100 * len(one.log_files) for one in self.write_stats)
         replaced = sum(100 + len(one) for group in self.replaced_file_ids.values() for one in group)
         return 500 + stats + memory_of(self.extra_metadata) + replaced
@@ -95,8 +95,8 @@ class CommitMetadata:
 def decode(data: bytes, wanted: frozenset[str]) -> Record | None:
     """Decode the wanted fields of one timeline file, or return None if it is empty.
 
-    Fields are wanted at any depth; a small JSON file gives all. Raises `CorruptContent` for anything else, and
-    `ContentTooLarge` for what would take too much memory or time.
+    Fields are wanted at any depth; a small JSON file returns all of them. Raises `CorruptContent` for any other format,
+    and `ContentTooLarge` beyond the limits of memory and time.
     """
     if not data:
         return None
@@ -108,7 +108,7 @@ def decode(data: bytes, wanted: frozenset[str]) -> Record | None:
 
 
 def operation_type(record: Record | None) -> str | None:
-    """Return the operation type that a commit or a requested replace names, if it names one."""
+    """Return the operation type of a commit or a requested replace, or None."""
     return _text_field(record, "operationType")
 
 
@@ -125,7 +125,7 @@ def clean_summary(record: Record | None) -> CleanSummary:
 
 
 def _text_field(record: Record | None, name: str) -> str | None:
-    """Return a field that must hold text or nothing. Raises `CorruptContent` otherwise."""
+    """Return a text field, or None if it is missing. Raises `CorruptContent` for any other type."""
     value = (record or {}).get(name)
     if value is not None and not isinstance(value, str):
         raise CorruptContent(f"{name} is not text")
@@ -133,7 +133,7 @@ def _text_field(record: Record | None, name: str) -> str | None:
 
 
 def read_commit(data: bytes) -> CommitMetadata:
-    """Turn the content of a commit's file into values. Raises `CorruptContent` if that cannot be done."""
+    """Decode a commit's file. Raises `CorruptContent` if the content is damaged."""
     try:
         whole = commit_metadata(decode(data, COMMIT_FIELDS))
     except TooMuchKept:
@@ -144,7 +144,7 @@ def read_commit(data: bytes) -> CommitMetadata:
 
 
 def commit_metadata(record: Record | None) -> CommitMetadata:
-    """Turn a decoded commit into values. Raises `CorruptContent` if a field has the wrong shape."""
+    """Convert a decoded commit into values. Raises `CorruptContent` if a field has the wrong shape."""
     if record is None:
         return CommitMetadata()
     try:

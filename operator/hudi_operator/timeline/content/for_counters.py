@@ -1,4 +1,4 @@
-"""Reads what the counters need from files, once per process, and turns damage into problems."""
+"""Reads the file content that the counters need, once per process, and turns damage into problems."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
@@ -26,7 +26,7 @@ from hudi_operator.timeline.files.times import (
 from hudi_operator.timeline.model import Action, CleanSummary, Layout, Problem, State
 
 _HISTORY = 100
-"""Newest requested files by which the clocks of the writers and of the store are compared."""
+"""The number of newest requested files used to compare the writers' clocks with the store's."""
 
 _EMPTY_PLAN = "The plan is empty: it can be neither run nor resumed."
 _EMPTY_PLANS = {
@@ -34,7 +34,7 @@ _EMPTY_PLANS = {
 }
 
 _DOUBTFUL = 50
-"""Empty or damaged files that are watched for a change; with more of them, all of a table is read each time."""
+"""The most empty or damaged files to watch for a change; with more, the table is read in full each time."""
 
 T = TypeVar("T")
 
@@ -69,21 +69,24 @@ class FileContents:
 
     @property
     def settled(self) -> bool:
-        """Whether the same files would mean the same again, as long as the `doubtful` ones have not changed."""
+        """Whether an unchanged listing can reuse this result, as long as the `doubtful` files have not changed."""
         return self._settled and len(self._doubtful) <= _DOUBTFUL
 
     @property
     def doubtful(self) -> Mapping[str, FileStamp | None]:
-        """The empty or damaged files, which may still be being written, with what changes when they do."""
+        """Empty or damaged files, possibly still being written, with their stamps."""
         return self._doubtful
 
     @property
     def problems(self) -> Iterable[Problem]:
-        """What could not be read so far."""
+        """The problems found so far."""
         return self._problems.values()
 
     def is_clustering(self, entry: InstantFiles) -> bool | None:
-        """Follow `ClusteringUtils.isClusteringInstant`; where Hudi would throw, ask the completed file."""
+        """Tell whether the instant is a clustering, or None if unknown.
+
+        Follows `ClusteringUtils.isClusteringInstant`; where Hudi would throw, the completed file decides.
+        """
         if entry.instant.action is Action.CLUSTERING or entry.file_in(State.REQUESTED, self._layout, Action.CLUSTERING):
             return True
         clustering: bool | None = None
@@ -114,17 +117,18 @@ class FileContents:
         return value
 
     def completed_after(self, entry: InstantFiles, compaction: InstantFiles) -> bool | None:
-        """Follow `findInstantsModifiedAfterByCompletionTime` where the name records no completion time."""
+        """Follows `findInstantsModifiedAfterByCompletionTime` where file names record no completion time."""
         start = compaction.instant.time
         if is_metadata_compaction(start):
-            # It is requested by the delta commit that it is named after, and not while an older one is pending.
+            # A metadata compaction is requested by the delta commit it is named after, and not while an older one is
+            # pending.
             return start.startswith(entry.instant.time)
         times = self._file_times(entry), self._file_times(compaction)
         answer = completed_after(*times)
         if answer is None and self._clock_shift():
             answer = completed_after(*times, shift=self._clock_shift())
         if answer is None and self._order_known:
-            # After a copy it is the same with every older delta commit: one of them says it for all.
+            # After a copy, the order of every older delta commit is unknown as well: report it once.
             self._order_known = False
             reason = (
                 f"Whether {entry.instant.action} {entry.instant.time} completed before or after compaction {start} was "
@@ -135,7 +139,7 @@ class FileContents:
         return answer
 
     def completed_before_request(self, entry: InstantFiles, *, in_utc: bool) -> bool:
-        """Tell whether an instant of layout 1 completed before it was requested, by the times of its files."""
+        """Tell whether an instant of layout 1 completed before its request, judged by the times of its files."""
         early = completed_before_request(self._file_times(entry), in_utc=in_utc)
         if early:
             reason = (
@@ -175,7 +179,7 @@ class FileContents:
         return clustering
 
     def _read(self, name: str, make: Callable[[bytes], T]) -> tuple[T, int]:
-        """Return what is made of a file, and its size."""
+        """Return the value that `make` builds from a file, and the file's size."""
         try:
             value, size = self._files.value(f"{self._folder}/{name}", lambda data: (make(data), len(data)))
         except StorageError as error:
@@ -240,7 +244,7 @@ class FileContents:
 
 
 def stamp_in(listing: Listing, name: str) -> FileStamp | None:
-    """Return what a listing says of a file's size and time, or None if it does not."""
+    """Return the file's size and time from a listing, or None if the listing lacks them."""
     if listing.sizes is None or listing.modified is None or name not in listing.sizes:
         return None
     return FileStamp(listing.sizes[name], listing.modified.get(name, 0))

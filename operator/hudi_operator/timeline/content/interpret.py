@@ -1,4 +1,4 @@
-"""From decoded Avro records to the values of `plans`, by the instant's action and state."""
+"""Converts decoded Avro records to the values of `plans`, by the instant's action and state."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -38,7 +38,7 @@ _FIGURE = "TOTAL_IO_READ_MB"
 SUMMARY_FIELDS = OPERATION_FIELDS | {
     *("operations", "clusteringPlan", "inputGroups", "metrics", _FIGURE, "extraMetadata"),
 }
-"""What is read of a plan to know its size and its maker."""
+"""The fields that give a plan's size and its author."""
 
 TARGET_FIELDS = frozenset(
     {
@@ -46,7 +46,7 @@ TARGET_FIELDS = frozenset(
         *("commitTime", "action"),
     }
 )
-"""What is read of a rollback or restore to know what it undoes."""
+"""The fields that name the instants undone by a rollback or restore."""
 
 FIELDS = (
     SUMMARY_FIELDS
@@ -64,11 +64,11 @@ FIELDS = (
         *("indexPartitionInfos", "metadataPartitionPath", "indexUptoInstant"),
     }
 )
-"""What is read of any file of a timeline."""
+"""All fields that any timeline file is read for."""
 
 
 def interpret(record: Record | None, action: Action, state: State) -> Content:
-    """Turn a decoded file into values. Raises `CorruptContent` if a field has an unexpected shape."""
+    """Convert a decoded file to values. Raises `CorruptContent` if a field has an unexpected shape."""
     try:
         return _builder(action, state)(record or {})
     except (AttributeError, TypeError, ValueError, KeyError, OverflowError) as error:
@@ -76,7 +76,7 @@ def interpret(record: Record | None, action: Action, state: State) -> Content:
 
 
 def plan_summary(record: Record | None) -> PlanSummary:
-    """Return how large a plan is. Raises `CorruptContent` if a field has an unexpected shape."""
+    """Return the size of a plan. Raises `CorruptContent` if a field has an unexpected shape."""
     plan = record or {}
     try:
         parts = plan.get("operations") or (plan.get("clusteringPlan") or {}).get("inputGroups") or ()
@@ -86,7 +86,7 @@ def plan_summary(record: Record | None) -> PlanSummary:
 
 
 def targets(content: Content) -> tuple[str, ...]:
-    """Return the instants that a rollback or restore, planned or completed, undoes; anything else undoes none."""
+    """Return the instants that a planned or completed rollback or restore undoes; empty for other content."""
     if isinstance(content, RollbackPlan):
         return (content.instant.time,) if content.instant else ()
     if isinstance(content, RollbackResult | RestoreResult | RestorePlan):
@@ -139,7 +139,7 @@ def _replace_plan(record: Record) -> ReplacePlan:
 
 
 def _read_bytes(parts: Iterable[Record]) -> int:
-    """Add up what Hudi expects parts of a plan to read (`CompactionStrategy.TOTAL_IO_READ_MB`)."""
+    """Sum the bytes that Hudi expects the parts of a plan to read (`CompactionStrategy.TOTAL_IO_READ_MB`)."""
     mebibytes = sum(float((part.get("metrics") or {}).get(_FIGURE) or 0) for part in parts)
     return int(min(max(mebibytes, 0), _MOST_BYTES / _MIB) * _MIB)
 
@@ -155,7 +155,7 @@ def _slice(record: Record) -> FileSlice:
 
 def _clean_plan(record: Record) -> CleanPlan:
     retained = record.get("earliestInstantToRetain") or {}
-    # The older field holds plain names; a writer fills one of the two.
+    # The older field holds plain names; a writer fills only one of the two.
     paths = {
         partition: tuple(str(one["filePath"]) for one in files or ())
         for partition, files in (record.get("filePathsToBeDeletedPerPartition") or {}).items()
@@ -267,7 +267,7 @@ _PLANS: dict[Action, Callable[[Record], Content]] = {
     Action.RESTORE: _restore_plan,
     Action.INDEXING: _index_plan,
 }
-# Where Hudi writes anything into these inflight files at all, it repeats the plan.
+# If Hudi writes content into these inflight files at all, it repeats the plan.
 _INFLIGHTS: dict[Action, Callable[[Record], Content]] = {
     Action.CLEAN: _clean_plan,
     Action.ROLLBACK: _rollback_plan,

@@ -1,7 +1,7 @@
 """Plans and results of table services, as values.
 
-One class per Avro record of Hudi (namespace `org.apache.hudi.avro.model`), with the fields that a decision or a person
-may ask for. Lists that a writer left out are empty, texts that it left out are None.
+One class per Avro record of Hudi (namespace `org.apache.hudi.avro.model`), with the fields that decisions and people
+use. Lists missing in the file are empty, missing texts are None.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from hudi_operator.timeline.content.commits import CommitMetadata
 
 @dataclass(frozen=True, slots=True)
 class FileSlice:
-    """One version of one file group: a base file and the log files on top (names or paths, as the plan has them)."""
+    """One version of one file group: a base file and its log files (names or paths, as in the plan)."""
 
     partition: str
     file_id: str
@@ -25,7 +25,7 @@ class FileSlice:
 class CompactionPlan:
     """The slices that a compaction or log compaction will merge (`HoodieCompactionPlan`).
 
-    `read_bytes` is what Hudi expects it to read, to the MiB.
+    `read_bytes` is Hudi's estimate of the bytes to read, rounded to MiB.
     """
 
     operations: tuple[FileSlice, ...] = ()
@@ -36,10 +36,10 @@ class CompactionPlan:
 
 @dataclass(frozen=True, slots=True)
 class ReplacePlan:
-    """What a requested clustering or replacecommit will do (`HoodieRequestedReplaceMetadata`).
+    """The plan of a requested clustering or replacecommit (`HoodieRequestedReplaceMetadata`).
 
-    `groups` are the input groups of a clustering, empty for everything else. `read_bytes` is what Hudi expects a
-    clustering to read, to the MiB.
+    `groups` are the input groups of a clustering, empty for other operations. `read_bytes` is Hudi's estimate of the
+    bytes a clustering reads, rounded to MiB.
     """
 
     operation: str | None = None
@@ -53,10 +53,10 @@ class ReplacePlan:
 
 @dataclass(frozen=True, slots=True)
 class PlanSummary:
-    """How large a plan of a compaction or clustering is, and what its maker noted in it.
+    """The size of a compaction or clustering plan, and its author's extra metadata.
 
-    `groups` is the number of file groups that a compaction merges, or of input groups of a clustering; `read_bytes` is
-    what Hudi expects it to read, to the MiB.
+    `groups` counts the file groups of a compaction, or the input groups of a clustering; `read_bytes` is Hudi's
+    estimate of the bytes to read, rounded to MiB.
     """
 
     groups: int
@@ -66,7 +66,7 @@ class PlanSummary:
 
 @dataclass(frozen=True, slots=True)
 class CleanPlan:
-    """What a clean will delete (`HoodieCleanerPlan`)."""
+    """The files a clean will delete (`HoodieCleanerPlan`)."""
 
     policy: str | None = None
     earliest_retained: str | None = None
@@ -77,7 +77,7 @@ class CleanPlan:
 
 @dataclass(frozen=True, slots=True)
 class CleanResult:
-    """What a clean deleted (`HoodieCleanMetadata`)."""
+    """The files a clean deleted (`HoodieCleanMetadata`)."""
 
     started_at: str | None = None
     milliseconds: int = 0
@@ -89,7 +89,7 @@ class CleanResult:
 
 @dataclass(frozen=True, slots=True)
 class InstantReference:
-    """An instant that a rollback or restore names. Old writers left the action out."""
+    """An instant named by a rollback or restore. Old writers omit the action."""
 
     time: str
     action: str | None = None
@@ -114,7 +114,7 @@ class RollbackResult:
 
 @dataclass(frozen=True, slots=True)
 class RestorePlan:
-    """The instants that a restore will undo, newest first, and the savepoint it goes back to (`HoodieRestorePlan`)."""
+    """The instants that a restore will undo, newest first, and its target savepoint (`HoodieRestorePlan`)."""
 
     instants: tuple[InstantReference, ...] = ()
     savepoint: str | None = None
@@ -131,7 +131,7 @@ class RestoreResult:
 
 @dataclass(frozen=True, slots=True)
 class Savepoint:
-    """Who saved a commit, when (epoch milliseconds) and why, and the files it pins (`HoodieSavepointMetadata`)."""
+    """A savepoint: its author, time (epoch milliseconds), comment and pinned files (`HoodieSavepointMetadata`)."""
 
     user: str | None = None
     at: int = 0
@@ -141,7 +141,7 @@ class Savepoint:
 
 @dataclass(frozen=True, slots=True)
 class IndexedPartition:
-    """A partition of the metadata table, and the instant up to which it is (to be) built."""
+    """A partition of the metadata table, and the instant up to which an index covers it."""
 
     name: str
     up_to: str | None = None

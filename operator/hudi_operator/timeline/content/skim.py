@@ -1,7 +1,7 @@
-"""Large JSON, read piece by piece, so that memory does not multiply with the size of a file.
+"""Parses large JSON piece by piece, so that memory does not multiply with the file's size.
 
-Parsed as a whole, a file takes up to twenty times its size. Here only the containers at the top are walked through;
-what lies below is parsed one value at a time, from a window over the bytes, and dropped if nobody asked for it.
+Parsed as a whole, a file takes up to twenty times its size. The skimmer walks only the top containers; it parses deeper
+values one at a time, from a window over the bytes, and drops the unwanted ones.
 """
 
 import codecs
@@ -12,25 +12,25 @@ from typing import Any
 from hudi_operator.timeline.errors import ContentTooLarge, CorruptContent, TooMuchKept
 
 WHOLE_LIMIT = 128 * 2**10
-"""Bytes up to which a file is parsed as a whole."""
+"""Files up to this many bytes are parsed as a whole."""
 
 VALUE_LIMIT = 2**20
-"""Characters that a value below the containers at the top may have: the checkpoint or the schema of a wide table."""
+"""The most characters of a value below the top containers, such as a checkpoint or a wide table's schema."""
 
 _WINDOW = 2 * 2**20
 _VALUES = 300_000
 _DEPTH = 2
-"""Containers that are walked through: of a commit the object, its partitions; below are the statistics of a file."""
+"""The depth of walked containers: a commit's object and its partitions; file statistics lie below."""
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _VALUE, _OBJECT = 100, 500
 
 
 def skim_json(data: bytes, wanted: frozenset[str], *, kept: int) -> dict[str, Any]:
-    """Return the wanted members of an object; of the objects deep inside it, too, only the wanted members.
+    """Return the wanted members of an object, and of the objects deep inside it.
 
-    `kept` bounds what the values may take in memory, in bytes, about. Raises `CorruptContent` for what is no object,
-    `ContentTooLarge` for what is beyond the bounds.
+    `kept` is the approximate memory limit for the values, in bytes. Raises `CorruptContent` if the JSON is not an
+    object, and `ContentTooLarge` beyond the bounds.
     """
     try:
         return _Skimmer(data, wanted, kept).read()
@@ -90,7 +90,7 @@ class _Skimmer:
                 return items
 
     def _names(self) -> Any:  # noqa: ANN401 - a generator of names
-        """Yield the names of an object's members, each when the value before has been read."""
+        """Yield the names of an object's members, each after the previous value has been read."""
         if self._next() == "}":
             self._expect("}")
             return
@@ -131,7 +131,7 @@ class _Skimmer:
             raise TooMuchKept("what the JSON says takes more memory than is given to it")
 
     def _separator(self, closing: str) -> bool:
-        """Pass a comma, or the end of a container, and tell which it was."""
+        """Skip a comma or a closing bracket; return True for the bracket."""
         found = self._next()
         self._position += 1
         if found not in {",", closing} or not found:
@@ -145,7 +145,7 @@ class _Skimmer:
         self._position += 1
 
     def _next(self) -> str:
-        """Return the next character that is no white space; behind it is as much text as a value may have."""
+        """Return the next non-space character, with enough text behind it for the largest allowed value."""
         while True:
             if len(self._text) - self._position < VALUE_LIMIT and self._taken < len(self._data):
                 self._fill()

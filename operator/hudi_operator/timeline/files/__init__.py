@@ -1,1 +1,1 @@
-"""The files of a table: their names, their folder, their times, and how they are read within bounds."""
+"""The files of a table: names, folders, times, and reads within bounds."""

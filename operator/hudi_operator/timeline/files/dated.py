@@ -1,17 +1,17 @@
-"""The newest files of a timeline with the times at which the store has written them: what shows a table's zone."""
+"""Finds the newest timeline files with the store's write times, which show a table's time zone."""
 
 from hudi_operator.storage import FileSystem, Listing, StorageError, StorageErrorKind
 from hudi_operator.timeline.files.reading import as_unreadable
 
 FILES_DATED = 20
-"""Newest files that are dated; as many as the rule on zones asks."""
+"""The number of newest files to date; as many as the zone rule needs."""
 
 
 def newest_dated(filesystem: FileSystem, folder: str, listing: Listing) -> tuple[tuple[str, int], ...]:
-    """Return the newest files whose names hold when they were written, each with the store's time in milliseconds.
+    """Return the newest files with a write time in their name, each with the store's time in milliseconds.
 
-    Names hold that of requests, and of what completed in layout 2. One request for each file whose time the listing
-    does not hold.
+    Names hold the request time, and in layout 2 the completion time. Costs one request per file whose time the listing
+    lacks.
     """
     names = sorted((name for name in listing.names if _written_at(name)), key=_written_at, reverse=True)[:FILES_DATED]
     known = listing.modified or {}

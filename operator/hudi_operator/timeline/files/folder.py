@@ -1,19 +1,19 @@
-"""Which files may lie beside the timeline without being part of it, and which a person should know of."""
+"""Finds files in the timeline folder that are not part of it and that a person should know about."""
 
 from collections.abc import Iterable
 
 from hudi_operator.timeline.files.names import is_instant_time
 from hudi_operator.timeline.model import Layout, Problem, TableProperties
 
-# What Hudi itself keeps in `.hoodie/` beside a layout-1 timeline.
+# Files that Hudi itself keeps in `.hoodie/` next to a layout-1 timeline.
 _KNOWN = frozenset({"hoodie.properties", "hoodie.properties.backup", "hoodie.properties.updated", "lock"})
 
 
 def stray_files(ignored: Iterable[str], properties: TableProperties) -> tuple[Problem, ...]:
-    """Report names that are no part of the timeline and that Hudi does not keep there either.
+    """Report files in the timeline folder that neither the timeline nor Hudi itself needs.
 
-    Hudi skips them, and so do the counters. Checksum files of Hadoop's local file system (`.name.crc`) and
-    directory markers of object stores (`name_$folder$`) are of no interest.
+    Hudi skips them, and so do the counters. Checksum files of Hadoop's local file system (`.name.crc`) and directory
+    markers of object stores (`name_$folder$`) are not reported.
     """
     folder = properties.timeline_folder
     problems = []

@@ -1,4 +1,4 @@
-"""The history of a table's columns by number, which Hudi keeps in a folder of its own (`.hoodie/.schema`)."""
+"""Reads the numbered schema history of a table, which Hudi keeps in `.hoodie/.schema`."""
 
 from hudi_jobs.contract.table.schema_history import HISTORY_FOLDER, HISTORY_LIMIT, newest_history_file
 from hudi_operator.storage import StorageError, StorageErrorKind
@@ -9,7 +9,7 @@ _FILES = 5_000
 
 
 def newest_history(files: TableFiles, base_path: str) -> str | None:
-    """Return the text of the newest completed file, empty where it cannot be read; None where there is none.
+    """Return the text of the newest completed history file; empty if unreadable, None if none exists.
 
     Each file repeats all earlier schemas (`FileBasedInternalSchemaStorageManager.persistHistorySchemaStr`).
     """

@@ -10,11 +10,11 @@ from typing import NamedTuple
 from hudi_operator.timeline.model import Action, Layout, State
 
 LONGEST_TIME = 32
-"""Digits of an instant time at most: Hudi writes 17, and some more in its metadata table."""
+"""The most digits of an instant time: Hudi writes 17, and some more in its metadata table."""
 
 
 class FileKind(NamedTuple):
-    """What a file extension says.
+    """The action and state that a file extension stands for.
 
     `family` groups the files of one instant whose action changes on completion: a compaction completes as
     `commit`, a log compaction as `deltacommit`, a clustering as `replacecommit` (`InstantComparatorV1`/`V2`).
@@ -28,7 +28,7 @@ class FileKind(NamedTuple):
 
 
 class TimelineFile(NamedTuple):
-    """A file name of the timeline, taken apart. `completed_at` is what the name records, if it does."""
+    """A parsed timeline file name. `completed_at` is None unless the name records it."""
 
     time: str
     completed_at: str | None
@@ -37,8 +37,7 @@ class TimelineFile(NamedTuple):
 
 RANKS = {State.REQUESTED: 0, State.INFLIGHT: 1, State.COMPLETED: 2}
 
-# A pending action that completes under another name; layout 1 knows no clustering, it writes replacecommit
-# throughout.
+# Pending actions that complete under another name; layout 1 has no clustering and writes replacecommit throughout.
 FAMILIES = {
     Action.COMPACTION: Action.COMMIT,
     Action.LOG_COMPACTION: Action.DELTA_COMMIT,
@@ -69,7 +68,7 @@ EXTENSIONS: dict[Layout, dict[str, FileKind]] = {layout: _extensions(layout) for
 
 
 def parse_name(name: str, layout: Layout) -> TimelineFile | None:
-    """Take a file name apart, or return None if Hudi would ignore the file in a timeline of this layout."""
+    """Parse a file name, or return None if Hudi would ignore it in this layout."""
     stem, _, extension = name.partition(".")
     kind = EXTENSIONS[layout].get(extension)
     if kind is None:
@@ -85,7 +84,7 @@ def parse_name(name: str, layout: Layout) -> TimelineFile | None:
 
 
 def file_name(*, time: str, completed_at: str | None, action: Action, state: State, layout: Layout) -> str:
-    """Spell the file of an instant in a state, as Hudi would. The inverse of `parse_name`."""
+    """Return Hudi's file name for an instant in a state. The inverse of `parse_name`."""
     if state is State.COMPLETED:
         stem = time if layout is Layout.ONE or completed_at is None else f"{time}_{completed_at}"
         return f"{stem}.{FAMILIES.get(action, action)}"
@@ -95,11 +94,11 @@ def file_name(*, time: str, completed_at: str | None, action: Action, state: Sta
 
 
 def has_overlong_time(name: str) -> bool:
-    """Whether a file is named by a time of more digits than Hudi writes, which nothing here can show or compare."""
+    """Whether a file name has an instant time with more digits than Hudi writes, too long to show or compare."""
     times = name.partition(".")[0].split("_")
     return len(times) <= 2 and all(map(is_instant_time, times)) and max(map(len, times)) > LONGEST_TIME
 
 
 def is_instant_time(text: str) -> bool:
-    """Whether a text is made of ASCII digits only, which is all that Hudi asks of an instant time."""
+    """Whether a text consists of ASCII digits, Hudi's only demand on an instant time."""
     return text.isdigit() and text.isascii()

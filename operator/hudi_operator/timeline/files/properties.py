@@ -1,4 +1,4 @@
-"""`hoodie.properties`: the table's identity card, in the format of `java.util.Properties`."""
+"""Parses `hoodie.properties`, the table's identity card, in the format of `java.util.Properties`."""
 
 import re
 import zlib
@@ -16,7 +16,7 @@ BACKUP_FILE = ".hoodie/hoodie.properties.backup"
 KNOWN_VERSIONS = frozenset({2, 3, 4, 5, 6, 7, 8, 9})
 
 PROPERTIES_LIMIT = 2**20
-"""Bytes of the file that are read at most: it has some kilobytes, more where the schema of a wide table is in it."""
+"""The most bytes to read from the file: it has some kilobytes, more with a wide table's schema."""
 
 _KEYS_LIMIT = 2_000
 _MOST_DIGITS = 9
@@ -43,10 +43,10 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def read_table_properties(content: bytes) -> TableProperties:
-    """Turn the content of `hoodie.properties` into values.
+    """Convert the content of `hoodie.properties` to values.
 
-    Raises `CorruptContent` if the file is not whole, and `TableUnreadable` if the content says no table type or a
-    version that this reader does not know. Defaults are those of `HoodieTableConfig`.
+    Raises `CorruptContent` if the file is not whole, and `TableUnreadable` if it lacks a table type or names an unknown
+    version. Defaults are those of `HoodieTableConfig`.
     """
     text = content.decode("iso-8859-1")
     raw = parse_properties(text)
@@ -80,7 +80,7 @@ def is_intact(raw: Mapping[str, str]) -> bool:
         return bool(raw)
     name = raw.get("hoodie.table.name", "")
     database = raw.get("hoodie.database.name", "")
-    # The checksum is of the name in UTF-8, whereas the file itself holds Latin-1 and escapes.
+    # The checksum covers the name in UTF-8, whereas the file itself holds Latin-1 and escapes.
     return checksum == str(zlib.crc32(f"{database}.{name}".encode()))
 
 

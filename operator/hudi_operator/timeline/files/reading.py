@@ -1,4 +1,4 @@
-"""Files of a table as values: read within bounds, and not again while one that could not be used is as it was."""
+"""Reads a table's files within bounds, and remembers unusable files until they change."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -21,10 +21,10 @@ from hudi_operator.timeline.errors import (
 T = TypeVar("T")
 
 FILE_LIMIT = 64 * 2**20
-"""Bytes of a commit or plan that are read at most: as JSON, which is the longer form, some 60,000 written files."""
+"""The most bytes to read from a commit or plan: as JSON, the longer form, about 60,000 written files."""
 
 LIGHT_LIMIT = 2**20
-"""Bytes from which on a file is heavy, as is a compressed one: few of these are in memory at the same time."""
+"""Larger files are heavy, as are compressed ones; only few heavy files are in memory at the same time."""
 
 _HEAVY_AT_ONCE = 2
 _HEAVY_PATIENCE = 30.0
@@ -41,7 +41,7 @@ _CAUSES = {
 
 
 class HeavyFiles:
-    """Lets few heavy files into the memory of a process at once, and one of each owner."""
+    """Limits the heavy files in memory: few per process, one per owner."""
 
     def __init__(self, *, at_once: int = _HEAVY_AT_ONCE, patience_seconds: float = _HEAVY_PATIENCE) -> None:
         self._all = BoundedSemaphore(at_once)
@@ -49,12 +49,12 @@ class HeavyFiles:
         self._patience = patience_seconds
 
     def of(self, owner: str) -> AbstractContextManager[None]:
-        """Return what reading a heavy file of an owner runs inside; raises `ReadBudgetSpent` when it takes too long."""
+        """Return a context manager to hold while reading an owner's heavy file. Raises `ReadBudgetSpent` on timeout."""
         return self._turn(self._owners.setdefault(owner, BoundedSemaphore(1)))
 
     @contextmanager
     def _turn(self, own: BoundedSemaphore) -> Iterator[None]:
-        # One's own turn first: who waits for that keeps nobody else from a place.
+        # Take the owner's own place first: waiting for it keeps no other owner from a place.
         with _acquired(own, self._patience), _acquired(self._all, self._patience):
             yield
 
@@ -71,7 +71,7 @@ def _acquired(semaphore: BoundedSemaphore, patience: float) -> Iterator[None]:
 
 @dataclass(slots=True)
 class ReadBudget:
-    """What one read may cost: files, bytes and seconds. `heavy` is what reading a heavy file runs inside."""
+    """The limits of one read: files, bytes and seconds. `heavy` gives the context for reading a heavy file."""
 
     files: int = 1_000
     read_bytes: int = 256 * 2**20
@@ -80,7 +80,7 @@ class ReadBudget:
     _began: float = field(default_factory=monotonic)
 
     def check(self) -> None:
-        """Count a file. Raises `ReadBudgetSpent` when it is one too many, or when time or bytes are used up."""
+        """Count a file. Raises `ReadBudgetSpent` when files, time or bytes are used up."""
         self.files -= 1
         if self.files < 0 or self.read_bytes < 0 or monotonic() - self._began > self.seconds:
             raise ReadBudgetSpent("More is to be read than one read may; the next read continues from here")
@@ -101,10 +101,10 @@ class TableFiles:
         self._budget = budget or ReadBudget(files=1_000_000, read_bytes=2**40, seconds=3600)
 
     def value(self, path: str, make: Callable[[bytes], T], *, limit: int = FILE_LIMIT) -> T:
-        """Return what `make` makes of a file, in which it raises `CorruptContent` or `TableUnreadable`.
+        """Return the value that `make` builds from a file.
 
-        What it raised is remembered and raised again, without reading, until the file has changed. Raises
-        `StorageError` for a file that is not there.
+        If `make` raises `CorruptContent` or `TableUnreadable`, the error is remembered and raised again, without
+        reading, until the file changes. Raises `StorageError` for a missing file.
         """
         key = ("unusable", self.filesystem.identity, path)
         known = self._memory.get(key)
@@ -136,7 +136,7 @@ class TableFiles:
         raise failure
 
     def stamp(self, path: str) -> FileStamp | None:
-        """Return what changes when a file does, or None if there is none."""
+        """Return the file's size and time, or None if it does not exist."""
         try:
             return self.filesystem.stamp(path)
         except StorageError as error:
@@ -172,5 +172,5 @@ def _again(error: CorruptContent | TableUnreadable) -> CorruptContent | TableUnr
 
 
 def as_unreadable(error: StorageError) -> TableUnreadable:
-    """Turn a store's error into the table's error."""
+    """Convert a store's error to the table's error."""
     return TableUnreadable(_CAUSES[error.kind], str(error))

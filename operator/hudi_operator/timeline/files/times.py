@@ -1,7 +1,7 @@
-"""When instants of layout 1 completed: their names do not record it, the times of their files do, if they are true.
+"""Derives completion times of layout-1 instants from file times, because the names do not record them.
 
-Instants are named by the writer's clock, and files have the time of the store's. Where the two differ, all requested
-files of a longer history are early or late by the same; the files of a copy are not.
+Instants are named by the writer's clock, and files carry the store's time. Where the clocks differ, all requested files
+of a longer history are early or late by the same amount; the files of a copy are not.
 """
 
 from collections.abc import Iterable
@@ -11,19 +11,19 @@ from datetime import UTC, datetime
 # A requested file is written when its instant time says, plus a whole time zone offset, within this many
 # milliseconds. Copying a table gives its files new times, which say nothing about the order of events.
 _CLOCK_TOLERANCE = 10_000
-# The history that shows how far two clocks are apart is at least this long, and so many instants of it agree.
+# The shortest history that shows the difference of two clocks, and how many of its instants must agree.
 _LEAST_HISTORY = 60_000
 _LEAST_INSTANTS = 3
 _QUARTER_HOUR = 15 * 60 * 1000
 _WIDEST_OFFSET = 14 * 60 * 60 * 1000
-# Of an instant time (`yyyyMMddHHmmssSSS`).
+# The digits of an instant time (`yyyyMMddHHmmssSSS`).
 _DIGITS = 17
 _PARTS = ((0, 4), (4, 6), (6, 8), (8, 10), (10, 12), (12, 14))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileTimes:
-    """An instant time, and when its requested and completed files were written (epoch milliseconds, None if gone)."""
+    """An instant time, and the write times of its requested and completed files (epoch milliseconds, None if gone)."""
 
     time: str
     requested: int | None
@@ -31,14 +31,14 @@ class FileTimes:
 
     @property
     def difference(self) -> int | None:
-        """How much later than its instant time the requested file was written, or None if that is not known."""
+        """How much later than its instant time the requested file was written, or None if unknown."""
         time = epoch_milliseconds(self.time)
         return None if self.requested is None or time is None else self.requested - time
 
     def offset(self, shift: int) -> int | None:
-        """How far the store's time is from the instant time's, or None if the requested file does not show it.
+        """Return the store's time minus the instant's, or None if the requested file does not show it.
 
-        That is a time zone, which is a number of quarter hours, and `shift` by which the two clocks differ.
+        The offset is a time zone, a number of quarter hours, plus the clocks' difference `shift`.
         """
         if self.difference is None:
             return None
@@ -48,10 +48,10 @@ class FileTimes:
 
 
 def clock_shift(history: Iterable[FileTimes]) -> int:
-    """Return how far the store's clock is ahead of the writers', beyond quarter hours; 0 where that does not show.
+    """Return how far the store's clock is ahead of the writers', beyond quarter hours; 0 if unknown.
 
-    Most requested files of at least a minute must be early or late by the same. Those of a copy agree only if they were
-    copied as slowly as they had been written, and then their order is true as well.
+    Most requested files of at least a minute must be early or late by the same amount. Files of a copy agree only if
+    they were copied as slowly as they were written, and then their order is true as well.
     """
     known = sorted((times.difference, times.time) for times in history if times.difference is not None)
     agreeing: list[tuple[int, str]] = []
@@ -70,15 +70,15 @@ def _nearest_zone(difference: int) -> int:
 
 
 def is_metadata_compaction(time: str) -> bool:
-    """Whether an instant time is that of a compaction of the metadata table: a delta commit's, with digits appended."""
+    """Whether an instant time belongs to a metadata compaction: a delta commit's time with digits appended."""
     return len(time) > _DIGITS
 
 
 def completed_after(entry: FileTimes, compaction: FileTimes, *, shift: int = 0) -> bool | None:
-    """Tell whether an instant older than a compaction completed after it was requested. None if that cannot be told.
+    """Tell whether an instant older than a compaction completed after its request, or None if unknown.
 
-    Hudi 1.2.0 formats the completed file's modification time in the zone of the JVM that counts. Here the zone is the
-    one that the instant's own files show, so that any machine gives the answer of the writer's.
+    Hudi 1.2.0 formats the completed file's modification time in the counting JVM's zone. Here the instant's own files
+    show the zone, so any machine gives the writer's answer.
     """
     start, time = epoch_milliseconds(compaction.time), epoch_milliseconds(entry.time)
     offset = entry.offset(shift)
@@ -91,7 +91,7 @@ def completed_after(entry: FileTimes, compaction: FileTimes, *, shift: int = 0) 
         return None
     later = entry.completed - offset > start
     if not trusted:
-        # A file is copied after its instant completed: a copy from before the compaction leaves no doubt.
+        # A file is copied after its instant completed, so a copy from before the compaction leaves no doubt.
         return None if later and entry.requested is not None else later
     if entry.requested is not None and entry.completed < entry.requested:
         return None
@@ -99,9 +99,9 @@ def completed_after(entry: FileTimes, compaction: FileTimes, *, shift: int = 0) 
 
 
 def completed_before_request(times: FileTimes, *, in_utc: bool) -> bool:
-    """Tell whether Hudi 1.2.0 takes an instant for complete before it was requested, as far as its files show that.
+    """Tell whether Hudi 1.2.0 believes that an instant completed before its request, judged by its files.
 
-    It formats the completed file's time in the zone of the table, and compares the text with the instant.
+    Hudi formats the completed file's time in the table's zone, and compares the text with the instant.
     """
     time, zone = epoch_milliseconds(times.time), 0 if in_utc else times.offset(0)
     return None not in {time, zone, times.completed} and (times.completed or 0) - (zone or 0) < (time or 0)
@@ -110,7 +110,7 @@ def completed_before_request(times: FileTimes, *, in_utc: bool) -> bool:
 def epoch_milliseconds(time: str) -> int | None:
     """Read an instant time as if it were UTC."""
     try:
-        # `strptime` takes several times longer, and there may be thousands.
+        # `strptime` takes several times longer, and a timeline may hold thousands.
         year, month, day, hour, minute, second = [int(time[start:end]) for start, end in _PARTS]
         moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError:

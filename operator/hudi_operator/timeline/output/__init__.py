@@ -1,1 +1,1 @@
-"""A timeline as it is shown: a document for programs, text for people."""
+"""Renders a timeline: a document for programs, text for people."""

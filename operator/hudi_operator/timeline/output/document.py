@@ -1,4 +1,4 @@
-"""A timeline as the JSON document that programs read. Its field names are a contract."""
+"""Renders a timeline as a JSON document for programs. Its field names are a contract."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ def timeline_document(
     archived: Sequence[Instant] | None = None,
     archive_problems: Sequence[Problem] = (),
 ) -> Document:
-    """Return the document of one table. `archived` is left out unless it was asked for."""
+    """Return the document of one table. `archived` is omitted if None."""
     document: Document = {
         "path": path,
         "table": _table(timeline.properties),
@@ -73,7 +73,7 @@ def _counters(counters: Counters) -> Document:
 
 
 def _bounds(counters: Counters) -> Document:
-    """Return the bounds of the counters that are null, and nothing where none is."""
+    """Return the bounds of unknown counters, or an empty document."""
     found: dict[str, Bounds | None] = {
         "deltaCommitsSinceCompaction": counters.delta_commits_since_compaction_bounds,
         "commitsSinceClustering": counters.commits_since_clustering_bounds,

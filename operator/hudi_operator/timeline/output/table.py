@@ -1,4 +1,4 @@
-"""A timeline as text for people."""
+"""Renders a timeline as text for people."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,7 +10,7 @@ _HEADER = ("TIME", "ACTION", "STATE", "COMPLETED AT")
 
 
 def timeline_table(path: str, timeline: Timeline, archive: ArchivedTimeline | None = None) -> str:
-    """Return the text of one table: what it is, its instants, what the operator counts, and problems."""
+    """Return the text for one table: its properties, instants, counters and problems."""
     return "\n".join(map(escaped, _lines(path, timeline, archive)))
 
 

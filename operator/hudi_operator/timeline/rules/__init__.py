@@ -1,1 +1,1 @@
-"""What instants count to, by the rules of Hudi 1.2.0: services that are due, pending work, retention, file sizes."""
+"""Rules of Hudi 1.2.0 on a timeline: due services, pending work, retention, file sizes."""

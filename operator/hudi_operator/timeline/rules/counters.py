@@ -1,4 +1,4 @@
-"""Counting, by the rules of Hudi 1.2.0. Pure: what must be read from files is asked of `Contents`."""
+"""Counts instants by the rules of Hudi 1.2.0. Pure: `Contents` answers questions about file content."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _CLUSTERING_OR_REPLACE = frozenset({Action.CLUSTERING, Action.REPLACE_COMMIT})
 
 
 class Contents(Protocol):
-    """What the counters need to know of the content of files. None means that it cannot be told."""
+    """Answers the counters' questions about file content. None means unknown."""
 
     def is_clustering(self, entry: InstantFiles) -> bool | None:
         """Tell whether a replacecommit is a clustering (`ClusteringUtils.isClusteringInstant`)."""
@@ -31,13 +31,13 @@ class Contents(Protocol):
 class _ClusteringView:
     last: InstantFiles | None
     maybe_last: InstantFiles | None
-    """The newest instant that may be a clustering and is newer than `last`."""
+    """The newest possible clustering after `last`."""
     pending: tuple[InstantFiles, ...]
     pending_certain: bool
 
 
 def count(entries: Sequence[InstantFiles], properties: TableProperties, contents: Contents) -> Counters:
-    """Count everything that a decision needs."""
+    """Count everything that decisions need."""
     completed = [entry for entry in entries if entry.instant.state is State.COMPLETED]
     pending = [entry for entry in entries if entry.instant.state is not State.COMPLETED]
     commits = [entry.instant for entry in completed if entry.instant.action in COMMITS]
@@ -84,17 +84,17 @@ def _last(entries: Sequence[InstantFiles], action: Action) -> InstantFiles | Non
 
 
 def _last_compaction(completed: Sequence[InstantFiles]) -> InstantFiles | None:
-    """Return the newest completed `commit`, which Hudi takes for a merge-on-read table's compaction."""
+    """Return the newest completed `commit`, which Hudi treats as a merge-on-read table's compaction."""
     return _last(completed, Action.COMMIT)
 
 
 def _delta_commits_since(
     compaction: InstantFiles | None, completed: Sequence[InstantFiles], contents: Contents
 ) -> Bounds:
-    """`CompactionUtils.getCompletedDeltaCommitsSinceLatestCompaction`.
+    """Count delta commits after the last compaction (`CompactionUtils.getCompletedDeltaCommitsSinceLatestCompaction`).
 
-    One that was requested after the compaction certainly counts, and one that was requested before and completed at
-    nobody knows what time may.
+    A delta commit requested after the compaction counts for certain; an older request with an unknown completion time
+    may count.
     """
     delta_commits = [entry for entry in completed if entry.instant.action is Action.DELTA_COMMIT]
     if compaction is None:
@@ -104,7 +104,7 @@ def _delta_commits_since(
 
 
 def _completed_after(entry: InstantFiles, compaction: InstantFiles, contents: Contents) -> bool | None:
-    """`HoodieTimeline.findInstantsModifiedAfterByCompletionTime`."""
+    """Follows `HoodieTimeline.findInstantsModifiedAfterByCompletionTime`."""
     start = compaction.instant.time
     if entry.instant.time == start:
         return False
@@ -116,7 +116,7 @@ def _completed_after(entry: InstantFiles, compaction: InstantFiles, contents: Co
 def _delta_commits_since_request(
     compaction: InstantFiles | None, entries: Sequence[InstantFiles], pending: Sequence[InstantFiles]
 ) -> int:
-    """`CompactionUtils.getDeltaCommitsSinceLatestCompactionRequest`: any state, by requested time."""
+    """Follows `CompactionUtils.getDeltaCommitsSinceLatestCompactionRequest`: any state, by requested time."""
     base = _last(pending, Action.COMPACTION) or compaction
     start = base.instant.time if base else ""
     return sum(1 for entry in entries if entry.instant.action is Action.DELTA_COMMIT and entry.instant.time > start)
@@ -131,7 +131,7 @@ def _clustering(entries: Sequence[InstantFiles], contents: Contents) -> _Cluster
         if entry.instant.action not in _CLUSTERING_OR_REPLACE:
             continue
         is_pending = entry.instant.state is not State.COMPLETED
-        # Below the newest clustering only pending instants matter: do not read what no counter needs.
+        # Below the newest clustering, only pending instants matter: do not read files that no counter needs.
         if last is not None and not is_pending:
             continue
         clustering = contents.is_clustering(entry)
@@ -146,7 +146,7 @@ def _clustering(entries: Sequence[InstantFiles], contents: Contents) -> _Cluster
 
 
 def _commits_since_clustering(clustering: _ClusteringView, commits: Sequence[Instant]) -> Bounds:
-    """`ClusteringPlanActionExecutor.createClusteringPlan`."""
+    """Follows `ClusteringPlanActionExecutor.createClusteringPlan`."""
     start = clustering.last.instant.time if clustering.last else "0"
     latest = clustering.maybe_last.instant.time if clustering.maybe_last else start
     return _commits_after(latest, start, commits)
@@ -155,7 +155,7 @@ def _commits_since_clustering(clustering: _ClusteringView, commits: Sequence[Ins
 def _commits_since_clean(
     clean: InstantFiles | None, summary: CleanSummary | None, commits: Sequence[Instant]
 ) -> Bounds:
-    """`CleanPlanActionExecutor.getCommitsSinceLastCleaning`. A clean knows of no commit that is younger than itself."""
+    """Follows `CleanPlanActionExecutor.getCommitsSinceLastCleaning`. A clean knows no commit younger than itself."""
     if clean is None:
         return _commits_after("", "", commits)
     if summary is None:
@@ -164,7 +164,7 @@ def _commits_since_clean(
 
 
 def _commits_after(latest: str, earliest: str, commits: Sequence[Instant]) -> Bounds:
-    """Count the commits after an instant that is one of these two, or between them."""
+    """Count the commits after an instant known to lie between `earliest` and `latest`."""
     return Bounds(sum(one.time > latest for one in commits), sum(one.time > earliest for one in commits))
 
 
@@ -179,7 +179,7 @@ def _pending_clusterings(clustering: _ClusteringView) -> tuple[str, ...] | None:
 
 
 def _inflight_writes(pending: Sequence[InstantFiles], clustering: _ClusteringView) -> tuple[Instant, ...] | None:
-    """Pending instants of the commits timeline that are no clustering."""
+    """Return pending commits that are not clusterings, or None if unknown."""
     if not clustering.pending_certain:
         return None
     clusterings = {entry.instant for entry in clustering.pending}

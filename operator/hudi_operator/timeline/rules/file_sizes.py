@@ -1,4 +1,4 @@
-"""How large the files of a table are, from write statistics alone: the data is never listed."""
+"""Summarises a table's file sizes from write statistics alone, without listing the data."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,15 +11,15 @@ SMALL_FILE_LIMIT = 104_857_600
 
 
 _LARGEST = 2**53
-"""The largest sum that is reported: status is JSON, and a writer may claim any size."""
+"""The largest sum to report: status is JSON, and a writer may claim any size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSummary:
-    """Base and log files that recent commits wrote and that no later one replaced. Sizes are bytes.
+    """Current base and log files of recent commits. Sizes are bytes.
 
-    `commits` is the number of commits that were replayed. Files that only other commits wrote (archived ones, or
-    ones that were not given) are not in it: it describes what the table's recent writes left behind.
+    `commits` is the number of replayed commits. Files written only by other commits (archived or not given) are
+    missing: the summary describes the files that recent writes left behind.
     """
 
     commits: int
@@ -45,7 +45,7 @@ class _FileGroup:
 def summarise_files(
     commits: Iterable[tuple[Instant, CommitMetadata]], *, small_file_limit: int = SMALL_FILE_LIMIT
 ) -> FileSummary:
-    """Replay commits, in any order, and add up the files of the latest slice of every file group.
+    """Replay commits, in any order, and sum the files of the latest slice of every file group.
 
     `small_file_limit` is bytes.
     """

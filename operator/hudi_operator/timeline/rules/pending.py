@@ -1,4 +1,4 @@
-"""Which work each pending instant stands for."""
+"""Classifies the work behind each pending instant."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,21 +8,21 @@ from hudi_operator.timeline.rules.counters import COMMITS
 
 
 class PendingKind(StrEnum):
-    """What a pending instant will do when it completes."""
+    """The work that a pending instant will do on completion."""
 
     WRITE = "Write"
     COMPACTION = "Compaction"
     LOG_COMPACTION = "LogCompaction"
     CLUSTERING = "Clustering"
     OTHER = "Other"
-    """A clean, rollback, restore, savepoint, index or schema change; the action of the instant says which."""
+    """A clean, rollback, restore, savepoint, index or schema change; see the instant's action."""
     UNKNOWN = "Unknown"
-    """A replacecommit whose request cannot be read: a clustering or a write. A problem of the timeline says why."""
+    """A replacecommit with an unreadable request: a clustering or a write. A problem of the timeline says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingInstant:
-    """An instant that is not completed, and what it is; `instant.state` tells requested from inflight."""
+    """A pending instant with its kind; `instant.state` tells requested from inflight."""
 
     instant: Instant
     kind: PendingKind
@@ -38,8 +38,8 @@ _KINDS = {
 def pending_instants(timeline: Timeline) -> tuple[PendingInstant, ...]:
     """Return every pending instant with its kind, oldest first.
 
-    In layout 1, and for requests that an upgrade renamed, a clustering is pending under the action replacecommit, as
-    an overwrite is: what its request says tells them apart (`ClusteringUtils.isClusteringInstant`).
+    In layout 1, and for requests that an upgrade renamed, a pending clustering has the action replacecommit, like an
+    overwrite; the request's content tells them apart (`ClusteringUtils.isClusteringInstant`).
     """
     return tuple(PendingInstant(instant, _kind(instant, timeline)) for instant in timeline.pending)
 

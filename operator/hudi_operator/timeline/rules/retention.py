@@ -1,4 +1,4 @@
-"""What cleaning and archival would find, by the rules of Hudi 1.2.0. Pure functions of a timeline."""
+"""Predicts the finds of cleaning and archival by the rules of Hudi 1.2.0. Pure functions of a timeline."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ _ARCHIVED_ALONG = (Action.CLEAN, Action.ROLLBACK)
 
 
 class ArchivalHold(StrEnum):
-    """What keeps commits in the active timeline that are beyond the number to keep."""
+    """Why commits beyond the number to keep stay in the active timeline."""
 
     PENDING_INSTANT = "PendingInstant"
     COMPACTION = "Compaction"
     """Compaction counts delta commits in the active timeline."""
     REPLACED_FILES = "ReplacedFiles"
-    """The files that a clustering or overwrite replaced have not been cleaned yet, or it is pending."""
+    """Replaced files of a clustering or overwrite have not been cleaned yet, or the replace is pending."""
     METADATA_TABLE = "MetadataTable"
     """The metadata table was not compacted after these commits."""
     SAVEPOINT = "Savepoint"
@@ -29,11 +29,11 @@ class ArchivalHold(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archivable:
-    """What an archival would move out of the active timeline now.
+    """The instants that an archival would move out of the active timeline now.
 
     `commits` are completed commits, delta commits and replace commits; `others` completed cleans and rollbacks. `held`
-    says what blocks commits that are beyond the number to keep, and `held_from` from which instant time on (empty:
-    from the first).
+    is the reason why commits beyond the number to keep stay, and `held_from` the first instant time that stays (empty:
+    all stay).
     """
 
     commits: int
@@ -43,20 +43,20 @@ class Archivable:
 
 
 def earliest_to_retain(timeline: Timeline, *, retain_commits: int) -> str | None:
-    """Return the oldest commit whose files a clean keeps under KeepLatestCommits, or None if it keeps all.
+    """Return the oldest commit whose files a KeepLatestCommits clean keeps, or None if it keeps all.
 
-    `CleanerUtils.getEarliestCommitToRetain`, as `CleanPlanner` asks it: never after the earliest pending commit,
-    compaction or clustering.
+    Follows `CleanerUtils.getEarliestCommitToRetain`, as `CleanPlanner` calls it: never after the earliest pending
+    commit, compaction or clustering.
     """
     return _earliest_to_retain(timeline, retain_commits, _COMMITS_AND_COMPACTIONS)
 
 
 def clean_would_find(timeline: Timeline, *, retain_commits: int) -> bool | None:
-    """Tell whether a clean under KeepLatestCommits has commits to look at that the last clean did not.
+    """Tell whether a KeepLatestCommits clean has commits to examine since the last clean.
 
-    `CleanPlanner.getPartitionPathsForCleanByCommits`. False is certain: such a clean finds no file. True means that
-    it looks; it may still find nothing, as after commits that only added files. None: the last clean's metadata could
-    not be read. Failed writes, which a clean rolls back first, are not considered.
+    Follows `CleanPlanner.getPartitionPathsForCleanByCommits`. False is certain: the clean would find no file. True
+    means that it examines commits; it may still find no file, for instance after commits that only added files. None:
+    the last clean's metadata is unreadable. Failed writes, which a clean rolls back first, are not considered.
     """
     earliest = earliest_to_retain(timeline, retain_commits=retain_commits)
     if earliest is None:
@@ -85,14 +85,14 @@ def archivable(
     compaction_delta_commits: int | None = None,
     metadata: Timeline | None = None,
 ) -> Archivable | None:
-    """Return what an archival would take, or None if that cannot be told.
+    """Return the instants that an archival would take, or None if unknown.
 
-    `TimelineArchiverV1`/`V2.getInstantsToArchive` with `ArchivalUtils.getMinAndMaxInstantsToKeep`: more than
-    `max_commits` completed commits start it, `min_commits` stay. `retain_commits` is that of cleaning under
-    KeepLatestCommits and None under another policy; `compaction_delta_commits` is the threshold where compaction is
-    triggered by their number (NumCommits, NumAndTime), else None. `metadata` is the timeline of the metadata table:
-    without it (where the table has one and the writer uses it) the answer is an upper bound, because nothing is
-    archived that came after the metadata table's last compaction. Not for the metadata table itself.
+    Follows `TimelineArchiverV1`/`V2.getInstantsToArchive` with `ArchivalUtils.getMinAndMaxInstantsToKeep`: more than
+    `max_commits` completed commits start it, `min_commits` stay. `retain_commits` is the cleaner's under
+    KeepLatestCommits, None under another policy; `compaction_delta_commits` is the threshold if their number triggers
+    compaction (NumCommits, NumAndTime), else None. `metadata` is the timeline of the metadata table: without it (if the
+    table has one and the writer uses it) the answer is an upper bound, because commits after the metadata table's last
+    compaction are not archived. Not for the metadata table itself.
     """
     low, high = _limits(timeline, min_commits=min_commits, max_commits=max_commits, retain_commits=retain_commits)
     commits = [instant for instant in timeline.completed if instant.action in COMMITS]
@@ -110,7 +110,7 @@ def archivable(
 
 
 def _limits(timeline: Timeline, *, min_commits: int, max_commits: int, retain_commits: int | None) -> tuple[int, int]:
-    """Raise the limits to what cleaning needs: `ArchivalUtils.getMinAndMaxInstantsToKeep`."""
+    """Raise the limits to the needs of cleaning (`ArchivalUtils.getMinAndMaxInstantsToKeep`)."""
     earliest = None if retain_commits is None else _earliest_to_retain(timeline, retain_commits, COMMITS)
     if earliest is None:
         return min_commits, max_commits
@@ -139,7 +139,7 @@ def _is_certain(timeline: Timeline) -> bool:
 def _bounds(
     timeline: Timeline, commits: Sequence[Instant], compaction_delta_commits: int | None, metadata: Timeline | None
 ) -> Iterator[tuple[str, ArchivalHold]]:
-    """Yield the times from which on commits stay, each with its reason."""
+    """Yield the first instant time to keep for each reason."""
     pending = next((one.time for one in timeline.pending if one.action in _WRITES), None)
     if pending is not None:
         yield max((one.time for one in commits if one.time < pending), default=pending), ArchivalHold.PENDING_INSTANT
@@ -159,9 +159,10 @@ def _bounds(
 
 
 def _needed_for_compaction(timeline: Timeline, threshold: int) -> str | None:
-    """`CompactionUtils.getEarliestInstantToRetainForCompaction`; without completion times, requested times decide.
+    """Return the first instant that compaction needs (`CompactionUtils.getEarliestInstantToRetainForCompaction`).
 
-    Where it is not known which delta commits compaction counts, all of them: whichever Hudi counts, it keeps no more.
+    Without completion times, requested times decide. If the counted delta commits are unknown, all are taken: Hudi
+    keeps no more than that.
     """
     deltas = [instant for instant in timeline.instants if instant.action is Action.DELTA_COMMIT]
     compaction = next((one for one in reversed(timeline.completed) if one.action is Action.COMMIT), None)
@@ -175,14 +176,14 @@ def _needed_for_compaction(timeline: Timeline, threshold: int) -> str | None:
 
 
 def _first_uncleaned_replace(timeline: Timeline) -> str | None:
-    """`ClusteringUtils.getEarliestInstantToRetainForClustering`."""
+    """Follows `ClusteringUtils.getEarliestInstantToRetainForClustering`."""
     replaces = [instant for instant in timeline.instants if instant.action in _REPLACES]
     clean, cleaned_at = timeline.counters.clean, timeline.counters.last_clean
     start = ""
     if clean is not None and cleaned_at is not None:
         start = clean.earliest_retained or cleaned_at
         saved = min(clean.savepoints, default=None)
-        # A savepoint that is gone meanwhile may have spared replaced files, which the next clean takes.
+        # A savepoint removed since then may have spared replaced files, which the next clean takes.
         if saved is not None and saved < clean.earliest_retained:
             spared = [one for one in replaces if one.is_completed and saved <= one.time <= clean.earliest_retained]
             start = saved if spared else start
@@ -190,7 +191,7 @@ def _first_uncleaned_replace(timeline: Timeline) -> str | None:
 
 
 def _not_in_metadata(commits: Sequence[Instant], metadata: Timeline) -> str | None:
-    """Return the first commit that came after the metadata table's last compaction; all without one."""
+    """Return the first commit after the metadata table's last compaction; empty (all) without a compaction."""
     compaction = _metadata_compaction(metadata)
     if compaction is None:
         return ""
@@ -198,13 +199,13 @@ def _not_in_metadata(commits: Sequence[Instant], metadata: Timeline) -> str | No
         return compaction
     before = [one for one in commits if one.time <= compaction]
     if before and before[-1].completed_at is None:
-        # A file that an upgrade left under its old name. A commit compacts the metadata table before it completes.
+        # An upgrade left this file under its old name. A commit compacts the metadata table before it completes.
         return before[-1].time
     return next((one.time for one in commits if one.completion > compaction), None)
 
 
 def _metadata_compaction(metadata: Timeline) -> str | None:
-    """`HoodieBackedTableMetadata.getLatestCompactionTime`."""
+    """Follows `HoodieBackedTableMetadata.getLatestCompactionTime`."""
     kinds = {Action.COMMIT, Action.REPLACE_COMMIT}
     return next((one.time for one in reversed(metadata.completed) if one.action in kinds), None)
 
@@ -212,7 +213,7 @@ def _metadata_compaction(metadata: Timeline) -> str | None:
 def _archived_along(
     timeline: Timeline, taken: Sequence[Instant], *, low: int, high: int, metadata: Timeline | None
 ) -> int:
-    """Count the cleans and rollbacks that go: layout 2 those before the last commit, layout 1 by their own number."""
+    """Count the archived cleans and rollbacks: before the last commit in layout 2, by their own number in layout 1."""
     found = {action: [one for one in timeline.completed if one.action is action] for action in _ARCHIVED_ALONG}
     if timeline.properties.layout is Layout.TWO:
         return sum(1 for ones in found.values() for one in ones if taken and one.time < taken[-1].time)
