@@ -1,1 +1,1 @@
-"""Finds tables that are there already and writes the resources by which they can be observed."""
+"""Finds existing tables and writes resources for observing them."""

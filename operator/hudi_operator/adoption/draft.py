@@ -1,7 +1,7 @@
-"""The resource by which a table that is there already can be observed. Pure.
+"""Drafts the resource for observing an existing table. Pure.
 
-It is without drift by construction: everything that the table says of itself is taken from the same rules that check
-it later, and what these refuse is written as a comment with the reason.
+It is free of drift by construction: every value comes from the rules that later check the table, and values that these
+refuse are written as comments with the reason.
 """
 
 from collections.abc import Collection, Iterator
@@ -38,7 +38,7 @@ from hudi_operator.timeline import TableProperties, TimelineZone
 _PENDING_SHOWN = 5
 _PROBLEMS_SHOWN = 5
 _HOUR = timedelta(hours=1)
-# Zones that are no whole hours from UTC and have no summer time.
+# Zones with a fixed offset that is not in whole hours.
 _ODD_ZONES = {
     timedelta(hours=3, minutes=30): "Asia/Tehran",
     timedelta(hours=4, minutes=30): "Asia/Kabul",
@@ -53,7 +53,7 @@ _ODD_ZONES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """One resource with the comments above it; `reasons` are why it cannot be managed, and it is a comment then."""
+    """A resource with its comments; `reasons` say why the table cannot be managed, then all of it is a comment."""
 
     name: str
     entries: tuple[Entry, ...]
@@ -62,7 +62,7 @@ class Draft:
 
     @property
     def text(self) -> str:
-        """The resource as a document of a YAML stream, or as comments that are no document."""
+        """The resource as a YAML document, or as comments if the table cannot be managed."""
         lines = [*comment_lines(self.comments), *yaml_lines(self.entries)]
         if not self.reasons:
             return "\n".join(["---", *lines, ""])
@@ -77,7 +77,7 @@ def draft_of(
     namespace: str | None = None,
     table_class: str | None = None,
 ) -> Draft:
-    """Return the resource of a table, under a name that is not taken."""
+    """Return the resource of a table, under an unused name."""
     name = name_for(found.base_path, taken=taken)
     if isinstance(found, Unreadable):
         reason = f"{found.base_path} cannot be managed, because it cannot be read. {found.reason}"
@@ -101,7 +101,7 @@ def draft_of(
 
 
 def _refusals(found: Evidence, entries: tuple[Entry, ...]) -> tuple[list[str], list[str]]:
-    """Return why a table cannot be managed, and why it can only be managed without an ingestion."""
+    """Return reasons against managing the table at all, and reasons against an ingestion."""
     raw = dict(found.timeline.properties.raw)
     table, problems = _parsed(entries)
     reasons = [*problems, *_path_problem(found.base_path), *_twice(entries)]
@@ -114,7 +114,7 @@ def _refusals(found: Evidence, entries: tuple[Entry, ...]) -> tuple[list[str], l
             f"{one.advice}."
             for one in refused
         ], []
-    # A zone that is not known is a decision of its own.
+    # An unknown zone is a decision of its own.
     facts = replace(found.facts, zone=None)
     differing = differences(raw, definition_of(table), ingests=False, facts=facts)
     ingesting = (one for one in differences(raw, definition_of(table), facts=facts) if one not in differing)
@@ -177,7 +177,7 @@ def _zone(found: Evidence) -> Iterator[Entry]:
 
 
 def zone_name(offset: timedelta | None) -> str | None:
-    """Return a zone that is always so far from UTC, or None where there is none or nothing is known."""
+    """Return a zone with this fixed offset from UTC, or None if none exists or the offset is unknown."""
     if offset is None:
         return None
     if offset % _HOUR:
@@ -218,7 +218,7 @@ def _comments(found: Evidence) -> Iterator[str]:
 
 
 def _parsed(entries: tuple[Entry, ...]) -> tuple[HudiTable | None, list[str]]:
-    """Return the resource as the operator would read it, or what it would refuse."""
+    """Return the resource as the operator would parse it, or the validation errors."""
     try:
         return HudiTable.model_validate(document(entries)), []
     except ValidationError as error:
@@ -229,7 +229,7 @@ def _parsed(entries: tuple[Entry, ...]) -> tuple[HudiTable | None, list[str]]:
 
 
 def _path_problem(base_path: str) -> Iterator[str]:
-    """Yield what the API server would say of a base path."""
+    """Yield the API server's objections to a base path."""
     problem, folders = prefix_problem(base_path), folders_of(base_path)
     if problem is not None:
         yield f"basePath: it {problem}"
@@ -240,7 +240,7 @@ def _path_problem(base_path: str) -> Iterator[str]:
 
 
 def _twice(entries: tuple[Entry, ...]) -> Iterator[str]:
-    """Yield the lists that name a column twice, in whatever case of letters."""
+    """Yield the lists that name a column twice, ignoring case."""
     for name, value in document(entries)["spec"].items():
         if isinstance(value, list) and len({str(one).lower() for one in value}) < len(value):
             yield f"{name}: it names a column twice"

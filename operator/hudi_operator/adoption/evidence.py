@@ -1,4 +1,4 @@
-"""What a table shows of itself and of its writers: read once, as values."""
+"""Reads a table's evidence once: facts about itself and its writers."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -21,17 +21,17 @@ from hudi_operator.timeline.files.reading import ReadBudget
 from hudi_operator.timeline.rules.counters import COMMITS
 
 COMMITS_READ = 30
-"""Newest commits whose metadata is read."""
+"""The number of newest commits to read metadata of."""
 
 _ARCHIVE_LIMIT = 100
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """One table: `commits` are the newest completed ones that can be read, newest first.
+    """Evidence about one table: `commits` are the newest readable completed commits, newest first.
 
-    `clean` is the plan of the newest clean, `facts` what the table says outside of its properties. `unread` are
-    sentences on what could not be read.
+    `clean` is the plan of the newest clean, `facts` the facts outside the table's properties. `unread` holds sentences
+    about unreadable parts.
     """
 
     base_path: str
@@ -45,20 +45,20 @@ class Evidence:
 
     @property
     def offset(self) -> timedelta | None:
-        """How far the instants of a table in local time are from UTC, where its files show that."""
+        """Offset from UTC of a table in local time, if its files show it."""
         return self.facts.zone.offset if self.facts.zone else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unreadable:
-    """A folder that is a table and cannot be read, and why."""
+    """A table that cannot be read, with the reason."""
 
     base_path: str
     reason: str
 
 
 def read_evidence(filesystem: FileSystem, path: str, *, base_path: str) -> Evidence | Unreadable:
-    """Read a table at a path of the file system; `base_path` is what its resource calls it."""
+    """Read a table at a path of the file system; `base_path` is its name in the resource."""
     reader = TimelineReader(filesystem, budget=ReadBudget())
     try:
         timeline = reader.read(path)

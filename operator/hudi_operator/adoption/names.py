@@ -1,4 +1,4 @@
-"""Names of resources for tables that have only a path. Pure."""
+"""Chooses resource names for tables, which have only a path. Pure."""
 
 import re
 from collections.abc import Collection
@@ -9,7 +9,7 @@ _LONGEST = 63
 
 
 def name_for(base_path: str, *, taken: Collection[str]) -> str:
-    """Return a valid name that is not taken: the last folder, with those above it in front where that is needed."""
+    """Return a valid unused name: the last folder, prefixed by parent folders as needed."""
     parts = [slug for part in folders_of(base_path) if (slug := _slug(part))]
     candidates = ["-".join(parts[-number:]) for number in range(1, len(parts) + 1)]
     for candidate in candidates:
@@ -23,7 +23,7 @@ def name_for(base_path: str, *, taken: Collection[str]) -> str:
 
 
 def folders_of(base_path: str) -> tuple[str, ...]:
-    """Return the bucket, if there is one, and the folders of a base path; nothing of what is no location."""
+    """Return the bucket, if any, and the folders of a base path; empty if the path is no location."""
     try:
         location = Location.parse(base_path)
     except NotALocation:

@@ -1,4 +1,4 @@
-"""Which folders below a prefix are Hudi tables: bounded in depth, number and time, and never inside of a table."""
+"""Finds Hudi tables below a prefix: bounded in depth, number and time, never inside a table."""
 
 import time
 from collections import deque
@@ -10,12 +10,12 @@ from hudi_operator.storage import FileSystem, StorageError
 from hudi_operator.timeline import NotAHudiTable, TimelineError, TimelineReader
 
 _HIDDEN = (".", "_")
-"""How names begin that Hadoop and Hudi hide; the metadata table lies in such a folder."""
+"""Name prefixes that Hadoop and Hudi hide; the metadata table lies in such a folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchLimits:
-    """How far a search goes; `depth` counts the folders between the prefix and a table."""
+    """The limits of a search; `depth` counts the folders between the prefix and a table."""
 
     depth: int = 5
     folders: int = 10_000
@@ -25,7 +25,7 @@ class SearchLimits:
 
 @dataclass
 class Found:
-    """The base paths of tables, in order, and sentences on what was not searched. The prefix itself may be one."""
+    """The base paths of found tables, in order, and sentences about unsearched folders. May include the prefix."""
 
     tables: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Found:
 def find_tables(
     filesystem: FileSystem, prefix: str, limits: SearchLimits, *, clock: Callable[[], float] = time.monotonic
 ) -> Found:
-    """Look for tables breadth first; what bounds stop, or a store refuses, is reported and stops nothing else."""
+    """Search tables breadth first; report limits and refused folders, and continue with the rest."""
     found, reader, ends = Found(), TimelineReader(filesystem), clock() + limits.seconds
     waiting, too_deep = deque([(prefix, 0)]), 0
     while waiting:
@@ -71,7 +71,7 @@ def _is_table(reader: TimelineReader, path: str) -> bool:
     except NotAHudiTable:
         return False
     except TimelineError:
-        # It is one, and reading it will say what is wrong.
+        # A table exists, and reading it will say what is wrong.
         return True
     return True
 

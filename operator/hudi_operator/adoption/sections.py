@@ -1,6 +1,6 @@
-"""The parts of a spec that follow from what a table's services did so far. Pure.
+"""Drafts the spec sections that follow from the table's past services. Pure.
 
-Each says what was seen, and asks where nothing was.
+Each section comments on the evidence, and asks for a decision if there is none.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ _LARGEST = 1_000_000
 
 
 def service_entries(evidence: Evidence) -> Iterator[Entry]:
-    """Yield what the spec says of concurrency and of each service."""
+    """Yield the spec's entries for concurrency and each service."""
     yield _concurrency(evidence)
     if evidence.timeline.properties.is_merge_on_read:
         yield from _compaction(evidence)
@@ -83,7 +83,7 @@ def _clustering(evidence: Evidence) -> Iterator[Entry]:
 
 
 def _cleaning(evidence: Evidence) -> tuple[int | None, Entry]:
-    """Return how many commits a cleaning keeps, where it keeps commits, and the entry."""
+    """Return the retained commits, if the policy counts commits, and the cleaning entry."""
     completed, counters = evidence.timeline.completed, evidence.timeline.counters
     cleans = [one.time for one in completed if one.action is Action.CLEAN]
     if counters.last_clean is None:
@@ -110,7 +110,7 @@ def _cleaning(evidence: Evidence) -> tuple[int | None, Entry]:
 
 
 def _kept(evidence: Evidence, policy: CleaningPolicy) -> tuple[str, int] | None:
-    """Return a field and what the newest clean kept, counted from the oldest commit whose files it kept."""
+    """Return a retention field and value, counted from the oldest commit whose files the newest clean kept."""
     clean, last = evidence.timeline.counters.clean, evidence.timeline.counters.last_clean
     if clean is None or last is None or not clean.earliest_retained:
         return None
@@ -145,7 +145,7 @@ def _operations(evidence: Evidence) -> dict[str, str | None]:
 
 
 def _usual(commits: Sequence[str], services: Sequence[str]) -> int | None:
-    """Return how many commits usually lie between two runs of a service, or before the only one."""
+    """Return the usual number of commits between two runs of a service, or before its only run."""
     if not services:
         return None
     edges = services if len(services) > 1 else ("", *services)

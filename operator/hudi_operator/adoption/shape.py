@@ -1,4 +1,4 @@
-"""What the files of a table show of its index and of their sizes. Pure."""
+"""Drafts the index and file sizes from a table's files. Pure."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ _MIB = 2**20
 
 
 def index_entry(found: Evidence) -> Entry:
-    """Return the index, as far as the table shows one."""
+    """Return the index entry, as far as the table shows its index."""
     raw = dict(found.timeline.properties.raw)
     buckets = raw.get("hoodie.bucket.index.num.buckets", "")
     is_number = buckets.isascii() and buckets.isdigit() and len(buckets) < 7
@@ -28,7 +28,7 @@ def index_entry(found: Evidence) -> Entry:
 
 
 def file_comments(found: Evidence) -> Iterator[str]:
-    """Yield how large the files are that the newest commits wrote."""
+    """Yield comments on the file sizes of the newest commits."""
     complete = [(instant, metadata) for instant, metadata in found.commits if metadata.complete]
     summary = summarise_files(complete)
     if not summary.base_files:

@@ -1,7 +1,7 @@
-"""YAML that people continue with, whose values and comments may come from anybody.
+"""Writes YAML for people to edit, with untrusted values and comments.
 
-Values are quoted so that neither YAML nor a template engine finds anything in them, and comments hold only what can be
-printed, so that neither a line break ends one nor a terminal obeys one.
+Values are quoted so that neither YAML nor a template engine interprets them, and comments hold only printable text, so
+that no line break ends a comment and no terminal executes it.
 """
 
 import re
@@ -18,7 +18,7 @@ _COMMENT_LIMIT = 2_000
 
 
 class Plain(str):
-    """A text of this program that is written without quotes."""
+    """A text of this program, written without quotes."""
 
     __slots__ = ()
 
@@ -28,7 +28,7 @@ Value: TypeAlias = "str | int | bool | tuple[str, ...] | tuple[Entry, ...]"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A key with its value, which may be further entries, and comments that stand above it."""
+    """A YAML key with its value, possibly nested entries, and the comments above it."""
 
     key: str
     value: Value
@@ -36,7 +36,7 @@ class Entry:
 
 
 def document(entries: Iterable[Entry]) -> dict[str, Any]:
-    """Return what a parser reads from these entries."""
+    """Return the document that a YAML parser would read from these entries."""
     return {one.key: _plain(one.value) for one in entries}
 
 
@@ -53,7 +53,7 @@ def yaml_lines(entries: Iterable[Entry], *, depth: int = 0) -> Iterator[str]:
 
 
 def comment_lines(comments: Iterable[str]) -> Iterator[str]:
-    """Yield comments as lines that begin with `#`, whatever is in them."""
+    """Yield comments as lines that begin with `#`, safe for any content."""
     for one in comments:
         text = re.sub(r"[{](?=[{%#])", "{ ", escaped(one[:_COMMENT_LIMIT]))
         for line in textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False) or [""]:
@@ -61,7 +61,7 @@ def comment_lines(comments: Iterable[str]) -> Iterator[str]:
 
 
 def quoted(text: str) -> str:
-    """Return a text in the double quotes of YAML."""
+    """Return a text in YAML's double quotes."""
     return '"' + "".join(map(_escaped, text)) + '"'
 
 

@@ -1,4 +1,4 @@
-"""Who wrote to a table, as the metadata of its newest commits shows it. Pure."""
+"""Identifies a table's writers from its newest commits' metadata. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from hudi_jobs.contract.table.properties import shown
 from hudi_operator.timeline import Action, CommitMetadata, Instant, TableProperties
 
 SERVICE_OPERATIONS = frozenset({"COMPACT", "LOG_COMPACT", "CLUSTER", "INDEX"})
-"""What Hudi calls the commits of table services."""
+"""Hudi's names for the commits of table services."""
 
 _THIS_OPERATOR = "this operator"
-# The keys by which each kind of program keeps its progress in Hudi's commits begin so.
+# Prefixes of the keys under which each kind of program stores its progress in Hudi's commits.
 _KINDS = (
     ("hudi-operator.", _THIS_OPERATOR),
     ("deltastreamer.checkpoint.", "Hudi Streamer"),
@@ -30,9 +30,9 @@ _KEYS_SHOWN = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Writer:
-    """Commits of one kind of program with one operation; `every` is the usual time between two of them.
+    """Commits of one kind of program and operation; `every` is the usual time between two commits.
 
-    `checkpoint` is what the newest of them says of its progress.
+    `checkpoint` is the progress in the newest of them.
     """
 
     program: str
@@ -45,7 +45,7 @@ class Writer:
 
     @property
     def sentence(self) -> str:
-        """What a person should know of it."""
+        """A sentence describing this writer for a person."""
         often = f", one every {_rough(self.every)}" if self.every else ""
         keys = f"; keys in its commits: {', '.join(map(shown, self.keys[:_KEYS_SHOWN]))}" if self.keys else ""
         progress = f"; its newest checkpoint: {shown(self.checkpoint)}" if self.checkpoint else ""
@@ -54,7 +54,7 @@ class Writer:
 
 
 def is_service(instant: Instant, metadata: CommitMetadata, properties: TableProperties) -> bool:
-    """Tell whether a commit is a table service's and brings no rows."""
+    """Tell whether a commit belongs to a table service and brings no rows."""
     if metadata.operation in SERVICE_OPERATIONS or instant.action is Action.CLUSTERING:
         return True
     is_compaction = instant.action is Action.COMMIT and properties.is_merge_on_read
@@ -62,7 +62,7 @@ def is_service(instant: Instant, metadata: CommitMetadata, properties: TableProp
 
 
 def writers_of(commits: Iterable[tuple[Instant, CommitMetadata]], properties: TableProperties) -> tuple[Writer, ...]:
-    """Return who brought rows into a table, those with most commits first."""
+    """Return the writers that brought rows into a table, most commits first."""
     groups: dict[tuple[str, str], list[tuple[Instant, CommitMetadata]]] = {}
     for instant, metadata in commits:
         if not is_service(instant, metadata, properties):
@@ -73,7 +73,7 @@ def writers_of(commits: Iterable[tuple[Instant, CommitMetadata]], properties: Ta
 
 
 def overlapping(commits: Sequence[tuple[Instant, CommitMetadata]], properties: TableProperties) -> Instant | None:
-    """Return a commit that began while another one was being written; only layout 2 tells when one completed."""
+    """Return a commit that overlapped another, or None; only layout 2 records completion times."""
     writes = sorted(
         instant
         for instant, metadata in commits

@@ -1,4 +1,4 @@
-"""`hudi-operator adopt`: the resources by which the tables below a prefix can be observed, as a stream of YAML."""
+"""`hudi-operator adopt`: prints resources for observing the tables below a prefix, as a stream of YAML."""
 
 import argparse
 import math
@@ -21,12 +21,12 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 
 _SHOWN = 300
 _AT_ONCE = 8
-"""Tables that are read at the same time: a store answers slowly, and each needs some forty requests."""
+"""Tables to read in parallel: a store is slow, and each table needs some forty requests."""
 
 Result = TypeVar("Result")
 
 WRITTEN, PARTLY, NOTHING = 0, 1, 2
-"""Exit codes: every table is a document; some are comments or were not searched; none was found."""
+"""Exit codes: every table is a document; some tables are comments or unsearched; no table was found."""
 
 
 def declare(parser: argparse.ArgumentParser) -> Execute:
@@ -62,7 +62,7 @@ def _execute(given: argparse.Namespace) -> int:
 
 
 class _Bounded:
-    """Reads a number of an argument and refuses it outside its bounds, in words that argparse prints."""
+    """Parses a numeric argument and refuses values outside its bounds, in argparse's words."""
 
     def __init__(self, kind: type[int] | type[float], *, least: int, most: int) -> None:
         self._kind, self._least, self._most = kind, least, most
@@ -86,7 +86,7 @@ def _object_name(text: str) -> str:
 
 
 def adopt(prefix: str, *, limits: SearchLimits, namespace: str | None, table_class: str | None, s3: S3Options) -> int:
-    """Print a document for every table and a summary on standard error; return the exit code."""
+    """Print a document for every table, and a summary on standard error; return the exit code."""
     try:
         location = parse_url(prefix)
         filesystem, path = open_filesystem(prefix, s3)
@@ -120,7 +120,7 @@ def adopt(prefix: str, *, limits: SearchLimits, namespace: str | None, table_cla
 
 
 def _one(work: Callable[[], Result], base_path: str) -> Result | Unreadable:
-    """Return what comes of one table: what is wrong with it in a way that nobody has foreseen ends no other."""
+    """Return the result for one table; an unforeseen error makes that table `Unreadable` and spares the others."""
     try:
         return work()
     except Exception as error:  # noqa: BLE001 - the files of a table may be anything
@@ -144,6 +144,6 @@ def _nothing(sentence: str) -> int:
 
 
 def _say(*sentences: str) -> None:
-    """Print what may be shown on a terminal, whatever a folder is called."""
+    """Print sentences on standard error, escaped for a terminal."""
     for sentence in sentences:
         print(escaped(sentence), file=sys.stderr)

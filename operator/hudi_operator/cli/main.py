@@ -1,7 +1,7 @@
-"""The command `hudi-operator`: one parser for every command, which is argparse because scripts call it often.
+"""The command `hudi-operator`: one argparse parser per command, because scripts call it often.
 
-Only what a command needs is imported: kopf and the Kubernetes client take most of a second. So a command's module is
-imported when the command is named, and declares its own arguments.
+Only the named command's imports are loaded: kopf and the Kubernetes client take most of a second. So each command's
+module is imported on use and declares its own arguments.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from typing import NamedTuple
 class _Command(NamedTuple):
     summary: str
     declared_in: str
-    """The module and its function that adds the arguments to a parser and returns what runs the command."""
+    """The module, and its function that declares arguments and returns the command's function."""
 
 
 Execute = Callable[[argparse.Namespace], int]
@@ -49,7 +49,7 @@ def run() -> None:
 
 
 def execute(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code; arguments that make no sense end the process, as argparse does."""
+    """Run one command and return its exit code; invalid arguments end the process, as in argparse."""
     name = arguments[0] if arguments else ""
     if name not in _COMMANDS:
         return _without_command(arguments)
@@ -64,7 +64,7 @@ def execute(arguments: Sequence[str]) -> int:
         code = chosen(parser.parse_intermixed_args(list(arguments[1:])))
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader of the output has seen enough; Python must not complain when it flushes at the end.
+        # The reader closed the output; keep Python from complaining when it flushes at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return code

@@ -39,7 +39,7 @@ def _run() -> int:
 
     code = asyncio.run(serve(settings))
     logging.shutdown()
-    # A thread that still waits for a store that does not answer must not hold up the end of the process.
+    # A thread waiting for an unresponsive store must not delay the end of the process.
     os._exit(code)
 
 

@@ -1,4 +1,4 @@
-"""Puts the operator together and runs it: the one module that imports everything."""
+"""Assembles the operator and runs it: the one module that imports everything."""
 
 import asyncio
 import signal
@@ -21,7 +21,7 @@ _log = structlog.get_logger(__name__)
 
 
 async def serve(settings: Settings) -> int:
-    """Run the operator until a signal; return the exit code of the process."""
+    """Run the operator until a signal; return the process's exit code."""
     if unknown := unknown_variables():
         _log.warning("unknown settings", names=unknown)
     try:
@@ -32,7 +32,7 @@ async def serve(settings: Settings) -> int:
         _log.error("cannot start", error=str(error))
         return 1
     async with kube:
-        # A share of the workers: those that wait for a store that hangs are missing elsewhere.
+        # A share of the workers: a hanging store must not take all of them.
         snapshots = SnapshotReader(threads=max(2, settings.workers // 4))
         process = _process(settings, kube, snapshots)
         _stop_on_signals(process)
@@ -78,7 +78,7 @@ def _leadership(settings: Settings, kube: KubernetesClient) -> Leadership | None
         renew_deadline=settings.renew_deadline_seconds,
         retry=settings.lease_retry_seconds,
     )
-    # A process that is started again in the same pod is another one: it knows nothing of what the first had decided.
+    # A process restarted in the same pod has a new identity: it does not know the first one's decisions.
     identity = f"{settings.instance}_{uuid.uuid4().hex[:8]}"
     return Leadership(leases=kube, name=settings.lease_name, identity=identity, times=times)
 

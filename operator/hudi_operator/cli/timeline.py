@@ -1,6 +1,6 @@
-"""`hudi-operator timeline`: what a table's timeline says, for people and for programs.
+"""`hudi-operator timeline`: prints a table's timeline, for people and for programs.
 
-Starts without kopf, Kubernetes, pydantic or the S3 client where they are not needed.
+Starts without kopf, Kubernetes, pydantic or the S3 client unless needed.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from hudi_operator.timeline.output.table import timeline_table
 
 
 class Output(StrEnum):
-    """How the command prints: a table for people, or one JSON document per path and line."""
+    """Output formats: a table for people, or one JSON document per path and line."""
 
     TABLE = "table"
     JSON = "json"
@@ -36,7 +36,7 @@ def declare(parser: argparse.ArgumentParser) -> Execute:
 
 
 def declare_store(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments that say how the object store is reached; `s3_options` reads them."""
+    """Declare the object store's arguments; `s3_options` reads them."""
     parser.add_argument(
         "--s3-endpoint", metavar="URL", help="endpoint of an S3-compatible store (default: $AWS_ENDPOINT_URL)"
     )
@@ -44,7 +44,7 @@ def declare_store(parser: argparse.ArgumentParser) -> None:
 
 
 def s3_options(given: argparse.Namespace) -> S3Options:
-    """Take what the command line leaves open from the environment, as the AWS command line does."""
+    """Return the S3 options; missing arguments come from the environment, as in the AWS command line."""
     environment = os.environ
     return S3Options(
         endpoint=given.s3_endpoint or environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL"),
@@ -56,7 +56,7 @@ def s3_options(given: argparse.Namespace) -> S3Options:
 
 
 def show(paths: Sequence[str], *, output: Output, archived: bool, s3: S3Options) -> int:
-    """Print every path that can be read; say in one sentence on standard error why another cannot."""
+    """Print every readable path; report each unreadable path in one sentence on standard error."""
     cache = ContentCache()
     code = 0
     for position, path in enumerate(paths):

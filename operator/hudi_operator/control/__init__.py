@@ -1,1 +1,1 @@
-"""The control loop: one keyed queue, and one reconciler that observes, decides, writes the status and acts."""
+"""The control loop: a keyed queue, and a reconciler that observes, decides, writes the status and acts."""

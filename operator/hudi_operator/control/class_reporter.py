@@ -1,4 +1,4 @@
-"""The controller of classes: writes what the operator has to say of a class into the class itself."""
+"""The controller of classes: writes the status of each class."""
 
 import structlog
 
@@ -17,13 +17,13 @@ _log = structlog.get_logger(__name__)
 
 
 class ClassReporter:
-    """Keeps the status of classes; no table waits for it."""
+    """Maintains the status of classes; no table waits for it."""
 
     def __init__(self, kube: KubernetesApi) -> None:
         self._kube = kube
 
     async def reconcile(self, key: ObjectKey, _trigger: Trigger) -> None:
-        """Write the status of a class unless it is what it should be; a class that is gone has none."""
+        """Write the status of a class if it changed."""
         document = await self._kube.get(key)
         if document is None:
             return
@@ -40,7 +40,7 @@ def _connect(parts: Parts) -> Reconcile:
 
 
 def _tables_of(table_class: KnownObject, references: References) -> tuple[ObjectKey, ...]:
-    """Return the tables of a class, and those that name none: the class may be, or have been, the default."""
+    """Return the tables of a class, and tables without a class: this class may be, or have been, the default."""
     return (*references.referring_to(table_class.key), *references.referring_to(class_key("")))
 
 

@@ -1,4 +1,4 @@
-"""The hold on a resource that a run of its table works for: its finalizer, and that the table comes to know of it."""
+"""Puts the finalizer on a resource that a run works for, and requeues its table."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,10 +19,10 @@ async def hold(
     wake: Callable[[ObjectKey], None],
     annotations: Mapping[str, str] = NO_NOTES,
 ) -> Document:
-    """Return the resource with its finalizer, and with these annotations where it has none of their names.
+    """Add the finalizer, and annotations without an existing value; return the resource.
 
-    That it is held is no news to the informer, and nothing starts for one that is not: so its table is woken. That may
-    have looked at the resource before it was held, so `wake` has it look at everything again.
+    Adding our own finalizer raises no event, and no run starts without it, so requeue the table explicitly. The table
+    may have read the resource before, so `wake` makes it observe everything again.
     """
     held = await add_finalizer(kube, kind, document, finalizer, annotations=annotations)
     table = table_named_by(held) if held is not document else None

@@ -1,11 +1,11 @@
-"""What tells this operator from every other one that may work on the same tables."""
+"""Identifies this operator among others that may work on the same tables."""
 
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import ApiUnavailable
 
 
 class OperatorIdentity:
-    """The identity, read from the cluster once; all replicas and restarts of one operator have the same."""
+    """The operator's identity, read from the cluster once; the same for all replicas and restarts."""
 
     def __init__(self, kube: KubernetesApi, *, namespace: str, given: str = "") -> None:
         self._kube = kube
@@ -13,7 +13,7 @@ class OperatorIdentity:
         self._identity = given
 
     async def get(self) -> str:
-        """Return the identity that was given, else the cluster's uid and the operator's namespace."""
+        """Return the configured identity, else the cluster's uid and the operator's namespace."""
         if not self._identity:
             cluster = await self._kube.cluster_uid()
             if cluster is None:

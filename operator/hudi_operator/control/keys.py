@@ -1,4 +1,4 @@
-"""The operator's own kinds, and the keys of their objects."""
+"""The operator's kinds, and the keys of their objects."""
 
 from typing import TypeAlias
 
@@ -12,7 +12,7 @@ SAVEPOINT = Kind(group=GROUP, version=VERSION, plural="hudisavepoints", name="Hu
 OPERATION = Kind(group=GROUP, version=VERSION, plural="hudioperations", name="HudiOperation")
 
 TableKey: TypeAlias = ObjectKey
-"""The key of a HudiTable, where nothing else will do."""
+"""The key of a HudiTable."""
 
 
 def table_key(namespace: str, name: str) -> TableKey:
@@ -36,6 +36,6 @@ def class_key(name: str) -> ObjectKey:
 
 
 def table_named_by(dependent: object) -> TableKey | None:
-    """Return the HudiTable that the tableRef of an object names."""
+    """Return the HudiTable in an object's tableRef, or None."""
     namespace, name = text(dependent, "metadata", "namespace"), text(dependent, "spec", "tableRef", "name", limit=253)
     return table_key(namespace, name) if namespace and name else None

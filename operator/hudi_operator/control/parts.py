@@ -1,4 +1,4 @@
-"""What the controllers of one process share."""
+"""The shared parts of one process's controllers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from hudi_operator.runtime.known import KnownObjects
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """The parts from which a controller is made.
+    """The parts for building a controller.
 
-    `wake` has an object reconciled although no event came for it. `alert` does so as if one had: something that it
-    depends on is not what it was, and that is no news to the informer, so that nothing known before counts.
+    `wake` requeues an object without an event. `alert` requeues it as if an event had come: a dependency changed
+    without the informer noticing, so cached observations must be ignored.
     """
 
     kube: KubernetesApi

@@ -1,8 +1,8 @@
-"""The reconciler: observe, decide, write the status, act, for one table at a time.
+"""The reconciler: observes, decides, writes the status and acts, for one table at a time.
 
-The status is written before anything is done, with the resourceVersion of the table that was read: a decision made on
-an old view of the table fails there and is rebuilt. Most reconciles are asked for by a poll and end early: nothing is
-due by time, and the timeline has not moved since the table was last read whole.
+The status is written before any action, with the resourceVersion that was read: a decision on a stale table fails there
+and is made again. Most reconciles are polls and end early: nothing is due by time, and the timeline has not changed
+since the table was last read whole.
 """
 
 import asyncio
@@ -55,10 +55,10 @@ Document = dict[str, Any]
 
 
 class Reconciler:
-    """Brings tables to their declared shape; safe to call for different tables at once, never twice for one."""
+    """Reconciles tables with their spec; safe for different tables concurrently, never twice for one table."""
 
     wake: Callable[[ObjectKey], None]
-    """Called with the key of what should be reconciled now although no event came: this table, or its savepoint."""
+    """Called with the key of an object to reconcile without an event: this table, or its savepoint."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class Reconciler:
     async def reconcile(self, key: TableKey, trigger: Trigger) -> float | None:
         """Reconcile a table once: do what is due; return the seconds until the next reconcile.
 
-        None means that the table is gone. Errors of the Kubernetes API are raised and retried by the queue.
+        None means that the table is gone. Raises errors of the Kubernetes API, which the queue retries.
         """
         if trigger is Trigger.POLL and (last := await self._unchanged(key)) is not None:
             return min(self._polling.pause(key, now=_seconds()), last.whole_at - _seconds())
@@ -121,7 +121,7 @@ class Reconciler:
         return await self._reconcile_key(key, trigger)
 
     async def _unchanged(self, key: TableKey) -> LastReconcile | None:
-        """Return the last reconcile of a table if nothing is due by time and its timeline is what it was then."""
+        """Return the last reconcile of a table if nothing is due by time and its timeline is unchanged."""
         last = self._polling.quick(key, now=_seconds())
         if last is None:
             return None
@@ -169,9 +169,9 @@ class Reconciler:
         return self._remember(key, observation, plan) if done is step else self._settings.poll_seconds
 
     async def _must_finish(self, document: Document, parsed: HudiTable | InvalidObject) -> bool:
-        """Whether a deleted table goes on as one that lives, because an operation has begun that must be finished.
+        """Whether a deleted table continues as a living one, because an operation has begun and must be finished.
 
-        In a namespace that goes no Job can start, and nothing is waited for.
+        In a namespace being deleted no Job can start, so nothing is awaited.
         """
         if isinstance(parsed, InvalidObject) or FINALIZER not in parsed.metadata.finalizers:
             return False
@@ -180,7 +180,7 @@ class Reconciler:
         return not await self._kube.namespace_is_terminating(document)
 
     async def _end(self, key: TableKey, document: Document, parsed: HudiTable | InvalidObject) -> float | None:
-        """Take a deleted table one step closer to its end; return the seconds until the next one, None at the end."""
+        """Take a deleted table one step closer to its end; return the seconds until the next step, None at the end."""
         if FINALIZER not in parsed.metadata.finalizers:
             return None
         seen = await self._ending.observe(key, document, parsed)
@@ -205,7 +205,7 @@ class Reconciler:
         )
 
     async def _decide(self, key: TableKey, table: HudiTable, trigger: Trigger) -> tuple[Observation, Plan]:
-        """Observe and decide; what leads to an action has been read live in this very reconcile."""
+        """Observe and decide; a decision with actions is based on live reads of this reconcile."""
         began = _seconds()
         observation = await self._observer.observe(key, table, trigger, since=began)
         plan = self._plan(observation)
@@ -227,7 +227,7 @@ class Reconciler:
         last = LastReconcile(
             base_path=table.spec.base_path,
             store=observation.table_class.spec.object_store if observation.table_class else None,
-            # What is damaged may be repaired under its own name, which a read of the timeline alone does not show.
+            # A damaged file may be repaired under its own name, which a read of the timeline alone does not show.
             fingerprint=fingerprint(snapshot.timeline) if snapshot.trouble is None and not snapshot.damaged else None,
             moved_at=now if busy else now - age.total_seconds(),
             whole_at=now,
@@ -250,7 +250,7 @@ class Reconciler:
         metrics.set_freshness(key.namespace, key.name)
 
     async def _count_running(self) -> None:
-        """Count the Jobs that are there when the process begins, so that limits hold across a restart."""
+        """Count the existing Jobs at the start of the process, so that limits hold across a restart."""
         async with self._seeding:
             if self._seeded:
                 return
@@ -261,7 +261,7 @@ class Reconciler:
                 except Forbidden:
                     if namespace is None:
                         raise
-                    continue  # it is not served; its Jobs count from the first reconciles of their tables
+                    continue  # not served; its Jobs count from the first reconciles of their tables
                 async for job in self._kube.each(JOB, namespace, label_selector=selector):
                     self._running.seed(job, tables)
             self._seeded = True

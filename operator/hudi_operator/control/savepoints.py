@@ -1,7 +1,7 @@
-"""The controller of savepoints: writes what their tables say of them, and lets them go when nothing is left to do.
+"""The controller of savepoints: writes their status, and removes their finalizer when no work is left.
 
-A savepoint is made and removed by a run of its table, which is decided with the table. What is decided here is the
-resource: its status, and its finalizer.
+A run of the table creates and removes the savepoint, and the table's decision plans that run. This controller decides
+only about the resource: its status and finalizer.
 """
 
 from collections.abc import Callable
@@ -34,14 +34,14 @@ Document = dict[str, Any]
 
 
 class SavepointReconciler:
-    """Keeps status and finalizer of savepoints; `wake` has a table reconciled that could not know of a change."""
+    """Maintains status and finalizer of savepoints; `wake` requeues a table that could not notice a change."""
 
     def __init__(self, kube: KubernetesApi, *, wake: Callable[[ObjectKey], None]) -> None:
         self._kube = kube
         self._wake = wake
 
     async def reconcile(self, key: ObjectKey, _trigger: Trigger) -> float | None:
-        """Write what the table says of a savepoint; return the seconds until the next look, None when it is gone."""
+        """Write a savepoint's status from its table; return the seconds until the next look, None if it is gone."""
         document = await self._kube.get(key)
         if document is None:
             return None
@@ -65,12 +65,12 @@ class SavepointReconciler:
         if step.hold:
             document = await hold(self._kube, SAVEPOINT, document, SAVEPOINT_FINALIZER, wake=self._wake)
         if step.status is None:
-            return None  # it goes, and another controller's finalizer keeps it
+            return None  # deleted; another controller's finalizer keeps it
         await self._kube.replace_status(SAVEPOINT, document, step.status.to_document())
         return step.requeue
 
     async def _release(self, key: ObjectKey, document: Document, message: str, step: SavepointStep) -> None:
-        """Say what became of the savepoint, also in the log: in a namespace that goes no Event can be posted."""
+        """Report the end of the savepoint, also in the log: a namespace being deleted accepts no Events."""
         _log.info("savepoint released", savepoint=str(key), left=step.is_left, text=message)
         kind = EventType.WARNING if step.is_left else EventType.NORMAL
         reason = SavepointReason.RETAINED if step.stays else SavepointReason.REMOVED

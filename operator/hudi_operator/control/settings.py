@@ -23,7 +23,7 @@ def _own_namespace() -> str:
 
 
 class InvalidSettings(ValueError):
-    """A setting has a value that cannot be used; the message is one sentence that names it."""
+    """A setting has an unusable value; the message names the setting in one sentence."""
 
 
 class Settings(BaseSettings):
@@ -99,7 +99,7 @@ class Settings(BaseSettings):
 
     @classmethod
     def from_environment(cls) -> Self:
-        """Read the settings; raise `InvalidSettings` for a value that cannot be used."""
+        """Read the settings; raise `InvalidSettings` for an unusable value."""
         try:
             return cls()
         except ValidationError as error:

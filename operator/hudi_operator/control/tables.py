@@ -1,4 +1,4 @@
-"""The controller of tables: a table names its class, and its Jobs and pods carry its labels."""
+"""The controller of tables: a table refers to its class, and its Jobs and pods carry its labels."""
 
 from hudi_operator.control.keys import TABLE, class_key
 from hudi_operator.control.observation.ending import FINALIZER
@@ -19,7 +19,7 @@ def _connect(parts: Parts) -> Reconcile:
 
 
 def _class_of(table: object) -> ObjectKey:
-    """Return the class that a table names; the key without a name stands for the default class."""
+    """Return the class of a table; the key without a name stands for the default class."""
     return class_key(text(table, "spec", "tableClassName") or "")
 
 

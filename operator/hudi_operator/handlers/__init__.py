@@ -1,4 +1,4 @@
-"""kopf wiring: watch events come in, keys go out. kopf is the informer and nothing more.
+"""kopf wiring: watch events in, keys out. kopf serves as the informer only.
 
-It keeps no annotation, no finalizer and no state in any object; what it misses, the resync finds.
+It keeps no annotation, finalizer or state in any object; the resync finds missed changes.
 """

@@ -1,4 +1,4 @@
-"""The operator's process: election, queue, watches, resync and health servers, started and stopped together."""
+"""The operator's process: starts and stops election, queue, watches, resync and health servers together."""
 
 import asyncio
 from collections.abc import Sequence
@@ -28,15 +28,14 @@ _log = structlog.get_logger(__name__)
 
 
 class OperatorStopped(Exception):
-    """A part of the operator that must always run has ended; a new process is the recovery."""
+    """A required part of the operator has ended; a new process is the recovery."""
 
 
 class OperatorProcess:
-    """Runs one operator until it is asked to stop.
+    """Runs one operator until it is stopped.
 
-    With an election the process waits until it leads, and ends when it no longer does: a new process begins with
-    nothing that another leader may have overtaken. `known`, `queue` and `health` are open for tests and for whoever
-    embeds it.
+    With an election, the process waits until it leads, and ends when it loses the lead: a new process starts without
+    state that another leader may have overtaken. `known`, `queue` and `health` are public for tests and embedding.
     """
 
     def __init__(
@@ -85,11 +84,11 @@ class OperatorProcess:
         metrics.observe_leader(lambda: self._acting and (leadership is None or leadership.is_leader))
 
     def stop(self) -> None:
-        """Take no more keys, let the reconciles under way end, then end `run`."""
+        """Take no more keys, let running reconciles end, then end `run`."""
         self._stop.set()
 
     async def run(self) -> None:
-        """Run until `stop`; raise `OperatorStopped` when a part that must always run ends by itself."""
+        """Run until `stop`; raise `OperatorStopped` when a required part ends by itself."""
         async with self.health:
             stopped = asyncio.create_task(self._stop.wait(), name="stop")
             try:
@@ -107,12 +106,12 @@ class OperatorProcess:
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
         if stopped in ended:
-            await leadership.release()  # it may have been won in this very moment
+            await leadership.release()  # it may have been won in this moment
         elif waiting.exception() is not None:
             raise _why({waiting})
 
     async def _acquire(self, leadership: Leadership) -> None:
-        """Stand for election once all kinds can be read: until then an operator that knows fewer of them goes on."""
+        """Stand for election once all kinds can be read: until then, an older operator that needs fewer kinds leads."""
         await self._wait_for_kinds()
         await leadership.acquire()
 
@@ -134,7 +133,8 @@ class OperatorProcess:
             await self._shut_down(parts)
 
     async def _work(self) -> None:
-        # Before all objects are known, a table would be decided without those that name it, such as what holds it.
+        # Before all objects are known, a table would be decided without the objects that refer to it, such as
+        # operations that hold it.
         await self.resync.wait_until_completed()
         await self.queue.run(
             workers=self._settings.workers,
@@ -143,7 +143,7 @@ class OperatorProcess:
         )
 
     async def _watch(self) -> None:
-        # kopf finds out once, at its start, which kinds there are: the CRDs have to be there by then.
+        # kopf discovers the kinds once, at its start: the CRDs have to exist by then.
         await self.resync.wait_until_completed()
         await self._wait_for_kinds()
         await self.watcher.run()
@@ -161,9 +161,9 @@ class OperatorProcess:
             await asyncio.sleep(1)
 
     async def _try_to_list(self) -> None:
-        """Raise what the API server says of a kind that may not be listed, as with rights of an earlier release.
+        """Raise the API server's error for a kind that may not be listed, as with rights of an earlier release.
 
-        A namespace in which no kind may be listed keeps nobody from taking over, unless there is no other.
+        A namespace where no kind may be listed does not prevent taking over, unless no other is left.
         """
         kinds, namespaces = [controller.kind for controller in self._controllers], self._settings.watch_namespaces
         refused = await refused_namespaces(self._kube, kinds, namespaces)
@@ -175,12 +175,12 @@ class OperatorProcess:
     async def _reconcile_key(self, key: ObjectKey, trigger: Trigger) -> float | None:
         with structlog.contextvars.bound_contextvars(kind=key.kind.name, object=str(key)), metrics.reconcile():
             if key.namespace in self.resync.refused:
-                # kopf may be let in again before the resync, and tell of a table before what names it.
+                # kopf may regain access before the resync, and report a table before the objects that refer to it.
                 raise Forbidden(f"namespace {key.namespace} is not served: nothing may be listed there")
             return await self._reconcile(key, trigger)
 
     async def _shut_down(self, parts: set[asyncio.Task[Any]]) -> None:
-        # Whoever leads no longer may not write any more, so there is nothing to wait for.
+        # A process that no longer leads may not write, so there is nothing to wait for.
         leads = self._leadership is None or self._leadership.is_leader
         finished = await self.queue.stop(grace_seconds=self._settings.shutdown_seconds if leads else 0)
         if not finished:
@@ -195,7 +195,7 @@ class OperatorProcess:
 
     def _queue_check(self) -> str | None:
         if not self.resync.completed:
-            return None  # nothing is taken before all objects are known
+            return None  # no key is taken before all objects are known
         idle = self.queue.seconds_without_progress
         limit = max(_STANDSTILL_SECONDS, 2 * self._settings.reconcile_timeout_seconds)
         return f"{self.queue.depth} objects wait and none was taken for {idle:.0f} seconds" if idle > limit else None
@@ -213,7 +213,7 @@ class OperatorProcess:
     def _ready_check(self) -> str | None:
         if self._acting:
             return None if self.resync.completed else self.resync.problem
-        # A process that stands by is ready for what it is there for, unless it could not take over.
+        # A standby process is ready, unless it could not take over.
         return self._lacks if self._leadership is not None else None
 
 

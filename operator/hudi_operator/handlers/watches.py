@@ -1,8 +1,7 @@
-"""kopf as the watcher: it lists and watches our kinds, and hands every event to the informer.
+"""kopf as the watcher: lists and watches the managed kinds, and passes every event to the informer.
 
-kopf runs in a thread with its own event loop: it takes over signals and cancels tasks that it did not make, and
-it ends altogether when a watch reports an error that it does not know. Then it is started again, and the resync finds
-what happened meanwhile.
+kopf runs in a thread with its own event loop: it takes over signals, cancels tasks of others, and ends altogether on a
+watch error that it does not know. Then it is restarted, and the resync finds the missed changes.
 """
 
 import asyncio
@@ -31,7 +30,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Watcher:
-    """Watches until it is cancelled; `namespaces` limits it, none means the whole cluster."""
+    """Watches until cancelled; `namespaces` limits it, empty means the whole cluster."""
 
     def __init__(
         self, *, controllers: Iterable[Controller[Any]], informer: Informer, namespaces: Sequence[str] = ()
@@ -40,10 +39,10 @@ class Watcher:
         self._informer = informer
         self._namespaces = tuple(namespaces)
         self.problem: str | None = None
-        """Why nothing is watched at the moment, as a sentence."""
+        """Why no watch is running, as a sentence; None while watching."""
 
     async def run(self) -> None:
-        """Watch, and begin again after a pause whenever the watching ends."""
+        """Watch, and restart after a pause whenever kopf ends."""
         loop = asyncio.get_running_loop()
         pause = _FIRST_PAUSE
         while True:
@@ -73,7 +72,7 @@ class Watcher:
 
 
 class _KopfThread:
-    """One life of kopf. Its events are handed over to the loop on which this was made."""
+    """One run of kopf. Passes its events to the event loop that created it."""
 
     def __init__(self, controllers: Sequence[Controller[Any]], informer: Informer, namespaces: Sequence[str]) -> None:
         self._controllers = controllers
@@ -97,7 +96,7 @@ class _KopfThread:
 
     def _run(self) -> None:
         error: Exception | None = None
-        # Not asyncio.run, which waits for tasks however long they take to end.
+        # Not asyncio.run, which waits for tasks without a limit.
         loop = asyncio.new_event_loop()
         try:
             loop.run_until_complete(self._watch())
@@ -116,9 +115,9 @@ class _KopfThread:
             self.ended.set_exception(error)
 
     async def _watch(self) -> None:
-        """Watch until kopf ends, and give it a bounded time to end its tasks.
+        """Watch until kopf ends, and give its tasks a bounded time to end.
 
-        It would wait for ever for a watch that waits to sign in again while another one has failed.
+        kopf would wait for ever for a watch that waits to sign in again while another watch has failed.
         """
         self._loop = asyncio.get_running_loop()
         mine = asyncio.all_tasks()
@@ -130,7 +129,7 @@ class _KopfThread:
             stop_flag=self._stop,
         )
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        # From here on kopf's callbacks meet tasks that are gone; nobody can do anything about that.
+        # From here on, kopf's callbacks may find their tasks gone; this is harmless.
         self._loop.set_exception_handler(lambda _, context: _log.debug("while kopf ends", reason=context["message"]))
         ending = asyncio.create_task(kopf.run_tasks(tasks, ignored=mine))
         await asyncio.wait({ending}, timeout=_STOP_SECONDS)
@@ -139,7 +138,7 @@ class _KopfThread:
                 task.result()
 
     def _registry(self) -> kopf.OperatorRegistry:
-        """Return the handlers as kopf wants them, apart from kopf's global registry."""
+        """Return a kopf registry with the handlers, separate from kopf's global registry."""
         registry = kopf.OperatorRegistry()
 
         @kopf.on.login(registry=registry)
@@ -164,14 +163,14 @@ class _KopfThread:
 
 
 class _Backoffs:
-    """Seconds between attempts, without end: after its last attempt kopf would stop the whole operator."""
+    """Endless delays between attempts: after a last attempt, kopf would stop the whole operator."""
 
     def __iter__(self) -> Iterator[float]:
         return itertools.chain((1, 1, 2, 3, 5, 8, 13, 21), itertools.repeat(30))
 
 
 class _NoComparisons(kopf.DiffBaseStorage):
-    """Keeps no earlier state of objects: only events are handled, and kopf would copy every object to compare it."""
+    """Stores no earlier state of objects: only events are handled, and comparing would copy every object."""
 
     def build(self, **_: object) -> kopf.BodyEssence:
         return kopf.BodyEssence({})
@@ -188,7 +187,7 @@ def watch_settings(controllers: Iterable[Controller[Any]]) -> kopf.OperatorSetti
     settings = kopf.OperatorSettings()
     settings.peering.standalone = True
     settings.posting.enabled = False
-    settings.scanning.disabled = True  # the CRDs are there before the operator, so it needs no right to watch CRDs
+    settings.scanning.disabled = True  # the CRDs exist before the operator, so it needs no right to watch CRDs
     settings.process.ultimate_exiting_timeout = None
     settings.persistence.diffbase_storage = _NoComparisons()
     settings.watching.server_timeout = 300
@@ -204,7 +203,7 @@ def watch_settings(controllers: Iterable[Controller[Any]]) -> kopf.OperatorSetti
 
 
 async def watch_credentials() -> kopf.ConnectionInfo:
-    """Return the API server and credentials for kopf: the same that the operator's own client takes."""
+    """Return kopf's API server and credentials: the same as the operator's own client."""
     configuration = await load_configuration()
     scheme, _, token = str(configuration.api_key.get("BearerToken") or "").rpartition(" ")
     return kopf.ConnectionInfo(

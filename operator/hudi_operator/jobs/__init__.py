@@ -1,1 +1,1 @@
-"""From a table's spec to the Job that works on it: pure builders, values in and documents out."""
+"""Builds the Job for a table's run from its spec: pure functions from values to documents."""

@@ -1,4 +1,4 @@
-"""The HudiOperation by which an erasure goes on to a table that reads its own, as it is sent to the Kubernetes API."""
+"""Builds the HudiOperation that cascades an erasure to a derived table."""
 
 import hashlib
 from typing import Any
@@ -12,16 +12,17 @@ _LONGEST_BEGINNING = 200
 
 
 def cascaded_name(parent: HudiOperation, table: str) -> str:
-    """Return the name of the HudiOperation for a table: always the same, so it is created once."""
+    """Return the name of the HudiOperation for a table: stable, so that it is created once."""
     told = hashlib.sha256(f"{parent.metadata.uid}/{table}".encode()).hexdigest()[:10]
     return f"{parent.metadata.name[:_LONGEST_BEGINNING].rstrip('-.')}-{told}"
 
 
 def build_cascaded(parent: HudiOperation, table: str) -> dict[str, Any]:
-    """Return the manifest of an erasure of the same keys from another table of the namespace.
+    """Return the manifest that erases the same keys from another table of the namespace.
 
-    It goes on to those that read that table. Whoever approved the parent may approve every operation of the namespace,
-    and saw that it cascades: so its approval counts. It goes with the parent, unless it has begun.
+    The erasure cascades further to tables that read from that table. The parent's approval counts: its approver may
+    approve every operation of the namespace, and saw that it cascades. The child is deleted with the parent, unless it
+    has begun.
     """
     metadata, spec = parent.metadata, parent.spec
     asked = {"erase": spec.erase.model_dump(mode="json", by_alias=True, exclude_none=True)} if spec.erase else {}
@@ -54,9 +55,9 @@ def build_cascaded(parent: HudiOperation, table: str) -> dict[str, Any]:
 
 
 def is_cascaded_from(child: HudiOperation, parent: HudiOperation, table: str) -> bool:
-    """Whether an operation is the one for a table: its name alone says nothing, since anybody can create it first.
+    """Whether an operation is a table's cascaded erasure: the name proves nothing, since anyone can create it first.
 
-    So it asks for the same; what may differ is who asks, the approval, and how long the resource is kept.
+    The operation must ask for the same; requester, approval and lifetime may differ.
     """
     if parent_of(child) != parent.metadata.uid:
         return False
@@ -69,6 +70,6 @@ def _asked(spec: HudiOperationSpec) -> HudiOperationSpec:
 
 
 def _requester(parent: HudiOperation) -> dict[str, str]:
-    """Return who asks, but for a name that nobody vouched for: the operator may give any, and its word is taken."""
+    """Return the requester, except an unverified name: the operator may set any name, and its word is trusted."""
     asks = requester_of(parent)
     return {"requestedBy": asks.name} if asks is not None and asks.verified else {}

@@ -1,7 +1,7 @@
-"""The manifests of a run: a `batch/v1` Job whose container is the Spark driver, and the pod template of executors.
+"""Builds the manifests of a run: a `batch/v1` Job for the Spark driver, and the pod template of executors.
 
-Every pod meets the `restricted` Pod Security Standard. The request travels as an annotation of the pod and is mounted
-from there, so that launching a run is one write to the API server.
+Every pod meets the `restricted` Pod Security Standard. The request travels as a pod annotation and is mounted from
+there, so that launching a run is one write to the API server.
 """
 
 from typing import Any
@@ -59,11 +59,11 @@ def build_job(
     generation: int | None = None,
     class_version: str | None = None,
 ) -> dict[str, Any]:
-    """Return the Job of a run. Its retries are the operator's: the Job itself never starts a second pod.
+    """Return the Job of a run. The operator retries; the Job itself never starts a second pod.
 
-    A Job that removes the data, or finishes an operation on a table that goes, has no owner: `kubectl delete
-    --cascade=foreground`, and Argo CD, would have it deleted at once because its table is. It goes by its time to live,
-    so that its log outlives the table.
+    A Job that removes the data, or finishes an operation on a deleted table, has no owner: `kubectl delete
+    --cascade=foreground`, and Argo CD, would delete it together with its table. Its time to live removes it, so that
+    its log outlives the table.
     """
     service = request.tasks[0].service
     labels = job_labels(table=table.metadata.name, table_uid=table.metadata.uid, service=service)
@@ -117,7 +117,7 @@ def _has_owner(table: HudiTable, service: Service) -> bool:
 
 
 def _secrets(table: HudiTable, request: JobRequest) -> tuple[SourceSecret, ...]:
-    """Return the Secrets of the source, which no pod gets but those that read it."""
+    """Return the source's Secrets, mounted only in pods that read the source."""
     if request.tasks[0].ingestion is None or table.spec.ingestion is None:
         return ()
     return secrets_of(table.spec.ingestion.source)
@@ -149,9 +149,9 @@ def build_executor_template(
 def _pod_metadata(
     table_class: HudiTableClassSpec, *, labels: dict[str, str], annotations: dict[str, str]
 ) -> dict[str, Any]:
-    """Return what is said of a pod: that no mesh shall inject into it, what the class says, and what is the operator's.
+    """Return the pod's labels and annotations: no mesh injection, then the class's, then the operator's.
 
-    A container that is injected would run on after ours, and the pod with it.
+    An injected container would run on after the driver and keep the pod running.
     """
     job = table_class.job
     return {
@@ -161,7 +161,7 @@ def _pod_metadata(
 
 
 def owner_reference(table: HudiTable) -> dict[str, Any]:
-    """Return the reference by which an object is the table's own, and goes with it."""
+    """Return the owner reference that deletes an object together with the table."""
     return {
         "apiVersion": "hudi-operator.io/v1alpha1",
         "kind": "HudiTable",
@@ -193,7 +193,7 @@ def _continuous(request: JobRequest) -> ContinuousTask | None:
 
 
 def _deadline_seconds(table_class: HudiTableClassSpec, continuous: ContinuousTask | None) -> int:
-    """Return how long a Job may take; of a continuous one, which ends by itself, the last batch as long as a run."""
+    """Return the Job's deadline; a continuous Job, which ends by itself, gets a whole run's time for its last batch."""
     deadline = parse_duration(table_class.job.deadline).total_seconds()
     if continuous is None:
         return int(deadline)

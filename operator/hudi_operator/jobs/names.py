@@ -1,4 +1,4 @@
-"""Names and labels of what the operator creates."""
+"""Names and labels of the objects that the operator creates."""
 
 import hashlib
 import itertools
@@ -52,9 +52,9 @@ EXECUTOR_TEMPLATE_ANNOTATION = "hudi-operator.io/executor-template"
 
 OWNING_JOB_NAME = "batch.kubernetes.io/job-name"
 OWNING_JOB_UID = "batch.kubernetes.io/controller-uid"
-"""Labels by which Kubernetes says which Job a pod was made for."""
+"""Labels with which Kubernetes marks the Job of a pod."""
 
-_EXECUTOR = "-exec-"  # between the run and the number in the name of an executor's pod (Spark's ExecutorPodsAllocator)
+_EXECUTOR = "-exec-"  # between the run's name and the number in an executor pod's name (Spark's ExecutorPodsAllocator)
 _NAME_LIMIT = 47  # Spark appends to executor pods' names: 63 - 10 - 6 (Config.scala)
 _LABEL_LIMIT = 63
 
@@ -67,10 +67,10 @@ def job_name(
     decision: Sequence[str | int | None],
     taken: Collection[str] = (),
 ) -> str:
-    """Return the name of a run: the same decision gives the same name, every other one its own name.
+    """Return the name of a run: the same decision gives the same name, different decisions give different names.
 
-    `decision` is all that makes the run what it is, the time at which it was decided included. `taken` are the names of
-    Jobs that exist: none is used again. The name is at most 47 characters, so that executor pods can be named after it.
+    `decision` holds everything that defines the run, including its time. `taken` are the names of existing Jobs, which
+    are not reused. The name has at most 47 characters, so that executor pods can be named after it.
     """
     names = (_job_name(table_name, service, [table_uid, *decision, number]) for number in itertools.count())
     return next(name for name in names if name not in taken)
@@ -84,7 +84,7 @@ def _job_name(table_name: str, service: Service, identity: Sequence[str | int | 
 
 
 def job_labels(*, table: str, table_uid: str, service: Service) -> dict[str, str]:
-    """Return the labels by which a table's Jobs and pods are found."""
+    """Return the labels that select a table's Jobs and pods."""
     return {
         MANAGED_BY_LABEL: MANAGED_BY,
         "app.kubernetes.io/name": "hudi-job",
@@ -96,12 +96,12 @@ def job_labels(*, table: str, table_uid: str, service: Service) -> dict[str, str
 
 
 def table_selector(table_uid: str) -> str:
-    """Return the label selector of everything that the operator made for a table."""
+    """Return the label selector for all objects that the operator created for a table."""
     return f"{MANAGED_BY_LABEL}={MANAGED_BY},{TABLE_UID_LABEL}={table_uid}"
 
 
 def run_of_executor(pod_name: str) -> str:
-    """Return the name of the run that an executor's pod is named after."""
+    """Return the name of the run in an executor pod's name."""
     return (pod_name.rpartition(_EXECUTOR)[0] or pod_name)[:_LABEL_LIMIT]
 
 

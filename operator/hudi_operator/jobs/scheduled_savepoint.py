@@ -1,4 +1,4 @@
-"""The HudiSavepoint that the schedule of a table asks for, as it is sent to the Kubernetes API."""
+"""Builds the HudiSavepoint for a table's schedule."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from hudi_operator.jobs.manifest import owner_reference
 
 
 def build_savepoint(table: HudiTable, name: str) -> dict[str, Any]:
-    """Return the manifest of a HudiSavepoint of the latest commit that stays until it is deleted."""
+    """Return the manifest of a HudiSavepoint of the latest commit, kept until it is deleted."""
     return {
         "apiVersion": f"{GROUP}/{VERSION}",
         "kind": "HudiSavepoint",

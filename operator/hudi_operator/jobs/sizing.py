@@ -1,4 +1,4 @@
-"""How large a run is: what the table asks for, the class's defaults, and what the last out-of-memory taught."""
+"""The size of a run: from the table, the class's defaults, and the last out-of-memory."""
 
 import math
 from dataclasses import dataclass, replace
@@ -30,12 +30,12 @@ class PodSize:
 
     @property
     def cores(self) -> int:
-        """Task slots that Spark gets: whole CPUs, at least one."""
+        """Spark's task slots: whole CPUs, at least one."""
         return max(1, math.ceil(parse_quantity(self.cpu)))
 
     @property
     def heap_mib(self) -> int:
-        """Heap of the JVM in MiB: what is left of the pod after Python, metaspace and native buffers."""
+        """Heap of the JVM in MiB: the pod's memory minus Python, metaspace and native buffers."""
         total = quantity_bytes(self.memory)
         overhead = max(_SMALLEST_OVERHEAD, int(total * _OVERHEAD_SHARE))
         return max((total - overhead) // _MIB, 256)
@@ -48,7 +48,7 @@ class PodSize:
 
 @dataclass(frozen=True, kw_only=True)
 class Sizing:
-    """Where Spark runs and with how much."""
+    """Where Spark runs, and its resources."""
 
     mode: ExecutionMode
     driver: PodSize
@@ -62,27 +62,27 @@ HANDING_OVER = Sizing(
     executor=PodSize(cpu=_EXECUTOR_CPU, memory=_EXECUTOR_MEMORY),
     executor_instances=0,
 )
-"""The size of a run that has another one's driver do its service, and starts no JVM."""
+"""The size of a run that hands its service to another run's driver, without starting a JVM."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSize:
-    """What a pending compaction or clustering plan will read: bytes, and groups that are worked on independently."""
+    """The input of a pending compaction or clustering plan: bytes, and independent groups."""
 
     bytes: int
     groups: int
 
     @property
     def cores(self) -> int:
-        """Cores that the plan keeps busy: one for each 512 MiB, and no more than one for each group."""
+        """Cores that the plan can use: one per 512 MiB, at most one per group."""
         return max(1, min(self.groups, math.ceil(self.bytes / _BYTES_PER_CORE)))
 
 
 def resolve_sizing(spec: HudiTableSpec, table_class: HudiTableClassSpec, *, driver_memory: str | None = None) -> Sizing:
     """Return the size of a run.
 
-    `driver_memory` is what the operator has grown the driver to, if it has; it counts only where it is more than what
-    the spec asks for by now, and never beyond the class's limit of today.
+    `driver_memory` is the driver memory grown by the operator, if any; it counts only if greater than the spec's
+    current value, and never beyond the class's current limit.
     """
     own, default = spec.execution, table_class.execution
     mode = own.mode if own.mode is not ExecutionMode.AUTO else default.mode
@@ -107,16 +107,16 @@ def resolve_sizing(spec: HudiTableSpec, table_class: HudiTableClassSpec, *, driv
 def job_sizing(
     spec: HudiTableSpec, table_class: HudiTableClassSpec, *, driver_memory: str | None, plan: PlanSize | None
 ) -> Sizing:
-    """Return the size of a decided run: that of `resolve_sizing`, grown to the pending plan that it executes."""
+    """Return the size of a decided run, grown for the pending plan that it executes."""
     sizing = resolve_sizing(spec, table_class, driver_memory=driver_memory)
     return sizing if plan is None else sizing_for_plan(sizing, plan, table_class.limits)
 
 
 def sizing_for_plan(sizing: Sizing, plan: PlanSize, limits: ExecutionLimits) -> Sizing:
-    """Return a run's size grown to what a pending plan can use, within the class's limits; it is never made smaller.
+    """Return a run's size grown for a pending plan, within the class's limits; never smaller.
 
     A local run gets more CPU, and memory in proportion, because its cores share one heap. A run with executors gets
-    more executors of the size that was asked for.
+    more executors of the requested size.
     """
     if sizing.mode is ExecutionMode.CLUSTER:
         wanted = min(math.ceil(plan.cores / sizing.executor.cores), limits.executor_instances)

@@ -1,9 +1,9 @@
-"""The Secrets that a source needs: where they are mounted in the pods of a run, and which of their keys.
+"""The Secrets of a source: the needed keys, and their mounts in a run's pods.
 
-Each is a read-only volume of its own below one folder beside that of the request, with nothing but the keys that are
-needed. A volume whose Secret is missing would keep its pod from starting without a word in the pod's status, so the
-volumes are optional, and one variable of the container refers to a key of the Secret that is no secret itself: then
-the kubelet says in the pod's status which Secret or key is missing.
+Each Secret is a read-only volume of its own, below one folder next to the request's, with only the needed keys. A
+missing Secret would keep its pod from starting without a message in the pod's status, so the volumes are optional, and
+one container variable refers to a non-secret key of the Secret: then the kubelet reports the missing Secret or key in
+the pod's status.
 """
 
 from collections.abc import Iterator
@@ -30,10 +30,10 @@ _READABLE_BY_THE_GROUP = 0o440
 
 @dataclass(frozen=True, kw_only=True)
 class SourceSecret:
-    """One Secret of the table's namespace, and the keys of it that the source reads; the first is no secret."""
+    """A Secret in the table's namespace, and its keys for the source; the first key is not secret."""
 
     field: str
-    """The field of the spec that names it."""
+    """The field of the spec with the Secret's name."""
 
     name: str
     folder: str
@@ -41,12 +41,12 @@ class SourceSecret:
 
     @property
     def is_for_registry(self) -> bool:
-        """Whether it goes to the schema registry and not to the brokers."""
+        """Whether the Secret is for the schema registry, not for the brokers."""
         return self.folder in {REGISTRY_CREDENTIALS, REGISTRY_AUTHORITY}
 
     @property
     def volume(self) -> dict[str, Any]:
-        """The volume of a pod."""
+        """The pod's volume."""
         return {
             "name": self._volume_name,
             "secret": {
@@ -59,12 +59,12 @@ class SourceSecret:
 
     @property
     def mount(self) -> dict[str, Any]:
-        """The mount of a container."""
+        """The container's mount."""
         return {"name": self._volume_name, "mountPath": self.folder, "readOnly": True}
 
     @property
     def presence(self) -> dict[str, Any]:
-        """The variable that keeps a container from starting while the Secret or its first key is missing."""
+        """The variable that blocks a container's start while the Secret or its first key is missing."""
         return {
             "name": f"HUDI_SECRET_{self._volume_name.replace('-', '_').upper()}",
             "valueFrom": {"secretKeyRef": {"name": self.name, "key": self.keys[0]}},

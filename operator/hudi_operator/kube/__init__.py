@@ -1,1 +1,1 @@
-"""The only place that talks to the Kubernetes API: a small asyncio client with timeouts and typed errors."""
+"""The only package that talks to the Kubernetes API: a small asyncio client with timeouts and typed errors."""

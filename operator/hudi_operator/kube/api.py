@@ -1,6 +1,6 @@
-"""What the operator asks of the Kubernetes API, as a protocol: `KubernetesClient` is it, and so is a cluster in memory.
+"""The operator's protocols for the Kubernetes API, implemented by `KubernetesClient` and an in-memory cluster.
 
-Documents are plain and in the API's own camelCase; every method raises `KubernetesError` and nothing else.
+Documents are plain dicts in the API's own camelCase; every method raises only `KubernetesError`.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -19,10 +19,10 @@ NO_NOTES: Mapping[str, str] = MappingProxyType({})
 
 
 class ObjectApi(Protocol):
-    """Objects of any kind; what each method promises is said by `KubernetesClient`."""
+    """Access to objects of any kind; see `KubernetesClient` for the guarantees of each method."""
 
     async def get(self, key: ObjectKey) -> Document | None:
-        """Return an object as the API server holds it now."""
+        """Return an object as it is now in the API server."""
         ...
 
     def each(
@@ -40,80 +40,80 @@ class ObjectApi(Protocol):
         ...
 
     async def delete(self, key: ObjectKey, *, uid: str, version: str | None = None) -> bool:
-        """Delete the object with this uid, and this resourceVersion if given; False when it was gone already."""
+        """Delete the object with this uid, and resourceVersion if given; False if it was already gone."""
         ...
 
     async def replace_status(self, kind: Kind, document: Document, status: Mapping[str, Any]) -> Document:
-        """Replace the whole status of an object that was read before; raises `Conflict`."""
+        """Replace the whole status of an object read before; raises `Conflict`."""
         ...
 
     async def set_finalizers(
         self, kind: Kind, document: Document, finalizers: Sequence[str], *, annotations: Mapping[str, str] = NO_NOTES
     ) -> Document:
-        """Set the finalizers of an object that was read before; raises `Conflict` and `NotFound`."""
+        """Set the finalizers of an object read before; raises `Conflict` and `NotFound`."""
         ...
 
 
 class WatchedApi(ObjectApi, Protocol):
-    """What the process and the resync need besides."""
+    """The additional API of the process and the resync."""
 
     guard: Callable[[], None]
 
     async def are_served(self, kinds: Iterable[Kind]) -> bool:
-        """Return whether the API server has announced these kinds."""
+        """Return True if the API server serves these kinds."""
         ...
 
 
 class KubernetesApi(ObjectApi, Protocol):
-    """What the reconcilers need besides: its time, claims on base paths, and events."""
+    """The additional API of the reconcilers: server time, claims on base paths, and events."""
 
     def now(self) -> datetime:
         """Return the time by the API server's clock."""
         ...
 
     async def cluster_uid(self) -> str | None:
-        """Return what tells this cluster from all others."""
+        """Return a unique identifier of the cluster."""
         ...
 
     async def namespace_labels(self, name: str) -> dict[str, str]:
-        """Return the labels of a namespace; none where it does not exist."""
+        """Return the labels of a namespace; empty if it does not exist."""
         ...
 
     async def create_claim(
         self, name: str, *, holder: str, labels: Mapping[str, str], annotations: Mapping[str, str]
     ) -> Document:
-        """Create a claim; raises `AlreadyExists` when somebody holds it."""
+        """Create a claim; raises `AlreadyExists` if it is taken."""
         ...
 
     async def get_claim(self, name: str) -> Document | None:
-        """Return a claim as the API server holds it now."""
+        """Return a claim as it is now in the API server."""
         ...
 
     async def list_claims(self, label_selector: str) -> Documents:
-        """Return the claims that a label selector names."""
+        """Return the claims that match a label selector."""
         ...
 
     async def delete_claim(self, name: str, *, uid: str) -> bool:
-        """Delete the claim with this uid; False when it was gone already."""
+        """Delete the claim with this uid; False if it was already gone."""
         ...
 
     async def create_event(
         self, about: Document, *, kind: EventType, reason: str, message: str, once: bool = False
     ) -> None:
-        """Post an event about an object; one that cannot be posted is logged."""
+        """Post an event about an object; a failure is only logged."""
         ...
 
     async def namespace_is_terminating(self, about: Document) -> bool:
-        """Return whether the namespace of an object is being deleted."""
+        """Return True if the object's namespace is being deleted."""
         ...
 
 
 async def add_finalizer(
     kube: ObjectApi, kind: Kind, document: Document, finalizer: str, *, annotations: Mapping[str, str] = NO_NOTES
 ) -> Document:
-    """Add a finalizer and annotations unless they are there, all at once; an annotation with another value stays.
+    """Add a missing finalizer and missing annotations in one write; existing annotation values stay.
 
-    Raises `Conflict` when the object was written to since it was read.
+    Raises `Conflict` if the object changed since it was read.
     """
     present, noted = _finalizers_of(document), document["metadata"].get("annotations") or {}
     missing = {name: value for name, value in annotations.items() if name not in noted}
@@ -125,7 +125,7 @@ async def add_finalizer(
 
 
 async def remove_finalizer(kube: ObjectApi, kind: Kind, document: Document, finalizer: str) -> Document | None:
-    """Remove a finalizer if it is there; return the object, or None where it is gone.
+    """Remove a finalizer if present; return the object, or None if it is gone.
 
     Raises `Conflict` as `add_finalizer` does.
     """

@@ -1,6 +1,6 @@
-"""`KubernetesClient`: every call that the operator makes to the Kubernetes API.
+"""`KubernetesClient`: all of the operator's calls to the Kubernetes API.
 
-All calls have a timeout, take and return plain documents, and raise `KubernetesError` and nothing else.
+Every call has a timeout, takes and returns plain documents, and raises only `KubernetesError`.
 """
 
 import asyncio
@@ -29,11 +29,10 @@ _LONGEST_WAIT_SECONDS = 1.0
 
 
 class KubernetesClient:
-    """Objects of any kind, claims and events in the Kubernetes API.
+    """Access to objects, claims and events in the Kubernetes API.
 
-    `operator_namespace` is where the claims are kept. Reads of one object return None where it does not exist.
-    `guard` is called before every write but those of the election itself, and raises `WriteRefused` in a process that
-    may not write.
+    `operator_namespace` holds the claims. Reads of one object return None if it does not exist. `guard` runs before
+    every write except the election's own, and raises `WriteRefused` in a process that may not write.
     """
 
     guard: Callable[[], None]
@@ -48,7 +47,7 @@ class KubernetesClient:
     async def connect(
         cls, *, operator_namespace: str, instance: str = "hudi-operator", timeout_seconds: float = DEFAULT_TIMEOUT
     ) -> Self:
-        """Return a client for the cluster that the environment names; nothing is sent yet."""
+        """Return a client for the cluster configured in the environment; sends no request yet."""
         transport = Transport(await load_configuration(), timeout_seconds=timeout_seconds)
         return cls(transport, operator_namespace=operator_namespace, instance=instance)
 
@@ -69,17 +68,17 @@ class KubernetesClient:
     # Objects of any kind
 
     async def get(self, key: ObjectKey) -> Document | None:
-        """Return an object as the API server holds it now."""
+        """Return an object as it is now in the API server."""
         return await self._document(object_path(key))
 
     def each(
         self, kind: Kind, namespace: str | None = None, *, label_selector: str | None = None
     ) -> AsyncIterator[Document]:
-        """Yield the objects of a namespace or of the cluster, page by page; some may come twice."""
+        """Yield the objects of a namespace or of the cluster, page by page; some may appear twice."""
         return self._transport.list_items(collection_path(kind, namespace), label_selector=label_selector)
 
     async def list(self, kind: Kind, namespace: str | None = None, *, label_selector: str | None = None) -> Documents:
-        """Return the objects of a namespace or of the cluster; `each` holds less in memory."""
+        """Return the objects of a namespace or of the cluster; `each` needs less memory."""
 
         async def read() -> Documents:
             found = {
@@ -91,16 +90,15 @@ class KubernetesClient:
         return await _read(read)
 
     async def create(self, kind: Kind, namespace: str, manifest: Mapping[str, Any]) -> Document:
-        """Create an object; raises `AlreadyExists` when one of this name exists, whoever made it."""
+        """Create an object; raises `AlreadyExists` if the name is taken, whoever created the other object."""
         return await self._write("POST", collection_path(kind, namespace), dict(manifest))
 
     async def delete(self, key: ObjectKey, *, uid: str, version: str | None = None) -> bool:
-        """Delete the object with this uid and, in the background, what it owns; False when it was gone already.
+        """Delete the object with this uid and, in the background, its dependents; False if it was already gone.
 
-        Raises `Conflict` when the name now belongs to another object, or this one no longer has the resourceVersion
-        `version`.
+        Raises `Conflict` if the name now belongs to another object, or the resourceVersion is no longer `version`.
         """
-        # The default for Jobs of batch/v1 is to orphan their pods.
+        # By default, deleting a Job of batch/v1 orphans its pods.
         options = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
@@ -114,32 +112,32 @@ class KubernetesClient:
         return True
 
     async def replace_status(self, kind: Kind, document: Document, status: Mapping[str, Any]) -> Document:
-        """Replace the whole status of an object that was read before; return the object as it is then.
+        """Replace the whole status of an object read before; return the updated object.
 
-        Raises `Conflict` when it was written to since it was read. Sends nothing when the status is the same.
+        Raises `Conflict` if the object changed since it was read. Sends no request if the status is the same.
         """
         if document.get("status") == status:
             return document
         path = object_path(_key(kind, document), subresource="status")
-        # A merge patch would keep the fields that the new status no longer has.
+        # A merge patch would keep fields that the new status lacks.
         return await self._write("PUT", path, {**_identity(document), "status": dict(status)})
 
     async def set_finalizers(
         self, kind: Kind, document: Document, finalizers: Sequence[str], *, annotations: Mapping[str, str] = NO_NOTES
     ) -> Document:
-        """Set the finalizers, and these annotations, of an object that was read before; return it as it is then.
+        """Set the finalizers, and these annotations, of an object read before; return the updated object.
 
-        Raises `Conflict` when it was written to since it was read, so that nobody else's finalizer is lost.
+        Raises `Conflict` if the object changed since it was read, so no other controller's finalizer is lost.
         """
         # The resourceVersion makes the replacement of the whole list atomic.
         notes = {"annotations": dict(annotations)} if annotations else {}
         body = {"metadata": {**_identity(document)["metadata"], "finalizers": list(finalizers), **notes}}
         return await self._write("PATCH", object_path(_key(kind, document)), body, content_type=MERGE_PATCH)
 
-    # What is asked of the cluster itself
+    # Queries about the cluster itself
 
     async def are_served(self, kinds: Iterable[Kind]) -> bool:
-        """Return whether the API server has announced these kinds and their groups, so that they can be watched."""
+        """Return True if the API server serves these kinds and their groups, so that they can be watched."""
         groups = await self._document(GROUPS_PATH)
         announced = {entry.get("name") for entry in (groups or {}).get("groups", ())}
         for prefix, wanted in _by_prefix(kinds).items():
@@ -150,12 +148,12 @@ class KubernetesClient:
         return True
 
     async def cluster_uid(self) -> str | None:
-        """Return what tells this cluster from all others: the uid of a namespace that is in each, made with it."""
+        """Return a unique identifier of the cluster: the uid of its `kube-system` namespace."""
         namespace = await self.get(ObjectKey(NAMESPACE, "", "kube-system"))
         return None if namespace is None else str(namespace["metadata"]["uid"])
 
     async def namespace_labels(self, name: str) -> dict[str, str]:
-        """Return the labels of a namespace; none where it does not exist."""
+        """Return the labels of a namespace; empty if it does not exist."""
         namespace = await self.get(ObjectKey(NAMESPACE, "", name)) or {"metadata": {}}
         return {str(key): str(value) for key, value in (namespace["metadata"].get("labels") or {}).items()}
 
@@ -169,7 +167,7 @@ class KubernetesClient:
         labels: Mapping[str, str] | None = None,
         annotations: Mapping[str, str] | None = None,
     ) -> Document:
-        """Create a claim; raises `AlreadyExists` when somebody holds it: read it to see who."""
+        """Create a claim; raises `AlreadyExists` if it is taken: read the claim to see its holder."""
         body: Document = {
             "apiVersion": "coordination.k8s.io/v1",
             "kind": "Lease",
@@ -179,30 +177,30 @@ class KubernetesClient:
         return await self.create(LEASE, self._operator_namespace, body)
 
     async def get_claim(self, name: str) -> Document | None:
-        """Return a claim as the API server holds it now."""
+        """Return a claim as it is now in the API server."""
         return await self.get(self._lease_key(name))
 
     async def list_claims(self, label_selector: str) -> Documents:
-        """Return the claims that a label selector names."""
+        """Return the claims that match a label selector."""
         return await self.list(LEASE, self._operator_namespace, label_selector=label_selector)
 
     async def delete_claim(self, name: str, *, uid: str) -> bool:
-        """Delete the claim with this uid; False when it was gone already, `Conflict` when it is another one."""
+        """Delete the claim with this uid; False if it was already gone, `Conflict` if the name is another claim's."""
         return await self.delete(self._lease_key(name), uid=uid)
 
-    # The Lease of the election, in the operator's own namespace; not guarded, since it is what the guard rests on
+    # The election's Lease, in the operator's own namespace; not guarded, because the guard depends on it
 
     async def get_lease(self, name: str) -> Document | None:
-        """Return a Lease as the API server holds it now."""
+        """Return a Lease as it is now in the API server."""
         return await self.get(self._lease_key(name))
 
     async def create_lease(self, name: str, spec: Document) -> Document:
-        """Create a Lease; raises `AlreadyExists` when another process was faster."""
+        """Create a Lease; raises `AlreadyExists` if another process was faster."""
         body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name}, "spec": spec}
         return await self._transport.request("POST", collection_path(LEASE, self._operator_namespace), body=body)
 
     async def replace_lease(self, lease: Document) -> Document:
-        """Write a Lease back that was read and changed; raises `Conflict` when it was written to in between."""
+        """Write back a changed Lease; raises `Conflict` if it was changed since it was read."""
         path = object_path(self._lease_key(_name(lease)))
         return await self._transport.request("PUT", path, body=lease)
 
@@ -211,9 +209,9 @@ class KubernetesClient:
     async def create_event(
         self, about: Document, *, kind: EventType, reason: str, message: str, once: bool = False
     ) -> None:
-        """Post an event about an object; an event that cannot be posted is logged, never raised.
+        """Post an event about an object; a failure is logged, never raised.
 
-        With `once` there is one event of this reason about this object, however often it is posted.
+        With `once`, there is only one event of this reason about this object, however often it is posted.
         """
         event = event_manifest(about, kind=kind, reason=reason, message=message, instance=self._instance, once=once)
         path = collection_path(EVENT, event["metadata"]["namespace"])
@@ -225,19 +223,19 @@ class KubernetesClient:
             log_lost_event(event, error)
 
     async def namespace_is_terminating(self, about: Document) -> bool:
-        """Return whether the namespace of an object is being deleted, so that nothing can be created there any more.
+        """Return True if the object's namespace is being deleted, so nothing can be created there.
 
-        It is asked by an event that is only tried, because namespaces cannot be read with rights for one namespace.
+        Found by a dry run of an event, because a namespace's rights do not allow reading the namespace itself.
         """
         event = event_manifest(about, kind=EventType.NORMAL, reason="Tried", message="", instance=self._instance)
         path = collection_path(EVENT, event["metadata"]["namespace"])
         try:
             await self._transport.request("POST", path, query={"dryRun": "All"}, body=event)
-        except KubernetesError as error:  # a webhook may refuse what is only tried
+        except KubernetesError as error:  # a webhook may refuse a dry run
             return isinstance(error, NotFound) or "being terminated" in str(error)
         return False
 
-    # What the calls above have in common
+    # Shared by the calls above
 
     async def _write(
         self, method: str, path: str, body: Document, *, content_type: str = "application/json"
@@ -256,11 +254,11 @@ class KubernetesClient:
 
 
 async def _read(read: Callable[[], Awaitable[T]]) -> T:
-    """Read once more where the API server refuses: a reconcile of many calls would else seldom succeed on a bad day."""
+    """Read with one retry after a refusal: otherwise a reconcile of many calls would seldom succeed on a bad day."""
     try:
         return await read()
     except ApiUnavailable as error:
-        if not error.status:  # it was waited for long enough
+        if not error.status:  # no answer came: the call has waited long enough
             raise
         await asyncio.sleep(min(error.retry_after or _SECOND_TRY_SECONDS, _LONGEST_WAIT_SECONDS))
     return await read()
@@ -287,7 +285,7 @@ def _by_prefix(kinds: Iterable[Kind]) -> dict[str, list[Kind]]:
 
 
 def _identity(document: Document) -> Document:
-    """Return what names this very version of the object: a write with it fails when the object has moved on."""
+    """Return the identity of this version of the object: a write with it fails if the object has changed."""
     metadata = document["metadata"]
     return {
         "apiVersion": document["apiVersion"],

@@ -1,8 +1,8 @@
-"""The API server's clock, as its replies tell it.
+"""The API server's clock, learned from its responses.
 
-The times that are compared with each other come from it: when a Job was created or a table deleted, and when a run
-ended, which the next process reads from the status. So neither a wrong clock of this machine nor one that is set right
-meanwhile lets a Job be given up too early or a run wait too long, and two processes agree.
+Times that are compared with each other come from it: when a Job was created or a table deleted, and when a run ended,
+which the next process reads from the status. So a wrong or adjusted clock of this machine neither abandons a Job too
+early nor delays a run, and two processes agree.
 """
 
 import time
@@ -14,29 +14,30 @@ _TO_THE_SECOND = 1.0
 
 
 def boot_time() -> float:
-    """Return seconds of a clock that nobody sets, and that also runs while the machine sleeps."""
+    """Return seconds of a clock that is never adjusted and runs on while the machine sleeps."""
     return time.clock_gettime(_CLOCK)
 
 
 class ApiServerClock:
-    """Tells the time of the API server, and until its first reply that of this machine."""
+    """Tells the API server's time; until the first response, this machine's time."""
 
     def __init__(self, *, wall_time: float | None = None, seconds: float | None = None) -> None:
         self._ahead = (time.time() if wall_time is None else wall_time) - (boot_time() if seconds is None else seconds)
-        """What is to be added to `boot_time` for seconds since 1970."""
+        """The difference between seconds since 1970 and `boot_time`."""
 
     def now(self) -> datetime:
         """Return the API server's time."""
         return self.at(boot_time())
 
     def at(self, seconds: float) -> datetime:
-        """Return the API server's time at a time of `boot_time`."""
+        """Return the API server's time at a given value of `boot_time`."""
         return datetime.fromtimestamp(0, UTC) + timedelta(seconds=self._ahead + seconds)
 
     def heard(self, date: str | None, *, sent: float, received: float) -> None:
-        """Learn from the header `Date` of a reply, which was written between `sent` and `received` by `boot_time`.
+        """Learn from the `Date` header of a response, written between `sent` and `received` by `boot_time`.
 
-        The header leaves room of a second and of the time that the call took: the clock moves only where it is outside.
+        The header is uncertain by a second and by the duration of the call: the clock moves only if it lies outside
+        that range.
         """
         written = _seconds(date)
         if written is not None:

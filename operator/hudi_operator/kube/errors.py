@@ -1,6 +1,6 @@
-"""What can go wrong with a call to the Kubernetes API, as types to tell apart.
+"""Typed errors of calls to the Kubernetes API.
 
-Reads of one object answer None instead of raising `NotFound`; deletions of what is gone already are a success.
+Reads of one object return None instead of raising `NotFound`; deleting a missing object succeeds.
 """
 
 import json
@@ -11,7 +11,7 @@ _MESSAGE_LIMIT = 1000
 
 
 class KubernetesError(Exception):
-    """A call to the Kubernetes API failed; `status` is the HTTP status, 0 where no answer came."""
+    """A call to the Kubernetes API failed; `status` is the HTTP status, 0 without a response."""
 
     def __init__(self, message: str, *, status: int = 0, reason: str = "") -> None:
         super().__init__(message[:_MESSAGE_LIMIT])
@@ -20,37 +20,37 @@ class KubernetesError(Exception):
 
 
 class NotFound(KubernetesError):
-    """The object of a write does not exist, or its namespace or kind does not."""
+    """The object of a write, its namespace or its kind does not exist."""
 
 
 class Conflict(KubernetesError):
-    """The object was changed, or deleted and made again, since it was read: read it again and decide again."""
+    """The object was changed, or deleted and recreated, since it was read: read and decide again."""
 
 
 class AlreadyExists(KubernetesError):
-    """An object of this name exists."""
+    """An object with this name already exists."""
 
 
 class Forbidden(KubernetesError):
-    """The operator may not do this: RBAC, a quota, or a namespace that is being deleted; the message says which."""
+    """The operator may not do this: RBAC, a quota, or a namespace being deleted; see the message."""
 
 
 class Rejected(KubernetesError):
-    """The API server refuses this document or request; sending it again changes nothing."""
+    """The API server rejects this document or request; a retry would not help."""
 
 
 class WriteRefused(KubernetesError):
-    """This process may not write, because it does not lead (any more); nothing was sent."""
+    """This process may not write, because it is not the leader (any more); nothing was sent."""
 
 
 class Expired(KubernetesError):
-    """A paged listing took so long that the API server no longer holds its state: list again."""
+    """The API server dropped the state of a paged listing: list again."""
 
 
 class ApiUnavailable(KubernetesError):
-    """The API server gave no usable answer: throttled, overloaded, unreachable, too slow, or not knowing the operator.
+    """The API server gave no usable response: throttled, overloaded, unreachable, too slow, or unauthenticated.
 
-    A write may still have taken effect. `retry_after` is what the server asked for in seconds, or None.
+    A write may still have taken effect. `retry_after` is the server's requested delay in seconds, or None.
     """
 
     def __init__(self, message: str, *, status: int = 0, reason: str = "", retry_after: float | None = None) -> None:
@@ -59,12 +59,12 @@ class ApiUnavailable(KubernetesError):
 
 
 def error_from_response(call: str, *, status: int, headers: Mapping[str, str], body: bytes) -> KubernetesError:
-    """Return the error that an answer with a status of 400 or more stands for; `call` names the request."""
+    """Return the error for a response with status 400 or more; `call` names the request."""
     document = _status_document(body)
     reason = str(document.get("reason") or "")
     detail = document.get("message") or body[:300].decode("utf-8", "replace") or f"HTTP {status}"
     message = f"{call}: {detail}"
-    # 401 says that the operator's credentials have run out, and nothing about the request.
+    # 401 means expired credentials of the operator, and does not judge the request.
     if status in {401, 429} or status >= 500:
         retry_after = _retry_after(headers, document)
         return ApiUnavailable(message, status=status, reason=reason, retry_after=retry_after)

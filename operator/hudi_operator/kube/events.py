@@ -1,4 +1,4 @@
-"""Kubernetes Events as documents: what `kubectl describe` shows below an object."""
+"""Builds Kubernetes Events as documents, as shown by `kubectl describe`."""
 
 import hashlib
 import logging
@@ -18,7 +18,7 @@ _log = structlog.get_logger(__name__)
 
 
 class EventType(StrEnum):
-    """Whether an event needs somebody's attention."""
+    """Whether an event needs attention."""
 
     NORMAL = "Normal"
     WARNING = "Warning"
@@ -29,7 +29,7 @@ def event_manifest(
 ) -> Document:
     """Return an event of core/v1 about an object; events about cluster-wide objects live in `default`.
 
-    With `once` its name follows from the object and the reason, so that a second one is refused.
+    With `once`, the name derives from the object and the reason, so that a second event is refused.
     """
     metadata = about["metadata"]
     namespace = metadata.get("namespace") or "default"
@@ -65,8 +65,8 @@ def _name(metadata: Document, reason: str, *, once: bool) -> Document:
 
 
 def log_lost_event(event: Document, error: KubernetesError) -> None:
-    """Write down an event that could not be posted, so that it is not lost altogether."""
-    # In a namespace that is being deleted nothing can be created, and nobody is left to read it.
+    """Log an event that could not be posted, so that it is not lost."""
+    # A namespace being deleted accepts no new objects, and has no reader left.
     expected = "being terminated" in str(error) or isinstance(error, NotFound)
     _log.log(
         logging.DEBUG if expected else logging.WARNING,

@@ -1,4 +1,4 @@
-"""Kinds of the Kubernetes API as values, and the key of one object of any of them."""
+"""Kinds of the Kubernetes API as values, and the key of an object."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A kind as the API server names it; the core group is the empty one."""
+    """A kind as named by the API server; the core group is empty."""
 
     group: str
     version: str
@@ -24,7 +24,7 @@ class Kind:
 
     @property
     def address(self) -> tuple[str, str] | tuple[str, str, str]:
-        """Group, version and plural, without the group where that is the core one."""
+        """Group, version and plural; the core group is omitted."""
         return (self.group, self.version, self.plural) if self.group else (self.version, self.plural)
 
 
@@ -36,9 +36,9 @@ LEASE = Kind(group="coordination.k8s.io", version="v1", plural="leases", name="L
 
 
 class ObjectKey(NamedTuple):
-    """Kind, namespace and name of an object; who holds the name may change, so compare the uid before acting.
+    """Kind, namespace and name of an object. Another object may take the name: compare the uid before acting.
 
-    The namespace of an object of the whole cluster is empty.
+    The namespace of a cluster-wide object is empty.
     """
 
     kind: Kind

@@ -5,7 +5,7 @@ from urllib.parse import quote
 from hudi_operator.kube.kinds import Kind, ObjectKey
 
 GROUPS_PATH = "/apis"
-"""Path under which the API server announces its groups."""
+"""The path under which the API server lists its groups."""
 
 
 def collection_path(kind: Kind, namespace: str | None = None) -> str:
@@ -22,7 +22,7 @@ def object_path(key: ObjectKey, *, subresource: str | None = None) -> str:
 
 
 def _segment(text: str) -> str:
-    # An empty name would turn a call on one object into a call on all of them.
+    # An empty name would turn a call on one object into a call on all objects.
     if not text or text in {".", ".."}:
         raise ValueError(f"{text!r} is not the name of an object or namespace")
     return quote(text, safe="")

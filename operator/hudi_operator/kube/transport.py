@@ -1,7 +1,7 @@
-"""One HTTP request to the Kubernetes API: credentials, JSON, a timeout, and typed errors.
+"""Sends HTTP requests to the Kubernetes API: credentials, JSON, timeouts and typed errors.
 
-Documents are plain dicts in the API's own camelCase. The generated model classes of the client are not used: they drop
-fields that they do not know, and cost memory and time for every object.
+Documents are plain dicts in the API's own camelCase. The client's generated model classes are not used: they drop
+unknown fields, and cost memory and time for every object.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from hudi_operator.kube.clock import ApiServerClock, boot_time
 from hudi_operator.kube.errors import ApiUnavailable, Expired, Rejected, error_from_response
 
 DEFAULT_TIMEOUT = 10.0
-"""Seconds that one call may take, connection and body included."""
+"""Seconds for one call, including connection and body."""
 
 PAGE_SIZE = 500
 _LISTING_ATTEMPTS = 3
@@ -36,8 +36,8 @@ Document = dict[str, Any]
 async def load_configuration() -> Configuration:
     """Find the API server and the credentials: KUBECONFIG, else the pod's service account, else ~/.kube/config."""
     configuration = Configuration()
-    # The session must not take HTTPS_PROXY from the environment: it is meant for the world outside, and kopf
-    # ignores it as well. A proxy for the API server is named in the kubeconfig (`proxy-url`).
+    # The session must not take HTTPS_PROXY from the environment: that proxy is meant for external traffic, and kopf
+    # ignores it as well. A proxy for the API server is set in the kubeconfig (`proxy-url`).
     configuration.client_session_kwargs = {"trust_env": False}
     kubeconfig = os.environ.get("KUBECONFIG")
     try:
@@ -58,7 +58,7 @@ def _in_pod() -> bool:
 
 
 class Transport:
-    """Sends requests over one pool of connections; every method raises only `KubernetesError`."""
+    """Sends requests over one connection pool; every method raises only `KubernetesError`."""
 
     def __init__(self, configuration: Configuration, *, timeout_seconds: float = DEFAULT_TIMEOUT) -> None:
         self._client = ApiClient(configuration)
@@ -85,7 +85,7 @@ class Transport:
         body: Document | None = None,
         content_type: str = "application/json",
     ) -> Document:
-        """Send one request and return the document of the answer."""
+        """Send one request and return the response's document."""
         call = f"{method} {path}"
         try:
             async with asyncio.timeout(self._timeout):
@@ -101,8 +101,7 @@ class Transport:
     async def list_items(self, path: str, *, label_selector: str | None = None) -> AsyncIterator[Document]:
         """Yield every object of a listing, page by page.
 
-        When the API server forgets the state of the listing half-way, the listing starts again and objects may come
-        twice.
+        If the API server drops the listing's state half-way, the listing restarts and objects may appear twice.
         """
         for attempt in range(1, _LISTING_ATTEMPTS + 1):
             try:
@@ -133,7 +132,7 @@ class Transport:
         self, method: str, path: str, query: Mapping[str, str], body: Document | None, content_type: str
     ) -> tuple[int, Mapping[str, str], bytes]:
         headers = {"Accept": "application/json", "Content-Type": content_type, "User-Agent": self._client.user_agent}
-        # The hook of the configuration renews tokens that expire, as those of service accounts do.
+        # The configuration's hook renews expiring tokens, such as those of service accounts.
         await self._client.update_params_for_auth(headers, [], ["BearerToken"], path, method, body)
         url = self._client.configuration.host + path + ("?" + urlencode(query) if query else "")
         sent = boot_time()

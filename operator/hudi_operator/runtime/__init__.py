@@ -1,1 +1,1 @@
-"""What any operator needs to run its controllers: informer, resync, queue and leadership. It knows no tables."""
+"""Runs controllers: informer, resync, queue and leadership. Independent of tables."""

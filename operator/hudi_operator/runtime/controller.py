@@ -1,6 +1,6 @@
-"""A controller: a kind that is reconciled, and how what happens in the cluster leads to keys of it or of other kinds.
+"""A controller: a reconciled kind, and how cluster events map to keys of this and other kinds.
 
-The informer, the resync, the queue and the process work from a list of controllers, and know no kind besides.
+The informer, the resync, the queue and the process work from a list of controllers and know no other kind.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -14,31 +14,32 @@ Parts = TypeVar("Parts")
 
 
 class Trigger(IntEnum):
-    """Why a key is reconciled; of several reasons the greatest counts."""
+    """Why a key is reconciled; of several reasons the greatest wins."""
 
     POLL = 0
-    """Time has passed: nothing says that anything has changed."""
+    """Time has passed; no change is known."""
 
     CHILD = 1
-    """A child of the object, as its Job or pod, has come, changed or gone."""
+    """A child object, such as a Job or pod, was added, changed or removed."""
 
     EVENT = 2
-    """The object or one that it depends on has changed, or the last reconcile failed: nothing known before counts."""
+    """The object or a dependency changed, or the last reconcile failed: ignore cached observations."""
 
 
 Reconcile: TypeAlias = Callable[[ObjectKey, Trigger], Awaitable[float | None]]
-"""Bring one object closer to its declaration; return the seconds until the next time, or None to wait for an event.
+"""Reconcile one object; return seconds until the next reconcile, or None to wait for an event.
 
-Raising means that the reconcile failed: the key comes back after its backoff.
+An exception means failure: the key returns after its backoff.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownObject:
-    """What is remembered of an object: just enough to tell what an event means.
+    """The remembered state of an object, just enough to interpret an event.
 
-    `reference` is the object that it names: of a table its class. `held` says whether it had the operator's finalizer:
-    that it has one now is no news, that it lost it is. `rank` is what the controller's `rank` said of it last.
+    `reference` is the object it refers to: the class of a table. `held` says whether it had the operator's finalizer;
+    adding the finalizer is ignored, losing it triggers a reconcile. `rank` is the last value of the controller's
+    `rank`.
     """
 
     key: ObjectKey
@@ -50,18 +51,18 @@ class KnownObject:
 
 
 class References(Protocol):
-    """Who names whom."""
+    """Looks up which objects refer to a given object."""
 
     def referring_to(self, key: ObjectKey) -> Iterable[ObjectKey]:
-        """Return the keys of the objects that name this one."""
+        """Return the keys of the objects that refer to this object."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Children:
-    """Objects that are made for those of a controller, as Jobs and pods: watched by labels, and never listed.
+    """Child objects of a controller's objects, such as Jobs and pods: watched by labels, never listed.
 
-    The name in the label counts where no object of the uid in the other one is known.
+    The name label is used if no object with the uid label's value is known.
     """
 
     kind: Kind
@@ -71,67 +72,68 @@ class Children:
 
 
 def refers_to_nothing(_document: object) -> ObjectKey | None:
-    """Return that an object names no other one."""
+    """Return None: the object refers to no other object."""
     return None
 
 
 def ranks_with_all_others(_document: object) -> int | None:
-    """Return that an object is read when its turn comes among those of its kind."""
+    """Return rank 0: the object is read in turn with all others of its kind."""
     return 0
 
 
 def concerns_itself_alone(_known: KnownObject, _references: References) -> Iterable[ObjectKey]:
-    """Return that no other object's reconciliation reads this one."""
+    """Return no dependents: no other reconcile reads this object."""
     return ()
 
 
 def concerns_what_it_refers_to(known: KnownObject, _references: References) -> Iterable[ObjectKey]:
-    """Return the object that this one names: the right `dependents` for a kind that enters another's observation."""
+    """Return the referenced object: the `dependents` of a kind that another kind's observation includes."""
     return () if known.reference is None else (known.reference,)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Controller(Generic[Parts]):
-    """One kind of ours: how its objects are reconciled, and whom their changes concern.
+    """One managed kind: how to reconcile its objects, and which other objects their changes affect.
 
-    A change of an object, of what a resync finds or an event tells, puts its own key into the queue and those of its
-    `dependents`. A kind that is not `namespaced` is watched and listed in the whole cluster, any other one in the
-    namespaces that the operator serves.
+    A change seen by a resync or an event enqueues the object's own key and its `dependents`. A kind that is not
+    `namespaced` is watched and listed in the whole cluster, others in the served namespaces.
     """
 
     kind: Kind
 
     connect: Callable[[Parts], Reconcile]
-    """Makes what reconciles an object, from the parts that all controllers of a process share."""
+    """Build the reconcile function from the parts that all controllers of a process share."""
 
     reference: Callable[[object], ObjectKey | None] = refers_to_nothing
-    """Which object a document names; it is given whatever the API server holds, and never raises."""
+    """Return the object that a document refers to. Accepts any document and never raises."""
 
     dependents: Callable[[KnownObject, References], Iterable[ObjectKey]] = concerns_itself_alone
-    """Which other objects are reconciled when one of this kind has come, changed or gone."""
+    """Return the other objects to reconcile when an object of this kind is added, changed or removed."""
 
     observed_as: Callable[[dict[str, Any]], object] | None = None
-    """Reads a document for the observation of the object that it names; None where it does not enter it."""
+    """Parse a document for the observation of the object it refers to; None if it is not part of one."""
 
     rank: Callable[[object], int | None] = ranks_with_all_others
-    """When a document is read of very many that name one object: the lowest number first, None if nothing is left to do
-    for it. It is given whatever the API server holds, and never raises."""
+    """Order for reading when very many documents refer to one object: lowest first, None if finished.
+
+    Accepts any document and never raises.
+    """
 
     polled: bool = False
-    """Whether an object is always in the queue, so that a resync puts back one that is not."""
+    """Whether an object is always in the queue, so that a resync puts back a missing one."""
 
     children: tuple[Children, ...] = ()
     finalizer: str | None = None
-    """The finalizer that the operator itself puts on objects of the kind."""
+    """The finalizer that the operator puts on objects of this kind."""
 
 
 def listing_order(controllers: Iterable[Controller[Any]]) -> list[Controller[Any]]:
-    """Return the controllers with those first on whose objects others depend: they are known when these are queued."""
+    """Return the controllers, kinds with dependents first, so they are known before their dependents are queued."""
     return sorted(controllers, key=lambda one: one.dependents is concerns_itself_alone)
 
 
 def reconcile_by_kind(controllers: Iterable[Controller[Parts]], parts: Parts) -> Reconcile:
-    """Return what reconciles an object of any of the controllers' kinds."""
+    """Return a reconcile function that dispatches on the key's kind."""
     reconcilers = {controller.kind: controller.connect(parts) for controller in controllers}
 
     async def reconcile(key: ObjectKey, trigger: Trigger) -> float | None:

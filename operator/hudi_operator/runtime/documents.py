@@ -1,7 +1,7 @@
-"""Reading the few fields of a watch event that lead to a key.
+"""Reads the few fields of a watch event that lead to a key.
 
-An object can hold anything that its schema lets through, and the schema may be another version's: nothing here raises,
-whatever the document holds.
+An object can hold anything that its schema allows, and the schema may be of another version: these functions never
+raise.
 """
 
 import json
@@ -33,7 +33,7 @@ def job_has_ended(job: object) -> bool:
 
 
 def condition_of_child(document: object) -> int:
-    """Return a number that changes when a Job or pod starts, ends, goes, or gets into trouble."""
+    """Return a number that changes when a Job or pod starts, ends, disappears, or gets into trouble."""
     conditions = [
         (text(item, "type"), text(item, "status"), text(item, "reason"))
         for item in items(document, "status", "conditions")
@@ -50,10 +50,10 @@ def condition_of_child(document: object) -> int:
 
 
 def fingerprint(document: object, own_finalizer: str | None) -> int:
-    """Return a number that changes when something changes that a person or another controller decides.
+    """Return a hash of everything that a person or another controller decides about an object.
 
-    The status, the resourceVersion and the operator's finalizer are left out: its own writes must not call for another
-    reconcile.
+    It excludes the status, the resourceVersion and the operator's finalizer: the operator's own writes must not trigger
+    another reconcile.
     """
     names = ("uid", "generation", "deletionTimestamp", "annotations", "labels")
     metadata = {name: field(document, "metadata", name) for name in names}
@@ -62,7 +62,7 @@ def fingerprint(document: object, own_finalizer: str | None) -> int:
 
 
 def is_held(document: object, own_finalizer: str | None) -> bool:
-    """Whether the operator's finalizer is on an object."""
+    """Whether the object has the operator's finalizer."""
     return own_finalizer in _finalizers(document)
 
 

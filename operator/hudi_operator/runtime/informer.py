@@ -1,6 +1,6 @@
-"""The informer: watch events come in, keys go into the queue.
+"""The informer: turns watch events into queued keys.
 
-An event can hold anything, so fields are read with care, and nothing is done here but to enqueue.
+An event can hold anything, so fields are read defensively, and the informer only enqueues.
 """
 
 from typing import Any
@@ -18,21 +18,21 @@ _CHILDREN_SETTLE_SECONDS = 1.0
 
 
 class Informer:
-    """Takes watch events and puts the keys that they concern into the queue."""
+    """Puts the keys affected by watch events into the queue."""
 
     def __init__(self, *, queue: KeyedQueue[ObjectKey], known: KnownObjects) -> None:
         self._queue = queue
         self._known = known
 
     def object_event(self, controller: Controller[Any], event: object) -> None:
-        """Enqueue an object that was made, changed or deleted, and its dependents; its status alone is no news."""
+        """Enqueue an added, changed or deleted object and its dependents; ignore a pure status change."""
         metrics.watch_event(controller.kind.name)
         document = field(event, "object")
         key = own_key(controller.kind, document)
         if key is None:
             return
-        # What a listing names for the first time is only unknown to this process: whoever changes something goes first.
-        # But a listing also tells of what has changed since the last one, or while no watch was open.
+        # The first listing of an object is only new to this process, so changes go first. But a listing also reports
+        # changes since the last one, or while no watch was open.
         unknown = field(event, "type") is None and key not in self._known
         gone = field(event, "type") == _DELETED
         concerned = self._known.forget(key) if gone else self._known.learn(key, document)
@@ -43,7 +43,7 @@ class Informer:
             self._queue.add(other)
 
     def child_event(self, controller: Controller[Any], children: Children, event: object) -> None:
-        """Enqueue the parent of a child that has come, started, ended, got into trouble or gone."""
+        """Enqueue the parent of a child that was added, started, ended, got into trouble or was removed."""
         metrics.watch_event(children.kind.name)
         document = field(event, "object")
         gone = field(event, "type") == _DELETED
@@ -51,5 +51,5 @@ class Informer:
         news = change(controller.kind, document)
         key = self._known.parent_of(document, kind=controller.kind, labels=children)
         if news and key is not None:
-            # A Job and its pod change several times within a moment: one reconcile sees it all.
+            # A Job and its pod change several times in a moment: let one reconcile handle all of it.
             self._queue.add_after(key, _CHILDREN_SETTLE_SECONDS, Trigger.CHILD)

@@ -1,4 +1,4 @@
-"""The objects that the operator knows: just enough to find what an event concerns."""
+"""The known objects: just enough to find what an event affects."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +10,7 @@ from hudi_operator.runtime.documents import condition_of_child, fingerprint, has
 
 
 class KnownObjects:
-    """An index by key, by uid and by reference. It may be out of date: it decides only when to reconcile, and what."""
+    """An index by key, uid and reference. May be stale: it only decides when to reconcile which object."""
 
     def __init__(self, controllers: Iterable[Controller[Any]]) -> None:
         self._controllers = {controller.kind: controller for controller in controllers}
@@ -20,7 +20,7 @@ class KnownObjects:
         self._children: dict[tuple[Kind, str], int] = {}  # kind of the parent, uid of the child -> its condition
 
     def __contains__(self, key: ObjectKey) -> bool:
-        """Whether an object is known under this key."""
+        """Whether an object with this key is known."""
         return key in self._objects[key.kind]
 
     def of_kind(self, kind: Kind) -> frozenset[ObjectKey]:
@@ -32,16 +32,16 @@ class KnownObjects:
         return len(self._objects[kind])
 
     def referring_to(self, key: ObjectKey) -> tuple[ObjectKey, ...]:
-        """Return the keys of the objects that name this one."""
+        """Return the keys of the objects that refer to this object."""
         return tuple(self._referring.get(key, ()))
 
     def rank(self, key: ObjectKey) -> int | None:
-        """Return when an object is read of very many, as its document said last; None where it is over, or unknown."""
+        """Return an object's read order from its last document; None if it is finished or unknown."""
         known = self._objects[key.kind].get(key)
         return known.rank if known is not None else None
 
     def learn(self, key: ObjectKey, document: object) -> tuple[ObjectKey, ...] | None:
-        """Remember an object; return whom else its change concerns, or None where its declaration has not changed."""
+        """Remember an object; return its dependents, or None if its declaration is unchanged."""
         controller = self._controllers[key.kind]
         now = KnownObject(
             key=key,
@@ -64,7 +64,7 @@ class KnownObjects:
         return (*concerned | dict.fromkeys(controller.dependents(now, self)),)
 
     def forget(self, key: ObjectKey) -> tuple[ObjectKey, ...]:
-        """Forget an object that is gone; return whom else that concerns."""
+        """Forget a removed object; return its dependents."""
         known = self._objects[key.kind].pop(key, None)
         if known is None:
             return ()
@@ -78,9 +78,9 @@ class KnownObjects:
         return tuple(self._controllers[key.kind].dependents(known, self))
 
     def learn_child(self, parent: Kind, document: object) -> bool:
-        """Remember a child; return whether it tells anything new.
+        """Remember a child; return True if it is new or changed.
 
-        One that had ended when it was first seen does not: the status of its parent says so, or asks for it.
+        A child that had already ended when first seen is not new: its parent's status covers it, or asks for it.
         """
         child = (parent, text(document, "metadata", "uid") or "")
         before, now = self._children.get(child), condition_of_child(document)
@@ -88,17 +88,17 @@ class KnownObjects:
         return not has_ended(document) if before is None else before != now
 
     def forget_child(self, parent: Kind, document: object) -> bool:
-        """Forget a child that is gone; return whether that is news: it is unless it had ended."""
+        """Forget a removed child; return True unless it had ended."""
         self._children.pop((parent, text(document, "metadata", "uid") or ""), None)
         return not has_ended(document)
 
     def parent_of(self, document: object, *, kind: Kind, labels: Children) -> ObjectKey | None:
-        """Return the object of a kind that a child belongs to, by its labels."""
+        """Return the parent of a child, found by its labels."""
         uid = text(document, "metadata", "labels", labels.uid_label)
         known = self._by_uid.get(uid) if uid else None
         if known is not None and known.kind == kind:
             return known
-        # The label is the whole name unless that is longer than a label may be; then the uid has to be known.
+        # The label holds the whole name unless it exceeds the limit for labels; then the uid has to be known.
         namespace, name = (
             text(document, "metadata", "namespace"),
             text(document, "metadata", "labels", labels.name_label),
@@ -107,6 +107,6 @@ class KnownObjects:
 
 
 def _within(key: ObjectKey, reference: ObjectKey | None) -> ObjectKey | None:
-    """Return what an object names, unless that is in another namespace: nobody has objects of others reconciled."""
+    """Return the reference, or None if it points into another namespace: no object may trigger reconciles elsewhere."""
     stranger = reference is not None and reference.namespace and reference.namespace != key.namespace
     return None if stranger else reference

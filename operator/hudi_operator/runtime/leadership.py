@@ -1,10 +1,10 @@
-"""Leader election with a Lease: of several operator processes exactly one acts.
+"""Leader election with a Lease: exactly one of several operator processes acts.
 
-The holder writes the Lease again and again. Another process takes it when it has been given up, or when it has not
-changed for as long as its holder promised, measured by the waiting process's own clock: clocks are never compared
-between machines. The holder stops earlier than that: what it writes goes through `Leadership.check`, which refuses once
-the last renewal is older than the renewal deadline. The check reads a clock that continues while the process or the
-machine is frozen, so that a process that wakes up as a deposed leader writes nothing.
+The holder renews the Lease continuously. Another process takes it after a release, or after it has not changed for its
+promised duration, measured by the waiting process's own clock: clocks are never compared between machines. The holder
+stops earlier than that: its writes go through `Leadership.check`, which refuses once the last renewal is older than the
+renewal deadline. The check reads a clock that runs on while the process or the machine is frozen, so a deposed leader
+that wakes up writes nothing.
 """
 
 import asyncio
@@ -28,14 +28,14 @@ Document = dict[str, Any]
 
 
 class LeadershipLost(Exception):
-    """Another process leads, or this one could not renew its Lease in time; the process must end."""
+    """Another process leads, or this process failed to renew its Lease in time; the process must end."""
 
 
 class Leases(Protocol):
-    """The one Lease of an election in the Kubernetes API; errors are `KubernetesError`."""
+    """The election's Lease in the Kubernetes API; errors are `KubernetesError`."""
 
     async def get_lease(self, name: str) -> Document | None:
-        """Return the Lease as it is now."""
+        """Return the current Lease."""
         ...
 
     async def create_lease(self, name: str, spec: Document) -> Document:
@@ -43,7 +43,7 @@ class Leases(Protocol):
         ...
 
     async def replace_lease(self, lease: Document) -> Document:
-        """Write back a Lease that was read; raises `Conflict` when it was written to in between."""
+        """Write back a Lease; raises `Conflict` if it was changed since it was read."""
         ...
 
 
@@ -58,7 +58,7 @@ class LeaseTimes:
 
 @dataclass(frozen=True, kw_only=True)
 class Sighting:
-    """A Lease as a waiting process has seen it, and since when (its own clock) it has been like that."""
+    """A Lease seen by a waiting process, and since when (by its own clock) it is unchanged."""
 
     version: str
     holder: str
@@ -66,12 +66,12 @@ class Sighting:
     since: float
 
     def seconds_until_free(self, now: float) -> float:
-        """Return how long the Lease is still taken; 0 when it can be taken now."""
+        """Return the seconds until the Lease can be taken; 0 if it is free."""
         return 0.0 if not self.holder else max(0.0, self.since + self.promised_seconds - now)
 
 
 def sight(lease: Document, *, before: Sighting | None, now: float, default_seconds: float) -> Sighting:
-    """Return what a Lease says, remembering when this version of it was seen first."""
+    """Return the state of a Lease, keeping the time at which this version was first seen."""
     spec = lease.get("spec") or {}
     version = str(lease["metadata"].get("resourceVersion"))
     promised = spec.get("leaseDurationSeconds")
@@ -84,7 +84,7 @@ def sight(lease: Document, *, before: Sighting | None, now: float, default_secon
 
 
 class Leadership:
-    """One process's part in the election. Call `acquire`, then `hold` beside the work, then `release`."""
+    """One process's part in the election. Call `acquire`, then `hold` while working, then `release`."""
 
     def __init__(
         self,
@@ -105,11 +105,11 @@ class Leadership:
         self._lease: Document | None = None
         self._renewed: float | None = None
         self.holder = ""
-        """Who led when this process last read the Lease; empty while nobody is known to."""
+        """The leader when this process last read the Lease; empty if unknown."""
 
     @property
     def seconds_since_renewal(self) -> float | None:
-        """How long ago this process last renewed its Lease; None while it does not hold it."""
+        """Seconds since this process last renewed its Lease; None while it does not hold the Lease."""
         return None if self._renewed is None else self._clock() - self._renewed
 
     @property
@@ -124,7 +124,7 @@ class Leadership:
             raise WriteRefused("this process is not the leader (any more): nothing is written")
 
     async def acquire(self) -> None:
-        """Wait until this process leads; errors of the API are waited out."""
+        """Wait until this process leads, retrying through API errors."""
         sighting: Sighting | None = None
         problem = ""
         while True:
@@ -141,7 +141,7 @@ class Leadership:
                 return
             pause = self._times.retry * (1 + _JITTER * self._draw())
             if sighting is not None:
-                # Not a retry later than needed: what counts is how long nobody leads.
+                # Retry no later than needed: each second of waiting is a second without a leader.
                 pause = min(pause, sighting.seconds_until_free(self._clock()) + 0.05)
             await asyncio.sleep(pause)
 
@@ -152,7 +152,7 @@ class Leadership:
             await self._renew()
 
     async def release(self) -> None:
-        """Give the Lease up, so that another process need not wait until it runs out."""
+        """Give up the Lease, so that another process need not wait until it expires."""
         held, self._renewed = self.is_leader, None
         if not held:
             return
@@ -177,7 +177,7 @@ class Leadership:
         if sighting.holder != self.holder:
             self.holder = sighting.holder
             _log.info("standing by", lease=self._name, leader=self.holder or "nobody")
-        # Held by this very process: the reply to an earlier attempt was lost.
+        # Held by this very process: the response to an earlier attempt was lost.
         if sighting.holder == self._identity or sighting.seconds_until_free(started) == 0:
             transitions = (lease.get("spec") or {}).get("leaseTransitions")
             spec = self._spec(transitions=(transitions if isinstance(transitions, int) else 0) + 1)
@@ -186,7 +186,7 @@ class Leadership:
         return sighting
 
     async def _renew(self) -> None:
-        """Renew once; failures are borne until the deadline."""
+        """Renew once; tolerate failures until the deadline."""
         started = self._clock()
         left = self._times.renew_deadline - (self.seconds_since_renewal or 0.0)
         if self._lease is None or left <= 0:
@@ -201,7 +201,7 @@ class Leadership:
             _log.warning("lease not renewed", lease=self._name, error=str(error))
 
     async def _reread(self, left: float) -> None:
-        """Find out whether the Lease is another's, or whether only the reply to a renewal was lost."""
+        """Find out whether another process holds the Lease, or only the response to a renewal was lost."""
         try:
             async with asyncio.timeout(left):
                 lease = await self._leases.get_lease(self._name)
@@ -212,10 +212,10 @@ class Leadership:
         if lease is None or holder != self._identity:
             self._renewed = None
             raise LeadershipLost(f"the lease is held by {holder or 'nobody'}")
-        self._lease = lease  # written again at the next renewal
+        self._lease = lease  # replaced again at the next renewal
 
     def _took(self, lease: Document, started: float) -> None:
-        # From before the request was sent: the others may have seen the Lease from then on.
+        # Counts from before the request: the other processes may have seen the Lease since then.
         self._lease, self._renewed, self.holder = lease, started, self._identity
 
     def _spec(self, *, transitions: int) -> Document:

@@ -1,10 +1,9 @@
-"""A queue of keys in which no key is worked on twice at once.
+"""A queue of keys that never processes a key twice at once.
 
-It behaves as client-go's workqueue does: adding a key that waits already
-changes nothing; adding one that is being worked on makes it come again afterwards; failures back off per key. Two
-things differ. When work on a key begins, an earlier request to work on it later is dropped, because the outcome of the
-work says when it is due again. And what an event asks for goes before what only a poll asks for, so that a person does
-not wait behind thousands of objects that have just become known.
+Behaves like client-go's workqueue: adding a waiting key changes nothing; adding a key in progress runs it again
+afterwards; failures back off per key. There are two differences. Starting work on a key drops its earlier delayed
+request, because the outcome decides the next time. And requests of events go before requests of polls, so that a person
+does not wait behind thousands of newly found objects.
 """
 
 import asyncio
@@ -22,7 +21,7 @@ Key = TypeVar("Key", bound=Hashable)
 Handler: TypeAlias = Callable[[Key, Trigger], Awaitable[float | None]]
 
 _POLLS_OVERTAKEN = 10_000
-"""Behind how many later events a poll may fall; then it is its turn."""
+"""The most later events that may overtake a poll."""
 
 _log = structlog.get_logger(__name__)
 
@@ -38,7 +37,7 @@ class _Later(NamedTuple):
 
 
 class KeyedQueue(Generic[Key]):
-    """Keys to work on now or later; use it on one event loop only. Times are seconds of that loop's clock."""
+    """Keys to process now or later; use it on one event loop only. Times are seconds of that loop's clock."""
 
     def __init__(
         self,
@@ -64,30 +63,30 @@ class KeyedQueue(Generic[Key]):
 
     @property
     def depth(self) -> int:
-        """How many keys wait to be worked on now."""
+        """The number of keys waiting for work now."""
         return len(self._waiting)
 
     @property
     def oldest_seconds(self) -> float:
-        """How long the key that waits longest has waited."""
+        """How long the oldest waiting key has waited."""
         longest = next(iter(self._waiting.values()), None)
         return 0.0 if longest is None else max(0.0, _now() - longest.since)
 
     @property
     def seconds_without_progress(self) -> float:
-        """How long keys have waited without any of them being taken; 0 while none waits."""
+        """How long keys have waited without any being taken; 0 if none waits."""
         return min(self.oldest_seconds, _now() - self._last_taken)
 
     def failures(self, key: Key) -> int:
-        """How often in a row the work on a key has failed."""
+        """Return the number of consecutive failures of a key."""
         return self._failures.get(key, 0)
 
     def __contains__(self, key: Key) -> bool:
-        """Whether a key is worked on, or will be without anybody asking again."""
+        """Whether a key is in progress, waiting or scheduled."""
         return key in self._working or key in self._waiting or key in self._later
 
     def add(self, key: Key, trigger: Trigger = Trigger.EVENT) -> None:
-        """Have a key worked on as soon as a worker is free, after the current work on it if there is any."""
+        """Process a key as soon as a worker is free, after its current work if it is in progress."""
         if self._stopping:
             return
         if key in self._working:
@@ -96,14 +95,14 @@ class KeyedQueue(Generic[Key]):
         waiting = self._waiting.get(key)
         if waiting is not None and waiting.trigger >= trigger:
             return
-        # A key that a poll put in and an event now asks for stands in the order twice; the second time it is skipped.
+        # A key queued by a poll and now by an event stands in the order twice; the second entry is skipped.
         self._waiting[key] = _Waiting(waiting.since if waiting else _now(), trigger)
         number = next(self._numbers)
         place = number if trigger is Trigger.EVENT else number + _POLLS_OVERTAKEN
         self._order.put_nowait((place, number, key))
 
     def add_after(self, key: Key, seconds: float, trigger: Trigger = Trigger.POLL) -> None:
-        """Have a key worked on in some seconds; of several requests the earliest counts."""
+        """Process a key after some seconds; of several requests the earliest wins."""
         if self._stopping:
             return
         loop = asyncio.get_running_loop()
@@ -116,9 +115,9 @@ class KeyedQueue(Generic[Key]):
         self._later[key] = _Later(loop.call_at(due, self._fall_due, key), trigger)
 
     def retry(self, key: Key, *, at_least: float = 0.0) -> float:
-        """Have a key worked on after its backoff, which doubles with every failure in a row; return the seconds.
+        """Process a key after its backoff, which doubles with every consecutive failure; return the seconds.
 
-        Half of the backoff is random, so that objects that failed together do not come back together.
+        Half of the backoff is random, so that objects that failed together do not return together.
         """
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
@@ -132,7 +131,7 @@ class KeyedQueue(Generic[Key]):
         self._failures.pop(key, None)
 
     def discard(self, key: Key) -> None:
-        """Drop a key that is gone for good; work on it that is under way ends by itself."""
+        """Drop a removed key; work in progress ends by itself."""
         self.forget(key)
         self._waiting.pop(key, None)
         self._again.pop(key, None)
@@ -141,10 +140,10 @@ class KeyedQueue(Generic[Key]):
             later.timer.cancel()
 
     async def run(self, *, workers: int, handler: Handler[Key], timeout_seconds: float | None = None) -> None:
-        """Work on keys until `stop`.
+        """Process keys until `stop`.
 
-        The handler returns in how many seconds it wants the key again, or None. An exception, or work that takes
-        longer than the timeout, sends the key into its backoff and never ends a worker.
+        The handler returns the seconds until the key's next run, or None. An exception or a timeout sends the key into
+        its backoff and never ends a worker.
         """
         self._workers = [
             asyncio.create_task(self._work(handler, timeout_seconds), name=f"queue-worker-{number}")
@@ -153,7 +152,7 @@ class KeyedQueue(Generic[Key]):
         await asyncio.gather(*self._workers, return_exceptions=True)
 
     async def stop(self, *, grace_seconds: float) -> bool:
-        """Take no more keys, wait for the work under way, then cancel it; return whether all of it ended by itself."""
+        """Take no more keys, wait for work in progress, then cancel it; return True if all work ended by itself."""
         self._stopping = True
         for later in self._later.values():
             later.timer.cancel()
@@ -179,7 +178,7 @@ class KeyedQueue(Generic[Key]):
             _, _, key = await self._order.get()
             waiting = self._waiting.pop(key, None)
             if waiting is None:
-                continue  # discarded while it waited, or taken at its better place
+                continue  # discarded while waiting, or taken at its better place
             trigger = waiting.trigger
             later = self._later.pop(key, None)
             if later is not None:
@@ -204,7 +203,7 @@ class KeyedQueue(Generic[Key]):
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            self._failed(key, error)  # something that the handler waited for was cancelled, not this worker
+            self._failed(key, error)  # something the handler waited for was cancelled, not this worker
         except Exception as error:  # noqa: BLE001 - one bad key must not end a worker
             self._failed(key, error)
         else:

@@ -1,6 +1,6 @@
-"""Namespaces that are to be served and refuse it, so that none of them holds up the others.
+"""Detects served namespaces that refuse access, so that none blocks the others.
 
-The rights in a namespace go with the namespace, before the objects that wait for their finalizers.
+The rights in a namespace vanish with the namespace, before the objects that wait for their finalizers.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,10 +15,10 @@ _log = structlog.get_logger(__name__)
 
 
 async def refused_namespaces(kube: ObjectApi, kinds: Iterable[Kind], namespaces: Sequence[str]) -> frozenset[str]:
-    """Return the namespaces in which no kind may be listed; raises `Forbidden` where that is all of them.
+    """Return the namespaces where no kind may be listed; raises `Forbidden` if no namespace is left.
 
-    One in which only some kinds are refused is not among them: objects would be reconciled without those that name
-    them, so whoever lists it is to hear of it.
+    A namespace that refuses only some kinds is not included: reconciling objects without those that refer to them would
+    be wrong, so listing it raises the error.
     """
     namespaced = [kind for kind in kinds if kind.namespaced]
     refusals = {namespace: await _refusal(kube, namespaced, namespace) for namespace in namespaces}
@@ -31,7 +31,7 @@ async def refused_namespaces(kube: ObjectApi, kinds: Iterable[Kind], namespaces:
 
 
 def places_of(kind: Kind, namespaces: Iterable[str], refused: frozenset[str]) -> list[str | None]:
-    """Return where the objects of a kind are listed; None is the whole cluster, as where no namespaces are named."""
+    """Return the namespaces in which to list a kind; None stands for the whole cluster."""
     served: list[str | None] = [namespace for namespace in namespaces if namespace not in refused]
     return served if kind.namespaced and served else [None]
 

@@ -1,7 +1,7 @@
-"""The resync: lists all objects of ours from time to time, and finds what no watch event reported.
+"""The resync: lists all managed objects periodically and finds changes that no watch event reported.
 
 Watches go silent behind load balancers, events get lost between two watches, and kopf does not compare a new listing
-with what it knew. One resync per period bounds what any of that can cost.
+with its state. One resync per period bounds the damage.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Resync:
-    """Resyncs until it is cancelled; `namespaces` limits it, none means the whole cluster."""
+    """Resyncs until cancelled; `namespaces` limits it, empty means the whole cluster."""
 
     def __init__(
         self,
@@ -57,31 +57,31 @@ class Resync:
         self._last_success: float | None = None
         self._completed = asyncio.Event()
         self.problem: str | None = "the objects have not been listed yet"
-        """Why the last resync failed, as a sentence; None when it went through."""
+        """Why the last resync failed, as a sentence; None after a success."""
         self.refused: frozenset[str] = frozenset()
-        """Namespaces that may not be listed: what is known of them is kept, and nothing of them is to be reconciled."""
+        """Namespaces that refuse listing: their known objects are kept, and none of them is reconciled."""
 
     @property
     def completed(self) -> bool:
-        """Whether a resync has gone through, so that every object is known."""
+        """Whether a resync has succeeded, so that every object is known."""
         return self._completed.is_set()
 
     async def wait_until_completed(self) -> None:
-        """Wait until a resync has gone through."""
+        """Wait until a resync has succeeded."""
         await self._completed.wait()
 
     @property
     def seconds_since_attempt(self) -> float:
-        """How long ago the last resync was tried, successfully or not; an outage of the API is no standstill."""
+        """Seconds since the last attempt, successful or not: an API outage is not a standstill."""
         return 0.0 if self._last_attempt is None else asyncio.get_running_loop().time() - self._last_attempt
 
     @property
     def seconds_since_success(self) -> float:
-        """How long ago a resync last went through; 0 before the first."""
+        """Seconds since the last successful resync; 0 before the first."""
         return 0.0 if self._last_success is None else asyncio.get_running_loop().time() - self._last_success
 
     async def run(self) -> None:
-        """Resync now and once per period; after a failure sooner."""
+        """Resync now and once per period; retry sooner after a failure."""
         retry = _FIRST_RETRY
         while True:
             self._last_attempt = asyncio.get_running_loop().time()
@@ -101,13 +101,13 @@ class Resync:
             await asyncio.sleep(pause)
 
     async def resync(self) -> None:
-        """List everything once: what is new, changed or gone is queued, and what the queue has lost is put back."""
+        """List everything once; enqueue new, changed and removed objects, and restore keys missing from the queue."""
         kinds = [controller.kind for controller in self._controllers]
         refused = await refused_namespaces(self._kube, kinds, self._namespaces)
         self.refused |= refused
         for kind in kinds:
             await self._resync_kind(kind, refused)
-        self.refused = refused  # one that can be listed again is served only now that all of its objects are known
+        self.refused = refused  # a namespace that recovered is served only once all of its objects are known
 
     async def _resync_kind(self, kind: Kind, refused: frozenset[str]) -> None:
         before = self._known.of_kind(kind)
@@ -119,12 +119,12 @@ class Resync:
                     seen.add(key)
                     self._compare(key, document)
         for key in (key for key in before - seen if key.namespace not in refused):
-            self._queue.add(key)  # the reconcile finds that it is gone and lets go of what belonged to it
+            self._queue.add(key)  # the reconcile finds the object gone and releases its resources
             for other in self._known.forget(key):
                 self._queue.add(other)
 
     def _compare(self, key: ObjectKey, document: Document) -> None:
-        # At the start these are all objects: what an event tells of meanwhile goes before them.
+        # The first resync finds every object: changes reported by events meanwhile go first.
         unknown = not self.completed and key not in self._known
         concerned = self._known.learn(key, document)
         if concerned is not None:

@@ -1,1 +1,1 @@
-"""What each service is: one module per service, and a registry of them. When one is due, `planning.services` says."""
+"""Definitions of the services: one module each, and a registry. `planning.services` decides when each is due."""

@@ -10,7 +10,7 @@ def _options(spec: HudiTableSpec) -> dict[str, str]:
     return {
         "hoodie.keep.min.commits": str(spec.archival.min_commits),
         "hoodie.keep.max.commits": str(spec.archival.max_commits),
-        # Hudi restores to no savepoint beyond which it has archived.
+        # Hudi cannot restore to a savepoint once it has archived beyond it.
         "hoodie.archive.beyond.savepoint": "false",
     }
 

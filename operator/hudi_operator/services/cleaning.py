@@ -17,7 +17,7 @@ _TRIGGER = "hoodie.clean.trigger.max.commits"
 
 
 def _deals_with(pending: PendingInstant) -> bool:
-    """Hudi's clean finishes a pending one, and pending rollbacks first."""
+    """Tell whether a clean in Hudi finishes the instant: a pending clean or rollback."""
     return pending.kind is PendingKind.OTHER and pending.instant.action in {Action.CLEAN, Action.ROLLBACK}
 
 

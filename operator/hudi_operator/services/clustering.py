@@ -48,10 +48,10 @@ def _options(spec: HudiTableSpec) -> dict[str, str]:
         f"{_PLAN}.target.file.max.bytes": str(quantity_bytes(plan.target_file_size)),
         f"{_PLAN}.max.bytes.per.group": str(quantity_bytes(plan.max_bytes_per_group)),
         f"{_PLAN}.max.num.groups": str(plan.max_groups),
-        # Hudi's default rewrites a lone small file each time, into itself.
+        # Hudi's default rewrites a lone small file into itself each time.
         f"{_PLAN}.single.group.clustering.enabled": "false",
         **_partitions(clustering),
-        # Hudi's SingleSparkJobExecutionStrategy is abstract, so what it is for comes from a limit of one.
+        # Hudi's SingleSparkJobExecutionStrategy is abstract; a parallelism limit of one has its effect.
         "hoodie.clustering.execution.strategy.class": (
             "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
         ),

@@ -37,7 +37,7 @@ _KINDS = frozenset({PendingKind.COMPACTION, PendingKind.LOG_COMPACTION})
 
 
 def _mode(spec: HudiTableSpec) -> ServiceMode:
-    """Return the mode; a table of type CopyOnWrite has nothing to compact."""
+    """Return the mode; a CopyOnWrite table has no logs to compact."""
     return ServiceMode.DISABLED if spec.type is TableType.COPY_ON_WRITE else spec.compaction.mode or ServiceMode.ASYNC
 
 

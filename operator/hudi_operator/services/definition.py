@@ -1,4 +1,4 @@
-"""What the operator has to know of a service, whatever its table. Every part is required, so that mypy finds a gap."""
+"""The definition of a service, independent of any table. Every field is required, so that mypy finds gaps."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ Options = Mapping[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceDefinition:
-    """One service of a table's life, ingestion or a table service.
+    """One service of a table: ingestion or a table service.
 
-    `condition` says how its runs end. `completes` are the actions of the instants that its runs complete; a service
-    that completes none is known to have succeeded by the driver's word alone. `plans` are the kinds of plans that it
-    makes and executes, and `deals_with` tells which pending instants it finishes or rolls back.
+    `condition` reports the outcome of its runs. `completes` are the actions of the instants that its runs complete; if
+    empty, only the driver's report tells success. `plans` are the kinds of plans that it makes and executes, and
+    `deals_with` tells which pending instants it finishes or rolls back.
     """
 
     service: Service
@@ -30,13 +30,13 @@ class ServiceDefinition:
 
 @dataclass(frozen=True, kw_only=True)
 class TableServiceDefinition(ServiceDefinition):
-    """A table service, with its mode and its options of Hudi.
+    """A table service with its mode and Hudi options.
 
-    `mode` is what the spec declares. `inline_switch` is the option that runs it inside a writer, `other_switches` are
-    those that are always off. `options` are what every job is told of it, and `gates_open` what only its own job is
-    told: the operator has counted before it starts one. Hudi would count again, and where the two disagree (a run that
-    a person asks for, what a bounded plan left over) it would answer that there is nothing to do.
-    `needs_all_partitions` tells whether its plans would lose partitions where Hudi plans incrementally.
+    `mode` returns the mode declared in the spec. `inline_switch` is the option that runs it inside a writer,
+    `other_switches` are always off. `options` go to every job, and `gates_open` only to its own job: the operator has
+    counted before it starts one. Hudi would count again, and where the two disagree (a run requested by a person, the
+    rest of a bounded plan) it would find nothing to do. `needs_all_partitions` tells whether incremental planning would
+    lose partitions of its plans.
     """
 
     mode: Callable[[HudiTableSpec], ServiceMode]

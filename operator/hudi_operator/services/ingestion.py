@@ -1,4 +1,4 @@
-"""Ingestion: bringing input into the table."""
+"""Ingestion: writing input into the table."""
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.status.conditions import ConditionType

@@ -1,4 +1,4 @@
-"""Which table services of a table its continuous driver may do beside its batches."""
+"""Chooses the table services that a continuous driver runs between its batches."""
 
 from hudi_jobs.contract import ConcurrencyMode, Service, WriteOperation
 from hudi_operator.api.spec.continuous import ServicePlacement
@@ -9,10 +9,10 @@ from hudi_operator.services.registry import TABLE_SERVICES, mode_of
 
 
 def services_inside(spec: HudiTableSpec) -> tuple[Service, ...]:
-    """Return the table services that the driver of a Serialized table may do beside its batches.
+    """Return the table services that a Serialized table's continuous driver may run between its batches.
 
-    None where one runs inside the writer: there Hudi executes every plan that it finds, also one that is under way
-    beside it. None where bulk inserts go into buckets: Hudi does not look there whether a bucket's file group is being
+    Empty if a service runs inside the writer: there Hudi executes every plan it finds, including one in progress
+    elsewhere. Empty for bulk inserts into buckets: Hudi does not check whether a bucket's file group is being
     clustered.
     """
     ingestion = spec.ingestion

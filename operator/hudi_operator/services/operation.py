@@ -1,4 +1,4 @@
-"""Operations that HudiOperations ask for: what is done once to a table."""
+"""One-time operations on a table, requested by HudiOperations."""
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.status.conditions import ConditionType
@@ -7,7 +7,7 @@ from hudi_operator.services.definition import ServiceDefinition
 OPERATION = ServiceDefinition(
     service=Service.OPERATION,
     condition=ConditionType.MAINTENANCE,
-    completes=frozenset(),  # whether the table is as asked, its report says and the timeline confirms
+    completes=frozenset(),  # the driver's report tells the result and the timeline confirms it
     plans=frozenset(),
     deals_with=lambda _pending: False,
 )

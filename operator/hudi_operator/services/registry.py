@@ -1,4 +1,4 @@
-"""The services of a table's life. A new one is one line in each of the two places below."""
+"""The registry of services. A new service is one line in each of the two places below."""
 
 from typing import assert_never
 
@@ -16,20 +16,20 @@ from hudi_operator.services.savepoint import SAVEPOINT
 from hudi_operator.timeline import PendingInstant
 
 TABLE_SERVICES: tuple[TableServiceDefinition, ...] = (COMPACTION, CLUSTERING, CLEANING, ARCHIVAL)
-"""The table services, in the order in which equally urgent ones go."""
+"""The table services, in their order among equally urgent ones."""
 
 DEFINITIONS: tuple[ServiceDefinition, ...] = (INGESTION, SAVEPOINT, OPERATION, *TABLE_SERVICES)
-"""All services of a table's life, in that order."""
+"""All services, in their order among equally urgent ones."""
 
 SERVICES = tuple(one.service for one in DEFINITIONS)
-"""Their names."""
+"""The names of all services."""
 
 PLAN_KINDS = frozenset(kind for one in DEFINITIONS for kind in one.plans)
-"""Kinds of pending instants that are plans which some service executes."""
+"""The kinds of pending instants that a service can execute as a plan."""
 
 
 def definition_of(service: Service) -> ServiceDefinition | None:
-    """Return what a service is; a deletion is no part of a table's life and has no definition."""
+    """Return the definition of a service; None for a deletion, which is not part of a table's life."""
     found: ServiceDefinition | None
     match service:
         case Service.INGESTION:
@@ -54,10 +54,10 @@ def definition_of(service: Service) -> ServiceDefinition | None:
 
 
 def mode_of(spec: HudiTableSpec, service: Service) -> ServiceMode:
-    """Return where a service runs; Async for what always runs in its own job.
+    """Return where a service runs; Async for services that always run in their own job.
 
-    In an Optimistic table Inline is Async: inside a writer Hudi executes every pending plan, also one that another tool
-    is at work on.
+    In an Optimistic table, Inline becomes Async: inside a writer Hudi executes every pending plan, including one that
+    another tool is executing.
     """
     definition = definition_of(service)
     declared = definition.mode(spec) if isinstance(definition, TableServiceDefinition) else ServiceMode.ASYNC
@@ -66,12 +66,12 @@ def mode_of(spec: HudiTableSpec, service: Service) -> ServiceMode:
 
 
 def service_of(pending: PendingInstant) -> Service | None:
-    """Return the service that deals with a pending instant, or None for what only a person can deal with."""
+    """Return the service that handles a pending instant, or None if only a person can."""
     return next((one.service for one in DEFINITIONS if one.deals_with(pending)), None)
 
 
 def leaves_no_instant(service: Service | None) -> bool:
-    """Whether the driver's word is all there is of a run: it completes no instant, or nobody knows which."""
+    """Whether only the driver's report tells a run's result: the service completes no instant, or is unknown."""
     if service is None:
         return True
     definition = definition_of(service)
@@ -79,6 +79,6 @@ def leaves_no_instant(service: Service | None) -> bool:
 
 
 def makes_plans(service: Service) -> bool:
-    """Whether a run of this service is told which plan to execute, or to make one."""
+    """Whether runs of this service are given a plan to execute, or the order to make one."""
     definition = definition_of(service)
     return definition is not None and bool(definition.plans)

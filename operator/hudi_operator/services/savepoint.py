@@ -1,4 +1,4 @@
-"""Savepoints that HudiSavepoints ask for: making and removing them."""
+"""Savepoints requested by HudiSavepoints: creating and removing them."""
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.status.conditions import ConditionType
@@ -7,7 +7,7 @@ from hudi_operator.services.definition import ServiceDefinition
 SAVEPOINT = ServiceDefinition(
     service=Service.SAVEPOINT,
     condition=ConditionType.SAVEPOINTED,
-    completes=frozenset(),  # what it makes has the time of its commit, which is somebody else's
+    completes=frozenset(),  # a savepoint has the time of its commit, which may be another writer's
     plans=frozenset(),
     deals_with=lambda _pending: False,
 )

@@ -1,4 +1,4 @@
-"""Reading the store that holds the tables: listing a folder, reading a file, and nothing else."""
+"""Reads the store that holds the tables: lists folders, reads files, writes nothing."""
 
 from hudi_operator.storage.errors import StorageError, StorageErrorKind
 from hudi_operator.storage.filesystem import LISTING_LIMIT, CountingFileSystem, FileStamp, FileSystem, Folders, Listing

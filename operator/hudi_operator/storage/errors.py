@@ -1,4 +1,4 @@
-"""What can go wrong between the operator and a store, in the few kinds that call for different answers."""
+"""Store errors, in the few kinds that need different answers."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class StorageErrorKind(StrEnum):
-    """Why the store did not give what was asked for; each kind asks something else of a person."""
+    """Why a store request failed; each kind needs a different remedy."""
 
     NOT_FOUND = "NotFound"
     NO_BUCKET = "NoBucket"
@@ -18,7 +18,7 @@ class StorageErrorKind(StrEnum):
 
 
 class StorageError(Exception):
-    """A store did not give what was asked for.
+    """A store request failed.
 
     The message is one sentence that names the path. It never holds a credential.
     """
@@ -29,22 +29,22 @@ class StorageError(Exception):
 
 
 def too_large(path: str, *, size: int | None = None, limit: int) -> StorageError:
-    """Return the error about a file that has more bytes than are read."""
+    """Return the error for a file beyond the byte limit."""
     found = f"has {size} bytes" if size is not None else "has grown while it was read"
     return StorageError(StorageErrorKind.TOO_LARGE, f"{path} {found}; at most {limit} are read.")
 
 
 def too_many_files(path: str, *, limit: int) -> StorageError:
-    """Return the error about a folder that holds more files than are listed."""
+    """Return the error for a folder beyond the listing limit."""
     message = f"{path} holds more than {limit} files, the most that are listed: archive or remove some."
     return StorageError(StorageErrorKind.TOO_LARGE, message)
 
 
 @contextmanager
 def storage_errors(path: str, *, refusals: Collection[str] = ()) -> Iterator[None]:
-    """Raise what goes wrong inside as a `StorageError` about a path.
+    """Raise errors of the block as `StorageError` about a path.
 
-    `refusals` are texts by which a client says in a plain `OSError` that permission was denied.
+    `refusals` are texts in a client's plain `OSError` that mean a denied permission.
     """
     try:
         yield

@@ -1,19 +1,19 @@
-"""The three things the operator asks of a store, and a counter of how often it asks."""
+"""The store interface of the operator, and a request counter for it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO, NamedTuple, Protocol
 
 LISTING_LIMIT = 60_000
-"""Names that one listing may find: three for each of 20,000 instants, of which archival leaves some hundreds."""
+"""The most names in one listing: three each for 20,000 instants; archival leaves some hundred instants."""
 
 
 FOLDER_REQUESTS = 100
-"""Requests that one listing of folders may take: 100,000 keys of an object store."""
+"""The most requests for one listing of folders: 100,000 keys of an object store."""
 
 
 class FileStamp(NamedTuple):
-    """What changes when a file does: its size in bytes, when it was written (epoch milliseconds), the store's tag."""
+    """Identifies a file's version: size in bytes, write time (epoch milliseconds) and the store's tag."""
 
     size: int
     modified: int
@@ -38,7 +38,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """Some folders directly inside a folder, in order; not all of them where the listing is not `complete`."""
+    """Folders directly inside a folder, in order; `complete` is False if some are missing."""
 
     names: tuple[str, ...]
     complete: bool = True
@@ -49,12 +49,12 @@ class FileSystem(Protocol):
 
     @property
     def identity(self) -> str:
-        """A text that is equal for two file systems exactly if a path means the same file in both."""
+        """Identifies the store: equal for two file systems exactly if a path means the same file in both."""
         ...
 
     @property
     def lists_from_offset(self) -> bool:
-        """Whether a listing that starts after a name costs less than a whole one."""
+        """Whether a listing from an offset costs less than a whole one."""
         ...
 
     def list_directory(
@@ -62,23 +62,23 @@ class FileSystem(Protocol):
     ) -> Listing:
         """List the files directly inside a folder, without descending.
 
-        `start_after` asks only for names greater than it, `before` for smaller ones. Where the store cannot do that,
-        the listing holds all names. A folder that does not exist is a `NOT_FOUND` error on a file system with folders
-        and an empty listing on an object store, where folders do not exist at all. A folder with more than `limit`
-        names is a `TOO_LARGE` error; no more than that many are held at any time.
+        `start_after` asks only for greater names, `before` only for smaller ones. If the store cannot filter, the
+        listing holds all names. A missing folder is a `NOT_FOUND` error on a file system with folders, and an empty
+        listing on an object store, where folders do not exist. A folder with more than `limit` names is a `TOO_LARGE`
+        error; the listing never holds more names in memory.
         """
         ...
 
     def list_folders(self, path: str, *, limit: int) -> Folders:
-        """List at most so many folders directly inside a folder, within `FOLDER_REQUESTS`; links are not followed."""
+        """List at most `limit` folders directly inside a folder, within `FOLDER_REQUESTS`; links are not followed."""
         ...
 
     def read_file(self, path: str, *, limit: int) -> bytes:
-        """Return the whole content of a file; one with more than `limit` bytes is a `TOO_LARGE` error, and unread."""
+        """Return the whole content of a file; a larger file than `limit` bytes is a `TOO_LARGE` error and not read."""
         ...
 
     def open_file(self, path: str) -> BinaryIO:
-        """Open a file for reading parts of it; the parts are fetched as they are read."""
+        """Open a file for partial reads; only the parts read are fetched."""
         ...
 
     def size(self, path: str) -> int:
@@ -86,17 +86,17 @@ class FileSystem(Protocol):
         ...
 
     def modified(self, path: str) -> int:
-        """Return when a file was last written, in epoch milliseconds by the clock of the store."""
+        """Return the last write time of a file, in epoch milliseconds by the store's clock."""
         ...
 
     def stamp(self, path: str) -> FileStamp:
-        """Return what changes when the file does, in one request and without its content."""
+        """Return the file's version stamp, in one request and without its content."""
         ...
 
 
 @dataclass(slots=True)
 class CountingFileSystem:
-    """A file system that counts the requests it passes on, for tests, benchmarks and metrics."""
+    """Counts the requests to a file system, for tests, benchmarks and metrics."""
 
     inner: FileSystem
     lists: int = 0
@@ -107,12 +107,12 @@ class CountingFileSystem:
 
     @property
     def identity(self) -> str:
-        """The identity of the file system behind."""
+        """The identity of the inner file system."""
         return self.inner.identity
 
     @property
     def lists_from_offset(self) -> bool:
-        """What the file system behind says."""
+        """Whether the inner file system lists from an offset."""
         return self.inner.lists_from_offset
 
     def list_directory(
@@ -137,7 +137,7 @@ class CountingFileSystem:
         return content
 
     def open_file(self, path: str) -> BinaryIO:
-        """Open a file and count one request; the requests for its parts are not seen here."""
+        """Open a file and count one request; requests for its parts are not counted."""
         self.reads += 1
         self.paths.append(path)
         return self.inner.open_file(path)

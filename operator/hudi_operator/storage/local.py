@@ -20,13 +20,13 @@ class LocalFileSystem:
 
     @property
     def lists_from_offset(self) -> bool:
-        """A folder is always listed whole."""
+        """Always False: a local folder is listed whole."""
         return False
 
     def list_directory(
         self, path: str, *, start_after: str | None = None, before: str | None = None, limit: int = LISTING_LIMIT
     ) -> Listing:
-        """List all files of a folder; it is listed whole, because that is cheap here. Folders count for the limit."""
+        """List all files of a folder, ignoring offsets: a whole listing is cheap. Folders count toward the limit."""
         del start_after, before
         with storage_errors(path), os.scandir(path) as entries:
             found = list(islice(entries, limit + 1))
@@ -43,7 +43,7 @@ class LocalFileSystem:
         return Folders(tuple(names[:limit]), complete=len(names) <= limit and len(seen) <= LISTING_LIMIT)
 
     def read_file(self, path: str, *, limit: int) -> bytes:
-        """Return the whole content of a file, unless it is larger than the limit."""
+        """Return the whole content of a file, or raise `TOO_LARGE` beyond the limit."""
         with storage_errors(path), Path(path).open("rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
             content = b"" if size > limit else _read(file, limit + 1)
@@ -74,7 +74,7 @@ class LocalFileSystem:
 
 
 def _read(file: FileIO, most: int) -> bytes:
-    """Read at most so many bytes; a raw file gives what it has at once, in one piece for all but huge ones."""
+    """Read at most `most` bytes; a raw file returns everything at once, except for huge files."""
     parts = [file.read(most)]
     while parts[-1] and (left := most - sum(map(len, parts))):
         parts.append(file.read(left))

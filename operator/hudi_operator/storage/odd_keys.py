@@ -1,4 +1,4 @@
-"""Folders of an S3 store that has keys such as `a//b` or `a/../b`, for which `obstore` refuses a whole listing."""
+"""Lists folders in a bucket with keys such as `a//b` or `a/../b`, for which `obstore` refuses a whole listing."""
 
 from hudi_operator.storage.options import S3Options
 
@@ -6,10 +6,9 @@ _ODD = frozenset({"", ".", ".."})
 
 
 def folders_beside_odd_keys(bucket: str, key: str, options: S3Options) -> list[str]:
-    """Return the names of the folders directly under a key, in order, without those that no path can name.
+    """Return the folders directly under a key, in order, except names that a path cannot express.
 
-    This listing cannot be stopped, so its cost grows with the number of keys and folders at that level. Raises an
-    `OSError`.
+    The listing cannot be stopped, so its cost grows with the keys and folders at that level. Raises an `OSError`.
     """
     from pyarrow import fs  # noqa: PLC0415 - only what is needed is loaded
 

@@ -1,14 +1,14 @@
-"""How to reach an S3-compatible store."""
+"""Options for reaching an S3-compatible store."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class S3Options:
-    """Where an S3-compatible store is and how long to wait for it.
+    """Endpoint, credentials and timeouts of an S3-compatible store.
 
-    Without keys, the usual AWS sources are asked (environment, shared files, web identity token, instance
-    role). Times are seconds. Keys do not appear in the representation, so that no log can hold them.
+    Without keys, the usual AWS sources are used (environment, shared files, web identity token, instance role). Times
+    are seconds. Keys are left out of the representation, so no log can hold them.
     """
 
     endpoint: str | None = None

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from obstore import ObjectMeta
     from obstore.store import ClientConfig, RetryConfig, S3Config
 
-# S3 gives at most this many keys per page.
+# S3 returns at most this many keys per page.
 _PAGE = 1000
-# Pages that a listing may spend on folders, which it skips, besides those for its names.
+# The pages that a listing may spend on skipped folders, in addition to those for its names.
 _SKIPPED = 20
 _BUFFER = 64 * 1024
-# The last of the usual credential sources; failing there means that no source had any.
+# The last of the usual credential sources: its failure means that no source had credentials.
 _INSTANCE_METADATA = "169.254.169.254"
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _ODD_KEY = re.compile(r'invalid path: [^"]*"(.*?)"(?:: | contained )', re.DOTALL)
 _KEY_SHOWN = 200
-# Some stores answer these with 404 or 400.
+# Some stores answer these refusals with 404 or 400.
 _REFUSALS = frozenset(
     {
         "AccessDenied",
@@ -67,16 +67,16 @@ class S3FileSystem:
 
     @property
     def lists_from_offset(self) -> bool:
-        """S3 lists from any key on."""
+        """Always True: S3 lists from any key."""
         return True
 
     def list_directory(
         self, path: str, *, start_after: str | None = None, before: str | None = None, limit: int = LISTING_LIMIT
     ) -> Listing:
-        """List the keys directly under a folder, one request per 1,000 keys, sizes and times included.
+        """List the keys directly under a folder with sizes and times, one request per 1,000 keys.
 
-        The store's own listing of one level cannot be stopped, so all levels are listed, and where a page ends in a
-        folder, the next one starts behind it.
+        The store's own single-level listing cannot be stopped, so all levels are listed; where a page ends inside a
+        folder, the next page starts after that folder.
         """
         found = _Found(start_after=start_after, before=before)
         while found.unfinished:
@@ -87,7 +87,7 @@ class S3FileSystem:
         return Listing(names=found.names, sizes=found.sizes, modified=found.modified, requests=found.requests)
 
     def list_folders(self, path: str, *, limit: int) -> Folders:
-        """List the folders under a folder, also beside keys that `obstore` refuses."""
+        """List the folders under a folder, even next to keys that `obstore` refuses."""
         try:
             return self._list_folders(path, limit)
         except StorageError as error:
@@ -98,7 +98,7 @@ class S3FileSystem:
         return Folders(tuple(names[:limit]), complete=len(names) <= limit)
 
     def _list_folders(self, path: str, limit: int) -> Folders:
-        """Skip the keys of each folder a page at a time."""
+        """List folders, skipping the keys inside each folder a page at a time."""
         prefix, found, offset = self._key(path), dict[str, None](), None
         start = len(prefix) + 1 if prefix else 0
         for _ in range(FOLDER_REQUESTS):
@@ -111,22 +111,22 @@ class S3FileSystem:
             if len(found) > limit:
                 break
             name, separator, _ = names[-1]
-            # The character after the slash: no key of the folder is greater than this.
+            # The character after the slash: greater than every key of the folder.
             offset = f"{page[-1]['path'][:start]}{name}0" if separator else page[-1]["path"]
         return Folders(tuple(found)[:limit], complete=False)
 
     def read_file(self, path: str, *, limit: int) -> bytes:
-        """Return the whole content of an object, unless it is larger than the limit."""
+        """Return the whole content of an object, or raise `TOO_LARGE` beyond the limit."""
         with self._translated(path):
             result = obstore.get(self._store, self._key(path))
             size = result.meta["size"]
             if size > limit:
                 raise too_large(f"s3://{path}", size=size, limit=limit)
-            # The size is that of the answer's header, beyond which the client takes nothing.
+            # The size comes from the response header; the client reads no more than that.
             return bytes(result.bytes())
 
     def open_file(self, path: str) -> BinaryIO:
-        """Open an object; what is read is fetched with range requests."""
+        """Open an object for partial reads with range requests."""
         return io.BufferedReader(_ObjectReader(self, path), buffer_size=_BUFFER)
 
     def read_range(self, path: str, *, start: int, length: int) -> bytes:
@@ -140,7 +140,7 @@ class S3FileSystem:
             return obstore.head(self._store, self._key(path))["size"]
 
     def modified(self, path: str) -> int:
-        """Return when an object was written, in epoch milliseconds (one HEAD request)."""
+        """Return the write time of an object in epoch milliseconds (one HEAD request)."""
         with self._translated(path):
             return _milliseconds(obstore.head(self._store, self._key(path)))
 
@@ -151,7 +151,7 @@ class S3FileSystem:
         return FileStamp(meta["size"], _milliseconds(meta), meta["e_tag"])
 
     def _list_on(self, prefix: str, found: "_Found", *, limit: int) -> None:
-        """List from where the listing is, up to the end, the limit, or a page that ends in a folder."""
+        """List on from the current offset, up to the end, the limit, or a page that ends in a folder."""
         offset = f"{prefix}/{found.start_after}" if found.start_after is not None else None
         for page in obstore.list(self._store, prefix, offset=offset, chunk_size=_PAGE):
             if not found.take(page, start=len(prefix) + 1) or len(found.names) > limit:
@@ -175,7 +175,7 @@ class S3FileSystem:
         if code == "NoSuchBucket":
             message = f"{where} has no bucket {self._bucket!r}: create it or correct the path."
             return StorageError(StorageErrorKind.NO_BUCKET, message)
-        # A HEAD answer has no body. Any other 404 of an S3 store says what is missing; a proxy's does not.
+        # A HEAD response has no body. Any other 404 of an S3 store says what is missing; a proxy's does not.
         if isinstance(error, FileNotFoundError) and (code == "NoSuchKey" or "method: HEAD" in text):
             return StorageError(StorageErrorKind.NOT_FOUND, f"s3://{path} does not exist.")
         if odd := _ODD_KEY.search(text):
@@ -195,7 +195,7 @@ class S3FileSystem:
 
 
 class _Found:
-    """What a listing has found, and from where it continues."""
+    """Progress of a listing: the names so far and the next offset."""
 
     def __init__(self, *, start_after: str | None, before: str | None) -> None:
         self.start_after = start_after
@@ -207,7 +207,7 @@ class _Found:
         self._before = before
 
     def take(self, page: "Sequence[ObjectMeta]", *, start: int) -> bool:
-        """Take the names of a page; tell whether the next page is worth having."""
+        """Take the names of a page; return True if the next page is needed."""
         self.requests += 1
         name = ""
         for meta in page:
@@ -220,7 +220,7 @@ class _Found:
             self.unfinished = False
         folder, separator, _ = name.partition("/")
         if separator:
-            # The character after the slash: no key of the folder is greater than this.
+            # The character after the slash: greater than every key of the folder.
             self.start_after = f"{folder}0"
         return self.unfinished and not separator
 
@@ -295,6 +295,6 @@ def _retries(options: S3Options) -> "RetryConfig":
 
 
 def _short(text: str) -> str:
-    """Return the part of an error that says what happened, without the request and the retries."""
+    """Return the cause from an error text, without the request and the retries."""
     first = text.strip().splitlines()[0] if text.strip() else "unknown error"
     return first.rpartition(" - ")[2].strip().rstrip(".:")[:300]

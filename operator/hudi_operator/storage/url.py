@@ -1,4 +1,4 @@
-"""From the spelling of a table's base path to the file system that holds it."""
+"""Opens the file system for a table's base path."""
 
 from hudi_jobs.contract import Location, NotALocation
 from hudi_operator.storage.errors import StorageError, StorageErrorKind
@@ -7,9 +7,9 @@ from hudi_operator.storage.options import S3Options
 
 
 def parse_url(url: str) -> Location:
-    """Return where a base path is.
+    """Parse a base path.
 
-    Raises `StorageError` for what is no location in a store that can be read: files and S3.
+    Raises `StorageError` unless the path names a readable store: local files or S3.
     """
     try:
         location = Location.parse(url)
@@ -21,9 +21,9 @@ def parse_url(url: str) -> Location:
 
 
 def open_filesystem(url: str, s3: S3Options | None = None) -> tuple[FileSystem, str]:
-    """Return the file system that a base path lives in, and the path inside it.
+    """Return the file system of a base path, and the path inside it.
 
-    Nothing is requested from the store yet. The S3 client is imported only when an S3 path is opened.
+    Sends no request yet. The S3 client is imported only for an S3 path.
     """
     location = parse_url(url)
     if location.store == "file":

@@ -1,1 +1,1 @@
-"""What the operator says about itself: structured logs, metrics and health."""
+"""The operator's telemetry: structured logs, metrics and health."""

@@ -1,7 +1,6 @@
 """Health of the process over HTTP: /healthz and /readyz on one port, /metrics on another.
 
-Health means progress. A port that answers proves only that the port answers, so /healthz fails when one of the checks
-says that the loop stands still.
+Health means progress: /healthz fails when a check reports a standstill of the loop, not only when the port is closed.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,13 +15,13 @@ from hudi_operator.telemetry.metrics import metrics
 _log = structlog.get_logger(__name__)
 
 Check = Callable[[], str | None]
-"""Says in a sentence what is wrong, or None."""
+"""Returns the problem in a sentence, or None."""
 
 
 class HealthServer:
-    """Serves health and metrics until it is closed; port 0 takes any free port.
+    """Serves health and metrics until closed; port 0 takes any free port.
 
-    `live` are the checks of /healthz: when one fails, the process should be restarted. `ready` are those of /readyz.
+    `live` are the checks of /healthz: if one fails, the process should be restarted. `ready` are those of /readyz.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Structured logging: one JSON document per event and line, for the operator's own messages and for its libraries'."""
+"""Structured logging: one JSON document per line, for the operator's messages and those of its libraries."""
 
 import logging
 import sys
@@ -13,16 +13,16 @@ from hudi_jobs.contract.wording import escaped
 _FIRST_KEYS = ("timestamp", "level", "logger", "table", "event")
 
 _QUIET = {
-    "kopf.objects": logging.WARNING,  # one line per watch event says nothing that the operator does not say itself
-    "kopf._core.reactor.running": logging.ERROR,  # it warns that it cannot take signals in a thread, as is meant
-    "kubernetes": logging.WARNING,  # on DEBUG it writes whole documents
+    "kopf.objects": logging.WARNING,  # one line per watch event repeats what the operator logs itself
+    "kopf._core.reactor.running": logging.ERROR,  # it warns that a thread cannot take signals, as intended
+    "kubernetes": logging.WARNING,  # on DEBUG it logs whole documents
     "aiohttp.access": logging.WARNING,
     "asyncio": logging.WARNING,
 }
 
 
 def redact(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Replace what looks like a secret, by its key or by its shape, at any depth."""
+    """Replace secrets, recognised by key or shape, at any depth."""
     return {key: _without_secrets(key, value) for key, value in event.items()}
 
 
@@ -59,7 +59,7 @@ def _in_order(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDi
 
 
 def _escape(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Show a terminal only what it may print; JSON escapes by itself, and values other than texts show as code."""
+    """Escape unprintable characters for a terminal; JSON escapes by itself, and other values show as code."""
     return {key: escaped(value) if isinstance(value, str) else value for key, value in event.items()}
 
 

@@ -1,1 +1,1 @@
-"""What a step asks for, carried out: the status, Events, Jobs, and the end of a table."""
+"""Carries out the actions of a step: status, Events, Jobs, and the end of a table."""

@@ -1,4 +1,4 @@
-"""Action: what a plan asks for, each step such that doing it again changes nothing."""
+"""Carries out a plan's actions in the Kubernetes API. Every action is idempotent."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -53,11 +53,11 @@ _ASKED_BY: dict[type, tuple[Service, str]] = {
     NamedSavepoint: (Service.SAVEPOINT, "savepoint"),
     TableOperation: (Service.OPERATION, "operation"),
 }
-"""The service of the runs that do something for a resource, and what that is called."""
+"""The service whose runs work for each resource, and the resource's name in messages."""
 
 
 class JobRefused(Exception):
-    """The Kubernetes API does not accept a Job; the message is the API server's own."""
+    """The Kubernetes API rejected a Job; the message is the API server's."""
 
     def __init__(self, job: ActiveJob, message: str) -> None:
         super().__init__(message)
@@ -76,7 +76,7 @@ class Actor:
         self._namespaces: Sequence[str | None] = namespaces or (None,)
 
     async def act(self, target: Target, action: Action, document: dict[str, Any]) -> None:
-        """Carry out one action on a table as it is stored; raise `JobRefused` when a Job is not accepted."""
+        """Carry out one action on a stored table; raise `JobRefused` when a Job is rejected."""
         namespace = target.metadata.namespace
         if isinstance(action, StopJob):
             key = ObjectKey(JOB, namespace, action.job.name)
@@ -97,7 +97,7 @@ class Actor:
             metrics.job_launched(service_name(action.job.service), delay_seconds=delay)
 
     async def _create_savepoint(self, target: Target, name: str, document: dict[str, Any]) -> None:
-        """Create what a schedule asks for; its name says the moment, so one that is there is that one."""
+        """Create a scheduled savepoint. The name contains the scheduled time, so AlreadyExists means it is done."""
         table = target.table
         if table is None:
             return
@@ -114,7 +114,7 @@ class Actor:
         _log.info("savepoint scheduled", savepoint=f"{table.metadata.namespace}/{name}")
 
     async def _release(self, target: Target, end: Release, document: dict[str, Any]) -> None:
-        # The log says it too: in a namespace that is being deleted no Event can be posted.
+        # Logged as well: no Event can be posted in a namespace that is being deleted.
         level = logging.WARNING if end.warning else logging.INFO
         _log.log(
             level,
@@ -129,7 +129,7 @@ class Actor:
         await remove_finalizer(self._kube, TABLE, document, FINALIZER)
 
     async def _remove_executors(self, namespace: str, run: str, pods: Iterable[PodReference]) -> None:
-        """Tell executors to end; one that may not be stopped, or is another by now, is still waited for."""
+        """Delete executors; a refused deletion or a replaced pod is only logged, and the executor is still awaited."""
         for pod in pods:
             try:
                 await self._kube.delete(ObjectKey(POD, namespace, pod.name), uid=pod.uid)
@@ -139,7 +139,7 @@ class Actor:
                 _log.info("executor removed", job=run, pod=pod.name)
 
     async def _create(self, target: Target, job: ActiveJob) -> bool:
-        """Create a Job; return False when it was there already."""
+        """Create a Job; return False if it already existed."""
         metadata = target.metadata
         erase = await self._erasure(target, job)
         manifest = build_manifest(target, job, default_image=self._default_image, erase=erase)
@@ -151,7 +151,7 @@ class Actor:
         except (Forbidden, Rejected, NotFound) as error:
             raise JobRefused(job, str(error)) from error
         except ApiUnavailable:
-            # Says nothing about the Job. Perhaps only the reply was lost; else the creation is tried again.
+            # Says nothing about the Job: perhaps only the response was lost. Otherwise the creation is retried.
             existing = await self._kube.get(ObjectKey(JOB, metadata.namespace, job.name))
             if existing is None or not (_is_ours(existing, metadata, job) and _is_of_run(existing, job)):
                 raise
@@ -159,7 +159,7 @@ class Actor:
         return True
 
     async def _erasure(self, target: Target, job: ActiveJob) -> EraseTask | None:
-        """Return what the run of an erasure erases: its resource alone says that, and no status."""
+        """Return the keys to erase, read from the operation's own resource: no status holds them."""
         named, table, table_class = job.operation, target.table, target.table_class
         if named is None or named.kind is not OperationKind.ERASE or table is None or table_class is None:
             return None
@@ -169,7 +169,7 @@ class Actor:
             raise JobRefused(job, str(error)) from None
 
     async def _adopt(self, target: Target, job: ActiveJob) -> None:
-        """Accept that a Job of this name exists, if it is this very run's: the reply to its creation was lost."""
+        """Accept an existing Job of this name if it belongs to this run: the response to its creation was lost."""
         metadata = target.metadata
         existing = await self._kube.get(ObjectKey(JOB, metadata.namespace, job.name))
         if existing is None:
@@ -181,7 +181,7 @@ class Actor:
 
 
 def _is_ours(existing: Document, table: ObjectMetadata, job: ActiveJob) -> bool:
-    """Whether a Job of a run's name is the table's own; one of a table that goes has no owner, by which to tell."""
+    """Whether an existing Job belongs to the table. Jobs of a deleted table have no owner reference."""
     labels = part(existing, "metadata", "labels")
     labelled = labels.get(MANAGED_BY_LABEL) == MANAGED_BY and labels.get(TABLE_UID_LABEL) == table.uid
     goes = table.deletion_timestamp is not None
@@ -196,9 +196,9 @@ def _is_of_run(existing: Document, job: ActiveJob) -> bool:
 def build_manifest(
     target: Target, job: ActiveJob, *, default_image: str, erase: EraseTask | None = None
 ) -> dict[str, Any]:
-    """Return the manifest of a decided Job; `erase` is what one erases, which no status holds.
+    """Return the manifest of a decided Job; `erase` holds an erasure's keys, which are in no status.
 
-    Whatever status says was decided: only a table that is being deleted, and whose spec asks for it, loses its data.
+    A status alone never removes data: the table must be deleted, and its spec must ask for the removal.
     """
     table = target.table
     if table is None:
@@ -269,9 +269,9 @@ def _asked(
     job: ActiveJob,
     **told: object,
 ) -> _Asked | None:
-    """Return what a run does for a resource: what status says, field by field, and what is `told`.
+    """Return the resource that a run works for, from the status's fields and the keyword arguments.
 
-    Without that it would be for nothing.
+    Raises `JobRefused` if the status lacks it.
     """
     service, what = _ASKED_BY[kind]
     if decided is None:
@@ -288,6 +288,6 @@ def _asked(
 
 
 def _without_executors(table: HudiTable) -> HudiTable:
-    """Return a table whose run is one pod: removing files, or listing them, is one process's work."""
+    """Return the table in local mode: removing or listing files needs only one process."""
     execution = table.spec.execution.model_copy(update={"mode": ExecutionMode.LOCAL})
     return table.model_copy(update={"spec": table.spec.model_copy(update={"execution": execution})})

@@ -1,4 +1,4 @@
-"""The one way in which a step is carried out, of tables that live and of those that are deleted."""
+"""Carries out a step, for living and for deleted tables."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,11 +16,11 @@ from hudi_operator.telemetry.metrics import metrics
 _log = structlog.get_logger(__name__)
 Document = dict[str, Any]
 Refuse = Callable[[ActiveJob, str, HudiTableStatus], Step]
-"""What follows when a Job is refused: from the Job, the API server's words, and the status that is stored by then."""
+"""Returns the step that follows a refused Job, from the Job, the API server's message and the stored status."""
 
 
 class Pipeline:
-    """Records what runs, writes the status, counts, tells, and acts."""
+    """Records running Jobs, writes the status, counts metrics, posts notices, and acts."""
 
     def __init__(self, *, status: StatusWriter, actor: Actor, running: RunningJobs) -> None:
         self._status = status
@@ -28,9 +28,9 @@ class Pipeline:
         self._running = running
 
     async def carry_out(self, key: TableKey, document: Document, step: Step, *, target: Target, refuse: Refuse) -> Step:
-        """Carry out a step; return it, or the one that took its place because a Job was refused.
+        """Carry out a step; return it, or its replacement if a Job was refused.
 
-        Raises `Conflict` when the table was written to since it was read; then nothing was done.
+        Raises `Conflict`, before any action, when the table changed since it was read.
         """
         if not step.releases:
             self._record(key, step)

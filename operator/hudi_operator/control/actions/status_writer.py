@@ -1,4 +1,4 @@
-"""The one way in which a table's status is written, and in which a person is told what has changed in it."""
+"""Writes a table's status and posts Events about its changes."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,7 +18,7 @@ Document = dict[str, Any]
 
 
 class StatusWriter:
-    """Writes the status of tables; what follows a write follows it once, whether its reply arrives or not."""
+    """Writes the status of tables; the Events and metrics of a write follow once, even if its response is lost."""
 
     def __init__(self, kube: KubernetesApi) -> None:
         self._kube = kube
@@ -31,9 +31,9 @@ class StatusWriter:
         finished: Iterable[RunStatus] = (),
         notices: Iterable[Transition] = (),
     ) -> Document:
-        """Write the status if it has changed, count the runs that have finished, and post the notices as Events.
+        """Write a changed status, count the finished runs, and post the notices as Events.
 
-        Return the table as it is then. Raises `Conflict` when the table was written to since it was read.
+        Returns the updated table. Raises `Conflict` when the table changed since it was read.
         """
         written = await self._replace(document, status.to_document())
         for run in finished:
@@ -48,7 +48,8 @@ class StatusWriter:
         try:
             return await self._kube.replace_status(TABLE, document, status)
         except ApiUnavailable:
-            # Perhaps only the reply was lost; then what follows the write must follow it now, for it comes only once.
+            # Perhaps only the response was lost. Then the Events and metrics of this write must follow now: there is no
+            # second time.
             current = await self._kube.get(table_key(document["metadata"]["namespace"], document["metadata"]["name"]))
             if current is None or current.get("status") != status:
                 raise

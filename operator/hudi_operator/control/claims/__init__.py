@@ -1,1 +1,1 @@
-"""Who owns which base path."""
+"""Ownership of base paths."""

@@ -1,8 +1,8 @@
-"""Who owns which base path: one Lease per path, named by the hash of its one canonical spelling.
+"""Ownership of base paths: one Lease per path, named by the hash of its canonical spelling.
 
-Two resources that write to one folder destroy the table, so the claim is created atomically before anything else is
-done, and nested paths are refused as well. The process that leads is the only one that writes claims: it lists them
-once, keeps an index, and reads a claim live before anything rests on it.
+Two resources that write to one folder destroy the table, so the claim is created atomically before any other action,
+and nested paths are refused as well. Only the leader writes claims: it lists them once, keeps an index, and reads a
+claim live before relying on it.
 """
 
 import asyncio
@@ -24,10 +24,10 @@ from hudi_operator.planning.model import Blocker, BlockerReason
 from hudi_operator.planning.policy.paths import canonical_path, path_hash
 
 PATH_ANNOTATION = "hudi-operator.io/base-path"
-"""On claims: the base path that is claimed, in its canonical spelling."""
+"""On claims: the claimed base path, in its canonical spelling."""
 
 TABLE_ANNOTATION = "hudi-operator.io/table"
-"""On claims: the table that holds the claim, as namespace/name."""
+"""On claims: the holding table, as namespace/name."""
 
 _log = structlog.get_logger(__name__)
 
@@ -36,7 +36,7 @@ _CLAIM_LABEL = "hudi-operator.io/claim"
 
 
 class Claims:
-    """The claims on base paths."""
+    """Creates, checks and releases the claims on base paths."""
 
     def __init__(self, kube: KubernetesApi) -> None:
         self._kube = kube
@@ -45,7 +45,7 @@ class Claims:
         self._one_at_a_time = asyncio.Lock()
 
     async def load(self) -> None:
-        """List the claims that are there, once."""
+        """List the existing claims, once."""
         async with self._one_at_a_time:
             if self._loaded:
                 return
@@ -54,12 +54,12 @@ class Claims:
             self._loaded = True
 
     def remembers(self, table: HudiTable) -> bool:
-        """Whether the table held the claim on its base path when that was last read or written."""
+        """Whether the table held the claim on its base path when the claim was last read or written."""
         claim = self._index.at(canonical_path(table.spec.base_path))
         return claim is not None and claim.holder == table.metadata.uid
 
     async def ensure(self, table: HudiTable) -> Blocker | None:
-        """Claim a table's base path, or see that it still has it; return what stands in the way."""
+        """Claim a table's base path, or confirm its claim; return the blocker if another table is in the way."""
         path = canonical_path(table.spec.base_path)
         await self.load()
         async with self._one_at_a_time:  # two nested paths must not both find no overlap
@@ -70,12 +70,12 @@ class Claims:
         return _claimed(table, rival)
 
     async def holds(self, metadata: ObjectMetadata, base_path: str) -> bool:
-        """Whether a table's claim on its base path stands now, read live."""
+        """Whether the table holds the claim on its base path now, read live."""
         claim = await self._refresh(canonical_path(base_path))
         return claim is not None and claim.holder == metadata.uid
 
     async def is_taken(self, metadata: ObjectMetadata, base_path: str) -> bool:
-        """Whether another table has claimed a base path, or one around it or inside it, read live."""
+        """Whether another table claims this base path, a parent or a subfolder, read live."""
         path = canonical_path(base_path)
         await self.load()
         known = {path, *(claim.path for claim in self._index.overlapping(path))}
@@ -83,14 +83,14 @@ class Claims:
         return any(claim is not None and claim.holder != metadata.uid for claim in claims)
 
     async def release(self, metadata: ObjectMetadata) -> None:
-        """Give up all claims of a table."""
+        """Release all claims of a table."""
         for claim in await self._kube.list_claims(f"{TABLE_UID_LABEL}={metadata.uid}"):
             await self._kube.delete_claim(claim["metadata"]["name"], uid=claim["metadata"]["uid"])
         for held in self._index.of(metadata.uid):
             self._index.remove(held.path)
 
     async def _claim(self, metadata: ObjectMetadata, path: str) -> str | None:
-        """Return the table that has an overlapping claim, or None once the path is this table's."""
+        """Return the table with an overlapping claim, or None once the path belongs to this table."""
         for known in self._index.overlapping(path):
             if known.holder == metadata.uid and known.path != path:
                 continue
@@ -98,10 +98,10 @@ class Claims:
             if claim is None:
                 continue
             if claim.holder == metadata.uid:
-                return None  # it was there first, so no overlapping one can have been made since
+                return None  # the claim is older, so no overlapping claim can have been created since
             if await self._may_have_holder(claim):
                 return claim.table
-            # Its table went without releasing it, for example because its finalizer was removed by hand.
+            # Its table is gone without a release, for example because its finalizer was removed by hand.
             await self._kube.delete_claim(claim.name, uid=claim.uid)
             self._index.remove(claim.path)
         return await self._create(metadata, path)
@@ -123,7 +123,7 @@ class Claims:
         return None
 
     async def _refresh(self, path: str) -> Claim | None:
-        """Read the claim on a path, and have the index say what it says."""
+        """Read the claim on a path, and update the index."""
         document = await self._kube.get_claim(_claim_name(path))
         if document is None:
             self._index.remove(path)
@@ -136,22 +136,22 @@ class Claims:
         try:
             return await self._holder_exists(claim)
         except Forbidden:
-            return True  # its namespace is not served any more: nobody can tell, and a person has to look
+            return True  # the namespace is no longer served: unknown, so a person has to look
 
     async def _holder_exists(self, claim: Claim) -> bool:
         namespace, _, name = claim.table.partition("/")
         if not namespace or not name:
-            return True  # nobody can tell whose it is: a person has to look
+            return True  # the holder is unknown: a person has to look
         table = await self._kube.get(table_key(namespace, name))
         if table is not None and table["metadata"]["uid"] == claim.holder:
             return True
-        # A table whose finalizer was removed by hand may have left a driver behind that still writes or deletes.
+        # A table whose finalizer was removed by hand may have left a driver that still writes or deletes.
         pods = await self._kube.list(POD, namespace, label_selector=table_selector(claim.holder))
         return not all(pod_has_ended(pod) for pod in pods if controller_of(pod) is not None)
 
 
 async def list_claims(kube: KubernetesApi) -> tuple[Claim, ...]:
-    """Return all claims that there are now."""
+    """Return all existing claims."""
     return tuple(_read(claim) for claim in await kube.list_claims(f"{_CLAIM_LABEL}=true"))
 
 
@@ -160,7 +160,7 @@ def _key(table: HudiTable) -> TableKey:
 
 
 def _claimed(table: HudiTable, rival: str) -> Blocker:
-    """Return the blocker, which names the other table only to those who may see it: those of its namespace."""
+    """Return the blocker; it names the other table only within its own namespace."""
     namespace, _, name = rival.partition("/")
     if namespace == table.metadata.namespace and name:
         whose, way_out = f"HudiTable {rival}", "or delete one of the two"

@@ -1,4 +1,4 @@
-"""All claims on base paths in memory, and which of them overlap a path in time that depends on its depth alone."""
+"""An in-memory index of all claims; overlap look-ups take time in proportion to a path's depth."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One claim: its Lease's name and uid, a canonical path, the uid of the holding table, and its `namespace/name`."""
+    """One claim: Lease name and uid, canonical path, uid of the holding table, and the table's `namespace/name`."""
 
     name: str
     uid: str
@@ -16,7 +16,7 @@ class Claim:
 
 
 class ClaimIndex:
-    """Claims by path and by holder. Whoever acts on what it says reads the claim itself first."""
+    """Claims by path and holder. Read a claim itself before acting on the index."""
 
     def __init__(self) -> None:
         self._by_path: dict[str, Claim] = {}
@@ -27,7 +27,7 @@ class ClaimIndex:
         return len(self._by_path)
 
     def add(self, claim: Claim) -> None:
-        """Remember a claim, in place of an earlier one on the same path."""
+        """Remember a claim, replacing an earlier claim on the same path."""
         self.remove(claim.path)
         self._by_path[claim.path] = claim
         self._by_holder.setdefault(claim.holder, set()).add(claim.path)
@@ -44,7 +44,7 @@ class ClaimIndex:
             _discard(self._below, folder, path)
 
     def at(self, path: str) -> Claim | None:
-        """Return the claim on exactly this path."""
+        """Return the claim on exactly this path, or None."""
         return self._by_path.get(path)
 
     def of(self, holder: str) -> tuple[Claim, ...]:
@@ -52,14 +52,14 @@ class ClaimIndex:
         return tuple(self._by_path[path] for path in sorted(self._by_holder.get(holder, ())))
 
     def overlapping(self, path: str) -> tuple[Claim, ...]:
-        """Return the claims on this path, on the folders above it, and on those inside it."""
+        """Return the claims on this path, its parents and its subfolders."""
         above = [folder for folder in folders_above(path) if folder in self._by_path]
         same = [path] if path in self._by_path else []
         return tuple(self._by_path[one] for one in (*above, *same, *sorted(self._below.get(path, ()))))
 
 
 def folders_above(path: str) -> Iterator[str]:
-    """Yield the folders that a canonical path lies in, the nearest first."""
+    """Yield the parent folders of a canonical path, nearest first."""
     scheme, _, rest = path.partition("://")
     parts = rest.split("/")
     for length in range(len(parts) - 1, 0, -1):

@@ -1,1 +1,1 @@
-"""A table's Jobs and pods, as their documents show them."""
+"""Interprets a table's Jobs and pods."""

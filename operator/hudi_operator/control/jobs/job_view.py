@@ -1,7 +1,7 @@
-"""Jobs and pods as the decision sees them: a pure reading of their documents, which may hold anything.
+"""Converts the documents of Jobs and pods, which may hold anything, to observations. Pure.
 
-A run has ended when none of its drivers and executors runs any more. Executors belong to the run that their name begins
-with, which is how Spark names them.
+A run has ended when none of its drivers and executors runs any more. Executors belong to the run whose name prefixes
+theirs, as Spark names them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -46,21 +46,21 @@ _FINGERPRINT_LIMIT = 64
 _INSTANT_LIMIT = 32
 _EXECUTORS_SHOWN = 3
 _EXECUTORS_REMOVED = 100
-"""Most executors of a run that one reconcile removes; the next reconcile takes the others."""
+"""The most executors of a run to remove in one reconcile; the next reconcile takes the others."""
 
 _JOB_CONTROLLER = "kubernetes.io/job-controller"
 
 _GREATEST = 2**53
-"""Greatest number that every reader of JSON keeps."""
+"""The greatest integer that every JSON reader preserves."""
 
 _LET_GO = timedelta(minutes=1)
-"""How long after its deletion a Job without pods may still be ending; whatever finalizers keep it, it runs nothing."""
+"""How long a deleted Job without pods counts as ending; after that, finalizers may keep it, but nothing runs."""
 
 
 def observe_jobs(jobs: Iterable[Document], pods: Iterable[Document], *, now: datetime) -> tuple[JobObservation, ...]:
-    """Return what is known about each Job of a table, oldest first.
+    """Return the observation of each Job of a table, oldest first.
 
-    A driver or executor that outlives its Job counts as a Job that is ending: while it runs, no other may start.
+    A driver or executor that outlives its Job counts as an ending Job: no other run may start meanwhile.
     """
     drivers: dict[str, list[Document]] = {}
     executors: dict[str, list[Document]] = {}
@@ -72,7 +72,7 @@ def observe_jobs(jobs: Iterable[Document], pods: Iterable[Document], *, now: dat
             executors.setdefault(_run_of(pod), []).append(pod)
     observed = [_observe(job, drivers.pop(_uid(job), []), executors.pop(_name(job), []), now=now) for job in jobs]
     for pod in (pod for left in drivers.values() for pod in _not_ended(left)):
-        executors.pop(_run_of(pod), None)  # its own, as long as it runs
+        executors.pop(_run_of(pod), None)  # executors of a running driver
         observed.append(_orphan(pod, now=now))
     living = (_not_ended(left) for left in executors.values())
     observed += [_orphan(left[0], executors=left, now=now) for left in living if left]
@@ -84,9 +84,9 @@ def _run_of(pod: Document) -> str:
 
 
 def _observe(job: Document, pods: list[Document], executors: list[Document], *, now: datetime) -> JobObservation:
-    """Return what is known of a Job; `executors` are those of its run that are not known to have ended.
+    """Return the observation of a Job; `executors` are the run's executors not known to have ended.
 
-    What one of two drivers reports is not the whole of what the run did: then the timeline alone tells.
+    With two drivers, one driver's report does not cover the whole run, so only the timeline counts.
     """
     created_at = _created_at(job, now=now)
     waiting_since = max(created_at, parse_time(text(job, "status", "startTime")) or created_at)
@@ -163,9 +163,9 @@ def _phase(job: Document, pods: list[Document], executors: list[Document], *, no
 
 
 def _has_had_pod(job: Document) -> bool:
-    """Whether the Job controller knows of a pod, though it may be gone: until the Job ends, it is told nowhere else.
+    """Whether the Job controller knows of a pod, even one already gone. Only the Job's counters tell until it ends.
 
-    A pod that is deleted by force goes before its Job fails. Whatever it was that ran there, it did start.
+    A pod deleted by force is gone before its Job fails. Its program did start.
     """
     status = part(job, "status")
     counted = (whole_number(status, one) for one in ("active", "terminating", "succeeded", "failed"))
@@ -183,15 +183,16 @@ def _was_let_go(job: Document, *, now: datetime) -> bool:
 
 
 def _is_suspended(job: Document) -> bool:
-    """Whether a queue holds a Job: until it says otherwise, and until the Job controller has heard of that."""
+    """Whether a queue suspends the Job: until the spec says otherwise and the Job controller has noticed."""
     started = field(job, "status", "startTime")
     return bool(field(job, "spec", "suspend")) or (not started and _condition(job, "Suspended") is not None)
 
 
 def _held_version(job: Document) -> str | None:
-    """Return the version of a suspended Job that was never let go: the API server counts every change of a spec.
+    """Return the version of a suspended Job that never ran, or None; `generation` counts every change of its spec.
 
-    Another controller (`spec.managedBy`) may run a copy of one that it leaves suspended, as MultiKueue does elsewhere.
+    Another controller (`spec.managedBy`) may run a copy of a Job that it leaves suspended, as MultiKueue does in
+    another cluster.
     """
     is_new = field(job, "spec", "suspend") is True and whole_number(part(job, "metadata"), "generation") == 1
     manager = field(job, "spec", "managedBy")
@@ -200,12 +201,13 @@ def _held_version(job: Document) -> str | None:
 
 
 def _may_have_had_others(job: Document) -> bool:
-    """Whether a pod may have run before those of a Job: it leaves no trace where a queue takes the Job back.
+    """Whether earlier pods of the Job may have run: a queue that takes a Job back leaves no trace of them.
 
-    The API server counts the deletion and every change of the spec: by one a queue lets a new Job go, or holds it.
+    `generation` counts the deletion and every change of the spec; a queue releases a new Job, or holds it, with one
+    change.
     """
     generation = whole_number(part(job, "metadata"), "generation")
-    return generation is None or generation - _is_deleted(job) > 2  # one that no queue holds stays at 1
+    return generation is None or generation - _is_deleted(job) > 2  # a Job without a queue stays at 1
 
 
 def _trouble(job: Document, pods: list[Document], *, phase: JobPhase) -> tuple[PodTrouble | None, str]:
@@ -217,7 +219,7 @@ def _trouble(job: Document, pods: list[Document], *, phase: JobPhase) -> tuple[P
 
 
 def _references(executors: Iterable[Document]) -> tuple[PodReference, ...]:
-    """Return the executors that nobody has asked to end."""
+    """Return the executors that are not being deleted."""
     wanted = [pod for pod in executors if not _is_deleted(pod)]
     return tuple(PodReference(name=_name(one), uid=_uid(one)) for one in wanted[:_EXECUTORS_REMOVED])
 
@@ -245,7 +247,7 @@ def _outcome(terminated: Document) -> JobOutcome | None:
 
 
 def _is_bounded(result: object) -> bool:
-    """Whether all figures and names of a result fit into a status."""
+    """Whether all numbers and names of a result fit into a status."""
     values = vars(result)
     figures = (value for value in values.values() if isinstance(value, int))
     return all(0 <= figure <= _GREATEST for figure in figures) and len(values["instant"] or "") <= _INSTANT_LIMIT
@@ -281,7 +283,7 @@ def _created_at(document: Document, *, now: datetime) -> datetime:
 
 
 def _service(document: Document) -> Service | None:
-    """Return the service of a Job, or None for one that only a later version of the operator knows."""
+    """Return the service of a Job, or None if only a later version of the operator knows it."""
     value = text(document, "metadata", "labels", SERVICE_LABEL)
     return Service(value) if value in set(Service) else None
 
@@ -291,7 +293,7 @@ def _instant(value: str | None) -> str | None:
 
 
 def _quantity(value: str | None) -> str | None:
-    """Return an amount of memory if it is one: it is compared with those of the class."""
+    """Return an amount of memory if valid: it is compared with the class's limits."""
     try:
         return value if value is None or parse_quantity(value) >= 0 else None
     except ValueError:

@@ -1,7 +1,7 @@
-"""Which Jobs and pods are a table's own. Labels alone say nothing: whoever may create a Job can write any.
+"""Selects a table's own Jobs and pods. Labels alone prove nothing: anyone who may create Jobs can set them.
 
-A Job is the table's own when the table is its controller, which the operator makes it, or when status records it. A
-pod is when its run is. Everything else that carries the table's labels counts nowhere, holds nothing up and is never
+A Job belongs to the table if the table is its controller, as the operator sets it, or if the status records it. A pod
+belongs to the table if its run does. Other objects with the table's labels count nowhere, block nothing and are never
 deleted.
 """
 
@@ -16,7 +16,7 @@ from hudi_operator.kube.fields import Document, field, items, text
 from hudi_operator.runtime.documents import job_has_ended
 
 _NAME_LIMIT = 63
-"""Longest name that a status holds; those of the operator's own Jobs are shorter."""
+"""The longest name in a status; the operator's own Jobs have shorter names."""
 
 POD_NAME_LIMIT = 253
 UID_LIMIT = 64
@@ -27,7 +27,7 @@ _log = structlog.get_logger(__name__)
 
 
 def own_jobs(jobs: Iterable[Document], *, table_uid: str, remembered: Iterable[ActiveJob]) -> list[Document]:
-    """Return the Jobs that are the table's own; the log names others that look as if they were."""
+    """Return the table's own Jobs; log the names of other Jobs with the table's labels."""
     known = {job.name: job.uid for job in remembered}
     own, strangers = list[Document](), list[str]()
     for job in jobs:
@@ -45,7 +45,7 @@ def own_jobs(jobs: Iterable[Document], *, table_uid: str, remembered: Iterable[A
 def own_pods(
     pods: Iterable[Document], *, jobs: Collection[Document], remembered: Iterable[ActiveJob]
 ) -> list[Document]:
-    """Return the pods of the runs that are a table's own: of these Jobs, and of those that status records."""
+    """Return the pods of the table's own runs: of these Jobs, and of Jobs recorded in the status."""
     remembered = tuple(remembered)
     uids = {text(job, "metadata", "uid") for job in jobs} | {job.uid for job in remembered if job.uid}
     runs = {text(job, "metadata", "name") for job in jobs} | {job.name for job in remembered}
@@ -54,7 +54,7 @@ def own_pods(
 
 
 def controller_of(document: Document) -> tuple[str, str] | None:
-    """Return the kind and uid of the object that controls another; a kind of ours only where the group is ours."""
+    """Return the kind and uid of an object's controller; a kind of this operator only counts in its own group."""
     for reference in items(document, "metadata", "ownerReferences"):
         kind, uid = text(reference, "kind"), text(reference, "uid")
         if reference.get("controller") is not True or kind is None or uid is None:

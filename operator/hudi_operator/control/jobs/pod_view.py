@@ -1,8 +1,8 @@
-"""What the status of a pod says of our own container in it: whether it has started, has ended, or cannot start.
+"""Interprets a pod's status for the container of this operator: started, ended, or unable to start.
 
 Other containers may have been injected, for example by a service mesh. They say nothing about the run, and may outlive
-it: a pod is `Running` for as long as any of its containers is, and `Pending` while any has never started. Documents
-may hold anything.
+it: a pod is `Running` as long as any container runs, and `Pending` while any has never started. Documents may hold
+anything.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ from hudi_operator.planning.model import PodTrouble
 from hudi_operator.planning.model.times import parse_time
 
 POD_GRACE = timedelta(seconds=20)
-"""How long a pod that is on its way is not worth a word: its absence counts as refused, its waiting as told, later."""
+"""How long to say nothing about a missing or waiting pod; later, a missing pod counts as refused."""
 
 _OURS = frozenset({DRIVER_CONTAINER, EXECUTOR_CONTAINER})
 _SENTENCE_LIMIT = 400
@@ -34,58 +34,58 @@ _WAITING = {
 }
 
 _NEVER_RAN = frozenset({"StartError", "ContainerCannotRun"})
-"""Reasons of a terminated container whose program was never begun (kubelet, containerd)."""
+"""Reasons of a terminated container whose program never started (kubelet, containerd)."""
 
 _NODE_LOST = frozenset({"DeletionByPodGC", "DeletionByTaintManager"})
-"""Reasons of the condition DisruptionTarget that stand for a node which is gone or silent."""
+"""Reasons of the condition DisruptionTarget that mean a lost or silent node."""
 
 _TOLD = frozenset({"Completed", "Error", "OOMKilled", *_NEVER_RAN})
-"""Reasons of a terminated container whose end its runtime has seen (containerd, CRI-O).
+"""Reasons of a terminated container whose end the runtime observed (containerd, CRI-O).
 
-What a kubelet or a runtime does not find any more, they report as `ContainerStatusUnknown` and `Unknown`.
+For containers they can no longer find, kubelets and runtimes report `ContainerStatusUnknown` and `Unknown`.
 """
 
 _AT_REST = frozenset({"Succeeded", "Failed"})
-"""Phases of a pod in which none of its containers runs any more."""
+"""Phases of a pod without running containers."""
 
 _MAY_RUN = frozenset({"Running", "Unknown"})
-"""Phases of a pod whose containers may be at work; Unknown is told of one whose node does not report."""
+"""Phases of a pod whose containers may be running; Unknown means that its node does not report."""
 
 _ORDINARY_GRACE = timedelta(seconds=15)
 _NATIVE_GRACE = timedelta(seconds=90)
-"""Longer than a pod's time to terminate: the kubelet ends native sidecars by itself after our container."""
+"""Longer than a pod's termination time: the kubelet ends native sidecars after the main container."""
 
 
 def pod_has_ended(pod: Document) -> bool:
-    """Whether nothing of ours runs in a pod any more, for good; one on a node that does not report has not ended.
+    """Whether the driver or executor container of a pod has ended for good; on a silent node it has not.
 
-    Our containers are never restarted, so that one which has terminated is over, whatever runs beside it.
+    These containers never restart, so a terminated container is finished, whatever sidecars still run.
     """
     phase = _phase(pod)
     return phase in _AT_REST or (phase != "Unknown" and bool(terminated_of(pod)))
 
 
 def was_seen_to_end(pod: Document) -> bool:
-    """Whether the kubelet has told how our container in a pod ended; of one that it has lost it cannot tell."""
+    """Whether the kubelet observed how the container ended; it cannot tell for a container that it lost."""
     return text(terminated_of(pod), "reason") in _TOLD
 
 
 def has_started(pod: Document) -> bool:
-    """Whether our container in a pod may be at work, or has been."""
+    """Whether the container is or was running."""
     state = part(_own_container(pod), "state")
     return _phase(pod) in _MAY_RUN or bool(state.get("running") or state.get("terminated"))
 
 
 def may_have_run(pod: Document) -> bool:
-    """Whether our container in a pod is, or may have been, at work; of one that has ended nothing else may be known."""
+    """Whether the container is, or may have been, running; for an ended pod nothing else may be known."""
     return (has_started(pod) or _phase(pod) in _AT_REST) and not _never_ran(pod)
 
 
 def _never_ran(pod: Document) -> bool:
-    """Whether it is certain of a pod that has ended that our program was never begun there.
+    """Whether the program in an ended pod certainly never started.
 
-    The kubelet says so, or an init container has failed before, for which ours still waits. A pod that it has not
-    admitted says nothing: it asks that again when it starts, also of pods that run, and then drops what they told.
+    The kubelet says so, or an init container failed while the container waited. A pod that the kubelet has not admitted
+    proves nothing: after a restart it checks admission again, even of running pods, and then drops their reports.
     """
     own = _own_container(pod)
     if part(own, "lastState") or whole_number(own, "restartCount"):
@@ -96,7 +96,7 @@ def _never_ran(pod: Document) -> bool:
 
 
 def only_others_run(pod: Document, *, now: datetime) -> bool:
-    """Whether a pod of which our container has ended is kept by other containers, which had time to end."""
+    """Whether only other containers keep the pod, after their time to end has passed."""
     if _phase(pod) in _AT_REST:
         return False
     others = [one for one in items(pod, "status", "containerStatuses") if text(one, "name") not in _OURS]
@@ -106,12 +106,12 @@ def only_others_run(pod: Document, *, now: datetime) -> bool:
 
 
 def terminated_of(pod: Document) -> Document:
-    """Return how our container in a pod has ended, or nothing."""
+    """Return how the container ended, or an empty mapping."""
     return part(_own_container(pod), "state", "terminated")
 
 
 def end_trouble(pod: Document) -> tuple[PodTrouble | None, str]:
-    """Return what has ended a pod from outside, or will."""
+    """Return what ended a pod from outside, or will end it."""
     reason, terminated = text(pod, "status", "reason"), terminated_of(pod)
     ended_for = text(terminated, "reason")
     if ended_for == "OOMKilled":
@@ -137,7 +137,7 @@ def _init_trouble(pod: Document) -> tuple[PodTrouble | None, str]:
 
 
 def start_trouble(pods: Iterable[Document], *, age: timedelta) -> tuple[PodTrouble | None, str]:
-    """Return what keeps the pods of a Job from starting, or, after a while, only what is known of them."""
+    """Return what prevents a Job's pods from starting; after a grace period, whatever is known about them."""
     known: list[str] = []
     none = True
     for pod in pods:

@@ -1,7 +1,7 @@
-"""How many Jobs run per class and namespace: what the limits of a class are compared with.
+"""Counts the running Jobs per class and namespace, for the limits of a class.
 
-A table counts for no more than it can have: one run, and in an Optimistic one a table service beside it. So whoever
-can make Jobs look like those of one table takes two places of a class and no more.
+A table counts for at most two Jobs: one run, and in an Optimistic table one more table service. So forged Jobs with one
+table's labels take two places of a class and no more.
 """
 
 import itertools
@@ -16,7 +16,7 @@ from hudi_operator.kube.fields import Document, text
 from hudi_operator.runtime.documents import job_has_ended
 
 MOST_OF_A_TABLE = 2
-"""Jobs that one table can have at once."""
+"""The most Jobs that one table can have at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,9 @@ class _Entry:
 
 
 class RunningJobs:
-    """The Jobs of each table as of its last reconcile; nobody but the operator starts Jobs, so the count is right.
+    """The Jobs of each table as of its last reconcile; correct because only the operator starts Jobs.
 
-    Tables that wait for a place in their class are told, the longest waiting first, when one becomes free: `wake` is
-    called with the key of each.
+    When a place in a class becomes free, `wake` is called for the waiting tables, longest waiting first.
     """
 
     def __init__(self, wake: Callable[[TableKey], None] = lambda _key: None) -> None:
@@ -40,10 +39,10 @@ class RunningJobs:
         self._in_namespace: Counter[tuple[str, str]] = Counter()
 
     def seed(self, job: Document, tables: Mapping[str, TableKey]) -> None:
-        """Count a Job that an earlier process of the operator has left, if it has not ended.
+        """Count an unfinished Job that an earlier operator process left.
 
-        `tables` are all tables by their uids: a Job counts only where one of them is its controller. A deletion has no
-        owner, and counts from the first reconcile of its table.
+        `tables` are all tables by uid: a Job counts only if one of them is its controller. A deletion has no owner, and
+        counts from its table's first reconcile.
         """
         kind, uid = controller_of(job) or ("", "")
         key = tables.get(uid) if kind == "HudiTable" else None
@@ -53,15 +52,15 @@ class RunningJobs:
             self._set(key, _Entry(text(job, "metadata", "labels", CLASS_LABEL) or "", 1))
 
     def record(self, key: TableKey, *, class_name: str, jobs: int) -> None:
-        """Remember how many Jobs a table has."""
+        """Remember the number of a table's Jobs."""
         self._set(key, _Entry(label_value(class_name), min(jobs, MOST_OF_A_TABLE)) if jobs else None)
 
     def wait(self, key: TableKey, *, class_name: str) -> None:
-        """Have a table told when a Job of its class has ended."""
+        """Wake this table when a Job of its class ends."""
         self._waiting.setdefault(label_value(class_name), {})[key] = None
 
     def forget(self, key: TableKey) -> None:
-        """Drop a table."""
+        """Forget a table."""
         self._set(key, None)
 
     def in_class(self, class_name: str, *, without: TableKey) -> int:
@@ -89,7 +88,7 @@ class RunningJobs:
             self._call(before.class_label)
 
     def _call(self, class_label: str) -> None:
-        """Tell twice as many tables as places became free: some may wait for their namespace, or be gone."""
+        """Wake twice as many tables as places became free: some may wait for their namespace, or be gone."""
         waiting = self._waiting.get(class_label, {})
         for key in tuple(itertools.islice(waiting, 2)):
             del waiting[key]

@@ -1,1 +1,1 @@
-"""Everything that a decision needs to know, gathered for one table."""
+"""Gathers everything that a decision about one table needs."""

@@ -1,4 +1,4 @@
-"""Table classes as they were read last; what is acted on is read live."""
+"""A cache of table classes; actions read the class live."""
 
 from hudi_operator.api.resources import HudiTableClass, InvalidObject, is_default_class, parse_table_class
 from hudi_operator.control.keys import TABLE_CLASS, class_key
@@ -9,16 +9,16 @@ ParsedClass = HudiTableClass | InvalidObject | None
 
 
 class TableClasses:
-    """The classes that tables name; None stands for the default class."""
+    """The classes of tables; None stands for the default class."""
 
     def __init__(self, kube: KubernetesApi) -> None:
         self._kube = kube
         self._known = Recent(self._read)
 
     async def get(self, name: str | None, *, since: float | None = None) -> ParsedClass:
-        """Return a class, or None where there is none, as it was at `since` (seconds of the event loop) or later.
+        """Return a class, or None if it does not exist, read at `since` (seconds of the event loop) or later.
 
-        Without `since` it is at most a minute old.
+        Without `since`, the class is at most a minute old.
         """
         return await self._known.get(name, since=since)
 

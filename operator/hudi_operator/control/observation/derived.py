@@ -1,4 +1,4 @@
-"""Which tables read another one: all that the operator serves are listed, while an operation is to go on to them."""
+"""Finds the tables that read from a table: lists all served tables while an operation cascades."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,20 +25,23 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class ListedReadings:
-    """What was listed, and the namespaces that refused it: their tables are unknown, as of any that is not served."""
+    """The listed tables' sources, and the namespaces that refused listing, whose tables are unknown."""
 
     readings: tuple[Reading, ...]
     refused: Mapping[str, Forbidden]
 
     def seen_from(self, namespace: str) -> tuple[Reading, ...]:
-        """Return what concerns a table of a namespace; raises `Forbidden` where its own tables are unknown."""
+        """Return the readings visible to a namespace; raises `Forbidden` if its own tables are unknown."""
         if namespace in self.refused:
             raise self.refused[namespace]
         return self.readings
 
 
 class Readings:
-    """What each table reads, as it was listed last: a listing is of the whole cluster, so all that wait share one."""
+    """The source of each table, as of the last listing.
+
+    A listing covers the whole cluster, so all waiting callers share it.
+    """
 
     def __init__(self, kube: KubernetesApi, namespaces: Sequence[str]) -> None:
         self._kube = kube
@@ -47,12 +50,12 @@ class Readings:
         self._one_at_a_time = asyncio.Lock()
 
     async def get(self, namespace: str, *, since: float | None = None) -> tuple[Reading, ...]:
-        """Return what concerns a table of a namespace, as it was at `since` or later, else at most a minute old.
+        """Return the readings visible to a namespace, read at `since` or later, else at most a minute old.
 
-        What rests on it for good, such as that no further table reads another one, is asked with `since` (seconds of
-        the event loop).
+        Pass `since` (seconds of the event loop) before a permanent decision, such as that no further table reads
+        another one.
         """
-        async with self._one_at_a_time:  # those that ask meanwhile share the next listing
+        async with self._one_at_a_time:  # callers that arrive meanwhile share the next listing
             return (await self._known.get(None, since=since)).seen_from(namespace)
 
     async def _list(self, _: None) -> ListedReadings:
@@ -60,7 +63,7 @@ class Readings:
 
 
 async def list_readings(kube: KubernetesApi, namespaces: Sequence[str | None]) -> ListedReadings:
-    """Return what each table of the namespaces reads now; one that may not be listed holds up none of the others."""
+    """List the current source of every table; a namespace that refuses listing does not block the others."""
     holders = {claim.path: claim.holder for claim in await list_claims(kube)}
     found: list[Reading | None] = []
     refused: dict[str, Forbidden] = {}
@@ -76,15 +79,15 @@ async def list_readings(kube: KubernetesApi, namespaces: Sequence[str | None]) -
 
 
 async def read_table(kube: KubernetesApi, key: ObjectKey) -> HudiTable | InvalidObject | None:
-    """Return a table as it is now; None where there is none."""
+    """Return a table as it is now, or None if it does not exist."""
     document = await kube.get(key)
     return None if document is None else parse_table(document)
 
 
 async def derived_from(kube: KubernetesApi, table: HudiTable, readings: Iterable[Reading]) -> Derived:
-    """Return the lineage of a table, with its tables as they are now but not their classes; what is gone is left out.
+    """Return a table's lineage with its current tables, without their classes; removed tables are left out.
 
-    The readings may be older, so what they name and is not there any more stands in the way of nothing.
+    The readings may be older, so a table that is gone blocks nothing.
     """
     lineage = lineage_of(root_of(table), readings)
     names: Iterable[str] = lineage.tables if len(lineage.tables) <= MOST_CASCADED else ()
@@ -98,7 +101,7 @@ async def derived_from(kube: KubernetesApi, table: HudiTable, readings: Iterable
 
 
 def root_of(table: HudiTable) -> Reading:
-    """Return a table as the one that others may read."""
+    """Return a table as a root that others may read."""
     metadata, ingestion = table.metadata, table.spec.ingestion
     source = ingestion.source.hudi if ingestion is not None else None
     return Reading(
@@ -110,9 +113,9 @@ def root_of(table: HudiTable) -> Reading:
 
 
 def reading_of(document: Document, holders: Mapping[str, str]) -> Reading | None:
-    """Return what a table reads, whether or not the rest of it is valid; None where it says no path of its own.
+    """Return a table's source, even if the rest of its spec is invalid; None without a base path.
 
-    `holders` are the uids of the tables that hold the claims on canonical paths.
+    `holders` maps canonical paths to the uids of the tables with the claims.
     """
     namespace, name = text(document, "metadata", "namespace"), text(document, "metadata", "name")
     path = text(document, "spec", "basePath", limit=_LONGEST_PATH)

@@ -1,4 +1,4 @@
-"""What is seen of a deleted table, whose end `decide_ending` decides."""
+"""Observes a deleted table for `decide_ending`."""
 
 import asyncio
 from typing import Any
@@ -27,13 +27,13 @@ from hudi_operator.planning.model import (
 _IS_IT_GONE = Questions(live=True)
 
 FINALIZER = "hudi-operator.io/claim"
-"""Holds a deleted table until its Jobs have ended and its claim is released."""
+"""Keeps a deleted table until its Jobs have ended and its claim is released."""
 
 Document = dict[str, Any]
 
 
 class EndingObserver:
-    """Reads what the end of a table depends on, all of it live."""
+    """Reads everything that the end of a table depends on, live."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class EndingObserver:
         self._identity = identity
 
     async def observe(self, key: TableKey, document: Document, parsed: HudiTable | InvalidObject) -> EndingObservation:
-        """Return one observation of a deleted table, also where its spec cannot be read."""
+        """Return one observation of a deleted table, even if its spec is invalid."""
         metadata, spec = parsed.metadata, document.get("spec") or {}
         policy = DeletionPolicy.DELETE if spec.get("deletionPolicy") == "Delete" else DeletionPolicy.RETAIN
         deletes = policy is DeletionPolicy.DELETE
@@ -62,7 +62,7 @@ class EndingObserver:
         name = table_class.metadata.name if table_class is not None else ""
         observed = await self._observer.jobs(metadata, parsed.status)
         at_rest = all(job.phase is JobPhase.OVER for job in observed)
-        # Before the data is removed, the store says whose it is; after that, whether it is gone.
+        # Before removing data, the store tells who owns it; afterwards, whether it is gone.
         reads = awaits_confirmation(parsed.status) or (deletes and at_rest)
         return EndingObservation(
             metadata=metadata,
@@ -97,7 +97,7 @@ class EndingObserver:
         table_class: HudiTableClass | None,
         blockers: tuple[Blocker, ...],
     ) -> TimelineSnapshot:
-        if table_class is None or is_hidden(blockers):  # without a class another store might be asked
+        if table_class is None or is_hidden(blockers):  # without a class, the wrong store might be read
             return TimelineSnapshot.forbidden(blockers)
         if await self._claims.is_taken(metadata, base_path):
             message = "The folder is claimed by another table."

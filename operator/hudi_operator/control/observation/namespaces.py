@@ -1,4 +1,4 @@
-"""Labels of namespaces as they were read last; what is acted on is read live."""
+"""A cache of namespace labels; actions read the labels live."""
 
 from collections.abc import Mapping
 
@@ -8,16 +8,16 @@ from hudi_operator.kube.errors import Forbidden
 
 
 class NamespaceLabels:
-    """The labels of namespaces whose tables name a class with a selector."""
+    """The labels of namespaces whose tables use a class with a selector."""
 
     def __init__(self, kube: KubernetesApi) -> None:
         self._kube = kube
         self._known = Recent(self._read)
 
     async def get(self, namespace: str, *, since: float | None = None) -> Mapping[str, str] | None:
-        """Return the labels as they were at `since` or later, else at most a minute old; None where nobody may know.
+        """Return the labels read at `since` or later, else at most a minute old; None if they may not be read.
 
-        A namespace that is gone has none.
+        A missing namespace has no labels.
         """
         return await self._known.get(namespace, since=since)
 

@@ -1,7 +1,7 @@
-"""Observation: everything that a decision needs to know of one table.
+"""Observes everything that a decision about one table needs.
 
-How much is read live depends on why the table is reconciled. A poll reads the timeline, and Jobs only where the status
-knows of some; a Job's or pod's event reads these; for anything else, and before anything is done, all is read live.
+The trigger decides how much is read live. A poll reads the timeline, and Jobs only if the status lists some; a Job's or
+pod's event reads Jobs and pods; any other trigger, and every action, reads everything live.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ _REWRITE = frozenset({Service.SAVEPOINT, Service.OPERATION})
 
 
 class Observer:
-    """Reads the class, the claim, the Jobs and the timeline of a table."""
+    """Reads the class, claim, Jobs and timeline of a table."""
 
     def __init__(
         self,
@@ -82,9 +82,9 @@ class Observer:
     async def observe(
         self, key: TableKey, table: HudiTable, trigger: Trigger, *, since: float | None = None
     ) -> Observation:
-        """Return one observation of a table. Errors of the Kubernetes API are raised, those of the store are observed.
+        """Return one observation of a table. Raises Kubernetes API errors; store errors become part of the observation.
 
-        `since` is when the reconcile began, in seconds of the event loop: what was read since then counts as read live.
+        `since` is the start of the reconcile, in seconds of the event loop: anything read since then counts as live.
         """
         await self._claims.load()
         live = trigger is Trigger.EVENT or not self._claims.remembers(table)
@@ -97,7 +97,7 @@ class Observer:
         jobs = await self.jobs(table.metadata, table.status) if jobs_matter else ()
         related = await self._related_to(key, table)
         derived = await self._derived_from(table, since=read_since) if awaits_lineage(related) else None
-        # The snapshot comes last: what a run that was seen to end has written is then in it.
+        # The snapshot comes last, so that it includes the commits of any run seen to end.
         snapshot = await self._snapshot(table, table_class, blockers, whole=_has_ended(table.status, jobs))
         name = table_class.metadata.name if table_class else ""
         return Observation(
@@ -114,11 +114,12 @@ class Observer:
         )
 
     async def _derived_from(self, table: HudiTable, *, since: float | None) -> Derived:
-        """Return the tables that read this one, and those that read them, with what their classes say."""
+        """Return the tables that read from this one, directly or indirectly, with their classes."""
         namespace = table.metadata.namespace
         derived = await derived_from(self._kube, table, await self._readings.get(namespace, since=since))
         circle = derived.lineage.circle
-        if circle is not None and circle.namespace != namespace:  # which the message of the operation does not name
+        # the operation's message does not name tables of other namespaces
+        if circle is not None and circle.namespace != namespace:
             names = (f"{namespace}/{table.metadata.name}", f"{circle.namespace}/{circle.name}")
             _log.warning("tables of two namespaces read each other, so no erasure cascades", tables=names)
         tables = [await self._with_class(one, since=since) for one in derived.tables]
@@ -149,7 +150,7 @@ class Observer:
         )
 
     async def jobs(self, metadata: ObjectMetadata, status: HudiTableStatus) -> tuple[JobObservation, ...]:
-        """Return the Jobs that are a table's own, with the drivers' pods that outlive theirs."""
+        """Return the table's own Jobs, including driver pods that outlive their Job."""
         selector, remembered = table_selector(metadata.uid), status.active_jobs
         jobs = await self._kube.list(JOB, metadata.namespace, label_selector=selector)
         pods = await self._kube.list(POD, metadata.namespace, label_selector=selector)
@@ -159,9 +160,9 @@ class Observer:
     async def class_and_blockers(
         self, table: HudiTable, *, since: float | None
     ) -> tuple[HudiTableClass | None, tuple[Blocker, ...]]:
-        """Return the class of a table and what it does not allow, as they were at `since` or later.
+        """Return the class of a table and its blockers, read at `since` or later.
 
-        Without `since` they are at most a minute old. There is no class where none can be used.
+        Without `since`, they are at most a minute old. The class is None if none can be used.
         """
         name, namespace = table.spec.table_class_name, table.metadata.namespace
         parsed = await self._classes.get(name, since=since)
@@ -183,10 +184,10 @@ class Observer:
 
 
 def _has_ended(status: HudiTableStatus, jobs: Iterable[JobObservation]) -> bool:
-    """Whether a run has ended that the status still lists as active.
+    """Whether a run listed as active in the status has ended.
 
-    It may have changed `hoodie.properties`, which a read that continues an earlier one does not see: Hudi names the
-    metadata table there only once it is made.
+    It may have changed `hoodie.properties`, which an incremental read does not see: Hudi names the metadata table there
+    only after creating it.
     """
     going = {job.name for job in jobs if job.phase is not JobPhase.OVER}
     return any(job.name not in going for job in status.active_jobs)
@@ -197,8 +198,8 @@ def _questions(spec: HudiTableSpec, status: HudiTableStatus) -> Questions:
     checked = status.timeline.verified_up_to if status.timeline else None
     is_serialized = spec.concurrency.mode is ConcurrencyMode.SERIALIZED
     return Questions(
-        # A savepoint has the time of its commit, so that of an old one shows only where the whole timeline is listed.
-        # An operation rewrites all of it.
+        # A savepoint has the time of its commit, so an old savepoint only appears in a full listing. An operation
+        # rewrites the whole timeline.
         live=any(job.service in _REWRITE for job in status.active_jobs) or may_choose_again(status),
         checked_up_to=checked if is_serialized and spec.management_policy is not ManagementPolicy.OBSERVE else None,
         progress=spec.continues or any(job.live is not None for job in status.active_jobs),

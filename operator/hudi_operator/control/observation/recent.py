@@ -1,4 +1,4 @@
-"""What was read lately, shared by reconciles of many tables and bounded, whatever names tables give."""
+"""A bounded cache of recent reads, shared by the reconciles of many tables."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -19,7 +19,7 @@ class _Known(Generic[Value]):
 
 
 class Recent(Generic[Key, Value]):
-    """Values by key as they were read last; of too many the one that was read first goes."""
+    """Values by key as of their last read; beyond the bound, the oldest read is dropped."""
 
     def __init__(self, read: Callable[[Key], Awaitable[Value]]) -> None:
         self._read = read
@@ -29,9 +29,9 @@ class Recent(Generic[Key, Value]):
         return len(self._known)
 
     async def get(self, key: Key, *, since: float | None = None) -> Value:
-        """Return a value as it was at `since` (seconds of the event loop) or later.
+        """Return a value read at `since` (seconds of the event loop) or later.
 
-        Reconciles that run at once share what was read since they began. Without `since` it is at most a minute old.
+        Concurrent reconciles share values read since they began. Without `since`, the value is at most a minute old.
         """
         now = asyncio.get_running_loop().time()
         known = self._known.get(key)

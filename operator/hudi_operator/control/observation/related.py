@@ -1,4 +1,4 @@
-"""Objects of further kinds that enter the observation of a table, because they name it."""
+"""Reads the objects of further kinds that refer to a table."""
 
 from collections.abc import AsyncIterator, Collection, Iterable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from hudi_operator.runtime.known import KnownObjects
 
 @dataclass(frozen=True, kw_only=True)
 class Remembered:
-    """An object that the status of a table names; `is_over` says that nothing is left to do for it."""
+    """An object named in a table's status; `is_over` means that no work is left for it."""
 
     key: ObjectKey
     uid: str
@@ -22,12 +22,12 @@ class Remembered:
 
 
 class RelatedObjects:
-    """Reads the objects that name a table, of the kinds that are observed with it.
+    """Reads the objects that refer to a table, of the kinds observed with it.
 
-    They are read live, one by one. What the status of the table names is always read, whatever events have told: if it
-    is not there afterwards, it is gone, or names another table by now. Of all others no more are read than leave
-    `MOST_RELATED` of a kind that are not over. So what a namespace holds besides costs nothing, and a table without any
-    costs no call: the event of the first one has the table reconciled.
+    They are read live, one by one. Objects named in the table's status are always read, whatever events have said: if
+    an object is missing from the result, it is gone or refers to another table. Of the others, only as many are read as
+    fit into `MOST_RELATED` unfinished objects per kind. So other objects of a namespace cost nothing, and a table
+    without any costs no call: the first one's event triggers a reconcile.
     """
 
     def __init__(self, *, kube: ObjectApi, known: KnownObjects, controllers: Iterable[Controller[Any]]) -> None:
@@ -36,7 +36,7 @@ class RelatedObjects:
         self._observed = {one.kind: one for one in controllers if one.observed_as is not None}
 
     async def of(self, table: ObjectKey, *, remembered: Collection[Remembered]) -> dict[str, tuple[object, ...]]:
-        """Return the objects that name a table, by the name of their kind; its status has `remembered` some of them."""
+        """Return the objects that refer to a table, by kind name; `remembered` are those in its status."""
         uids = frozenset(one.uid for one in remembered)
         found: dict[str, tuple[object, ...]] = {}
         for kind, controller in self._observed.items():
@@ -47,7 +47,7 @@ class RelatedObjects:
         return found
 
     def _others(self, kind: Kind, table: ObjectKey, remembered: Iterable[Remembered]) -> list[ObjectKey]:
-        """Return the objects that the status of the table does not name, those first that matter most."""
+        """Return the objects missing from the table's status, most important first."""
         places = {one.key: one.is_over for one in remembered}
         named = (one for one in self._known.referring_to(table) if one.kind == kind and one not in places)
         ranked = [(rank, one) for one in named if (rank := self._known.rank(one)) is not None]
@@ -63,6 +63,6 @@ class RelatedObjects:
             if document is None or read is None:
                 continue
             named = controller.reference(document)
-            # What names no table that can be read is still there, and still its own.
+            # An object without a readable table reference still exists, and still belongs to the table.
             if named == table or (named is None and text(document, "metadata", "uid") in uids):
                 yield read(document)

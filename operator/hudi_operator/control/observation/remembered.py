@@ -1,6 +1,6 @@
-"""What the status of a table names of the resources that ask something of it, and how much these matter.
+"""Finds the resources named in a table's status, and ranks resources for reading.
 
-A status is given as the API server holds it: nothing here raises, whatever it says.
+The status is unvalidated: these functions never raise.
 """
 
 import re
@@ -17,11 +17,11 @@ from hudi_operator.planning.savepoints.declared import ENDS, OVER
 from hudi_operator.runtime.documents import is_held
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
-"""What the API server accepts as a name: of another one there is no object."""
+"""The names that the API server accepts; no object has another name."""
 
 
 def remembered(namespace: str, status: HudiTableStatus) -> tuple[Remembered, ...]:
-    """Return the resources that the status of a table names, each with its uid."""
+    """Return the resources named in a table's status, each with its uid."""
     found = (*_operations(namespace, status), *_savepoints(namespace, status))
     return tuple(one for one in found if _NAME.fullmatch(one.key.name))
 
@@ -44,9 +44,9 @@ def _savepoints(namespace: str, status: HudiTableStatus) -> Iterator[Remembered]
 
 
 def rank_of_operation(document: object) -> int | None:
-    """Return when a HudiOperation is read of very many: first what holds its table, then what a person has approved.
+    """Return a HudiOperation's read order: operations that hold their table first, then approved ones.
 
-    What waits for approval may do so for ever. Of what is over nothing is left.
+    An operation may wait for approval for ever. None for a finished operation.
     """
     if _is_let_go(document, OPERATION_FINALIZER):
         return 3
@@ -62,7 +62,7 @@ def rank_of_operation(document: object) -> int | None:
 
 
 def rank_of_savepoint(document: object) -> int:
-    """Return when a HudiSavepoint is read of very many: first what goes, last what its status says is over."""
+    """Return a HudiSavepoint's read order: deleted ones first, finished ones last."""
     if _is_let_go(document, SAVEPOINT_FINALIZER):
         return 2
     if text(document, "metadata", "deletionTimestamp") is not None:
@@ -73,5 +73,5 @@ def rank_of_savepoint(document: object) -> int:
 
 
 def _is_let_go(document: object, finalizer: str) -> bool:
-    """Whether a resource is deleted and nobody but another controller keeps it."""
+    """Whether a resource is deleted and only another controller's finalizer keeps it."""
     return text(document, "metadata", "deletionTimestamp") is not None and not is_held(document, finalizer)

@@ -1,1 +1,1 @@
-"""What is read of a table in its store: when, in which threads, and within which bounds."""
+"""Reads tables from their store: polling, threads and bounds."""

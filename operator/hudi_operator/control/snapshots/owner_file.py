@@ -1,4 +1,4 @@
-"""The record of a table's owner, read from the store."""
+"""Reads a table's owner record from the store."""
 
 from hudi_jobs.contract import (
     OPERATOR_FILE_LIMIT,
@@ -12,9 +12,9 @@ from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
 
 
 def read_owner(filesystem: FileSystem, path: str) -> tuple[OwnerRecord | None, str]:
-    """Return the record in a table's folder, or None and, where there is one that cannot be used, why.
+    """Return the owner record in a table's folder; for an unusable record, None and the reason.
 
-    Raises `StorageError` where the store does not tell.
+    Raises `StorageError` if the store does not answer.
     """
     place = f"{path}/{OPERATOR_FOLDER}/{OWNER_FILE}"
     try:

@@ -1,8 +1,7 @@
-"""How often each timeline is polled, and what lets a reconcile end early.
+"""Decides how often each timeline is polled, and when a reconcile may end early.
 
-A table that moves is read within seconds, one that has not moved for long rarely: the pause grows with the time
-for which nothing has moved, and is drawn around that, so that polls spread evenly. What is kept per table is a few
-numbers, never a document.
+A changing table is read within seconds, a quiet table rarely: the pause grows with the quiet time, with random
+variation, so that polls spread evenly. The state per table is a few numbers, never a document.
 """
 
 import random
@@ -19,10 +18,10 @@ _JITTER = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastReconcile:
-    """What a reconcile of a whole table left behind; times are seconds of the event loop's clock.
+    """The state kept from a whole reconcile; times are seconds of the event loop's clock.
 
-    `fingerprint` is None where the timeline could not be read. Until `whole_at` a read of the timeline is enough, as
-    long as that has not moved and nothing has happened.
+    `fingerprint` is None if the timeline could not be read. Until `whole_at`, reading the timeline is enough, as long
+    as it is unchanged and no event came.
     """
 
     base_path: str
@@ -33,7 +32,7 @@ class LastReconcile:
 
 
 class Polling:
-    """The last reconcile of each table, and when the next poll is."""
+    """The last reconcile of each table, and the time of its next poll."""
 
     def __init__(self, *, least: float, most: float, draw: Callable[[], float] = random.random) -> None:
         self._least = least
@@ -43,29 +42,29 @@ class Polling:
         self._interrupted: dict[TableKey, LastReconcile] = {}
 
     def quick(self, key: TableKey, *, now: float) -> LastReconcile | None:
-        """Return what a read of the timeline alone can be compared with; None when the whole table has to be seen."""
+        """Return the last reconcile to compare a timeline with; None if the whole table must be observed."""
         last = self._last.get(key)
         return last if last is not None and last.fingerprint is not None and now < last.whole_at else None
 
     def begin_reconcile(self, key: TableKey) -> None:
-        """Have the whole table observed until a reconcile has succeeded."""
+        """Require a whole observation of the table until a reconcile succeeds."""
         last = self._last.pop(key, None)
         if last is not None:
             self._interrupted[key] = last
 
     def end_reconcile(self, key: TableKey, last: LastReconcile, *, moved: bool) -> None:
-        """Remember a reconcile; unless something else has moved, a timeline that is as it was before has not."""
+        """Remember a reconcile; an unchanged fingerprint counts as no movement, unless `moved`."""
         before = self._interrupted.pop(key, None)
         if before is not None and before.fingerprint == last.fingerprint and not moved:
             last = replace(last, moved_at=before.moved_at)
         self._last[key] = last
 
     def reconcile_from(self, key: TableKey, at: float) -> None:
-        """Have the whole table observed from this time on."""
+        """Require a whole observation of the table from this time on."""
         self._last[key] = replace(self._last[key], whole_at=at)
 
     def forget(self, key: TableKey) -> None:
-        """Drop a table."""
+        """Forget a table."""
         self._last.pop(key, None)
         self._interrupted.pop(key, None)
 
@@ -76,14 +75,14 @@ class Polling:
         return self.spread(min(max(unmoved * _PAUSE_PER_UNMOVED_SECOND, self._least), self._most))
 
     def spread(self, seconds: float) -> float:
-        """Return about as many seconds, drawn so that tables drift apart."""
+        """Return about as many seconds, varied randomly so that tables drift apart."""
         return seconds * (1 + _JITTER * (self._draw() - 0.5))
 
 
 def age_of(instant_time: str, *, now: datetime) -> timedelta:
-    """Return how long ago an instant was, as far as its time says; nothing where that cannot be.
+    """Return the age of an instant by its time; zero if unknown or in the future.
 
-    Instants may be named in the writer's own zone, so this can be wrong by hours.
+    Instants may be named in the writer's own zone, so the age can be wrong by hours.
     """
     try:
         moment = datetime.strptime(instant_time[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""How far a continuous ingestion or an operation has come by its own word, read from the store."""
+"""Reads the progress reports of continuous ingestions and operations from the store."""
 
 from hudi_jobs.contract import OPERATOR_FILE_LIMIT, OPERATOR_FOLDER, PROGRESS_FILE, Progress, decode_progress
 from hudi_jobs.contract.operations.told import TOLD_FILE, TOLD_LIMIT, OperationTold, decode_told
@@ -6,22 +6,22 @@ from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
 
 
 def read_progress(filesystem: FileSystem, path: str) -> Progress | None:
-    """Return the document in a table's folder, or None where there is none or it cannot be understood.
+    """Return the progress document in a table's folder, or None if missing or invalid.
 
-    Raises `StorageError` where the store does not tell.
+    Raises `StorageError` if the store does not answer.
     """
     content = _read(filesystem, f"{path}/{OPERATOR_FOLDER}/{PROGRESS_FILE}", OPERATOR_FILE_LIMIT)
     return None if content is None else decode_progress(content)
 
 
 def read_told(filesystem: FileSystem, path: str) -> OperationTold | None:
-    """Return what the newest operation of a table has told, as `read_progress` does."""
+    """Return the report of a table's newest operation, as `read_progress` does."""
     content = _read(filesystem, f"{path}/{OPERATOR_FOLDER}/{TOLD_FILE}", TOLD_LIMIT)
     return None if content is None else decode_told(content)
 
 
 def _read(filesystem: FileSystem, place: str, limit: int) -> bytes | None:
-    """Return the content as one request gives it: the file is written again and again, and may be shorter each time."""
+    """Return the content from a single request: the file is rewritten often, and may become shorter."""
     try:
         return filesystem.read_file(place, limit=limit)
     except StorageError as error:

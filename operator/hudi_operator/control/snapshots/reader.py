@@ -1,4 +1,4 @@
-"""Snapshots of timelines: blocking reads in their own threads, so that a silent store stalls nothing else."""
+"""Reads snapshots of timelines in threads, so that a silent store blocks nothing else."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -42,7 +42,7 @@ T = TypeVar("T")
 Opener: TypeAlias = Callable[[str, S3Options | None], tuple[FileSystem, str]]
 
 _CLIENTS = 128
-"""Clients of buckets that are kept; one takes some 200 KiB."""
+"""The most bucket clients to keep; each takes about 200 KiB."""
 
 _CLIENT = 256 * 2**10
 
@@ -57,7 +57,7 @@ _TROUBLES = {
 
 
 class Snapshots(Protocol):
-    """Timelines as a reconcile reads them; `SnapshotReader` reads them from stores."""
+    """Reads timelines for a reconcile; implemented by `SnapshotReader`."""
 
     async def read(
         self,
@@ -68,17 +68,17 @@ class Snapshots(Protocol):
         namespace: str = "",
         questions: Questions = NO_QUESTIONS,
     ) -> TimelineSnapshot:
-        """Read one table; every failure of the store is part of the answer, none is raised."""
+        """Read one table; store failures are part of the result, never raised."""
 
     async def fingerprint(self, base_path: str, store: ObjectStore | None, /, *, namespace: str = "") -> int | None:
-        """Return the `fingerprint` of a timeline as it is now, or None where it cannot be read."""
+        """Return the current `fingerprint` of a timeline, or None if it cannot be read."""
 
 
 class SnapshotReader:
-    """Reads timelines for the reconciler; one instance, and one cache, serve all tables of the process.
+    """Reads timelines for the reconciler; one instance and one cache serve all tables of the process.
 
-    `threads` is how many reads each store gets at once. A read that takes longer than the timeout is given up; its
-    thread stays taken until the store's client gives up as well.
+    `threads` is the number of concurrent reads per store. A read beyond the timeout is abandoned; its thread stays
+    taken until the store's client gives up as well.
     """
 
     def __init__(
@@ -106,9 +106,9 @@ class SnapshotReader:
         namespace: str = "",
         questions: Questions = NO_QUESTIONS,
     ) -> TimelineSnapshot:
-        """Read one table; every failure of the store is part of the answer, none is raised.
+        """Read one table; store failures are part of the result, never raised.
 
-        What the read uses counts as that of the namespace.
+        The read is charged to the namespace.
         """
         started = perf_counter()
         read = partial(self._read, base_path, store, namespace=namespace, questions=questions)
@@ -121,9 +121,9 @@ class SnapshotReader:
         return snapshot
 
     async def fingerprint(self, base_path: str, store: ObjectStore | None, *, namespace: str = "") -> int | None:
-        """Return the `fingerprint` of a timeline as it is now, or None where it cannot be read.
+        """Return the current `fingerprint` of a timeline, or None if it cannot be read.
 
-        Costs one listing when the timeline has not moved since this process last read it.
+        Costs one listing if the timeline is unchanged since this process last read it.
         """
         started = perf_counter()
         read = partial(self._read_fingerprint, base_path, store, namespace=namespace)
@@ -134,14 +134,14 @@ class SnapshotReader:
         return number
 
     def close(self) -> None:
-        """Take no further reads; those under way end with their own time limits."""
+        """Take no further reads; reads in progress end with their own time limits."""
         for threads in self._stores.values():
             threads.close()
 
     async def _bounded(
         self, base_path: str, store: ObjectStore | None, namespace: str, read: Callable[[], T]
     ) -> T | str:
-        """Run a blocking read in a thread of its store; return a sentence when the store does not answer."""
+        """Run a blocking read in a thread of its store; return a sentence if the store does not answer."""
         place = _place(base_path, store)
         threads = self._stores.get(place)
         if threads is None:
@@ -179,7 +179,7 @@ class SnapshotReader:
                 try:
                     snapshot = read_snapshot(self._reader(counting, namespace), path, questions)
                 except NotAHudiTable:
-                    snapshot = TimelineSnapshot()  # the record of the owner is there before the table is
+                    snapshot = TimelineSnapshot()  # the owner record exists before the table does
                 owner, problem = read_owner(counting, path)
                 progress = read_progress(counting, path) if questions.progress else None
                 told = read_told(counting, path) if questions.operation else None
@@ -202,7 +202,7 @@ class SnapshotReader:
         key = (location.bucket, store)
         client = self._clients.get(key)
         if not isinstance(client, _Client):
-            # One client, and so one pool of connections, for all tables of a bucket.
+            # One client, and so one connection pool, for all tables of a bucket.
             client = _Client(self._opener(base_path, _options(store))[0])
             self._clients.put(key, client, size=_CLIENT, owner=namespace)
         return client.filesystem, location.path
@@ -214,13 +214,13 @@ class _Client:
 
 
 def fingerprint(timeline: Timeline | None) -> int:
-    """Return a number that changes when anything in a timeline does; it is good in this process only."""
+    """Return a number that changes with any change of the timeline; valid in this process only."""
     return hash(timeline and (timeline.properties, timeline.instants, timeline.problems))
 
 
 @contextmanager
 def _counted(filesystem: FileSystem) -> Iterator[CountingFileSystem]:
-    """Add the requests made meanwhile to the metrics."""
+    """Add the requests made in the block to the metrics."""
     counting = CountingFileSystem(filesystem)
     try:
         yield counting
@@ -229,7 +229,7 @@ def _counted(filesystem: FileSystem) -> Iterator[CountingFileSystem]:
 
 
 def _place(base_path: str, store: ObjectStore | None) -> str:
-    """Return what can hang as one: an endpoint, or all paths of a scheme where none is named."""
+    """Return the unit that hangs together: an endpoint, or all paths of a scheme without one."""
     try:
         scheme = parse_url(base_path).store
     except StorageError:
@@ -238,7 +238,7 @@ def _place(base_path: str, store: ObjectStore | None) -> str:
 
 
 def _name(store: ObjectStore | None) -> str:
-    """Return what a person calls the store at the beginning of a sentence."""
+    """Return the store's name for the beginning of a sentence."""
     return f"The store {store.endpoint}" if store is not None and store.endpoint else "The store"
 
 

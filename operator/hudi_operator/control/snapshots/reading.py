@@ -1,4 +1,4 @@
-"""What one read gathers of a table's timeline, within bounds on how much is read and kept."""
+"""Gathers one snapshot of a table's timeline, within bounds on reads and memory."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -29,25 +29,25 @@ from hudi_operator.timeline.reader import commit_problem, completed_commits
 from hudi_operator.timeline.rules.file_sizes import SMALL_FILE_LIMIT, FileSummary, summarise_files
 
 _COMMITS_READ = 10
-"""Newest commits whose metadata is read; a serialized table's last run is always among them."""
+"""The number of newest commits to read metadata of; they always include a serialized table's last run."""
 
 _COMMITS_CHECKED = 100
-"""Oldest commits beside those that one read checks for other writers; later reads continue behind them."""
+"""The most older commits to check for other writers in one read; later reads continue after them."""
 
 _PENDING_DATED = 10
-"""Oldest pending instants whose age is asked of the store."""
+"""The number of oldest pending instants to ask the store for their age."""
 
 _PLANS_READ = 20
-"""Oldest pending plans that are read; who made the others is not known, so they are left alone."""
+"""The most pending plans to read, oldest first; authors of the others are unknown, so they are left alone."""
 
 _UNDOINGS_READ = 10
-"""Newest rollbacks and restores, and oldest pending rollbacks, that are read."""
+"""The number of newest rollbacks and restores, and of oldest pending rollbacks, to read."""
 
 _FILES_SUMMED = 40_000
-"""Files of the newest commits that are summed up; where there are more, it is not known how large files are."""
+"""The most files of the newest commits to sum up; with more, file sizes are unknown."""
 
 _FILES_PASSED = 40_000
-"""Files that commits name which are only checked; a read ends with the commit that exceeds it."""
+"""The most files in older commits that are only checked; a read ends with the commit that exceeds it."""
 
 _INDEX_SHOWN = 64
 _NAME_SHOWN = 330
@@ -56,20 +56,20 @@ _OPERATION_SHOWN = 64
 
 @dataclass(frozen=True, kw_only=True)
 class Questions:
-    """What a table's spec asks of its files and of its timeline's length.
+    """The questions of a table's spec to its files and timeline.
 
-    `small_file_limit` is the size in bytes below which base files count as small. Where there are more than
-    `commits_to_keep`, the metadata table is read too, because it decides what can be archived. `live` takes nothing
-    from memory, not even that the table still exists, as before something that cannot be undone.
+    `small_file_limit` is the size in bytes below which base files count as small. With more commits than
+    `commits_to_keep`, the metadata table is read too, because it decides what can be archived. `live` ignores all
+    caches, even the table's existence; use it before an irreversible action.
     """
 
     live: bool = False
     progress: bool = False
-    """Whether to read what the driver of a continuous ingestion says."""
+    """Whether to read the progress report of a continuous ingestion."""
     operation: bool = False
-    """Whether to read what the driver of an operation tells."""
+    """Whether to read the report of an operation."""
     checked_up_to: str | None = None
-    """Where every commit that completed later is to be checked for other writers, not only the newest."""
+    """Check every commit that completed after this instant for other writers, not only the newest."""
     small_file_limit: int = SMALL_FILE_LIMIT
     commits_to_keep: int | None = None
 
@@ -78,7 +78,7 @@ NO_QUESTIONS = Questions()
 
 
 def read_snapshot(reader: TimelineReader, path: str, questions: Questions) -> TimelineSnapshot:
-    """Read a table's timeline and what its newest commits and oldest plans say."""
+    """Read a table's timeline, its newest commits and its oldest plans."""
     timeline = reader.read(path, full=questions.live)
     commits, damaged = _commits(reader, path, timeline)
     older = _older(reader, path, timeline, questions, {*(one for one, _ in commits), *(one.instant for one in damaged)})
@@ -116,7 +116,7 @@ _Commits = tuple[tuple[Instant, CommitMetadata], ...]
 
 
 def _commits(reader: TimelineReader, path: str, timeline: Timeline) -> tuple[_Commits, tuple[Damaged, ...]]:
-    """Return the newest commits, where they name very many files only their marks, and those that are damaged."""
+    """Return the newest commits and the damaged ones; commits with very many files keep only their marks."""
     left = _FILES_SUMMED
     understood: list[tuple[Instant, CommitMetadata]] = []
     damaged: list[Damaged] = []
@@ -140,18 +140,18 @@ def _marks_only(commit: CommitMetadata) -> CommitMetadata:
 
 @dataclass(frozen=True, kw_only=True)
 class _Older:
-    """Commits behind the newest ones, newest first, of which only the marks are kept."""
+    """Older commits, newest first, with only their marks kept."""
 
     commits: _Commits = ()
     damaged: tuple[Damaged, ...] = ()
     read_up_to: str | None = None
-    """Up to which completion all were read, where not all were."""
+    """The completion up to which commits were read, unless all were."""
 
 
 def _older(
     reader: TimelineReader, path: str, timeline: Timeline, questions: Questions, read: Collection[Instant]
 ) -> _Older:
-    """Read the commits that are not checked for other writers yet, the oldest first, so that later reads go on there.
+    """Read commits not yet checked for other writers, oldest first, so that later reads continue there.
 
     A driver that commits every few seconds makes more than the newest ones while the operator or the store is away.
     """
@@ -181,7 +181,7 @@ def _older(
 
 
 def _files(commits: Sequence[tuple[Instant, CommitMetadata]], questions: Questions) -> FileSummary | None:
-    """Sum up the files of the newest commits, or of none where that would leave some out."""
+    """Sum up the files of the newest commits, or return None if any commit is incomplete."""
     if not all(metadata.complete for _, metadata in commits):
         return None
     return summarise_files(commits, small_file_limit=questions.small_file_limit)
@@ -193,7 +193,7 @@ def _asks_for_metadata(questions: Questions, timeline: Timeline) -> bool:
 
 
 def _metadata(reader: TimelineReader, path: str, timeline: Timeline) -> Timeline | None:
-    """Read the metadata table's timeline; without it more seems to be free to archive than Hudi will take."""
+    """Read the metadata table's timeline; without it, more commits seem archivable than Hudi will take."""
     try:
         found = read_metadata_table(reader, path, timeline)
     except (TableUnreadable, CorruptContent):
@@ -202,12 +202,12 @@ def _metadata(reader: TimelineReader, path: str, timeline: Timeline) -> Timeline
 
 
 def _changed_at(extras: Iterable[tuple[Instant, Mapping[str, str]]]) -> str | None:
-    """Return the newest recent commit of another tool, which may have changed the history of the columns."""
+    """Return the newest recent commit of another tool, which may have changed the schema history."""
     return next((instant.time for instant, extra in extras if RUN_KEY not in extra), None)
 
 
 def _marks(extras: Iterable[tuple[Instant, Mapping[str, str]]]) -> tuple[Mark, ...]:
-    """Return whose run each of these commits or plans names; those that name none are left out."""
+    """Return the run named in each commit or plan; those without a run are left out."""
     return tuple(
         Mark(
             instant=instant,
@@ -228,7 +228,7 @@ _Plans = tuple[tuple[Instant, PlanSummary], ...]
 
 
 def _plans(reader: TimelineReader, path: str, timeline: Timeline) -> _Plans:
-    """Read the oldest pending plans; of one that cannot be read, nothing is known."""
+    """Read the oldest pending plans; an unreadable plan is left out."""
     found: list[tuple[Instant, PlanSummary]] = []
     planned = [one.instant for one in pending_instants(timeline) if one.kind in PLAN_KINDS]
     for instant in planned[:_PLANS_READ]:
@@ -238,7 +238,7 @@ def _plans(reader: TimelineReader, path: str, timeline: Timeline) -> _Plans:
 
 
 def _undoings(reader: TimelineReader, path: str, timeline: Timeline) -> Iterator[Undoing]:
-    """Yield the rollbacks and restores of which it matters what they undo; one that cannot be read tells nothing."""
+    """Yield the rollbacks and restores with their targets; unreadable ones are left out."""
     done = [one for one in timeline.completed if one.action in {Action.ROLLBACK, Action.RESTORE}]
     begun = [one for one in timeline.pending if one.action is Action.ROLLBACK]
     for instant in (*done[-_UNDOINGS_READ:], *begun[:_UNDOINGS_READ]):
@@ -247,7 +247,7 @@ def _undoings(reader: TimelineReader, path: str, timeline: Timeline) -> Iterator
 
 
 def _heartbeats(reader: TimelineReader, path: str, timeline: Timeline) -> Iterator[tuple[str, int]]:
-    """Yield the heartbeats of the oldest pending instants: of the dead, and of those who live."""
+    """Yield the heartbeats of the oldest pending instants, of dead and living writers alike."""
     for instant in islice(timeline.pending, PENDING_REMEMBERED):
         beat = reader.heartbeat(path, instant)
         if beat is not None:
@@ -255,7 +255,7 @@ def _heartbeats(reader: TimelineReader, path: str, timeline: Timeline) -> Iterat
 
 
 def _written(reader: TimelineReader, path: str, timeline: Timeline) -> tuple[tuple[str, int], ...]:
-    """Ask when pending instants were written where their own times are in a zone that is not known."""
+    """Return the write times of pending instants if their own times are in an unknown zone."""
     if timeline.properties.timezone is TimelineZone.UTC:
         return ()
     times = ((one.time, reader.written_at(path, timeline.properties, one)) for one in timeline.pending[:_PENDING_DATED])

@@ -1,6 +1,6 @@
 """Threads for blocking reads of one store, shared fairly by namespaces.
 
-A store that hangs takes its own threads and nobody else's, and a namespace whose reads are slow takes its own share.
+A hanging store blocks only its own threads, and a namespace with slow reads only its own share.
 """
 
 import asyncio
@@ -13,14 +13,14 @@ from typing import NamedTuple, TypeVar
 T = TypeVar("T")
 
 _MEMORY_SECONDS = 60.0
-"""After how long half of what a namespace has used is forgotten."""
+"""The half-life of a namespace's recorded usage."""
 
 _MUCH_SECONDS = 5.0
-"""Seconds of processor of late from which on a namespace may be using more than its share."""
+"""Recent processor seconds above which a namespace may be over its share."""
 
 
 class StoreBusy(Exception):
-    """A read found no thread. `by_namespace` tells whether reads of its own namespace were in its way."""
+    """A read found no thread. `by_namespace` tells whether its own namespace's reads took them."""
 
     def __init__(self, *, by_namespace: bool) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class _Read(NamedTuple):
 
 
 class _Usage:
-    """Seconds that namespaces have used, the older the less."""
+    """Seconds used by namespaces, decaying with age."""
 
     def __init__(self) -> None:
         self._used: dict[str, tuple[float, float]] = {}
@@ -56,12 +56,12 @@ class _Usage:
 
 
 class StoreThreads:
-    """A bounded number of reads of one store at once; use it on one event loop only.
+    """A bounded number of concurrent reads of one store; use it on one event loop only.
 
     A namespace gets at most three quarters of the threads, and a third of these while it uses much of the processor and
-    more than all others together. Of those who wait, the one that has used least of late comes first. A read waits for
-    a free thread for at most `patience_seconds`, and not at all while the store hangs: while all threads that it could
-    have are taken and one of them has been for longer than that.
+    more than all others together. Among waiting reads, the namespace with the least recent usage comes first. A read
+    waits for a free thread for at most `patience_seconds`, and not at all while the store hangs: while all threads
+    available to it are taken, one of them for longer than that.
     """
 
     def __init__(self, *, threads: int, patience_seconds: float) -> None:
@@ -69,7 +69,7 @@ class StoreThreads:
         self._threads = threads
         self._share = threads - threads // 4
         self._patience = patience_seconds
-        self._reads: dict[object, _Read] = {}  # the reads that take a thread, the oldest first
+        self._reads: dict[object, _Read] = {}  # the reads that hold a thread, oldest first
         self._taken: Counter[str] = Counter()
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         self._used = _Usage()
@@ -77,7 +77,7 @@ class StoreThreads:
         self._spent: dict[object, float] = {}
 
     async def run(self, call: Callable[[], T], *, timeout_seconds: float, namespace: str = "") -> T:
-        """Return what a blocking call returns; raise `StoreBusy`, or `TimeoutError` when it takes too long."""
+        """Return the result of a blocking call; raise `StoreBusy`, or `TimeoutError` when it takes too long."""
         await self._take_thread(namespace)
         loop = asyncio.get_running_loop()
         read = object()
@@ -92,7 +92,7 @@ class StoreThreads:
             return await asyncio.wrap_future(future)
 
     def close(self) -> None:
-        """Begin no further reads; those under way continue without anybody waiting."""
+        """Start no further reads; reads in progress continue with nobody waiting."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _metered(self, read: object, call: Callable[[], T]) -> T:
@@ -115,7 +115,7 @@ class StoreThreads:
                 await turn
         except (TimeoutError, asyncio.CancelledError) as error:
             if turn.done() and not turn.cancelled():
-                self._give_up(namespace)  # it came at the last moment
+                self._give_up(namespace)  # granted at the last moment
             else:
                 self._leave(namespace, turn)
             if isinstance(error, TimeoutError):
@@ -123,7 +123,7 @@ class StoreThreads:
             raise
 
     def _leave(self, namespace: str, turn: asyncio.Future[None]) -> None:
-        # A turn that is cancelled may be passed over by `_give_up` before its task runs again.
+        # `_give_up` may skip a cancelled turn before its task runs again.
         waiting = self._waiting.get(namespace, deque())
         if turn in waiting:
             waiting.remove(turn)
@@ -152,7 +152,7 @@ class StoreThreads:
         return oldest is not None and asyncio.get_running_loop().time() - oldest > self._patience
 
     def _hand_back(self, loop: asyncio.AbstractEventLoop, read: object, _done: Future[T]) -> None:
-        # Called in the thread. A read that nobody waits for any more still takes its thread until it ends.
+        # Called in the thread. An abandoned read still holds its thread until it ends.
         if not loop.is_closed():
             loop.call_soon_threadsafe(self._release, read)
 
@@ -164,7 +164,7 @@ class StoreThreads:
         self._give_up(namespace)
 
     def _give_up(self, namespace: str) -> None:
-        """Give a place back, and to whoever waits and has used least."""
+        """Release a thread, and grant it to the waiting namespace with the least usage."""
         self._taken[namespace] -= 1
         if not self._taken[namespace]:
             del self._taken[namespace]

@@ -1,1 +1,1 @@
-"""Settings that a table may make itself, and those that the operator makes for Hudi, Spark and its readers."""
+"""Settings allowed to a table, and the operator's settings for Hudi, Spark and its readers."""

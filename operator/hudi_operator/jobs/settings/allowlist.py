@@ -1,4 +1,4 @@
-"""Settings that a table may make itself: an allowlist, compared after both sides are brought into one form."""
+"""The allowlist of settings for a table, compared in a normal form."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -13,10 +13,10 @@ def refused_keys(
 ) -> tuple[str, ...]:
     """Return one sentence for each setting that the table may not make.
 
-    `allowed` and `owned` hold keys, or prefixes that end with `*`. What is owned by the operator cannot be allowed. An
-    allowed prefix opens the keys that are known to be harmless; any other must be named.
-    Keys are compared without regard to case, and keys with unusual characters are refused: a spelling that Spark or
-    Hudi reads but the comparison does not see would be a way around the list.
+    `allowed` and `owned` hold keys, or prefixes that end with `*`. Keys owned by the operator cannot be allowed. An
+    allowed prefix opens only keys known to be harmless; any other key must be named. Keys are compared without regard
+    to case, and keys with unusual characters are refused: a spelling that Spark or Hudi reads but the comparison misses
+    would bypass the list.
     """
     patterns = tuple(pattern.strip().lower() for pattern in allowed)
     reserved = {key.lower() for key in owned}
@@ -46,7 +46,7 @@ def _refusal(key: str, *, patterns: tuple[str, ...], prefix: str, reserved: set[
 
 
 def _odd_value(key: str, value: str) -> str | None:
-    """Spark and Hadoop read `${env:NAME}` and the like out of values, and would show it in what they complain about."""
+    """Return a refusal if a value contains `$`: Spark and Hadoop expand `${env:NAME}` and print it in errors."""
     if "$" in value or not value.isprintable():
         return f"the value of {key} contains a $ or an unprintable character"
     return None

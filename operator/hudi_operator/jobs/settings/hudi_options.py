@@ -1,4 +1,4 @@
-"""Hudi's options for a job: complete, explicit, and the operator's own keys last."""
+"""Builds Hudi's options for a job: complete, explicit, with the operator's own keys last."""
 
 from collections.abc import Iterable
 
@@ -39,10 +39,12 @@ _SORT_MODES = {
 
 
 _METADATA_TABLE = "hoodie.metadata.enable"
-"""Without it Hudi makes a metadata table with a new table, and the driver keeps what an existing one has."""
+"""Without this option Hudi creates a metadata table with a new table, and the driver keeps an existing table's choice.
+"""
 
 _TABLE_VERSION = "hoodie.write.table.version"
-"""Without it Hudi makes a new table with its newest version, and the driver keeps that of an existing one."""
+"""Without this option Hudi creates a new table in its newest version, and the driver keeps an existing table's version.
+"""
 
 _KEYS_OF_ROWS = frozenset(
     {
@@ -67,14 +69,14 @@ _KEYS_OF_ROWS = frozenset(
         "hoodie.datasource.write.slash.separated.date.partitioning",
     }
 )
-"""Keys, and beginnings of keys, that decide what a row's key is and where it is looked for.
+"""Keys, and key prefixes, that define a row's key and its index.
 
-A table that changed one of them would no longer find its rows and write them again, so no table may set them.
+Changing one would make a table lose track of its rows and write them again, so no table may set them.
 """
 
 
 def build_hudi_options(table: HudiTable, table_class: HudiTableClassSpec, service: Service) -> dict[str, str]:
-    """Return all options of a job: class first, then the table's own, then the operator's, which win."""
+    """Return all options of a job: the class's, then the table's own, then the operator's, which win."""
     owned = owned_hudi_options(table, service, table_class=table_class)
     return {**table_class.hudi_options, **table.spec.hudi_options, **owned}
 
@@ -82,7 +84,7 @@ def build_hudi_options(table: HudiTable, table_class: HudiTableClassSpec, servic
 def owned_hudi_options(
     table: HudiTable, service: Service = Service.INGESTION, *, table_class: HudiTableClassSpec | None = None
 ) -> dict[str, str]:
-    """Return the options that follow from the typed fields of the spec and from the operator's own rules."""
+    """Return the options derived from typed fields of the spec and from the operator's own rules."""
     return {
         **_identity(table),
         **_layout(table.spec),
@@ -99,13 +101,13 @@ def owned_hudi_options(
 
 
 def owned_hudi_keys(table: HudiTable, table_class: HudiTableClassSpec) -> Iterable[str]:
-    """Return the keys that some job of the table sets, so that nobody else may."""
+    """Return the keys that the operator sets in any of the table's jobs; nobody else may set them."""
     found = (owned_hudi_options(table, service, table_class=table_class) for service in Service)
     return {*_KEYS_OF_ROWS, _METADATA_TABLE, _TABLE_VERSION, *(key for options in found for key in options)}
 
 
 def declared_index(index: Index) -> str:
-    """Return the note that commits of a table with this index carry."""
+    """Return the index note for commits of a table with this index."""
     return index_note(index.type.value, index.bucket_count)
 
 

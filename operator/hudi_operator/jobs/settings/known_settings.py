@@ -1,9 +1,9 @@
-"""The settings that are known to be harmless, and what others can do: a wildcard of a class opens only the former.
+"""The settings known to be harmless, and the risks of others: a class's wildcard opens only harmless ones.
 
-A key is harmless when no value of it loads code, changes an identity, an endpoint or a path, or passes over damaged
-input: numbers, sizes, times, switches of the optimizer and names out of a closed list. Everything else, also what later
-releases of Spark and Hudi add, is open to tables only where the class names the key itself. Source: `SQLConf` and
-`internal/config` of Spark 3.5, and the configuration classes of Hudi 1.2.0.
+A key is harmless when no value of it loads code, changes an identity, an endpoint or a path, or ignores damaged input:
+numbers, sizes, times, switches of the optimizer and names out of a closed list. Every other key, including those of
+later Spark and Hudi releases, is open to tables only if the class names it. Source: `SQLConf` and `internal/config` of
+Spark 3.5, and the configuration classes of Hudi 1.2.0.
 """
 
 import re
@@ -153,7 +153,7 @@ _NAMES_PATH = re.compile(r"path|dir$|dir\.|location|folder|file$|warehouse|check
 
 
 def risk_of(key: str) -> str | None:
-    """Return what a key can do, as the end of a sentence, or None where it is known to be harmless."""
+    """Return a key's risk as the end of a sentence, or None if the key is known to be harmless."""
     normal = key.strip().lower()
     if normal in HARMLESS:
         return None
@@ -169,7 +169,7 @@ def risk_of(key: str) -> str | None:
 
 
 def hides_damage(key: str) -> bool:
-    """Whether a key looks like one with which rows are lost silently."""
+    """Whether a key may lose rows silently, judged by its name."""
     normal = key.strip().lower()
     return normal not in HARMLESS and _HIDES_DAMAGE.search(normal) is not None
 

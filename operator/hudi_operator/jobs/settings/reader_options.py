@@ -1,9 +1,9 @@
-"""Options of Spark's readers that a table may set: those that say how the bytes of a file are to be understood.
+"""The options of Spark's readers that a table may set: those that define how to parse a file's bytes.
 
-Spark hands every further option to the file system's own configuration, where `fs.s3a.endpoint` would lead to another
+Spark passes every further option to the file system's own configuration, where `fs.s3a.endpoint` would lead to another
 store; others name more files to read (`path`, `avroSchemaUrl`) or skip rows silently (`ignoreCorruptFiles`,
-`modifiedBefore`). Source: `FileSourceOptions`, `CSVOptions`, `JSONOptions`, `AvroOptions` and `ParquetOptions` of
-Spark 3.5, and `SessionState.newHadoopConfWithOptions`.
+`modifiedBefore`). Source: `FileSourceOptions`, `CSVOptions`, `JSONOptions`, `AvroOptions` and `ParquetOptions` of Spark
+3.5, and `SessionState.newHadoopConfWithOptions`.
 """
 
 from collections.abc import Mapping
@@ -75,11 +75,11 @@ _ALLOWED = {
 
 
 def refused_reader_options(options: Mapping[str, str], file_format: FileFormat) -> tuple[str, ...]:
-    """Return one sentence for each option that is none of this format's, or leaves open what CSV files mean.
+    """Return one sentence for each option not allowed for this format, or leaving CSV ambiguous.
 
-    Like Spark, without regard to case.
+    Options are compared without regard to case, as in Spark.
 
-    Hadoop's configuration, into which Spark copies all options, reads `${env.NAME}` out of values.
+    Hadoop's configuration, into which Spark copies all options, expands `${env.NAME}` in values.
     """
     inexact = refused_csv_options({key.lower(): value for key, value in options.items()})
     return (

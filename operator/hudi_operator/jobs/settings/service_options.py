@@ -1,7 +1,7 @@
-"""Hudi's options for table services: what each one takes and writes, and whether the writer runs it by itself.
+"""Hudi's options for table services, and whether the writer runs each of them.
 
-A job gets the options of all services, because they depend on one another: archival reads the trigger of
-compaction, and a writer what a clustering does with updates. Only the switches and gates differ between jobs.
+A job gets the options of all services, because they depend on one another: archival reads the trigger of compaction,
+and a writer reads how clustering handles updates. Only the switches and gates differ between jobs.
 """
 
 from hudi_jobs.contract import Service
@@ -22,7 +22,7 @@ def service_options(spec: HudiTableSpec, service: Service) -> dict[str, str]:
 
 
 def options_of_one(spec: HudiTableSpec, service: Service) -> dict[str, str]:
-    """Return the options that what the spec says of one table service decides, for a run of it."""
+    """Return the options from the spec for a run of one table service."""
     one = _definition_of(service)
     return {**one.options(spec), **one.gates_open, **_scope(spec, service)}
 
@@ -32,7 +32,7 @@ def _definition_of(service: Service) -> TableServiceDefinition:
 
 
 def flag(value: bool) -> str:  # noqa: FBT001 - the one question this asks
-    """Return a truth value as Hudi reads it."""
+    """Return a boolean in Hudi's spelling."""
     return "true" if value else "false"
 
 
@@ -41,7 +41,7 @@ def _runs_inline(spec: HudiTableSpec, inline: Service, *, job: Service) -> bool:
 
 
 def _switches(spec: HudiTableSpec, one: TableServiceDefinition, *, job: Service) -> dict[str, str]:
-    """Services run inside the writer only where the spec says Inline, and never inside the job of another service."""
+    """Return the switches of a service: on only inside the writer and in mode Inline, otherwise off."""
     off = dict.fromkeys(one.other_switches, "false")
     return {one.inline_switch: flag(_runs_inline(spec, one.service, job=job)), **off}
 
@@ -49,10 +49,10 @@ def _switches(spec: HudiTableSpec, one: TableServiceDefinition, *, job: Service)
 def _scope(spec: HudiTableSpec, service: Service) -> dict[str, str]:
     """Plan from all partitions where Hudi's incremental planning would lose some.
 
-    By default Hudi plans from the partitions that were written to since the last plan, and carries over what a plan
-    left out. `ClusteringPlanPartitionFilter`, `DayBasedCompactionStrategy` and `PartitionRegexBasedCompactionStrategy`
-    of Hudi 1.2.0 carry over nothing, or partitions that were not asked for. Elsewhere the default stands, and a class
-    may change it.
+    By default Hudi plans from the partitions written since the last plan, and carries over the rest of a plan.
+    `ClusteringPlanPartitionFilter`, `DayBasedCompactionStrategy` and `PartitionRegexBasedCompactionStrategy` of Hudi
+    1.2.0 carry over no partitions, or partitions that were not requested. Elsewhere the default stands, and a class may
+    change it.
     """
     planned_here = any(
         one.service is service or _runs_inline(spec, one.service, job=service)

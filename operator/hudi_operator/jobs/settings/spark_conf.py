@@ -1,4 +1,4 @@
-"""Spark's settings for a run: complete, explicit, and the operator's own keys last."""
+"""Builds Spark's settings for a run: complete, explicit, with the operator's own keys last."""
 
 from hudi_operator.api.spec.table import ExecutionMode, HudiTableSpec
 from hudi_operator.api.spec.table_class import HudiTableClassSpec, ObjectStore
@@ -16,7 +16,7 @@ JAVA_OPTIONS = (
     "-XX:+ExitOnOutOfMemoryError -Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true "
     "-XX:SharedArchiveFile=/opt/hudi/classes.jsa"
 )
-"""What every JVM of a run is started with.
+"""The options of every JVM of a run.
 
 Hudi measures records with JOL, which first attaches a debugger to its own JVM: that stops a driver for seconds, and
 fails under the restricted Pod Security Standard anyway. The archive holds the classes of Spark and Hudi, ready to be
@@ -24,9 +24,9 @@ mapped; an image without it starts as well, only slower.
 """
 
 SMALL_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m"
-"""For runs of minutes on one or two cores the first compiler alone costs less in all; see benchmarks/services.
+"""For runs of minutes on one or two cores, the first compiler alone costs less; see benchmarks/services.
 
-With it the JVM reserves 48 MiB for compiled code, which a run of many commits fills; then it throws code away.
+With it the JVM reserves 48 MiB for compiled code, which a run of many commits fills; then it discards code.
 """
 
 SMALL_LASTING_JVM = "-XX:+UseSerialGC"
@@ -35,7 +35,7 @@ SMALL_LASTING_JVM = "-XX:+UseSerialGC"
 _SMALL_CORES = 2
 _SMALL_HEAP_MIB = 4096
 
-# The object store's client gives up within about a minute, so that a store that is down fails the run, not the day.
+# The object store's client gives up within about a minute, so that an outage fails the run quickly.
 _S3A_BOUNDS = {
     "spark.hadoop.fs.s3a.attempts.maximum": "3",
     "spark.hadoop.fs.s3a.retry.limit": "3",
@@ -61,9 +61,9 @@ def build_spark_conf(
     image: str,
     goes_on: bool = False,
 ) -> dict[str, str]:
-    """Return all settings of a run: class first, then the table's own, then the operator's, which win.
+    """Return all settings of a run: the class's, then the table's own, then the operator's, which win.
 
-    One that `goes_on` is that of a continuous driver.
+    `goes_on` marks the run of a continuous driver.
     """
     owned = owned_spark_conf(
         table_class=table_class, sizing=sizing, run=run, namespace=namespace, image=image, goes_on=goes_on
@@ -74,7 +74,7 @@ def build_spark_conf(
 def owned_spark_conf(
     *, table_class: HudiTableClassSpec, sizing: Sizing, run: str, namespace: str, image: str, goes_on: bool = False
 ) -> dict[str, str]:
-    """Return the settings that the operator makes and nobody may change."""
+    """Return the operator's settings, which nobody may change."""
     conf = {
         "spark.app.name": run,
         "spark.driver.memory": f"{sizing.driver.heap_mib}m",
@@ -122,7 +122,7 @@ def _object_store(store: ObjectStore | None) -> dict[str, str]:
 def _cluster(
     *, table_class: HudiTableClassSpec, sizing: Sizing, run: str, namespace: str, image: str
 ) -> dict[str, str]:
-    """Return what makes the driver a client of Kubernetes; `$(NAME)` is filled in from the pod's environment."""
+    """Return the settings for a driver in Kubernetes; `$(NAME)` is expanded from the pod's environment."""
     store = table_class.object_store
     secret = store.credentials_secret_name if store else None
     credentials = {
@@ -155,7 +155,8 @@ def _cluster(
         "spark.executor.memory": f"{sizing.executor.heap_mib}m",
         "spark.executor.memoryOverhead": f"{sizing.executor.overhead_mib}m",
         "spark.executor.extraJavaOptions": JAVA_OPTIONS,
-        # Else Spark counts them for as long as the driver lives: a continuous one would end for the fourth of a day.
+        # Otherwise Spark counts executor failures for the driver's whole life: a continuous driver would end at its
+        # fourth.
         "spark.executor.failuresValidityInterval": "1h",
         **credentials,
     }

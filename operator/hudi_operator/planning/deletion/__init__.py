@@ -1,1 +1,1 @@
-"""The end of a table: what is done until a deleted resource may be removed."""
+"""The end of a table: the steps before a deleted resource may be removed."""

@@ -1,4 +1,4 @@
-"""The Jobs of a deleted table: those that still run, and the attempts at removing its data that have ended."""
+"""The Jobs of a deleted table: those still running, and ended attempts to remove its data."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,7 @@ _ACTIVE_SHOWN = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Attempts:
-    """What runs, as it is seen and as status shows it; the attempts that ended just now, and those of the past."""
+    """The running Jobs, observed and as status entries; the attempts that just ended, and the past ones."""
 
     live: tuple[JobObservation, ...] = ()
     active: tuple[ActiveJob, ...] = ()
@@ -26,13 +26,13 @@ class Attempts:
 
     @property
     def failures(self) -> int:
-        """Failed attempts in a row; a run that has removed the data ends the count."""
+        """Consecutive failed attempts; a run that has removed the data resets the count."""
         attempts = [run for run in self.history if run.service is Service.DELETION]
         return 0 if attempts and attempts[0].outcome is not Outcome.FAILED else len(attempts)
 
     @classmethod
     def of(cls, seen: EndingObservation, *, now: datetime) -> Self:
-        """Compare the Jobs that status remembers with those that exist."""
+        """Compare the remembered Jobs with the existing ones."""
         remembered = {job.name: job for job in seen.status.active_jobs}
         found = {job.name: job for job in seen.jobs if job.name in remembered and is_of_run(job, remembered[job.name])}
         live = {job.name: job for job in seen.jobs if job.phase is not JobPhase.OVER}
@@ -53,7 +53,7 @@ class Attempts:
 
 
 def last_attempt(history: tuple[RunStatus, ...]) -> RunStatus | None:
-    """Return the newest attempt at removing the data."""
+    """Return the newest attempt to remove the data."""
     return next((run for run in history if run.service is Service.DELETION), None)
 
 
@@ -67,7 +67,7 @@ def _conclude(job: ActiveJob, observed: JobObservation | None, *, now: datetime)
     run = conclude(job, observed=observed, snapshot=TimelineSnapshot(), now=now)
     if run is not None and not (results and results[0].outcome is Outcome.SUCCEEDED):
         return run
-    # Its success is a timeline that is not there, which the next reconcile confirms.
+    # Success is a missing timeline; the next reconcile confirms it.
     return RunStatus(
         job=job.name,
         service=Service.DELETION,

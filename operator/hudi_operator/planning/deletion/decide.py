@@ -1,11 +1,11 @@
-"""The end of a table: what is done, one step at a time, until a deleted resource may go.
+"""The end of a table: one step at a time, until a deleted resource may be removed.
 
-All Jobs of the table end first. Then, where the spec says `deletionPolicy: Delete`, a Job removes the data: the
-operator itself can only read the store. Every way leads to an end. What cannot be removed within a bounded number of
-attempts and a bounded time stays, and an Event says where it is and why.
+All Jobs of the table end first. Then, with `deletionPolicy: Delete`, a Job removes the data: the operator itself can
+only read the store. Every path ends. Data that a bounded number of attempts and a bounded time cannot remove stays, and
+an Event says where it is and why.
 
-What has been done is remembered in the status only, so that the next process continues where this one stopped: the Job
-in `activeJobs`, its attempts in `history`.
+Progress is kept only in the status, so that the next process continues here: the Job in `activeJobs`, its attempts in
+`history`.
 """
 
 from collections.abc import Iterator
@@ -52,10 +52,10 @@ from hudi_operator.planning.status.transitions import Transition
 from hudi_operator.planning.writers.ownership import elsewhere
 
 ATTEMPTS = 5
-"""Failed attempts at removing the data after which it stays."""
+"""After this many failed attempts to remove the data, it stays."""
 
 PATIENCE = timedelta(minutes=10)
-"""How long what stands in the way of removing the data is waited for; an attempt under way may take longer."""
+"""How long to wait for obstacles to removing the data; an attempt in progress may take longer."""
 
 _LONG_REQUEUE = 10.0
 _UNKNOWN = frozenset({TimelineTrouble.ACCESS_DENIED, TimelineTrouble.UNREACHABLE, TimelineTrouble.NOT_READ})
@@ -63,13 +63,13 @@ _OF_INSTANTS = frozenset({ZONE_FIELD, SLICES_FIELD})
 
 
 def awaits_confirmation(status: HudiTableStatus) -> bool:
-    """Whether the newest run has reported that the data is gone, so that the store must be asked."""
+    """Whether the newest run reported that the data is gone, so that the store must be checked."""
     last = last_attempt(status.history)
     return last is not None and last.outcome is not Outcome.FAILED
 
 
 def decide_ending(seen: EndingObservation, *, now: datetime) -> Step:
-    """Return the next step of the end of one table."""
+    """Return the next step of a table's end."""
     seen = replace(seen, jobs=tuple(given_up(job) if _is_given_up(job, seen, now=now) else job for job in seen.jobs))
     known = Attempts.of(seen, now=now)
     if known.live:
@@ -93,9 +93,9 @@ def decide_ending(seen: EndingObservation, *, now: datetime) -> Step:
 
 
 def refused_ending(seen: EndingObservation, job: ActiveJob, *, message: str, now: datetime) -> Step:
-    """Return what follows when the API server has refused a Job that was to remove the data: a failed attempt.
+    """Return the step after the API server refused a deletion Job: a failed attempt.
 
-    The status of what was seen is the one that recorded the intent.
+    The observed status is the one that recorded the intent.
     """
     run = refused_run(job, message=message, now=now)
     known = Attempts(finished=(run,), history=with_newest(run, seen.status.history))
@@ -134,7 +134,7 @@ def _is_wanted(job: JobObservation, seen: EndingObservation) -> bool:
 
 
 def _is_given_up(job: JobObservation, seen: EndingObservation, *, now: datetime) -> bool:
-    """Whether a Job that removes the data is stopped because it does not start, or a queue holds it for too long."""
+    """Whether a deletion Job is stopped because it does not start, or a queue holds it for too long."""
     if not _is_wanted(job, seen) or job.phase not in {JobPhase.STARTING, JobPhase.SUSPENDED}:
         return False
     settings = seen.table_class.spec.job if seen.table_class is not None else JobSettings()
@@ -173,14 +173,14 @@ def _confirm(seen: EndingObservation, known: Attempts, *, now: datetime) -> Step
             "finished_at": format_time(now),
         }
     )
-    # It takes the place of the run's own report, which was not true.
+    # Replaces the run's own report, which was wrong.
     history = tuple(run if one is last else one for one in known.history)
     after = Attempts(history=history)
     return _wait(seen, after, reason=EndingReason.DELETION_FAILED, message=message, now=now)
 
 
 def _withheld(seen: EndingObservation) -> str | None:
-    """Return why the data of this table is not to be removed at all."""
+    """Return why this table's data must not be removed, or None."""
     return next(_reasons_to_withhold(seen), None)
 
 
@@ -273,7 +273,7 @@ def _launch(seen: EndingObservation, known: Attempts, *, now: datetime) -> Step:
 
 
 def _intended(seen: EndingObservation) -> ActiveJob | None:
-    """Return the attempt that was decided and has no Job yet."""
+    """Return the decided attempt that has no Job yet."""
     taken = {job.name for job in seen.jobs}
     intents = (job for job in seen.status.active_jobs if job.service is Service.DELETION and job.uid is None)
     return next((job for job in intents if job.name not in taken), None)
@@ -286,7 +286,7 @@ def _decided(seen: EndingObservation, known: Attempts, *, now: datetime) -> Acti
             table_name=seen.metadata.name,
             table_uid=seen.metadata.uid,
             service=Service.DELETION,
-            # The time, so that a Job which status has forgotten is never taken for this one.
+            # Includes the time, so that a Job missing from the status is never taken for this one.
             decision=(seen.metadata.deletion_timestamp, format_time(now), attempt, last.job if last else None),
             taken={job.name for job in seen.jobs},
         ),
@@ -360,7 +360,7 @@ def _patience_is_over(seen: EndingObservation, *, now: datetime) -> bool:
 
 
 def _last_batch(seen: EndingObservation) -> timedelta:
-    """Return how long a continuous ingestion may take to end, which has to happen before the data can go."""
+    """Return how long a continuous ingestion may take to end, which has to happen before the data can be removed."""
     ingestion = seen.table.spec.ingestion if seen.table is not None else None
     if ingestion is None or not ingestion.continues or seen.table_class is None:
         return timedelta()

@@ -1,4 +1,4 @@
-"""What the end of a table sees, and its words, as frozen values."""
+"""The observation and words of a table's end, as frozen values."""
 
 from dataclasses import dataclass
 
@@ -8,15 +8,15 @@ from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.planning.model import Blocker, JobObservation, TimelineSnapshot
 
 SHORT_REQUEUE = 2.0
-"""Seconds until the next reconcile of a table whose end is near."""
+"""Seconds until the next reconcile of a table near its end."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EndingObservation:
-    """Everything that one reconcile of a deleted resource has seen.
+    """The observation of a deleted resource in one reconcile.
 
-    `table` is None where this version cannot read the spec; `snapshot` is there when `awaits_confirmation` says so, and
-    before the data is removed; `operator` is the identity of the operator; `claim_held` was read live.
+    `table` is None if this version cannot parse the spec; `snapshot` is set if `awaits_confirmation` says so, and
+    before the data is removed; `operator` is the operator's identity; `claim_held` was read live.
     """
 
     metadata: ObjectMetadata

@@ -1,1 +1,1 @@
-"""What became of runs: how they ended, what failed, and what is remembered of it."""
+"""Concludes runs: how they ended, their failures, and what is remembered."""

@@ -1,4 +1,4 @@
-"""What a run did to instants that it did not begin: as its driver reported, or as the timeline shows where it died."""
+"""Records the effects of a run on other instants: from its driver's report, or from the timeline if it died."""
 
 from collections.abc import Iterable, Iterator
 
@@ -20,11 +20,11 @@ _DID = {
 def with_affected(
     run: RunStatus, job: ActiveJob, observed: JobObservation | None, observation: Observation
 ) -> RunStatus:
-    """Return an ended run with what it did to instants that it did not begin."""
+    """Return an ended run with its effects on instants it did not begin."""
     pending = {one.time: one for service in SERVICES for one in observation.table.status.services.of(service).pending}
     result = observed.outcome.results[0] if observed and observed.outcome and observed.outcome.results else None
     if result is not None:
-        # What a continuous run ended hours ago is remembered by no other part of the status.
+        # No other part of the status remembers instants that a continuous run ended hours ago.
         behind = (*observation.table.status.left_behind, *(job.left_behind or ()))
         affected = tuple(_as_reported(one, pending.get(one.instant), behind) for one in result.affected)
     else:
@@ -33,7 +33,7 @@ def with_affected(
 
 
 def affected_message(affected: AffectedStatus) -> str:
-    """Return the sentence that says what a run did to an instant, and whose that was."""
+    """Return the sentence on a run's effect on an instant, with the instant's owner."""
     whose = "another tool or an unknown run" if affected.owner is PendingOwner.OTHER else "an earlier run"
     if affected.run is not None:
         whose = f"run {affected.run}"
@@ -52,9 +52,9 @@ def _as_reported(one: AffectedInstant, known: PendingStatus | None, left_behind:
 
 
 def _as_seen(job: ActiveJob, known: Iterable[PendingStatus], observation: Observation) -> Iterator[AffectedStatus]:
-    """Compare the timeline with what was pending when the run was decided.
+    """Compare the timeline with the pending instants when the run was decided.
 
-    Said only of a serialized table: beside others, somebody else may have ended an instant.
+    Only for a serialized table: elsewhere another writer may have ended an instant.
     """
     timeline = observation.snapshot.timeline
     if timeline is None or observation.table.spec.concurrency.mode is not ConcurrencyMode.SERIALIZED:
@@ -68,7 +68,7 @@ def _as_seen(job: ActiveJob, known: Iterable[PendingStatus], observation: Observ
 def _effect(one: PendingStatus, timeline: Timeline) -> Effect | None:
     found = next((instant for instant in timeline.instants if instant.time == one.time), None)
     if found is None:
-        # Archival takes the oldest, and only what has completed.
+        # Archival takes the oldest instants, and only completed ones.
         first = next((instant.time for instant in timeline.instants), one.time)
         return Effect.ROLLED_BACK if one.time > first else None
     return Effect.FINISHED if found.is_completed and one.action not in _WRITES else None

@@ -1,4 +1,4 @@
-"""Whether what a run was decided for is still asked for: by its HudiSavepoint, its HudiOperation and its table."""
+"""Tells whether a decided run is still requested by its HudiSavepoint, its HudiOperation and its table."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from hudi_operator.planning.model import Observation
 
 
 def is_asked_for(job: ActiveJob, observation: Observation) -> bool:
-    """Whether the resource of a run is still there, and wants what was decided; of any other run, yes."""
+    """Whether a run's resource exists and still wants the decided work; True for runs without a resource."""
     if job.service is Service.OPERATION:
         return job.operation is not None and _is_operation_asked_for(job.operation, observation)
     named = job.named_savepoint
@@ -28,30 +28,30 @@ def _is_operation_asked_for(operation: NamedOperationJob, observation: Observati
 
 
 def is_wanted(uid: str, observation: Observation) -> bool:
-    """Whether the resource of an operation is there to stay, also where it cannot be read, as its table is."""
+    """Whether an operation's resource exists and is not being deleted, even if unparsable; likewise its table."""
     metadata = operation_metadata(uid, observation)
     is_there = metadata is not None and metadata.deletion_timestamp is None
     return is_there and observation.metadata.deletion_timestamp is None
 
 
 def operation_metadata(uid: str, observation: Observation) -> ObjectMetadata | None:
-    """Return the metadata of the resource of an operation, also where the rest of it cannot be read."""
+    """Return the metadata of an operation's resource, even if the rest cannot be parsed."""
     return next((each for each in _operations(observation) if each.uid == uid), None)
 
 
 def _operations(observation: Observation) -> Iterator[ObjectMetadata]:
-    """Yield the metadata of the operations that there are, also of those that cannot be parsed."""
+    """Yield the metadata of all existing operations, including unparsable ones."""
     for one in observation.related.get(OPERATIONS, ()):
         if (metadata := getattr(one, "metadata", None)) is not None:
             yield metadata
 
 
 def withdrawal_of(job: ActiveJob, observation: Observation) -> str | None:
-    """Return why nobody wants the operation of a run any more, which would begin it.
+    """Return why an operation's run, if it started now, would be unwanted; None if it is wanted.
 
-    That an earlier run has begun it may be doubt alone: the run that is decided next only finishes what a record shows.
-    A run that has told anything has had a pod, whatever the queue says: it may be at work in another cluster. Every
-    name that the status holds is looked up, so that one which is not found is gone. One that cannot be parsed is there.
+    A record of an earlier run's start may be mere doubt: the next run only finishes what a record shows. A run that has
+    reported anything had a pod, whatever the queue says: it may be running in another cluster. Every name in the status
+    is looked up, so a missing one is gone. An unparsable one exists.
     """
     operation, told = job.operation, observation.snapshot.told
     if operation is None or operation.only_recorded:

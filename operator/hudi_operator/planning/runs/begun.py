@@ -1,4 +1,4 @@
-"""Whether the table's folder shows that a run has begun its operation, whatever became of its Job."""
+"""Tells from the table's folder whether a run has begun its operation, whatever happened to its Job."""
 
 from hudi_jobs.contract import GOES_BACK, OperationPhase
 from hudi_operator.api.status.table import ActiveJob
@@ -7,9 +7,9 @@ from hudi_operator.timeline import Action
 
 
 def shows_work(job: ActiveJob, snapshot: TimelineSnapshot) -> bool:
-    """Whether a run has told that it is past its check, or a restore has come since it was decided.
+    """Whether a run has reported past its check, or a restore has appeared since it was decided.
 
-    That nothing shows proves nothing: telling is left out where the store fails.
+    A lack of traces proves nothing: reports are skipped when the store fails.
     """
     operation, told, timeline = job.operation, snapshot.told, snapshot.timeline
     if operation is None or operation.dry_run:

@@ -1,4 +1,4 @@
-"""Whether the timeline confirms what a run did."""
+"""Confirms a run's work in the timeline."""
 
 from hudi_jobs.contract import Outcome, Service, TaskResult
 from hudi_operator.api.status.table import ActiveJob
@@ -9,11 +9,11 @@ from hudi_operator.timeline import Instant, Timeline
 
 
 def confirmed_instant(job: ActiveJob, result: TaskResult | None, snapshot: TimelineSnapshot) -> str | None:
-    """Return the instant that a run completed, or None if the timeline does not hold one.
+    """Return the instant that a run completed, or None if the timeline holds none.
 
-    A commit names the run that made it. Table services cannot always leave their name: their instant is the one that
-    the driver reported, else the pending one that the run was given, else the first of its kind after the newest
-    instant at the start of the run. A run that says itself that it came to nothing is believed.
+    A commit names its run. Table services cannot always leave their name: their instant is the one the driver reported,
+    else the pending one given to the run, else the first of its kind after the newest instant at the run's start. A run
+    that reports failure is believed.
     """
     marked = snapshot.instant_of(job.name)
     came_to_nothing = result is not None and result.outcome is not Outcome.SUCCEEDED
@@ -22,7 +22,7 @@ def confirmed_instant(job: ActiveJob, result: TaskResult | None, snapshot: Timel
     completed = [instant.time for instant in _completed(job.service, snapshot.timeline)]
     reported = result.instant if result is not None else None
     if job.service is Service.INGESTION:
-        # Where others write too, its commit may lie behind those whose metadata was read.
+        # With other writers, its commit may be older than the commits whose metadata was read.
         read = {instant.time for instant in snapshot.unmarked} | {time for _, time in snapshot.runs}
         return reported if reported in completed and reported not in read else None
     if reported is not None:
@@ -33,7 +33,7 @@ def confirmed_instant(job: ActiveJob, result: TaskResult | None, snapshot: Timel
 
 
 def may_be_damaged(job: ActiveJob, result: TaskResult | None, snapshot: TimelineSnapshot) -> bool:
-    """Whether a commit that cannot be understood may be the one of an ingestion that named no instant itself."""
+    """Whether an unreadable commit may belong to an ingestion that reported no instant."""
     reported = result is not None and (result.outcome is not Outcome.SUCCEEDED or result.instant is not None)
     if job.service is not Service.INGESTION or reported or snapshot.instant_of(job.name) is not None:
         return False

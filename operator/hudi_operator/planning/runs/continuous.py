@@ -1,8 +1,7 @@
-"""A continuous ingestion while it runs: what it has done, and whether it moves.
+"""Follows a running continuous ingestion: its results, and whether it makes progress.
 
-The operator looks at the driver's own document and at the timeline. What it has seen move, and when, is in the status,
-by the API server's time; the driver's clock is compared with nothing. Time in which nothing could be seen does not
-count.
+The operator reads the driver's own document and the timeline. The last seen progress and its time are in the status, by
+the API server's clock; the driver's clock is compared with nothing. Time without observation does not count.
 """
 
 from collections.abc import Iterable
@@ -21,33 +20,33 @@ from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.timeline import PendingKind, pending_instants
 
 DRAINING = RunRemark.DRAINING.value
-"""State of a Job that was asked to end at the boundary of a batch."""
+"""State of a Job asked to end at the next batch boundary."""
 
 STOPPED = frozenset({DRAINING, RunTrouble.NO_PROGRESS.value})
-"""States of a continuous Job that the operator has stopped, which stay until its run is concluded."""
+"""States of a continuous Job stopped by the operator, kept until its run is concluded."""
 
 _RENEWALS = 5
-"""How often the time of the last move is renewed within the deadline: each is a write of the status."""
+"""How often the time of the last progress is renewed within the deadline: each is a write of the status."""
 
 _SHOWN = ("batches", "rows_read", "rows_quarantined", "files_read", "bytes_read", "records_skipped")
 _NAMES_SHOWN = 3
 _NAME_SHOWN = 128
 _UNSEEN = frozenset({"moved_at", "seen", "polled_at", "state"})
-"""What alone is worth no write: without input the driver is by turns at `Ingesting` and `Waiting`."""
+"""Fields that alone are not worth a write: without input the driver alternates between `Ingesting` and `Waiting`."""
 
 
 def settings_of(table: HudiTable) -> Continuous:
-    """Return how a table's driver goes on; the defaults where the spec is of another mode by now."""
+    """Return the continuous settings of a table; defaults if the spec has another mode by now."""
     return table.spec.ingestion.continuous if table.spec.ingestion is not None else Continuous()
 
 
 def is_healthy(job: ActiveJob) -> bool:
-    """Whether a continuous driver has looked at its source, so that what made an earlier one fail is over."""
+    """Whether a continuous driver has polled its source, which ends the cause of earlier failures."""
     return job.live is not None and job.live.polled_at is not None and job.state not in STOPPED
 
 
 def told(job: ActiveJob, snapshot: TimelineSnapshot) -> ActiveJob:
-    """Return a run with what its driver and its commits say of it."""
+    """Return a run with the reports of its driver and commits."""
     if job.live is None:
         return job
     document = progress_of(job, snapshot)
@@ -61,17 +60,17 @@ def told(job: ActiveJob, snapshot: TimelineSnapshot) -> ActiveJob:
 
 
 def shown(names: Iterable[str]) -> tuple[str, ...]:
-    """Return as much of what a run has passed over as status shows."""
+    """Return the skipped names, cut to fit the status."""
     return tuple(name[:_NAME_SHOWN] for name in islice(names, _NAMES_SHOWN))
 
 
 def progress_of(job: ActiveJob, snapshot: TimelineSnapshot) -> Progress | None:
-    """Return the document that a run has written last; that of an earlier run says nothing."""
+    """Return a run's last progress document; one of an earlier run is ignored."""
     return snapshot.progress if snapshot.progress is not None and snapshot.progress.run == job.name else None
 
 
 def _newest_own(job: ActiveJob, snapshot: TimelineSnapshot) -> str | None:
-    """Return the newest commit of a run that the timeline has; what it is said to have been, or was undone, is none."""
+    """Return a run's newest commit in the timeline; an unconfirmed or undone commit does not count."""
     document, before = progress_of(job, snapshot), job.live.instant if job.live is not None else None
     if snapshot.timeline is None:
         return before
@@ -87,7 +86,7 @@ def _newest_own(job: ActiveJob, snapshot: TimelineSnapshot) -> str | None:
 
 
 def followed(job: ActiveJob, found: JobObservation, observation: Observation, *, now: datetime) -> ActiveJob:
-    """Return a run that is not over as it is to be remembered: what it tells, and when it was last seen to move."""
+    """Return an active run's memory: its reports, and when it last made progress."""
     if job.live is None:
         return job
     before, after = job.live, told(job, observation.snapshot).live
@@ -117,7 +116,7 @@ def _is_due(moved_at: datetime, observation: Observation, *, now: datetime) -> b
 
 
 def _seen(job: ActiveJob, observation: Observation) -> str:
-    """Return a text that changes when the run moves; beside other writers a pending write need not be its own."""
+    """Return a text that changes with the run's progress; beside other writers a pending write may not be its own."""
     document, timeline = progress_of(job, observation.snapshot), observation.snapshot.timeline
     pending = ""
     if timeline is not None and observation.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED:

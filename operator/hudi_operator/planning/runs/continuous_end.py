@@ -1,4 +1,4 @@
-"""How a continuous run ended: no commit of it makes a failure a success, and what it has committed stays counted."""
+"""Concludes a continuous run: commits do not turn a failure into success, but they stay counted."""
 
 from datetime import datetime
 
@@ -16,9 +16,9 @@ _GAVE_WAY = words((Outcome,), Retry.CONFLICT)
 def conclude_continuous(
     job: ActiveJob, result: TaskResult | None, snapshot: TimelineSnapshot, failure: Failure, *, now: datetime
 ) -> RunStatus:
-    """Return how a run ended; `failure` is what became of it by its Job and pod alone.
+    """Return how a run ended; `failure` is the verdict from its Job and pod alone.
 
-    A run that the operator has asked to end at a boundary has succeeded, also where nothing is left of its pod.
+    A run asked to end at a batch boundary has succeeded, even if its pod is gone.
     """
     instant = confirmed_commit(job, result, snapshot)
     batches = (result.batches if result is not None else None) or (job.live.batches if job.live is not None else 0)
@@ -52,9 +52,9 @@ def _judged(
 
 
 def confirmed_commit(job: ActiveJob, result: TaskResult | None, snapshot: TimelineSnapshot) -> str | None:
-    """Return the newest commit of a run: one that names it, or one that its driver has named and the timeline holds.
+    """Return a run's newest commit: one that names it, or one named by its driver and held by the timeline.
 
-    What is older than the active timeline was completed, else it would be pending there.
+    A commit older than the active timeline was completed, else it would be pending there.
     """
     marked = snapshot.instant_of(job.name)
     if marked is not None or snapshot.timeline is None:

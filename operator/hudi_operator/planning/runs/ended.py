@@ -1,4 +1,4 @@
-"""What is kept of a run that has ended: how, and the figures that its driver gave."""
+"""Keeps the result of an ended run: the outcome, and its driver's figures."""
 
 from datetime import datetime
 
@@ -33,7 +33,7 @@ def ended_run(
     instant: str | None = None,
     batches: int | None = None,
 ) -> RunStatus:
-    """Return the run with the figures of its result; what that lacks, a continuous driver has said before."""
+    """Return the run with its result's figures; missing figures come from the continuous driver's earlier reports."""
     figures = {name: _first(name, result, job.live) for name in _FIGURES}
     return RunStatus(
         job=job.name,
@@ -55,7 +55,7 @@ def _first(name: str, *sources: object) -> int | None:
 
 
 def _skipped(job: ActiveJob, result: TaskResult | None) -> tuple[str, ...] | None:
-    """Return where messages were gone that the run has passed over in a commit."""
+    """Return where the run skipped lost messages in a commit."""
     if result is not None and result.records_skipped is not None:
         return shown(result.skipped) or None
     return job.live.skipped if job.live is not None else None

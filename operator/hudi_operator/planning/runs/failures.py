@@ -1,9 +1,9 @@
-"""Failures in classes: who is to blame, how often it happened in a row, and when it is tried again.
+"""Classifies failures: the cause, the count in a row, and the next attempt.
 
 Three kinds are counted apart. A failure of the run itself (bad input, out of memory, an error of Hudi) and one of the
-infrastructure (a lost node, a missing image, a full quota, a store that is down) have a budget each. A run that gave
-way to another writer is neither: it backs off and is tried again without end. A budget that is used up asks for a
-person; the run is still tried now and then, so that a table whose cause went away by itself recovers.
+infrastructure (a lost node, a missing image, a full quota, an unavailable store) have a budget each. A run that gave
+way to another writer is neither: it backs off and is retried for ever. An exhausted budget needs a person; the run is
+still retried now and then, so that a table recovers when its cause goes away.
 """
 
 from datetime import datetime, timedelta
@@ -21,11 +21,11 @@ from hudi_operator.planning.model.retry import retry_delay
 from hudi_operator.planning.model.times import format_time, parse_time
 
 _AFTER_EXHAUSTION = timedelta(hours=1)
-"""How long a run waits between attempts that has used up its budget, or that the same request would fail again."""
+"""The pause between attempts after an exhausted budget, or if the same request would fail again."""
 
 
 class FailureKind(StrEnum):
-    """Who is to blame for a run that came to nothing."""
+    """The cause of a failed run."""
 
     JOB = "Job"
     INFRASTRUCTURE = "Infrastructure"
@@ -33,7 +33,7 @@ class FailureKind(StrEnum):
 
 
 def failure_kind(run: RunStatus) -> FailureKind | None:
-    """Return who is to blame for how a run ended, or None if it did not fail."""
+    """Return the cause of a run's failure, or None if it did not fail."""
     if entry_of(run.outcome).retry is Retry.CONFLICT:
         return FailureKind.CONFLICT
     if run.outcome is not Outcome.FAILED:
@@ -48,25 +48,25 @@ def failure_kind(run: RunStatus) -> FailureKind | None:
 
 
 def has_passed_over(run: RunStatus) -> bool:
-    """Whether a run has committed past messages of a stream that were gone."""
+    """Whether a run has committed past lost messages of a stream."""
     return bool(run.skipped) and (bool(run.batches) or failure_kind(run) is None)
 
 
 def attempts(memory: ServiceStatus | TableOperation) -> int:
-    """Return how many runs in a row came to nothing, whoever was to blame."""
+    """Return the number of consecutive failed runs, of any kind."""
     return memory.failures + memory.infrastructure_failures + memory.conflicts
 
 
 def counted(
     memory: ServiceStatus, kind: FailureKind, *, generation: int, circumstances: str | None = None
 ) -> ServiceStatus:
-    """Return what is remembered after one more failure of a kind."""
+    """Return the memory after one more failure of a kind."""
     changes = {**one_more(memory, kind), "failures_generation": generation, "failures_circumstances": circumstances}
     return memory.model_copy(update=changes)
 
 
 def failures_of(memory: ServiceStatus | TableOperation, kind: FailureKind) -> int:
-    """Return how many failures of a kind are remembered."""
+    """Return the remembered failures of a kind."""
     count: int = getattr(memory, _COUNTERS[kind])
     return count
 
@@ -77,14 +77,14 @@ def one_more(memory: ServiceStatus | TableOperation, kind: FailureKind) -> dict[
 
 
 def budget_of(kind: FailureKind | None, retry: RetrySettings) -> int | None:
-    """Return how many failures of a kind a class allows in a row, or None where it counts none."""
+    """Return the class's limit of consecutive failures of a kind, or None if unlimited."""
     if kind is FailureKind.CONFLICT:
         return None
     return retry.max_infrastructure_attempts if kind is FailureKind.INFRASTRUCTURE else retry.max_attempts
 
 
 def reset_failures(memory: ServiceStatus) -> ServiceStatus:
-    """Return what is remembered without any failures."""
+    """Return the memory without failures."""
     return memory.model_copy(
         update={
             **NO_FAILURES,
@@ -103,7 +103,7 @@ NO_FAILURES = dict.fromkeys(_COUNTERS.values(), 0)
 
 
 def after_failures(memory: ServiceStatus, retry: RetrySettings, *, now: datetime) -> Decision | None:
-    """Return what follows from the failures that are remembered, or None if there are none."""
+    """Return the decision after remembered failures, or None if there are none."""
     last = memory.last_run
     kind = failure_kind(last) if last else None
     if attempts(memory) == 0 or last is None or kind is None:
@@ -114,7 +114,7 @@ def after_failures(memory: ServiceStatus, retry: RetrySettings, *, now: datetime
 
 
 def next_attempt_at(run: RunStatus, count: int, retry: RetrySettings, *, now: datetime) -> datetime:
-    """Return when a run is tried again that has failed so many times in a row, where each kind counts for all."""
+    """Return when a failed run is retried after `count` consecutive failures of all kinds."""
     budget, ended = budget_of(failure_kind(run), retry), parse_time(run.finished_at) or now
     if (budget is not None and count >= budget) or retry_of_word(run.reason) is Retry.ON_CHANGE:
         return ended + _AFTER_EXHAUSTION

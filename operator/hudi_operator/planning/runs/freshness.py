@@ -1,4 +1,4 @@
-"""What runs say of how far they have read the source, checked and merged into what is known of it."""
+"""Checks the runs' reports on freshness and merges them into the status."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,18 +13,18 @@ from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.runs.failures import failure_kind
 
 _RENEWED_EVERY = timedelta(minutes=5)
-"""A continuous run says something new every few seconds, and each change of the status is a write."""
+"""A continuous run reports every few seconds, and each change of the status is a write."""
 
 _MOST_OFTEN = timedelta(minutes=1)
 _RENEWALS = 5
-"""How often within the freshness that is asked for."""
+"""The renewals within the requested freshness."""
 
 _TRUE = frozenset({Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """What a run says, ended or under way; nothing of it is believed before it is merged."""
+    """A run's report, ended or running; nothing is trusted before the merge."""
 
     complete_up_to: str | None = None
     backlog_records: int | None = None
@@ -34,11 +34,11 @@ class Progress:
 def merge_progress(
     known: FreshnessStatus | None, said: Progress, *, source: str, now: datetime
 ) -> FreshnessStatus | None:
-    """Return what is known of the freshness of a table after a run has said something, or None for nothing.
+    """Return a table's freshness after a run's report, or None if unknown.
 
-    `said` is of commits that are in the timeline, of the source with the fingerprint `source`. What has once been in
-    the table stays there, so the newest `complete_up_to` holds; it is never in the future. The backlog is that of the
-    newest word, and not known where it says none.
+    `said` covers commits in the timeline, of the source with the fingerprint `source`. Rows stay in the table, so the
+    newest `complete_up_to` holds; it is never in the future. The backlog is the newest report's, and unknown if that
+    has none.
     """
     before = known if known is not None and known.source == source else None
     moments = (known_up_to(before, now=now), believed(said.complete_up_to, now=now))
@@ -61,9 +61,9 @@ def _bounded(number: int | None) -> int | None:
 def freshness_after(
     known: FreshnessStatus | None, observation: Observation, finished: Iterable[RunStatus]
 ) -> FreshnessStatus | None:
-    """Return what is known of the freshness of a table after these runs have ended.
+    """Return a table's freshness after these runs have ended.
 
-    Of a source that is declared no longer nothing counts, and what a run of an earlier spec says may be about one.
+    A source no longer declared does not count, and a run of an earlier spec may report on it.
     """
     source = source_of(observation.table.spec)
     if source is None:
@@ -86,10 +86,10 @@ def freshness_after(
 def freshness_while_running(
     known: FreshnessStatus | None, observation: Observation, active: Iterable[ActiveJob], *, now: datetime
 ) -> FreshnessStatus | None:
-    """Return what is known of the freshness of a table while a continuous ingestion of its spec runs.
+    """Return a table's freshness while a continuous ingestion of its spec runs.
 
-    What it has committed must be in the timeline. A later time alone is taken over every five minutes, or a few times
-    within the freshness that its spec asks for, and at once where the table is further behind than that.
+    Its commits must be in the timeline. A change of time alone is taken over every five minutes, or a few times within
+    the spec's freshness, and at once if the table is further behind than that.
     """
     table, said = observation.table, observation.snapshot.progress
     source = source_of(table.spec)
@@ -117,7 +117,7 @@ def _is_worth_a_write(
 
 
 def _believable(run: RunStatus, observation: Observation) -> TaskResult | None:
-    """Return what the driver of an ended ingestion says that succeeded by its own word and by the timeline."""
+    """Return the report of an ended ingestion that succeeded by its own word and by the timeline."""
     if run.service is not Service.INGESTION or failure_kind(run) is not None:
         return None
     table = observation.table

@@ -1,4 +1,4 @@
-"""What is remembered of each service after runs have ended."""
+"""Remembers the state of each service after ended runs."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -31,9 +31,9 @@ def remember(
     active: tuple[ActiveJob, ...] = (),
     now: datetime,
 ) -> ServicesStatus:
-    """Return what is remembered of all services now: of runs that ended, of the timeline itself, and of `active` Jobs.
+    """Return the memory of all services: from ended runs, the timeline, and `active` Jobs.
 
-    A continuous driver that has looked at its source does not fail any more for what earlier ones failed for.
+    A continuous driver that has polled its source clears the failures of earlier runs.
     """
     table = observation.table
     table_class = observation.table_class.spec if observation.table_class else None
@@ -66,10 +66,10 @@ def remember_runs(
     table_class: HudiTableClassSpec | None,
     circumstances: str | None = None,
 ) -> ServiceStatus:
-    """Return what is remembered of one service after these runs of it have ended."""
+    """Return a service's memory after these runs of it have ended."""
     generation = table.metadata.generation
     if attempts(memory) and have_changed(memory, generation=generation, circumstances=circumstances):
-        # How much memory a run needs, only another spec changes.
+        # Only another spec changes the memory that a run needs.
         grown = memory.driver_memory if memory.failures_generation == generation else None
         memory = reset_failures(memory).model_copy(update={"driver_memory": grown})
     for run in runs:
@@ -91,9 +91,9 @@ def _after(
         return reset_failures(memory).model_copy(update={"next_attempt_at": None})
     memory = memory.model_copy(update={"more_input": False})
     if run.batches:
-        memory = reset_failures(memory)  # it had come further than those before it
+        memory = reset_failures(memory)  # it came further than the runs before it
     if job is not None and _is_outdated(job, table, circumstances):
-        return reset_failures(memory)  # says nothing about the spec and class of today, which are tried at once
+        return reset_failures(memory)  # says nothing about the current spec and class, which are tried at once
     if kind is FailureKind.JOB:
         grown = _next_memory(memory, run, table=table, table_class=table_class)
         memory = memory.model_copy(update={"driver_memory": grown})
@@ -109,12 +109,12 @@ def _job_of(run: RunStatus, table: HudiTable) -> ActiveJob | None:
 
 
 def _settled(run: RunStatus, job: ActiveJob | None) -> str | None:
-    """Return the instant before whose successor the service need not be tried again.
+    """Return the instant until whose successor the service need not be retried.
 
-    Archival leaves no instant behind, and what it removed may be seen late: its success settles like finding nothing.
+    Archival leaves no instant, and its removals may be seen late: its success counts like finding nothing.
     """
     if job is None or run.reason == FailureReason.DRIVER_ENDED:
-        return None  # it was not looked whether there is anything to do
+        return None  # the run did not check for work
     if run.outcome is Outcome.NOTHING_TO_DO or (run.outcome is Outcome.SUCCEEDED and leaves_no_instant(run.service)):
         return job.base_instant
     return None
@@ -130,7 +130,7 @@ def _next_memory(
 
 
 def _learn_progress(memory: ServiceStatus, observation: Observation, finished: tuple[RunStatus, ...]) -> ServiceStatus:
-    """Take over how far the source has been read, and whether the last run left input behind."""
+    """Take over the source's checkpoint and freshness, and whether the last run left input behind."""
     changes: dict[str, object] = {"freshness": freshness_after(memory.freshness, observation, finished)}
     if observation.snapshot.trouble is None and not observation.snapshot.damaged:
         changes["checkpoint"] = observation.snapshot.checkpoint
@@ -138,7 +138,7 @@ def _learn_progress(memory: ServiceStatus, observation: Observation, finished: t
         if run.service is Service.INGESTION and failure_kind(run) is None:
             job = next((job for job in observation.jobs if job.name == run.job), None)
             results = job.outcome.results if job and job.outcome else ()
-            # Of a driver that committed and died before it could tell, what was known before it still is.
+            # If a driver committed and died before its report, the earlier knowledge stands.
             changes["more_input"] = bool(results[0].more_input) if results else memory.more_input
             if results and results[0].files_skipped is not None:
                 changes |= {"files_skipped": results[0].files_skipped, "skipped": shown(results[0].skipped)}
@@ -146,9 +146,9 @@ def _learn_progress(memory: ServiceStatus, observation: Observation, finished: t
 
 
 def _learn_losses(memory: ServiceStatus, table: HudiTable, finished: Iterable[RunStatus]) -> ServiceStatus:
-    """Add up what runs have found gone of a stream, for as long as the source passes over such.
+    """Add up the stream messages that runs found lost, as long as the source skips losses.
 
-    Those of a continuous run are in its commits, also where it failed in the end.
+    The commits of a continuous run include them, even if it failed in the end.
     """
     if table.reads_files:
         return memory.model_copy(update={"records_skipped": 0})

@@ -1,8 +1,8 @@
-"""What became of a run: the driver's word, checked against the timeline.
+"""Concludes a run: the driver's word, checked against the timeline.
 
-The timeline decides. A run whose instant is completed in the timeline has succeeded, whatever its pod said; a run that
-claims an instant that is not there has failed. Archival and the removal of a savepoint complete no instant: there the
-driver's word is all there is.
+The timeline decides. A run whose instant completed in the timeline has succeeded, whatever its pod said; a run that
+claims a missing instant has failed. Archival and the removal of a savepoint complete no instant: there only the
+driver's word counts.
 """
 
 from datetime import datetime, timedelta
@@ -21,19 +21,19 @@ from hudi_operator.services.registry import leaves_no_instant
 from hudi_operator.timeline import Action
 
 SHORTEST_STAY = timedelta(minutes=1)
-"""How long a Job that has run is there at least: the least `job.ttlAfterFinished` of a class."""
+"""The shortest time that a finished Job exists: the least `job.ttlAfterFinished` of a class."""
 
 _GAVE_WAY = words((Outcome,), Retry.CONFLICT)
 
-_OUT_OF_MEMORY_EXIT = 3  # how a JVM ends by -XX:+ExitOnOutOfMemoryError
+_OUT_OF_MEMORY_EXIT = 3  # a JVM's exit code with -XX:+ExitOnOutOfMemoryError
 
 
 def conclude(
     job: ActiveJob, *, observed: JobObservation | None, snapshot: TimelineSnapshot, now: datetime
 ) -> RunStatus | None:
-    """Return how a run ended, or None while it may have changed a table whose timeline, or its commit, cannot be read.
+    """Return how a run ended, or None while its effect on an unreadable timeline is unknown.
 
-    `observed` is the finished Job, or None when it has vanished.
+    `observed` is the finished Job, or None if it has vanished.
     """
     result = _result(observed)
     if result is not None and result.outcome is Outcome.NOTHING_TO_DO and job.live is None:
@@ -46,7 +46,7 @@ def conclude(
     if job.live is not None:
         failure = _failure(job, observed=observed, result=result)
         return conclude_continuous(job, result, snapshot, failure, now=now)
-    # A commit of an operation's run is not the whole of it.
+    # A commit of an operation's run is only part of its work.
     completes_none = job.savepoint is SavepointStep.REMOVE or job.service is Service.OPERATION
     instant = None if completes_none else confirmed_instant(job, result, snapshot)
     if instant is not None or _needs_no_instant(job, result, snapshot):
@@ -60,16 +60,16 @@ def conclude(
 
 
 def _never_let_go(job: ActiveJob, *, now: datetime) -> bool:
-    """Whether a Job that is gone was held by a queue so short a time ago that it cannot have run since."""
+    """Whether a queue held a vanished Job so recently that it cannot have run since."""
     stopped_at = parse_time(job.stopped_at)
     is_withdrawn = job.state == PodTrouble.WITHDRAWN
     return is_withdrawn and stopped_at is not None and now - stopped_at < SHORTEST_STAY
 
 
 def _is_confirmed(job: ActiveJob, result: TaskResult | None, snapshot: TimelineSnapshot) -> bool:
-    """Whether the timeline shows what a run for a HudiSavepoint was for; it has the time of its commit, so no instant.
+    """Whether the timeline shows the result of a HudiSavepoint's run.
 
-    A run that says itself that it came to nothing is believed.
+    A savepoint has its commit's time, so the run has no instant of its own. A run that reports failure is believed.
     """
     named, timeline = job.named_savepoint, snapshot.timeline
     if named is None or (result is not None and result.outcome is not Outcome.SUCCEEDED):
@@ -144,7 +144,7 @@ def _died(job: ActiveJob, observed: JobObservation) -> Failure:
             reason=observed.trouble, message=observed.message or f"The driver's pod ended: {observed.trouble}."
         )
     if observed.exit_code is None and job.state in set(PodTrouble):
-        # The pod of a lost node is collected at once, often before it is seen to have ended.
+        # A lost node's pod is collected at once, often before its end is seen.
         return Failure(reason=job.state, message=job.message)
     code = "unknown" if observed.exit_code is None else str(observed.exit_code)
     return Failure(
@@ -154,6 +154,6 @@ def _died(job: ActiveJob, observed: JobObservation) -> Failure:
 
 
 def refused_run(job: ActiveJob, *, message: str, now: datetime) -> RunStatus:
-    """Return the failed run that a refused Job counts as."""
+    """Return the failed run for a refused Job."""
     message = f"The Kubernetes API refused the Job: {message}"
     return ended_run(job, None, outcome=Outcome.FAILED, reason=RunTrouble.JOB_REFUSED, message=message, now=now)

@@ -1,4 +1,4 @@
-"""Whether the timeline shows what a restore or rollback of ours says that it did."""
+"""Confirms a restore or rollback of ours in the timeline."""
 
 from hudi_jobs.contract import Outcome, TaskResult
 from hudi_operator.api.status.table import ActiveJob
@@ -8,7 +8,7 @@ from hudi_operator.timeline.rules.counters import COMMITS
 
 
 def is_restored(job: ActiveJob, result: TaskResult | None, snapshot: TimelineSnapshot) -> bool:
-    """Whether a run that reports success has left no restore pending, and none of the commits that it removed."""
+    """Whether a run that reports success left no restore pending, and none of the commits it removed."""
     if result is None or result.outcome is not Outcome.SUCCEEDED:
         return False
     timeline, report = snapshot.timeline, result.operation

@@ -1,4 +1,4 @@
-"""Jobs that were decided earlier: which still run, which have ended and how, and which must be helped along."""
+"""Tracks decided Jobs: running, ended, or in need of action."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -33,15 +33,15 @@ from hudi_operator.planning.runs.outcomes import SHORTEST_STAY, conclude
 _MESSAGE_LIMIT = 500
 
 _MOST_ACTIVE = 8
-"""As many as a status holds; anybody who may create Jobs can make more look like a table's."""
+"""The most Jobs in a status; forged Jobs may add to a table's."""
 
 _CREATION_GRACE = timedelta(minutes=2)
-"""How long a Job whose intent is recorded may be created late; later the schedule decides again."""
+"""How late a Job with a recorded intent may still be created; after that the schedule decides again."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tracked:
-    """What became of the Jobs that were decided earlier; `late_at` is when the next of them has started too late."""
+    """The state of the decided Jobs; `late_at` is when the next of them exceeds its start timeout."""
 
     active: tuple[ActiveJob, ...]
     finished: tuple[RunStatus, ...]
@@ -50,10 +50,10 @@ class Tracked:
 
 
 def track(observation: Observation, *, desired_image: str, now: datetime) -> Tracked:
-    """Compare the Jobs that status remembers with those that exist.
+    """Compare the remembered Jobs with the existing ones.
 
-    A running Job that status has forgotten is adopted, because a table must never have two. A finished one that status
-    has forgotten was consumed before.
+    A running Job missing from the status is adopted, because a table must never have two. A finished one missing from
+    the status was processed before.
     """
     remembered = observation.table.status.active_jobs
     active: list[ActiveJob] = []
@@ -69,7 +69,7 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
             active.append(followed(known, living, observation, now=now))
             actions += [StopJob(job=active[-1], uid=living.uid, version=living.held_version)] if stops else []
         elif job.service is Service.DELETION:
-            continue  # was never decided: this table is not being deleted
+            continue  # never decided: this table is not being deleted
         elif own is None and _is_only_decided(job, observation, now=now):
             if _may_still_be_created(job, observation, now=now):
                 actions.append(CreateJob(job=job))
@@ -100,7 +100,7 @@ def _concluded(
 
 
 def _with_service(job: ActiveJob, *, observation: Observation) -> ActiveJob:
-    """Return a Job with the service that its label names, where a version that did not know it left it out."""
+    """Return a Job with the service in its label, if a version without that service lost it."""
     own, _ = _found(job, observation) if job.service is None else (None, None)
     return job.model_copy(update={"service": own.service}) if own is not None else job
 
@@ -108,9 +108,9 @@ def _with_service(job: ActiveJob, *, observation: Observation) -> ActiveJob:
 def _as_remembered(
     found: JobObservation, observation: Observation, *, job: ActiveJob | None, desired_image: str, now: datetime
 ) -> tuple[JobObservation, bool]:
-    """Return a Job that is not over as it is to be remembered, and whether it is stopped.
+    """Return an active Job as it will be remembered, and whether to stop it.
 
-    `job` is what was decided, where the Job is certain to be that one.
+    `job` is the decided Job, if this Job is certain to be it.
     """
     if job is not None and found.held_version is not None:
         message = withdrawal_of(job, observation)
@@ -121,7 +121,7 @@ def _as_remembered(
 
 
 def _with_stop(job: ActiveJob, own: JobObservation | None, *, stops: bool, now: datetime) -> ActiveJob:
-    """Return the Job of an operation with when its removal was last asked for: void once a driver may have run."""
+    """Return an operation's Job with the time of its last stop request; cleared once a driver may have run."""
     if own is None or job.operation is None:
         return job
     is_kept = own.phase in {JobPhase.ENDING, JobPhase.OVER}
@@ -136,9 +136,9 @@ def _next_late(observation: Observation, *, now: datetime) -> datetime | None:
 
 
 def _removals(jobs: Iterable[JobObservation], active: Iterable[ActiveJob]) -> Iterator[Action]:
-    """Yield how what is left of runs is removed: executors without a driver, Jobs that only containers of others keep.
+    """Yield the removals of run remnants: executors without a driver, Jobs kept only by foreign containers.
 
-    The end of such a Job is in the status first, because its outcome goes with it.
+    The status records the end of such a Job first, because deleting it loses its outcome.
     """
     unconcluded = {job.name: job for job in active}
     for found in jobs:
@@ -149,19 +149,19 @@ def _removals(jobs: Iterable[JobObservation], active: Iterable[ActiveJob]) -> It
 
 
 def _found(job: ActiveJob, observation: Observation) -> tuple[JobObservation | None, JobObservation | None]:
-    """Return the Job of a remembered run, and the Job or pod of its name that is not over: its own before another's."""
+    """Return a remembered run's own Job, and the unfinished Job or pod of its name, preferring its own."""
     own = own_job(job, observation)
     living = [found for found in observation.jobs if found.name == job.name and found.phase is not JobPhase.OVER]
     return own, own if own in living else next(iter(living), None)
 
 
 def own_job(job: ActiveJob, observation: Observation) -> JobObservation | None:
-    """Return the Job of a remembered run, and none that only has its name."""
+    """Return a remembered run's own Job, not merely one of its name."""
     return next((found for found in observation.jobs if found.name == job.name and is_of_run(found, job)), None)
 
 
 def is_of_run(found: JobObservation, job: ActiveJob) -> bool:
-    """Whether a Job of the name of a remembered run is the one that was created for it.
+    """Whether a Job with a remembered run's name was created for that run.
 
     Before its uid is known it is told by when the run was decided, where the Job says so.
     """
@@ -171,9 +171,9 @@ def is_of_run(found: JobObservation, job: ActiveJob) -> bool:
 
 
 def _is_only_decided(job: ActiveJob, observation: Observation, *, now: datetime) -> bool:
-    """Whether a Job that is not there is to be created, or can be forgotten.
+    """Whether a missing Job is still to be created, or can be forgotten.
 
-    One of a HudiOperation, unless it is a dry run, cannot, once it may have been created, have run and be gone.
+    A HudiOperation's Job, except a dry run, cannot be forgotten once it may have been created, run and vanished.
     """
     if job.uid is not None or observation.snapshot.instant_of(job.name) is not None:
         return False
@@ -189,16 +189,16 @@ def _is_only_decided(job: ActiveJob, observation: Observation, *, now: datetime)
 def _may_still_be_created(job: ActiveJob, observation: Observation, *, now: datetime) -> bool:
     unread = any(part.startswith("activeJobs.") for part in observation.table.unreadable)
     if job.service is None or unread or not is_asked_for(job, observation):
-        return False  # only a later version of the operator knows what is to be created, or nobody asks for it
+        return False  # only a later version of the operator knows its service, or nobody asks for it
     spec, spec_generation = observation.table.spec, observation.table.metadata.generation
-    suspended = spec.suspend and job.service is not Service.OPERATION  # which a person asks for by name
+    suspended = spec.suspend and job.service is not Service.OPERATION  # a person asks for an operation by name
     if observation.blockers or suspended or spec.management_policy is ManagementPolicy.OBSERVE:
         return False
     if stops(drift_of(observation)):
         return False
     snapshot = observation.snapshot
     if job.generation not in {None, spec_generation} or snapshot.trouble is not None or snapshot.damaged:
-        return False  # the Job would be another one, or has perhaps been there and done its work
+        return False  # the Job would differ, or may have existed and done its work
     if any(found.name == job.name for found in observation.jobs):
         return False
     started = parse_time(job.started_at)
@@ -218,31 +218,31 @@ def _job_settings(observation: Observation) -> JobSettings:
 
 
 def starts_late(found: JobObservation, settings: JobSettings, *, now: datetime) -> bool:
-    """Whether the pod of a Job has had the time that its class gives it to start, whatever keeps it from that."""
+    """Whether a Job's pod has exceeded the class's start timeout, for whatever reason."""
     return found.phase is JobPhase.STARTING and now >= late_from(found, settings)
 
 
 def late_from(found: JobObservation, settings: JobSettings) -> datetime:
-    """Return the end of the time that the class gives the pod of a Job to start."""
+    """Return the end of a Job's start timeout."""
     return (found.waiting_since or found.created_at) + parse_duration(settings.start_timeout)
 
 
 def given_up(found: JobObservation) -> JobObservation:
-    """Return a Job that is stopped before it has started, with the trouble that it is remembered for."""
+    """Return a Job stopped before it started, with the trouble to remember."""
     message = found.message or "its pod has not started."
     return replace(found, trouble=found.trouble or PodTrouble.START_TIMEOUT, message=message)
 
 
 def refreshed(job: ActiveJob, found: JobObservation) -> ActiveJob:
-    """Return a remembered Job as it is found now."""
+    """Return a remembered Job with its current observation."""
     if found.phase is JobPhase.ENDING and found.trouble is None and job.state in START_TROUBLES:
-        # Stopped for this trouble: what it will be remembered for.
+        # Stopped for this trouble: keep it.
         return job.model_copy(update={"uid": job.uid or found.uid})
     is_ending = found.phase in {JobPhase.ENDING, JobPhase.OVER}
     is_withdrawn = job.state == PodTrouble.WITHDRAWN and not found.has_run
     if is_ending and (is_withdrawn or (job.live is not None and job.state in STOPPED)):
         return job.model_copy(update={"uid": job.uid or found.uid})  # likewise
-    service = job.service or found.service  # a status that an earlier version has written may have lost it
+    service = job.service or found.service  # an earlier version's status may have lost it
     live = job.live or _live(found)
     state = found.trouble.value if found.trouble is not None else found.phase.value
     changes = {"uid": job.uid or found.uid, "service": service, "live": live, "state": state}
@@ -254,7 +254,7 @@ def _live(found: JobObservation) -> LiveStatus | None:
 
 
 def adopted(found: JobObservation) -> ActiveJob:
-    """Return the memory of a Job that status has forgotten."""
+    """Return the memory of a Job missing from the status."""
     job = ActiveJob(
         name=found.name,
         service=found.service,

@@ -1,4 +1,4 @@
-"""When runs of ours were at work, which tells what they left behind from what others did."""
+"""Determines when our runs were active, to tell their leftovers from others'."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,23 +9,23 @@ from hudi_operator.planning.model.times import instant_time, parse_time
 from hudi_operator.services.registry import SERVICES
 
 SKEW = timedelta(minutes=10)
-"""How far the clocks of the operator, of a driver and of a store may be apart from one another."""
+"""The largest difference between the clocks of the operator, a driver and a store."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Window:
-    """From when until when a run was at work; without an end it still is."""
+    """The time in which a run was active; without an end it still is."""
 
     start: datetime
     end: datetime | None = None
 
     @classmethod
     def always(cls) -> "Window":
-        """Return a window that holds every instant."""
+        """Return a window that includes every instant."""
         return cls(start=datetime.min.replace(tzinfo=UTC) + 2 * SKEW)
 
     def holds(self, instant: str) -> bool:
-        """Whether an instant was requested in this time."""
+        """Whether an instant was requested within the window."""
         moment = instant_time(instant)
         if moment is None:
             return False
@@ -33,14 +33,14 @@ class Window:
 
 
 def known_runs(services: ServicesStatus, history: Iterable[RunStatus]) -> tuple[RunStatus, ...]:
-    """Return every ended run that status remembers."""
+    """Return every ended run in the status."""
     last = (services.of(service).last_run for service in SERVICES)
     runs = {run.job: run for run in (*history, *(run for run in last if run is not None))}
     return tuple(runs.values())
 
 
 def windows_of(runs: Iterable[RunStatus], active: Iterable[ActiveJob]) -> tuple[Window, ...]:
-    """Return when these runs were at work."""
+    """Return the windows of these runs."""
     times = [(parse_time(run.started_at), parse_time(run.finished_at)) for run in runs]
     ended = [Window(start=start, end=end) for start, end in times if start is not None and end is not None]
     starts = (parse_time(job.started_at) for job in active)

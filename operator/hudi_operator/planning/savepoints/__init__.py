@@ -1,1 +1,1 @@
-"""Savepoints that HudiSavepoints ask of a table: what becomes of each, and what the next run does for one."""
+"""Decides the state of each of a table's savepoints, and the next run for one."""

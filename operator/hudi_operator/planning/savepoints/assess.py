@@ -1,7 +1,7 @@
-"""What becomes of the savepoints of a table: each of a resource, those of nobody, and what the next run does.
+"""Decides the state of all savepoints of a table, and the next run for them.
 
-What status remembers of a resource can only be lost in the safe direction: a savepoint of which nothing says who made
-it counts as adopted and stays, and one whose commit is decided is made on another only where that one can have none.
+Losing the status's memory of a resource errs on the safe side: a savepoint of unknown origin counts as adopted and
+stays, and a decided commit is replaced by another only if it can have no savepoint.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,9 +24,9 @@ from hudi_operator.planning.savepoints.seen import Answer, Seen, Work, see
 
 @dataclass(frozen=True, kw_only=True)
 class Savepoints:
-    """What is remembered and shown of all savepoints of a table, and what the next run is for, if anything.
+    """The state of all savepoints of a table, and the work of the next run, if any.
 
-    `retry_at` is when the next attempt of one that has failed may begin, where nothing else is to be done before.
+    `retry_at` is when the next attempt of a failed savepoint may begin, if no other work comes first.
     """
 
     entries: tuple[TableSavepoint, ...] = ()
@@ -43,7 +43,7 @@ def assess(
     takeover: TakeoverStatus | None,
     now: datetime,
 ) -> Savepoints:
-    """Return what becomes of the savepoints of a table; `services` is what is remembered after the finished runs."""
+    """Return the state of a table's savepoints; `services` is the memory after the finished runs."""
     seen = see(observation, takeover, now=now)
     in_a_row = attempts(services.savepoint) if services.savepoint is not None else 0
     found = declared_of(observation, active=active, finished=finished, in_a_row=in_a_row, now=now)
@@ -54,7 +54,7 @@ def assess(
     waiting = [(declared, entry, work) for declared, entry, work in answers if work is not None]
     ready = [one for one in waiting if (at := parse_time(one[1].retry_at)) is None or at <= now]
     if ready:
-        # Whoever has failed least goes first, so that one that always fails stops no other.
+        # Take the savepoint with the fewest failures first, so that a failing one blocks no other.
         declared, _, work = min(ready, key=lambda one: (one[1].failures, one[2].what is SavepointWork.MAKE))
         return Savepoints(entries=entries, following=_job(declared, work))
     moments = (parse_time(entry.retry_at) for _, entry, _ in waiting)
@@ -64,7 +64,7 @@ def assess(
 def _in_order(
     answers: Sequence[tuple[Declared, TableSavepoint, Work | None]], unread: Iterable[TableSavepoint]
 ) -> Iterator[TableSavepoint]:
-    """Yield what is remembered, last what has ended and whose resource says so itself: it needs no place here."""
+    """Yield the remembered entries; finished ones last if their resource records the end: they need no place here."""
     ended = [entry for declared, entry, _ in answers if entry.state in OVER and declared.says_that_it_is_over]
     yield from (entry for _, entry, _ in answers if entry not in ended)
     yield from unread
@@ -72,7 +72,7 @@ def _in_order(
 
 
 def _claims(found: Iterable[Declared]) -> dict[str, str]:
-    """Return the commits that are decided for resources, by name: of several the first has the commit."""
+    """Return the commits decided for resources, by resource name; of several resources the first gets the commit."""
     claims: dict[str, str] = {}
     for declared in found:
         named = declared.job.named_savepoint if declared.job is not None else None

@@ -1,7 +1,7 @@
-"""Whether all files of a commit are still there that somebody else has made a savepoint on.
+"""Tells whether a foreign savepoint's commit still has all its files.
 
-Cleaning keeps the files of a commit from its savepoint on. What counts are the cleans that were requested after the
-commit and before the savepoint; of these the operator reads the last clean of the timeline alone.
+Cleaning keeps the files of a commit from its savepoint on. Only cleans requested after the commit and before the
+savepoint matter; of these the operator reads only the last clean of the timeline.
 """
 
 from hudi_operator.api.status.conditions import ConditionStatus
@@ -11,12 +11,13 @@ from hudi_operator.timeline import Action, Timeline
 
 
 def completeness(instant: str, timeline: Timeline) -> ConditionStatus:
-    """Return whether the files of a commit with a savepoint are all there, as far as the active timeline tells."""
+    """Return whether all files of a commit with a savepoint still exist, as far as the active timeline tells."""
     cleans = [one.time for one in timeline.instants if one.action is Action.CLEAN]
     made = _made_at(instant, timeline)
     before = [one for one in cleans if one > instant and (made is None or one < made)]
     if not before:
-        # Archival takes old cleans first: where it has left one from before the commit, it has taken none after it.
+        # Archival takes old cleans first: if a clean from before the commit is left, none after the commit was
+        # archived.
         is_whole = not cleans or min(cleans) < instant
         return ConditionStatus.TRUE if is_whole else ConditionStatus.UNKNOWN
     known = keeps_from(timeline.counters) if max(before) == timeline.counters.last_clean else None
@@ -27,12 +28,12 @@ def completeness(instant: str, timeline: Timeline) -> ConditionStatus:
 
 
 def lacks_files(entry: TableSavepoint) -> bool:
-    """Tell whether files of a savepoint are known to be gone, so that the table cannot be restored to it."""
+    """Tell whether files of a savepoint are known to be missing, so that the table cannot be restored to it."""
     is_missing = entry.retained is not None and bool(entry.retained.missing)
     return is_missing or entry.data_complete is ConditionStatus.FALSE
 
 
 def _made_at(instant: str, timeline: Timeline) -> str | None:
-    """Return when a savepoint was completed; layout 1 does not say."""
+    """Return when a savepoint completed, or None; layout 1 does not record it."""
     saved = (one for one in timeline.completed if one.action is Action.SAVEPOINT and one.time == instant)
     return next((one.completed_at for one in saved), None)

@@ -1,4 +1,4 @@
-"""The HudiSavepoints that name a table, each with what is remembered of it and the run that is for it."""
+"""The HudiSavepoints of a table, each with its memory and its run."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,20 +21,20 @@ from hudi_operator.planning.runs.failures import failure_kind, next_attempt_at
 from hudi_operator.planning.savepoints.rules import is_instant
 
 OVER = frozenset({SavepointState.LOST, SavepointState.REMOVED})
-"""States that are final: what is refused would be tried again if it were forgotten."""
+"""Final states. A refused savepoint is not among them: forgotten, it would be tried again."""
 ENDS = frozenset({SavepointReason.EXPIRED, SavepointReason.LOST})
-"""Reasons by which a resource says that it is over."""
+"""Reasons that record the end in the resource's own conditions."""
 
 PATIENCE = timedelta(minutes=10)
-"""How long a resource that goes waits where nothing can start, runs fail, or its table says nothing of it."""
+"""How long a deleted resource waits if no run can start, runs fail, or its table does not report."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """One HudiSavepoint, what the table remembers of it, the Job that is at work on it, and its run that just ended.
+    """A HudiSavepoint with the table's memory of it, its active Job, and its run that just ended.
 
-    `has_reported` says whether that run has told of success itself. `in_a_row` are the failed runs for any savepoint of
-    the table since one has succeeded, or somebody has asked for another attempt.
+    `has_reported` says whether that run itself reported success. `in_a_row` counts failed runs for any savepoint of the
+    table since the last success, or since a requested attempt.
     """
 
     savepoint: HudiSavepoint
@@ -62,7 +62,7 @@ class Declared:
 
     @property
     def target(self) -> str | None:
-        """The commit that is kept, as far as it is decided; what both statuses have lost is decided again."""
+        """The commit to keep, if decided; if both statuses lost it, it is decided again."""
         remembered = self.memory.instant if self.memory is not None else None
         tried = self.ended_for.instant if self.ended_for is not None else None
         target = self.savepoint.spec.instant or remembered or tried or self.savepoint.status.instant
@@ -70,13 +70,13 @@ class Declared:
 
     @property
     def since(self) -> str | None:
-        """Since when the savepoint has been in the table as this resource's."""
+        """Since when this resource's savepoint has been in the table."""
         remembered = self.memory.since if self.memory is not None else None
         return remembered or self.savepoint.status.completed_at
 
     @property
     def is_gone(self) -> bool:
-        """Whether the savepoint that it had is gone for good: one that is on its commit now is somebody else's."""
+        """Whether this resource's savepoint is gone for good: a savepoint on its commit now belongs to someone else."""
         told = {one.reason for one in self.savepoint.status.conditions}
         state = self.memory.state if self.memory is not None else None
         is_over = state is None and SavepointReason.EXPIRED in told
@@ -85,13 +85,13 @@ class Declared:
 
     @property
     def says_that_it_is_over(self) -> bool:
-        """Whether the resource itself remembers that it is over, and does not wait for the table to let it go."""
+        """Whether the resource's conditions record its end, and it does not wait for the table's release."""
         told = {one.reason for one in self.savepoint.status.conditions}
         return not self.is_deleted and not told.isdisjoint(ENDS)
 
     @property
     def failures(self) -> int:
-        """How many runs in a row have failed to make or remove it; for the latest, one that was refused is one."""
+        """The consecutive failed runs to make or remove it; a refused commit counts for a savepoint of the latest."""
         before = self.memory.failures if self.memory is not None else 0
         if self.ended is None:
             return before
@@ -105,12 +105,12 @@ class Declared:
 
     @property
     def _passes_over(self) -> bool:
-        """Whether the run that just ended was refused its commit, and another is to be chosen."""
+        """Whether the run that just ended was refused its commit, and another commit is to be chosen."""
         refused = self.ended is not None and self.ended.reason == FailureReason.SAVEPOINT_REFUSED
         return refused and self._ended_work is SavepointWork.MAKE and self.takes_latest
 
     def retry_at(self, retry: RetrySettings, *, now: datetime) -> str | None:
-        """Return when the next run for it may begin, after one that has failed; it delays no other resource."""
+        """Return when its next run may begin after a failure; other resources are not delayed."""
         if self.ended is not None and self._passes_over:
             return format_time((parse_time(self.ended.finished_at) or now) + retry_delay(self.failures, retry))
         if self.ended is not None and failure_kind(self.ended) is not None:
@@ -121,9 +121,9 @@ class Declared:
 
     @property
     def data_complete(self) -> ConditionStatus:
-        """Whether all files of the commit are there, as far as that was ever seen: with a savepoint they stay."""
+        """Whether all files of the commit exist, as last observed: a savepoint keeps them."""
         if self.has_made and self.has_reported:
-            return ConditionStatus.TRUE  # the driver has looked at every clean of the active timeline
+            return ConditionStatus.TRUE  # the driver has checked every clean of the active timeline
         if self.memory is not None:
             return self.memory.data_complete
         told = {one.type: one.status for one in self.savepoint.status.conditions}
@@ -131,16 +131,16 @@ class Declared:
 
     @property
     def may_have_made(self) -> bool:
-        """Whether a run for it may have made the savepoint although nothing says so; the driver sees whose one is.
+        """Whether an unconfirmed run may have made the savepoint; the driver can tell whose it is.
 
-        One has failed, or the commit of one that takes no savepoint over was decided.
+        True after a failed run, or once a commit was decided for a resource that adopts no savepoint.
         """
         is_decided = self.takes_latest and self.target is not None
         return self.since is None and (self.failures > 0 or is_decided)
 
     @property
     def was_adopted(self) -> bool:
-        """Whether it was there before the resource asked for it; so it counts where nothing says who made it."""
+        """Whether the savepoint existed before the resource; assumed if its origin is unknown."""
         if self.has_made or self.may_have_made:
             return False
         if self.since is None:
@@ -149,13 +149,13 @@ class Declared:
 
     @property
     def has_made(self) -> bool:
-        """Whether a run that just ended has made it."""
+        """Whether a run that just ended made it."""
         is_make = self._ended_work is SavepointWork.MAKE
         return is_make and self.ended is not None and self.ended.outcome is Outcome.SUCCEEDED
 
     @property
     def refusal(self) -> str | None:
-        """The sentence of the driver that there can be no such savepoint."""
+        """The driver's sentence on why this savepoint is impossible."""
         if self.ended is not None and self.ended.reason == FailureReason.SAVEPOINT_REFUSED:
             return self.ended.message if self._ended_work is SavepointWork.MAKE else None
         known = self.memory
@@ -164,24 +164,24 @@ class Declared:
 
     @property
     def is_given_up(self) -> bool:
-        """Whether nothing could remove it, or a run has seen that it must not; that is not tried again."""
+        """Whether removal is impossible, or a run found that it is forbidden; not tried again."""
         refused = self.ended is not None and self.ended.reason == FailureReason.SAVEPOINT_REFUSED
         known = self.memory is not None and self.memory.state is SavepointState.RETAINED
         return known or (refused and self._ended_work is SavepointWork.REMOVE)
 
     @property
     def is_held(self) -> bool:
-        """Whether the resource cannot go without the operator's knowledge; before, nothing is made for it."""
+        """Whether the operator's finalizer holds the resource; no savepoint is made before that."""
         return SAVEPOINT_FINALIZER in self.savepoint.metadata.finalizers
 
     @property
     def deleted_at(self) -> datetime | None:
-        """When the deletion of the resource was asked for."""
+        """When the resource was deleted, or None."""
         return parse_time(self.savepoint.metadata.deletion_timestamp)
 
     @property
     def is_deleted(self) -> bool:
-        """Whether the resource goes."""
+        """Whether the resource is being deleted."""
         return self.savepoint.metadata.deletion_timestamp is not None
 
     @property
@@ -191,13 +191,13 @@ class Declared:
         return policy is SavepointDeletionPolicy.DELETE or (policy is None and not self.was_adopted)
 
     def has_expired(self, now: datetime) -> bool:
-        """Whether its time is over."""
+        """Whether its expiry time has passed."""
         at = expires_at(self.savepoint)
         return at is not None and now >= at
 
 
 def expires_at(savepoint: HudiSavepoint) -> datetime | None:
-    """Return when a savepoint is removed from the table; None where it is kept for ever."""
+    """Return when a savepoint expires; None if it is kept for ever."""
     created, after = parse_time(savepoint.metadata.creation_timestamp), savepoint.spec.expires_after
     return created + parse_duration(after) if created is not None and after is not None else None
 
@@ -210,9 +210,9 @@ def declared_of(
     in_a_row: int,
     now: datetime,
 ) -> tuple[Declared, ...]:
-    """Return the savepoints that are declared, in order: what goes, what is there, what is to be made, what is over.
+    """Return the declared savepoints in order: deleted, present, to be made, finished.
 
-    One that goes and is held no more is over, whoever else still holds it.
+    A deleted resource without the operator's finalizer is finished, even if another finalizer holds it.
     """
     status = observation.table.status
     memory = {one.uid: one for one in status.savepoints if one.uid}
@@ -250,11 +250,11 @@ def _rank(declared: Declared, *, now: datetime) -> tuple[bool, bool, bool, str, 
 
 
 def may_choose_again(status: HudiTableStatus) -> bool:
-    """Whether a commit is decided on which no savepoint was seen yet: another is chosen only where there is none."""
+    """Whether a decided commit has no savepoint yet: another commit is chosen only if it can have none."""
     return any(one.state is SavepointState.WAITING and one.instant and one.resource for one in status.savepoints)
 
 
 def unreadable_entries(observation: Observation) -> Iterator[TableSavepoint]:
-    """Yield what is remembered of HudiSavepoints that this version cannot read: a later one needs it."""
+    """Yield the remembered entries of HudiSavepoints that this version cannot parse: a later version needs them."""
     unread = {one.metadata.uid for one in observation.related.get(SAVEPOINTS, ()) if isinstance(one, InvalidObject)}
     return (one for one in observation.table.status.savepoints if one.uid in unread)

@@ -1,4 +1,4 @@
-"""What becomes of a savepoint whose resource is deleted, or whose time is over."""
+"""Decides how a savepoint ends whose resource was deleted or has expired."""
 
 from hudi_jobs.contract import SavepointWork
 from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
@@ -9,7 +9,7 @@ from hudi_operator.planning.savepoints.seen import Answer, Seen, Work, entry
 
 
 def ending(declared: Declared, seen: Seen, *, removes: bool, why: str) -> Answer:
-    """Return how far the end of a savepoint has come."""
+    """Return how far a savepoint's removal has come."""
     over = _over(declared, seen, removes=removes, why=why)
     if over is not None:
         return over, None
@@ -32,12 +32,12 @@ def ending(declared: Declared, seen: Seen, *, removes: bool, why: str) -> Answer
 
 
 def _is_begun(declared: Declared) -> bool:
-    """Whether it is known that the savepoint is to be removed: runs that failed to make it say nothing of that."""
+    """Whether removal has been recorded: failed runs to make the savepoint do not count."""
     return declared.memory is not None and declared.memory.state is SavepointState.REMOVING
 
 
 def _over(declared: Declared, seen: Seen, *, removes: bool, why: str) -> TableSavepoint | None:
-    """Return what is said where nothing is left to remove. What this resource does not have is never removed."""
+    """Return the final state if nothing is left to remove. A savepoint of another resource is never removed."""
     target, state, reason = declared.target, SavepointState, SavepointReason
     if declared.job is not None:
         message = f"{why}; Job {declared.job.name} is at work on it: {declared.job.message or declared.job.state}"
@@ -55,7 +55,7 @@ def _over(declared: Declared, seen: Seen, *, removes: bool, why: str) -> TableSa
 
 
 def _has(declared: Declared, seen: Seen) -> bool:
-    """Whether a resource has a savepoint, or may have one as far as can be seen."""
+    """Whether a resource has a savepoint, or may have one."""
     target = declared.target
     if target is None or seen.owner(target, declared) is not None:
         return False

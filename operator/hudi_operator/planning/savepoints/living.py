@@ -1,4 +1,4 @@
-"""What becomes of a savepoint that is asked for: it is made, refused, kept, or lost."""
+"""Decides the state of a requested savepoint: to be made, refused, kept, or lost."""
 
 from hudi_jobs.contract import SavepointWork
 from hudi_operator.api.status.conditions import ConditionStatus
@@ -12,11 +12,11 @@ from hudi_operator.planning.savepoints.seen import Answer, Seen, Work, entry
 from hudi_operator.timeline import Timeline
 
 _PASSED_OVER = frozenset({SavepointReason.INSTANT_NOT_FOUND, SavepointReason.INSTANT_CLEANED})
-"""Why there can never again be a savepoint on a commit that was decided, unless there is one already."""
+"""Reasons why a decided commit can never get a savepoint, unless it already has one."""
 
 
 def living(declared: Declared, seen: Seen) -> Answer:
-    """Return what becomes of the savepoint of a resource that is there, and whose time is not over."""
+    """Return the state of a savepoint whose resource exists and has not expired."""
     if declared.is_gone:
         return _lost(declared, seen), None
     told = _told(declared, seen)
@@ -55,7 +55,7 @@ def _waits(declared: Declared, seen: Seen, reason: SavepointReason, message: str
 
 
 def _told(declared: Declared, seen: Seen) -> TableSavepoint | None:
-    """Return what is said where the timeline does not decide."""
+    """Return the state if it does not depend on the timeline."""
     if declared.job is not None:
         message = f"Job {declared.job.name} makes it: {declared.job.message or declared.job.state}"
         return _waits(declared, seen, SavepointReason.AT_WORK, message)
@@ -71,7 +71,7 @@ def _told(declared: Declared, seen: Seen) -> TableSavepoint | None:
 
 
 def _there(declared: Declared, target: str, seen: Seen, timeline: Timeline) -> TableSavepoint:
-    """Take a savepoint of the table for the resource's own, unless it is another's."""
+    """Adopt an existing savepoint for the resource, unless it belongs to another."""
     owner, refused = seen.owner(target, declared), SavepointReason.ALREADY_SAVEPOINTED
     if owner is not None:
         message = f"HudiSavepoint {owner} already has the savepoint on {target}; a commit can have only one."
@@ -96,9 +96,9 @@ def _there(declared: Declared, target: str, seen: Seen, timeline: Timeline) -> T
 
 
 def _passed_over(declared: Declared, seen: Seen, timeline: Timeline) -> Refusal | None:
-    """Return why the commit that was decided for the latest can be kept no more, so that another is chosen.
+    """Return why the commit chosen as the latest can no longer be kept, so another is chosen.
 
-    One on which a savepoint has been begun is left as it is: a run finishes or removes that first.
+    A commit with a begun savepoint is left alone: a run finishes or removes that first.
     """
     target = declared.target
     if target is None or not declared.takes_latest or target in seen.begun:
@@ -110,7 +110,7 @@ def _passed_over(declared: Declared, seen: Seen, timeline: Timeline) -> Refusal 
 
 
 def _chosen_again(declared: Declared, newest: str, why: Refusal, seen: Seen, timeline: Timeline) -> Answer:
-    """Keep another commit than the one that was decided; it is remembered until the Job for the other one is."""
+    """Choose another commit than the decided one; the old one is remembered until the new one's Job exists."""
     is_other = newest != declared.target and newest not in seen.saved and seen.owner(newest, declared) is None
     if not is_other or refusal_of(newest, timeline) is not None:
         return _waits(declared, seen, *why), None

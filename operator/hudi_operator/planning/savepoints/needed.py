@@ -1,4 +1,4 @@
-"""The savepoints that unfinished restores go back to: neither their expiry nor a schedule removes them before."""
+"""Finds the savepoints that unfinished restores need: neither expiry nor schedules remove them."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from hudi_operator.planning.model import Observation
 
 
 def needed_by_restores(observation: Observation) -> Mapping[str, str]:
-    """Return the HudiOperation of each savepoint that is needed: by the name of its HudiSavepoint, or by its commit."""
+    """Return the HudiOperation for each needed savepoint, keyed by its HudiSavepoint's name or its commit."""
     finished = {one.uid for one in observation.table.status.operations if one.state in FINISHED}
     resources = (one for one in observation.related.get(OPERATIONS, ()) if isinstance(one, HudiOperation))
     restores = (

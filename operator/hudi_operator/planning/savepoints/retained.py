@@ -1,4 +1,4 @@
-"""What a savepoint keeps from being cleaned: the newest clean has told, and it is remembered until the next one."""
+"""Remembers which files a savepoint keeps from cleaning, as the newest clean reported."""
 
 from datetime import datetime
 
@@ -8,7 +8,7 @@ from hudi_operator.planning.model.times import format_time, parse_time
 
 
 def retained(entry: TableSavepoint, observation: Observation, *, now: datetime) -> RetainedStatus | None:
-    """Return what is known of a savepoint that is there."""
+    """Return the retained files of an existing savepoint, if known."""
     known = (one.retained for one in observation.table.status.savepoints if one.instant == entry.instant)
     before = next((one for one in known if one is not None), None)
     results = [result for job in observation.jobs if job.outcome is not None for result in job.outcome.results]

@@ -1,4 +1,4 @@
-"""Which scheduled savepoints are kept: the newest of each day, week and month, as by `restic forget`."""
+"""Chooses the scheduled savepoints to keep: the newest of each day, week and month, as in `restic forget`."""
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -9,9 +9,9 @@ _Bucket = Callable[[datetime], object]
 
 
 def kept(made: Iterable[datetime], schedule: SavepointSchedule) -> frozenset[datetime]:
-    """Return those of some moments whose savepoints are kept.
+    """Return the moments whose savepoints are kept.
 
-    A moment more never saves another one: so who does not see all of them keeps no fewer of those that are seen.
+    An additional moment never saves another moment: so an incomplete list keeps no fewer of its own moments.
     """
     newest_first = sorted({one.astimezone(UTC) for one in made}, reverse=True)
     rules: tuple[tuple[int, _Bucket], ...] = (

@@ -1,4 +1,4 @@
-"""Why there can be no savepoint on an instant: what the timeline tells before a run begins. The driver looks again."""
+"""Decides from the timeline whether an instant can have a savepoint. The driver checks again."""
 
 from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.timeline import Action, Counters, Timeline
@@ -9,11 +9,11 @@ _BECOME_COMMITS = COMMITS | {Action.COMPACTION, Action.LOG_COMPACTION}
 _SHORTEST, _LONGEST = len("yyyyMMddHHmmss"), len("yyyyMMddHHmmssSSS")
 
 Refusal = tuple[SavepointReason, str]
-"""Why, as a word and as a sentence."""
+"""The reason, as a word and as a sentence."""
 
 
 def is_instant(text: str) -> bool:
-    """Whether a text is an instant as Hudi writes them, to the second or finer."""
+    """Whether a text is an instant time of Hudi, to the second or finer."""
     return _SHORTEST <= len(text) <= _LONGEST and text.isascii() and text.isdecimal()
 
 
@@ -23,7 +23,7 @@ def newest_commit(timeline: Timeline) -> str | None:
 
 
 def last_completed(timeline: Timeline) -> str | None:
-    """Return the requested time of the commit that completed last; None where the timeline does not tell (layout 1)."""
+    """Return the requested time of the commit that completed last; None if unknown (layout 1)."""
     commits = [one for one in timeline.completed if one.action in COMMITS]
     if not all(one.completed_at for one in commits):
         return None
@@ -51,16 +51,16 @@ def refusal_of(instant: str, timeline: Timeline) -> Refusal | None:
 
 
 def keeps_from(counters: Counters) -> str | None:
-    """Return the commit from which on the last clean has kept files; None where it does not say.
+    """Return the first commit whose files the last clean kept, or None if unknown.
 
-    A clean that keeps a number of versions keeps what the newest commit shows that it knew.
+    A clean that keeps a number of versions keeps everything from the newest commit it knew.
     """
     clean = counters.clean
     return (clean.earliest_retained or clean.last_completed_commit or None) if clean is not None else None
 
 
 def _cleaned(instant: str, counters: Counters) -> Refusal | None:
-    """Return what the last clean may have removed of a commit; one that was requested before has left it whole."""
+    """Return a refusal if the last clean may have removed files of a commit; an older clean left it whole."""
     time, kept = counters.last_clean, keeps_from(counters)
     if time is None or time < instant or kept is None or instant >= kept:
         return None

@@ -1,7 +1,7 @@
-"""The HudiSavepoints that the schedule of a table asks for: which is created now, and which are deleted.
+"""Decides which scheduled HudiSavepoints to create and delete.
 
-Nothing is remembered: what is declared is one resource for the newest moment of the schedule, under a name that says
-the moment. So whoever decides again decides the same, and a creation that is repeated makes no second one.
+Stateless: the desired state is one resource for the schedule's newest moment, with a name that contains the moment. So
+a repeated decision is the same, and a repeated creation makes no second resource.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ _WITHOUT = frozenset({SavepointState.REFUSED, SavepointState.LOST, SavepointStat
 def scheduled(
     observation: Observation, entries: tuple[TableSavepoint, ...], *, now: datetime
 ) -> tuple[CreateSavepoint | DeleteSavepoint, ...]:
-    """Return what the schedule of a table, on which a run may start, asks for now."""
+    """Return the creations and deletions that a table's schedule asks for now."""
     schedule = observation.table.spec.savepoints
     if schedule is None:
         return ()
@@ -37,7 +37,7 @@ def scheduled(
     needed = needed_by_restores(observation)
     deletions = tuple(one for one in _deletions(schedule, own, known) if not _is_needed(one, known, needed))
     moment, newest = _moment(schedule, now=now), _newest(observation)
-    # Without a commit that has no savepoint yet there is nothing to keep: it is created with the next one.
+    # Without a commit that lacks a savepoint there is nothing to keep: the savepoint waits for the next commit.
     taken = {None, *(one.instant for one in entries if one.state not in _WITHOUT)}
     waits = any(_state(known, one) in {None, SavepointState.WAITING} for one in own)
     if moment is None or newest in taken or waits or any(_made(one) >= moment for one in own):
@@ -47,7 +47,7 @@ def scheduled(
 
 
 def schedule_changes_at(observation: Observation, *, now: datetime) -> datetime | None:
-    """Return when the schedule of a table comes to its next moment."""
+    """Return the next moment of a table's schedule, or None."""
     schedule = observation.table.spec.savepoints
     moment = _moment(schedule, now=now) if schedule is not None else None
     return next_run(schedule.schedule, previous=moment, first=False) if schedule and moment else None
@@ -57,7 +57,7 @@ def _moment(schedule: SavepointSchedule, *, now: datetime) -> datetime | None:
     try:
         return latest_due(schedule.schedule, now=now)
     except InvalidSchedule:
-        return None  # which blocks the table, and is said there
+        return None  # blocks the table and is reported there
 
 
 def _own(observation: Observation) -> Iterator[HudiSavepoint]:
@@ -67,13 +67,13 @@ def _own(observation: Observation) -> Iterator[HudiSavepoint]:
 
 
 def is_scheduled(savepoint: HudiSavepoint, table: HudiTable) -> bool:
-    """Whether a table has asked for a HudiSavepoint by its schedule, and nobody has taken that from it."""
+    """Whether a table's schedule created a HudiSavepoint, and it still belongs to the table."""
     metadata = savepoint.metadata
     return metadata.labels.get(SCHEDULED_LABEL) == "true" and metadata.controller == table.metadata.uid
 
 
 def _made(savepoint: HudiSavepoint) -> datetime:
-    """Return the moment of a resource, which its name says: the clock of the API server may be behind by seconds."""
+    """Return the moment in a resource's name: the API server's clock may be seconds behind."""
     text = savepoint.metadata.name.rpartition("-")[2]
     try:
         return datetime.strptime(text, _MOMENT).replace(tzinfo=UTC)
@@ -97,9 +97,9 @@ def _is_needed(deletion: DeleteSavepoint, known: _Known, needed: Mapping[str, st
 
 
 def _deletions(schedule: SavepointSchedule, own: list[HudiSavepoint], known: _Known) -> Iterator[DeleteSavepoint]:
-    """Yield the resources that nothing keeps, and those that cannot be restored to once there is a newer one that can.
+    """Yield the resources to delete: unretained ones, and broken ones once a newer whole one exists.
 
-    Savepoints that lack files take no place of whole ones, and whole ones none of theirs.
+    Savepoints with missing files take no places of whole ones, and the reverse.
     """
     there = {one.metadata.uid: _made(one) for one in own if _state(known, one) is SavepointState.KEPT}
     broken = {uid: moment for uid, moment in there.items() if lacks_files(known[uid])}

@@ -1,4 +1,4 @@
-"""What is seen of a table by which its savepoints are decided, and what is then said of one."""
+"""The observed table state for deciding savepoints, and the entry for each savepoint."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,21 +19,21 @@ _MESSAGE_LIMIT = 512
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """What a run would do for one resource, and on which commit."""
+    """The work of a run for one resource, and its commit."""
 
     what: SavepointWork
     instant: str
 
 
 Answer = tuple[TableSavepoint, Work | None]
-"""What is remembered and shown of one savepoint, and the run that it waits for."""
+"""The entry of one savepoint, and the run it waits for."""
 
 
 @dataclass(kw_only=True)
 class Seen:
-    """What is seen of the table; `claimed` are the instants whose savepoints belong to a resource.
+    """The observed table state; `claimed` maps instants to the resources that own their savepoints.
 
-    `needed` are the savepoints that restores go back to, as `needed_by_restores` returns them.
+    `needed` are the savepoints that restores need, as `needed_by_restores` returns them.
     """
 
     timeline: Timeline | None
@@ -48,24 +48,24 @@ class Seen:
     claimed: dict[str, str] = field(default_factory=dict)
 
     def owner(self, instant: str | None, declared: Declared) -> str | None:
-        """Return the other resource that has the savepoint on a commit, or is to have it."""
+        """Return another resource that owns, or will own, the savepoint on a commit."""
         owner = self.claimed.get(instant or "")
         return owner if owner != declared.name else None
 
     def restore_to(self, declared: Declared) -> str | None:
-        """Return the HudiOperation that goes back to the savepoint that a resource has."""
+        """Return the HudiOperation that restores to a resource's savepoint, if any."""
         target = declared.target
         if declared.since is None or declared.is_gone or declared.job is not None or target not in self.saved:
             return None
         return self.needed.get(declared.name) or self.needed.get(target or "")
 
     def claim(self, instant: str, declared: Declared) -> None:
-        """Keep a commit for a resource from those that come after it."""
+        """Reserve a commit for a resource."""
         self.claimed[instant] = declared.name
 
 
 def see(observation: Observation, takeover: TakeoverStatus | None, *, now: datetime) -> Seen:
-    """Return what is seen of a table."""
+    """Return the observed state of a table."""
     snapshot, table_class = observation.snapshot, observation.table_class
     trouble = snapshot.message or str(snapshot.trouble) if snapshot.trouble is not None else None
     timeline = snapshot.timeline if trouble is None else None
@@ -86,7 +86,7 @@ def see(observation: Observation, takeover: TakeoverStatus | None, *, now: datet
 def entry(
     declared: Declared, seen: Seen, state: SavepointState, reason: SavepointReason, message: str, **changes: object
 ) -> TableSavepoint:
-    """Return what is remembered and shown of a resource's savepoint."""
+    """Return the status entry of a resource's savepoint."""
     named = declared.job.named_savepoint if declared.job is not None else None
     told = TableSavepoint(
         instant=declared.target or (named.instant if named is not None else None),

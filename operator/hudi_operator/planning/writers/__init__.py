@@ -1,1 +1,1 @@
-"""Whose work is whose: other writers, their instants, takeover."""
+"""Tells who wrote what: other writers, their instants, takeover."""

@@ -1,7 +1,7 @@
-"""What people and other tools do to the history of a table: savepoints, restores, rollbacks of completed commits.
+"""Reports changes to a table's history by people and other tools: savepoints, restores, rollbacks of commits.
 
-They are reported and stop nothing: who restores a table wants what it then holds. The next ingestion continues from the
-newest checkpoint that the timeline still has, so that the input of undone commits is read again.
+They block nothing: a person who restores a table wants the restored state. The next ingestion continues from the newest
+checkpoint left in the timeline, so the input of undone commits is read again.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -35,10 +35,10 @@ def mark_undone(
     *,
     active: Iterable[ActiveJob] = (),
 ) -> tuple[ServicesStatus, tuple[RunStatus, ...]]:
-    """Return what is remembered of runs, with the restore or rollback that undid the instants of some.
+    """Mark the remembered runs whose instants a restore or rollback has undone.
 
-    Only what a completed restore or rollback names counts as undone: an instant that is merely gone was archived.
-    `active` are the Jobs as they were remembered before: a continuous one may have lost commits while it runs.
+    Only instants named by a completed restore or rollback count as undone: a missing instant was archived. `active` are
+    the Jobs as remembered before: a continuous one may have lost commits while it runs.
     """
     undone = _undone(snapshot)
     if not undone:
@@ -53,7 +53,7 @@ def mark_undone(
     lost = lost or any(job.live is not None and job.live.instant in undone for job in active)
     services = services.replaced(marked)
     if lost:
-        # What was in the table is not any more: how far it is behind its source, the next run says.
+        # The rows are no longer in the table: the next run reports how far it is behind its source.
         unsure = services.ingestion.model_copy(update={"freshness": None})
         services = services.replaced({Service.INGESTION: unsure})
     return services, tuple(_marked(run, undone) for run in history)
@@ -69,7 +69,7 @@ def _marked(run: RunStatus, undone: Mapping[str, str]) -> RunStatus:
 
 
 def _undone(snapshot: TimelineSnapshot) -> dict[str, str]:
-    """Map the instants that were undone, and have not completed again, to what undid them."""
+    """Map each undone instant that has not completed again to the instant that undid it."""
     if snapshot.timeline is None:
         return {}
     completed = _completed_times(snapshot.timeline)
@@ -78,13 +78,13 @@ def _undone(snapshot: TimelineSnapshot) -> dict[str, str]:
 
 
 def _completed_times(timeline: Timeline) -> frozenset[str]:
-    """Return what has completed, savepoints not counted: they have the times of their commits, and outlive them."""
+    """Return the completed times except savepoints, which share their commits' times and outlive them."""
     ignored = {Action.SAVEPOINT, Action.ROLLBACK, Action.RESTORE}
     return frozenset(one.time for one in timeline.completed if one.action not in ignored)
 
 
 def acts_of(observation: Observation) -> tuple[ActStatus, ...]:
-    """Return the newest acts in a timeline that can be read, newest first; what was known of each stays."""
+    """Return the newest acts of a readable timeline, newest first; known acts keep their details."""
     status, timeline = observation.table.status, observation.snapshot.timeline
     if timeline is None:
         return ()
@@ -107,9 +107,10 @@ def acts_of(observation: Observation) -> tuple[ActStatus, ...]:
 
 
 def _own_restores(status: HudiTableStatus) -> PendingOwner:
-    """Return whose a new restore or rollback of completed commits is: ours while an operation that does so has begun.
+    """Return the owner of a new restore or rollback of commits: this table while such an operation has begun.
 
-    Nothing else of ours restores. One of somebody else in this time would be taken for ours, and fail the operation.
+    No other run of this operator restores. Another tool's restore during that time would be taken for ours, and fail
+    the operation.
     """
     at_work = any(job.operation is not None and job.operation.kind in GOES_BACK for job in status.active_jobs)
     begun = any(one.begun and one.state not in FINISHED and one.kind in GOES_BACK for one in status.operations)
@@ -134,7 +135,7 @@ def _act(
 
 
 def _were_completed(observation: Observation) -> frozenset[str]:
-    """Return the instants that are known to have completed, have not now, and that no restore has undone."""
+    """Return the instants known to have completed that are now missing, except those undone by a restore."""
     status, snapshot = observation.table.status, observation.snapshot
     shown = status.timeline.instants if status.timeline else ()
     times = {one.time for one in shown if one.state == "COMPLETED" and one.action not in ACT_REASONS}
@@ -146,11 +147,11 @@ def _were_completed(observation: Observation) -> frozenset[str]:
 
 
 def new_acts(before: TimelineStatus | None, after: TimelineStatus | None) -> Iterator[ActStatus]:
-    """Yield the acts of others since an earlier reconcile, oldest first; a first reconcile reports none."""
+    """Yield other tools' acts since an earlier reconcile, oldest first; the first reconcile reports none."""
     if before is None or before.acts is None or after is None:
         return
     known = {(one.time, one.action) for one in before.acts}
-    # Of a list that was full, an older one may come into sight when a newer one goes.
+    # When a newer act drops out of a full list, an older one may reappear.
     oldest = min(map(_moment, before.acts)) if len(before.acts) == ACTS_SHOWN else ""
     for one in reversed(after.acts or ()):
         if (one.time, one.action) not in known and one.owner is PendingOwner.OTHER and _moment(one) > oldest:
@@ -162,7 +163,7 @@ def _moment(act: ActStatus) -> str:
 
 
 def act_message(act: ActStatus) -> str:
-    """Return the sentence that tells of an act, and what follows from it."""
+    """Return the sentence that describes an act and its consequence."""
     if act.action == Action.SAVEPOINT:
         return f"Savepoint of {act.time}: its files are kept by cleaning, and archival stops before it."
     what = "Restored" if act.action == Action.RESTORE else "Completed commits were rolled back"

@@ -1,7 +1,7 @@
-"""What of a timeline runs of ours may have made without leaving their names.
+"""Finds instants that this operator's runs may have made without leaving their names.
 
-Hudi runs services inside a writer without its notes, and offers no way to give a clean any. So it is told by when runs
-were at work; whoever is wrongly taken for another writer stops a table for nothing, so doubt speaks for ours.
+Hudi runs services inside a writer without its metadata, and cannot put any on a clean. So the times of runs decide;
+mistaking our own commit for another writer's stops a table for nothing, so doubt counts for ours.
 """
 
 from collections.abc import Collection
@@ -21,10 +21,10 @@ from hudi_operator.timeline import Action, Instant, TimelineZone
 
 @dataclass(frozen=True, kw_only=True)
 class Authorship:
-    """What is remembered of runs: the instants that they made, their names, and when they may have made others.
+    """The remembered runs: their instants, their names, and when they may have made unnamed instants.
 
-    A clean never names its run: Hudi's client has no way to say it. So `cleanings` are the times of those runs alone
-    that may clean, and `others` those of all, in which Hudi may have run another service inside the writer.
+    A clean never names its run: Hudi's client has no way to record it. So `cleanings` are the times of runs that may
+    clean, and `others` those of all runs, in which Hudi may have run another service inside the writer.
     """
 
     instants: frozenset[str]
@@ -32,7 +32,7 @@ class Authorship:
     others: tuple[Window, ...]
     cleanings: tuple[Window, ...]
     is_lost: bool
-    """Whether runs are seen that are not remembered, as after a restore of the cluster: they may have made anything."""
+    """Whether unremembered runs are seen, as after a restore of the cluster: they may have made any instant."""
 
     @classmethod
     def of(
@@ -42,7 +42,7 @@ class Authorship:
         active: tuple[ActiveJob, ...],
         windows: tuple[Window, ...],
     ) -> Self:
-        """Gather what is remembered of the runs of a table."""
+        """Gather what the status remembers of a table's runs."""
         names = frozenset((*(job.name for job in active), *(run.job for run in runs)))
         by_marks, by_runs = _windows_of_marks(observation), windows
         cleaning = _services_that_clean(observation, active)
@@ -51,7 +51,7 @@ class Authorship:
         )
         timeline = observation.snapshot.timeline
         if timeline is not None and timeline.properties.timezone is not TimelineZone.UTC:
-            # The times of runs are in UTC. What completed while there was a Job is not distinguished from its doing.
+            # The times of runs are in UTC. In another zone, anything completed while a Job existed may be its own.
             at_work = (*active, *observation.table.status.active_jobs)
             by_runs = cleanings = (Window.always(),) if at_work else ()
         return cls(
@@ -77,9 +77,9 @@ def _windows_of_marks(observation: Observation) -> tuple[Window, ...]:
 
 
 def _has_forgotten_jobs(observation: Observation, runs: Collection[RunStatus], names: Collection[str]) -> bool:
-    """Whether a Job has ended that is younger than the last run of its service that is remembered.
+    """Whether a Job has ended that is younger than the last remembered run of its service.
 
-    Of a service that this version does not know no last run is remembered: there any run counts.
+    For a service unknown to this version no last run is remembered, so any run counts.
     """
     ends: dict[Service | None, datetime] = {}
     for run in runs:
@@ -93,7 +93,7 @@ def _has_forgotten_jobs(observation: Observation, runs: Collection[RunStatus], n
 
 
 def _has_forgotten_marks(observation: Observation, names: Collection[str]) -> bool:
-    """Whether a run that is not remembered has committed since the last reconcile."""
+    """Whether an unremembered run has committed since the last reconcile."""
     known = observation.table.status.timeline
     verified = known.verified_up_to if known else None
     return verified is not None and any(
@@ -104,7 +104,7 @@ def _has_forgotten_marks(observation: Observation, names: Collection[str]) -> bo
 
 
 def _services_that_clean(observation: Observation, active: Collection[ActiveJob]) -> frozenset[Service | None]:
-    """Return the services whose runs may clean, as one that is not known may.
+    """Return the services whose runs may clean; None stands for an unknown service.
 
     An operation cleans or erases. A run of another generation of the spec may have cleaned inline.
     """

@@ -1,8 +1,9 @@
-"""Other writers on a serialized table.
+"""Detects other writers on a Serialized table.
 
-A Serialized table has no lock: a second writer loses updates, and a cleaning beside it deletes what it is reading. So
-everything stops, ingestion too, until a person has decided who writes. Services of another tool prove one as its
-commits do; savepoints, restores and rollbacks are acts of a person, which are reported and stop nothing (`acts.py`).
+A Serialized table has no lock: a second writer loses updates, and a concurrent cleaning deletes files being read. So
+every run stops, ingestion too, until a person has decided who writes. Services of another tool prove a writer as much
+as its commits; savepoints, restores and rollbacks are a person's acts, which are reported and block nothing
+(`acts.py`).
 """
 
 import re
@@ -29,12 +30,12 @@ _BEFORE_ALL = "0" * 17
 _INSTANT = re.compile(r"[0-9]{14}([0-9]{3})?")
 _CHECKED = COMMITS | {Action.CLEAN}
 _WITHOUT_MARK = frozenset({"COMPACT", "LOG_COMPACT", "CLUSTER", "DELETE_PARTITION"})
-"""Operations (`WriteOperationType`) of what Hudi runs inside a writer."""
+"""Operations (`WriteOperationType`) of services that Hudi runs inside a writer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Acceptance:
-    """What a person accepted: commits that completed up to `up_to`. `ignored` says why a value counts for nothing."""
+    """A person's acceptance of commits completed up to `up_to`. `ignored` says why a value has no effect."""
 
     up_to: str = ""
     ignored: str = ""
@@ -42,11 +43,10 @@ class Acceptance:
 
 @dataclass(frozen=True, kw_only=True)
 class Writers:
-    """What was found out about who writes.
+    """The result of checking writers.
 
-    `foreign` are commits of others, and `unknown` those that cannot be understood and may be anybody's, the last
-    completed first; all is known to be well up to `verified_up_to`. `ignored` says why the annotation that accepts such
-    commits counts for nothing.
+    `foreign` are commits of others, and `unknown` unreadable commits of an unknown author, last completed first;
+    everything is known to be fine up to `verified_up_to`. `ignored` says why the accepting annotation has no effect.
     """
 
     foreign: tuple[Instant, ...] = ()
@@ -64,14 +64,13 @@ def check_writers(
     owned_elsewhere: bool = False,
     is_watched: bool = False,
 ) -> Writers:
-    """Look for commits and cleans that nobody but the operator may have made, and it did not.
+    """Find commits and cleans on a Serialized table that the operator did not make.
 
-    Only what has completed proves another writer: a write that is under way may be one of a run that died, whatever
-    the clocks say. Once a reconcile has found none, only what completes later is checked: the table may be older than
-    its resource, and what is known of runs does not go back for ever. In the first one, commits from before the first
-    of ours are taken for old, and without any of ours those from before the creation of the resource. What the owner of
-    a table that is not ours writes is its own affair, and so is what others write to one that waits for quiet. What has
-    not been read yet is left to the next reconcile, which nothing starts before.
+    Only completed instants prove another writer: a pending write may belong to a dead run, whatever the clocks say.
+    Once a reconcile has found none, only later completions are checked: the table may be older than its resource, and
+    the memory of runs is limited. In the first check, commits before our first one count as old, and without any of
+    ours, those before the resource's creation. Writes by another owner of the table, or to a table waiting for quiet,
+    are not checked. Unread commits are left to the next reconcile; no run starts before that.
     """
     spec, timeline = observation.table.spec, observation.snapshot.timeline
     known = observation.table.status.timeline
@@ -82,8 +81,8 @@ def check_writers(
     known_well = (one for one in _completions(timeline) if read is None or one <= read)
     newest = max(known_well, default=verified or _BEFORE_ALL)
     if _changes_version(observation.table.status):
-        # When a commit has completed may be told by another file from now on. Who has written meanwhile shows in the
-        # rows, which the driver compares.
+        # From now on another file may record a commit's completion time. Foreign writes meanwhile show in the rows,
+        # which the driver compares.
         return Writers(verified_up_to=max(newest, verified or _BEFORE_ALL))
     is_serialized = spec.concurrency.mode is ConcurrencyMode.SERIALIZED
     if spec.management_policy is ManagementPolicy.OBSERVE or not is_serialized or owned_elsewhere or is_watched:
@@ -106,7 +105,7 @@ def check_writers(
 
 
 def _completed_before(completion: str, timeline: Timeline) -> str:
-    """Return up to where a first reconcile has found nothing; a run of ours that ends later moves that no further."""
+    """Return the last completion that a first check has covered; a later end of our own run does not extend it."""
     return max((one for one in _completions(timeline) if one < completion), default=_BEFORE_ALL)
 
 
@@ -115,7 +114,7 @@ def _completions(timeline: Timeline) -> Iterator[str]:
 
 
 def _changes_version(status: HudiTableStatus) -> bool:
-    """Whether an operation of ours is, or may be, changing the format of the timeline."""
+    """Whether an operation of ours is changing, or may be changing, the timeline's format."""
     at_work = any(job.operation is not None and job.operation.kind in CHANGES_VERSION for job in status.active_jobs)
     return at_work or any(
         one.begun and one.state not in FINISHED and one.kind in CHANGES_VERSION for one in status.operations
@@ -123,11 +122,11 @@ def _changes_version(status: HudiTableStatus) -> bool:
 
 
 def acceptance(value: str | None, timeline: Timeline) -> Acceptance:
-    """Read which commits a person accepted: those that had completed when the named one did.
+    """Return which commits a person accepted: those completed when the named instant did.
 
-    A value counts only if it names a completed instant, or one from before the active timeline, which the archive may
-    hold: such an annotation stays, and accepts nothing that is active. Everything else counts for nothing, because a
-    text that compares as greater than every instant would switch the protection off for good.
+    A value counts only if it names a completed instant, or one older than the active timeline, which the archive may
+    hold: that annotation stays, and accepts no active instant. Any other value has no effect, because a text that
+    compares as greater than every instant would disable the protection for good.
     """
     if not value:
         return Acceptance()
@@ -149,7 +148,7 @@ def _is_archived(value: str, timeline: Timeline) -> bool:
 
 
 def foreign_message(foreign: tuple[Instant, ...], ignored: str = "") -> str:
-    """Return the sentence that says who must decide what; `ignored` is what an annotation is ignored for."""
+    """Return the sentence on who must decide what; `ignored` is why an annotation has no effect."""
     return (
         f"Another writer made {_named(foreign)} on this Serialized table; nothing starts, because two writers without "
         "a lock lose data. Either let both write under a lock (spec.concurrency.mode: Optimistic, in all writers), or "
@@ -158,7 +157,7 @@ def foreign_message(foreign: tuple[Instant, ...], ignored: str = "") -> str:
 
 
 def unknown_message(unknown: tuple[Instant, ...], ignored: str = "") -> str:
-    """Return the sentence on commits that may be anybody's, and what a person can do about them."""
+    """Return the sentence on commits of unknown authors, and the remedy."""
     return (
         f"The writer of {_named(unknown)} is not known, because the file is damaged (see status.timeline.problems); "
         "nothing starts, because another writer on this Serialized table would lose data. Restore the file, or roll "
@@ -181,9 +180,9 @@ def _completed(
     cleans = (one for one in timeline.completed if one.action is Action.CLEAN)
     damaged = [one.instant for one in snapshot.damaged]
     for instant in (*snapshot.unmarked, *others, *cleans, *damaged):
-        # Of a first reconcile's old services nothing can be said, nor of those that a run of ours may have made.
+        # The first check cannot judge old services, nor instants that a run of ours may have made.
         unknowable = verified is None or authorship.may_have_made(instant)
-        # Whether a damaged commit names a run is not known, so it is ours only where a run is remembered for it.
+        # A damaged commit's run is unknown, so it is ours only if a remembered run made it.
         unmarked = instant not in others
         lacks = instant not in damaged and may_lack_mark(instant, snapshot, timeline)
         if unmarked and (instant.time in known or (lacks and unknowable)):
@@ -199,11 +198,11 @@ def _completed(
 
 
 def may_lack_mark(instant: Instant, snapshot: TimelineSnapshot, timeline: Timeline) -> bool:
-    """Whether a commit of ours may name no run: those that Hudi makes inside a writer may, the writer's own does not.
+    """Whether a commit of ours may name no run: services inside a writer do not, the writer's own commit does.
 
-    `BaseHoodieTableServiceClient.runTableServicesInline` commits compactions, log compactions, clusterings and what the
-    time to live removes with metadata of their own. Their operation tells them apart; where a commit names none, its
-    action does.
+    `BaseHoodieTableServiceClient.runTableServicesInline` commits compactions, log compactions, clusterings and the
+    removals of the time to live with metadata of their own. Their operation identifies them; if a commit names none,
+    its action does.
     """
     if instant.action is Action.CLEAN:
         return True

@@ -1,9 +1,9 @@
-"""Which pending instants ended runs of a table have left behind, and how certain that is.
+"""Finds the pending instants that ended runs of a table left behind, and how certain that is.
 
-A write names no run before it completes. So a driver tells what instants its JVM makes while a batch is under way
-(`Progress.made`, and `TaskResult.made` where the batch failed): what is pending under such a name is the run's, however
-it ended and whatever else is pending. Without that it is told by the interval in which only the run may have
-written, which is said only where it can be nobody else's.
+A write names no run before it completes. So a driver reports the instants of its JVM while a batch is in progress
+(`Progress.made`, and `TaskResult.made` after a failed batch): a pending instant with such a name belongs to the run,
+however it ended and whatever else is pending. Without a report, the interval in which only the run may have written
+decides, and only if no other writer is possible.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -25,17 +25,17 @@ from hudi_operator.timeline import PendingInstant, PendingKind, pending_instants
 
 _NEVER_STARTED = frozenset({*START_TROUBLES, RunTrouble.JOB_REFUSED})
 _WRITING = frozenset({OperationKind.ERASE, OperationKind.RESTORE, OperationKind.ROLLBACK})
-"""Operations that make a commit: of deletes, or of the checkpoint from before."""
+"""Operations that make a commit: of deletes, or of the earlier checkpoint."""
 _WRITING_STEPS = frozenset({RepairStep.DEDUPLICATE})
 _FIRST_CYCLE = frozenset({Protection.WANTED, Protection.KEPT})
 _MAY_LEAVE_WORK = frozenset({Outcome.FAILED, Outcome.FENCED})
-"""A run that found nothing to do or gave way has left nothing; one that succeeded has finished its own write."""
+"""A run with nothing to do, or that gave way, left no instant; a successful run has finished its own write."""
 
 
 def left_behind(observation: Observation, finished: Iterable[RunStatus], *, now: datetime) -> tuple[LeftInstant, ...]:
-    """Return the pending instants that ended runs of this table began: those known before, and those just found.
+    """Return the pending instants that ended runs of this table began, known and newly found.
 
-    Nothing is forgotten before the timeline holds it no longer, however many runs fail meanwhile.
+    An instant is remembered until the timeline no longer holds it, however many runs fail meanwhile.
     """
     status, timeline = observation.table.status, observation.snapshot.timeline
     noted = {time: LeftInstant(time=time) for time in status.left_behind}
@@ -57,7 +57,7 @@ def left_behind(observation: Observation, finished: Iterable[RunStatus], *, now:
 
 
 def _not_later(left: LeftInstant, *, now: datetime) -> LeftInstant:
-    """Return an instant with an end that has come: one that has not is of another clock, and was seen by now."""
+    """Return the instant with an end no later than now: a later end comes from another clock."""
     ended = parse_time(left.ended_at)
     return left.model_copy(update={"ended_at": format_time(now)}) if ended is not None and ended > now else left
 
@@ -65,9 +65,9 @@ def _not_later(left: LeftInstant, *, now: datetime) -> LeftInstant:
 def _of_a_run_that_lived_on(
     pending: Iterable[PendingInstant], observation: Observation, *, now: datetime
 ) -> Iterator[LeftInstant]:
-    """Yield what the driver of a run has named that was seen to end before: its pod was removed, and not its process.
+    """Yield the instants of a run whose pod was removed but whose process wrote on.
 
-    It may live, and then holds the lease of the table, on which the next run gives way to it.
+    The process may live and hold the table's lease; the next run gives way to it.
     """
     document, status = observation.snapshot.progress, observation.table.status
     runs = {run.job for run in known_runs(status.services, status.history)}
@@ -79,11 +79,11 @@ def _of_a_run_that_lived_on(
 
 
 def is_new_since(job: ActiveJob, pending: PendingInstant, *, is_serialized: bool, newest: str | None = None) -> bool:
-    """Whether an instant came while a Job was at work and is of a kind that it makes.
+    """Whether an instant appeared while a Job ran, and is of a kind that the Job makes.
 
-    `newest` is the newest commit of a continuous run, whose writes come one after another: none that is older is its.
-    A write is made by an ingestion, and by some operations. Beside others the rest is said only of a clean or rollback
-    by a table service: plans name their runs, and its run's driver checks the heartbeat of a write once more.
+    `newest` is the newest commit of a continuous run, whose writes are sequential: an older write is not its own.
+    Ingestions and some operations make writes. Beside other writers, only a clean or rollback by a table service
+    counts: plans name their runs, and the next driver checks a write's heartbeat once more.
     """
     if job.pending is None or pending.instant.time in job.pending:
         return False
@@ -94,9 +94,10 @@ def is_new_since(job: ActiveJob, pending: PendingInstant, *, is_serialized: bool
 
 @dataclass(frozen=True)
 class _Told:
-    """What is told of the instants of an ended run: `named` by its driver, and those of them that are certainly `dead`.
+    """The reported instants of an ended run: `named` by its driver.
 
-    `newest` is the newest one of its JVM, None where it left none.
+    `dead`: the subset whose writer is known to have exited. Ignore any heartbeat file it left behind. `newest` is the
+    newest instant of its JVM, None if it left none.
     """
 
     named: frozenset[str]
@@ -105,10 +106,10 @@ class _Told:
 
 
 def _told_of(job: ActiveJob, observation: Observation) -> _Told:
-    """Return what is told of the instants of an ended run.
+    """Return the reported instants of an ended run.
 
-    A driver's report is that of its pod. Its document may be that of another pod of the same Job, which lives; and what
-    a Job says of a service that a driver does for it, anybody may say who can write to the table's folder.
+    A driver's report belongs to its own pod. The progress document may come from another, living pod of the same Job;
+    and anyone with write access to the table's folder can forge a report of a service done by another driver.
     """
     own = own_job(job, observation)
     result = own.outcome.results[0] if own is not None and own.outcome and own.outcome.results else None
@@ -127,7 +128,7 @@ def _told_of(job: ActiveJob, observation: Observation) -> _Told:
 def _left_by(
     run: RunStatus, job: ActiveJob, pending: Sequence[PendingInstant], *, observation: Observation, now: datetime
 ) -> Iterator[LeftInstant]:
-    """Yield what an ended run has left: what its driver has named, and what else may be nobody else's."""
+    """Yield the instants an ended run left: those its driver named, and others that can belong to no one else."""
     said = _told_of(job, observation)
     writes = frozenset(one.instant.time for one in pending if one.kind is PendingKind.WRITE)
     own = writes & said.named
@@ -144,13 +145,12 @@ def _may_be_left(
     newest: str | None,
     observation: Observation,
 ) -> frozenset[str]:
-    """Return what a run may have begun and left, beside its `own`: what was not pending when it was decided.
+    """Return further instants a run may have left, beside its `own`: those not pending when it was decided.
 
-    A batch makes one write, so beside one that is named none is guessed.
-    In a Serialized table nobody checks a heartbeat before a write is rolled back that is certainly dead, so a write
-    counts only if it can be nobody else's: a run makes one write, shows no heartbeat there unless it does services
-    beside its batches, and says up to where its instants may be, by the `newest`. A run that said nothing is not
-    believed to have made a write in the first cycle after a takeover.
+    A batch makes one write, so next to a named write none is guessed. In a Serialized table a write known to be dead is
+    rolled back without a heartbeat check, so a write counts only if no one else can own it: a run makes one write,
+    shows no heartbeat there unless it runs services between its batches, and its `newest` bounds its instants. A silent
+    run is not assumed to have written in the first cycle after a takeover.
     """
     is_serialized = observation.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED
     left = [
@@ -168,7 +168,7 @@ def _may_be_left(
 
 
 def _is_the_runs(job: ActiveJob, writes: Collection[str], *, newest: str | None, observation: Observation) -> bool:
-    """Tell whether what was begun while a run was at work on a Serialized table can be nobody else's."""
+    """Tell whether writes begun while a run was active on a Serialized table can belong to no one else."""
     takeover = observation.table.status.takeover
     is_new = takeover is not None and takeover.protection in _FIRST_CYCLE
     beats = job.live is not None and bool(services_inside(observation.table.spec) or _takes(job, observation))
@@ -182,22 +182,22 @@ def _takes(job: ActiveJob, observation: Observation) -> bool:
 
 
 def _may_have_left(run: RunStatus, job: ActiveJob, pending: PendingInstant, *, is_serialized: bool) -> bool:
-    """Tell whether a run may have begun an instant; what follows its commit may fail although it has succeeded."""
+    """Tell whether a run may have begun an instant; a successful run may still fail after its commit."""
     if run.reason == RunRemark.DRAINED:
-        return _was_at_work(run, job)  # its pod may have been killed within its last batch
+        return _was_at_work(run, job)  # its pod may have been killed during its last batch
     if run.outcome is Outcome.SUCCEEDED:
         return is_serialized and pending.kind is not PendingKind.WRITE
     return run.outcome in _MAY_LEAVE_WORK and run.reason not in _NEVER_STARTED
 
 
 def _was_at_work(run: RunStatus, job: ActiveJob) -> bool:
-    """Whether a continuous driver was seen to run, or has left any sign of it: what it was not cannot be its own."""
+    """Whether a continuous driver was seen running or left any trace; otherwise no instant is its own."""
     seen = job.live is not None and (job.live.running_since is not None or job.live.state is not None)
     return seen or run.instant is not None or bool(run.batches)
 
 
 def _makes_writes(job: ActiveJob) -> bool:
-    """Whether a Job makes writes of its own: an ingestion, and an operation that writes."""
+    """Whether a Job makes writes of its own: an ingestion, or a writing operation."""
     operation = job.operation
     if operation is None:
         return job.service is Service.INGESTION

@@ -1,8 +1,8 @@
-"""Whose table it is, by the record that drivers keep beside it.
+"""Tells who owns a table, from the record that drivers keep next to it.
 
-Claims lie in the operator's own cluster, so two operators do not see each other's. The record lies where both do. As
-long as it names another operator, or a run of this operator that it did not start, nothing starts until a person has
-said who continues.
+Claims live in the operator's own cluster, so two operators do not see each other's. The record lives in the shared
+store. While it names another operator, or a run that this operator did not start, no run starts until a person has
+decided who continues.
 """
 
 from collections.abc import Collection
@@ -19,7 +19,7 @@ _SHOWN = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Ownership:
-    """What the record means: `elsewhere` says why nothing may start, `remembered` what status keeps of it."""
+    """The meaning of the record: `elsewhere` says why no run may start, `remembered` is kept in the status."""
 
     elsewhere: str | None = None
     remembered: OwnerStatus | None = None
@@ -28,7 +28,7 @@ class Ownership:
 def check_ownership(
     observation: Observation, *, runs: Collection[RunStatus], active: Collection[ActiveJob]
 ) -> Ownership:
-    """Return whose table it is after this reconcile; a table that is only observed may be anybody's."""
+    """Return the table's ownership after this reconcile; an observed table may belong to anyone."""
     table, snapshot = observation.table, observation.snapshot
     if table.spec.management_policy is ManagementPolicy.OBSERVE:
         return Ownership()
@@ -45,7 +45,7 @@ def check_ownership(
 
 
 def own_record(table: HudiTable) -> OwnerStatus | None:
-    """Return what status remembers of the owner's record where it named this table."""
+    """Return the remembered owner record if it named this table."""
     owner = table.status.owner
     is_own = owner is not None and owner.table == f"{table.metadata.namespace}/{table.metadata.name}"
     return owner if is_own else None
@@ -54,10 +54,10 @@ def own_record(table: HudiTable) -> OwnerStatus | None:
 def elsewhere(
     snapshot: TimelineSnapshot, *, operator: str, status: HudiTableStatus, known: Collection[str], take_over: str | None
 ) -> str | None:
-    """Return the sentence that says whose the table is and what to do, or None where it is this operator's.
+    """Return the sentence on who owns the table and what to do, or None if this operator owns it.
 
-    `known` are the runs that this operator knows of. A run that it does not know is another one's only where the status
-    remembers which run the record named before: what each reconcile has seen is complete, the history is not.
+    `known` are the runs this operator knows. An unknown run counts as foreign only if the status remembers the record's
+    previous run: each reconcile sees everything, but the history is limited.
     """
     if snapshot.owner_problem:
         return snapshot.owner_problem
@@ -82,7 +82,7 @@ def is_ours(mark: Mark, observation: Observation) -> bool:
 
 
 def _copy(record: OwnerRecord, *, status: HudiTableStatus, known: Collection[str], take_over: str | None) -> str | None:
-    """Tell a copy of this operator, such as one from a backup of its cluster, by a run that this one did not start."""
+    """Detect a copy of this operator, such as one from a backup of its cluster, by a run it did not start."""
     before = status.owner
     if before is None or before.operator != record.operator:
         return None

@@ -1,9 +1,9 @@
-"""A table that others have written is taken over only after quiet.
+"""Takes over a table that others have written, but only after quiet.
 
-It is *adopted* when nothing names a run of this operator: neither its status nor its timeline. A cron job may still
-write to such a table, and the first run beside it would lose rows. So the operator watches first, in Observe too, and
-starts nothing on a Serialized table before nothing has moved for as long as the class asks. Only its own clock counts:
-a memory that is lost, or that cannot be right, begins again.
+A table is *adopted* if neither its status nor its timeline names a run of this operator. A cron job may still write to
+it, and the first concurrent run would lose rows. So the operator watches first, in Observe too, and starts no run on a
+Serialized table until the table has been unchanged for as long as the class asks. Only its own clock counts: a lost or
+impossible memory starts the watch again.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ _LONGEST_SHOWN = timedelta(days=2)
 
 @dataclass(frozen=True, kw_only=True)
 class Takeover:
-    """What is remembered of a takeover; `waits` says why nothing starts, and `until` when that may end."""
+    """The remembered takeover; `waits` says why no run starts, and `until` when that may end."""
 
     status: TakeoverStatus | None = None
     waits: str | None = None
@@ -48,7 +48,7 @@ def check_takeover(
     active: Collection[ActiveJob],
     now: datetime,
 ) -> Takeover:
-    """Return how far the takeover of a table has come after this reconcile."""
+    """Return a takeover's progress after this reconcile."""
     before, snapshot = observation.table.status.takeover, observation.snapshot
     if snapshot.trouble is not None:
         return Takeover(status=before)
@@ -62,7 +62,7 @@ def check_takeover(
 
 
 def hidden(before: TakeoverStatus | None) -> TakeoverStatus | None:
-    """Return what is kept of a table that may not be read: that it was taken over, and nothing of its timeline."""
+    """Return the remembered takeover of an unreadable table: only that it was completed."""
     if before is None or before.phase is not TakeoverPhase.DONE:
         return None
     return before.model_copy(update={"savepoint": None, "writers": (), "seen": None})
@@ -87,7 +87,7 @@ def _evaluated(
 
 
 def _is_adopted(observation: Observation, runs: Collection[RunStatus], active: Collection[ActiveJob]) -> bool:
-    """Tell whether nothing names a run of ours; a resource declared again continues with its operator's table."""
+    """Tell whether no run of ours is named; a recreated resource continues with its operator's table."""
     snapshot = observation.snapshot
     is_known = runs or active or observation.table.status.left_behind
     marks = (*snapshot.marks, *snapshot.planned)
@@ -95,7 +95,7 @@ def _is_adopted(observation: Observation, runs: Collection[RunStatus], active: C
 
 
 def _is_left_to_others(observation: Observation, before: TakeoverStatus) -> bool:
-    """Whether others write a table again that was taken over, while it is only observed."""
+    """Whether others write again to a taken-over table while it is only observed."""
     known = observation.table.status.timeline
     verified = known.verified_up_to if known else None
     is_observed = observation.table.spec.management_policy is ManagementPolicy.OBSERVE
@@ -105,12 +105,12 @@ def _is_left_to_others(observation: Observation, before: TakeoverStatus) -> bool
     assert timeline is not None, "only a table is watched"
     marked = (one.instant for one in snapshot.marks if not is_ours(one, observation))
     unmarked = (one for one in snapshot.unmarked if not may_lack_mark(one, snapshot, timeline))
-    damaged = (one.instant for one in snapshot.damaged)  # whose they are is not known
+    damaged = (one.instant for one in snapshot.damaged)  # their author is unknown
     return any(one.completion > verified for one in (*marked, *unmarked, *damaged))
 
 
 def _watched(before: TakeoverStatus | None, snapshot: TimelineSnapshot, *, now: datetime) -> TakeoverStatus:
-    """Return since when nothing has moved; a memory of a time that has not come yet is none."""
+    """Return since when the table is unchanged; a remembered time in the future is ignored."""
     seen = _fingerprint(snapshot)
     since = parse_time(before.since) if before is not None and before.seen == seen else None
     still = since if since is not None and since <= now else now
@@ -118,9 +118,9 @@ def _watched(before: TakeoverStatus | None, snapshot: TimelineSnapshot, *, now: 
 
 
 def _fingerprint(snapshot: TimelineSnapshot) -> str:
-    """Return a text that changes with the newest instant, the number of all, the pending ones, and any heartbeat.
+    """Return a hash of the newest instant, the number of instants, the pending ones, and all heartbeats.
 
-    The number shows archivals and savepoints that are deleted, which leave no instant behind.
+    The number reveals archivals and deleted savepoints, which leave no instant.
     """
     timeline = snapshot.timeline
     assert timeline is not None, "only a table is watched"
@@ -131,7 +131,7 @@ def _fingerprint(snapshot: TimelineSnapshot) -> str:
 
 
 def _writers(snapshot: TimelineSnapshot) -> Iterator[str]:
-    """Name who may still write: what is pending, and the pace of the newest commits."""
+    """Describe possible writers: pending instants, and the pace of the newest commits."""
     timeline = snapshot.timeline
     assert timeline is not None, "only a table is watched"
     beats = dict(snapshot.heartbeats)

@@ -1,12 +1,12 @@
-"""Rollbacks and restores that have begun and not ended, and beside which nothing may start.
+"""Detects unfinished rollbacks and restores that block every run.
 
-A rollback can never be finished where a savepoint keeps the commit that it is to undo. Hudi refuses it, and with it
-every write and service that finishes what is pending first. A write that came in between would count the commit's
-input as read, which the rollback then takes away.
+A rollback can never finish if a savepoint keeps the commit to undo. Hudi refuses it, and with it every write and
+service that first finishes pending work. A write in between would count the commit's input as read, which the rollback
+then removes.
 
-A restore removes files by a plan that knows of no later instant. Hudi refuses writes beside it, but no service: a
-compaction would keep rows that the restore is taking away, and a clean delete what it goes back to. Nobody but who
-began it can finish it, or a HudiOperation that goes on with what another one has recorded and left.
+A restore removes files by a plan that knows no later instant. Hudi refuses concurrent writes, but not services: a
+compaction would keep rows that the restore removes, and a clean would delete files it restores. Only its author can
+finish it, or a HudiOperation that continues what another one has recorded and left.
 """
 
 from hudi_jobs.contract import FailureReason
@@ -14,15 +14,15 @@ from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.timeline import Action
 
 ROLLBACK_OF_SAVEPOINT = FailureReason.ROLLBACK_OF_SAVEPOINT.value
-"""A pending rollback cannot be finished, because a savepoint keeps the commit that it is to undo."""
+"""A pending rollback cannot finish, because a savepoint keeps the commit to undo."""
 
 
 RESTORE_PENDING = FailureReason.RESTORE_PENDING.value
-"""Somebody began to restore the table, and has not finished."""
+"""A restore of the table has begun and is not finished."""
 
 
 def in_the_way(snapshot: TimelineSnapshot) -> tuple[str, str] | None:
-    """Return the reason and the sentence of what keeps everything from starting, or None."""
+    """Return the reason and sentence of the unfinished rollback or restore that blocks every run, or None."""
     if (message := _savepointed_rollback(snapshot)) is not None:
         return ROLLBACK_OF_SAVEPOINT, message
     if (message := _pending_restore(snapshot)) is not None:
@@ -44,7 +44,7 @@ def _pending_restore(snapshot: TimelineSnapshot) -> str | None:
 
 
 def _savepointed_rollback(snapshot: TimelineSnapshot) -> str | None:
-    """Return which pending rollback a savepoint keeps from being finished and what to do, or None."""
+    """Return the message on a pending rollback blocked by a savepoint, or None."""
     if snapshot.timeline is None:
         return None
     savepoints = set(snapshot.timeline.counters.savepoints)

@@ -1,11 +1,11 @@
-"""Whose a pending instant is, and until when it is left alone.
+"""Who owns a pending instant, and when the operator may clean it up.
 
-Hudi itself takes over what it finds: it rolls a pending clustering back before it executes it, and deletes files of a
-write outside of the lock, while a driver that lives needs only its inflight file to commit. So the operator deals only
-with what a run of this table has begun and no longer works on, and with what nobody can be at work on any more.
+Hudi itself takes over any pending work: it rolls a pending clustering back before executing it, and deletes a write's
+files outside the lock, while a living driver needs only its inflight file to commit. So the operator handles only
+instants that a run of this table began and no longer works on, and instants that no process can be working on any more.
 
-No two clocks are compared to tell whose an instant is. How long one has been there counts from when the operator first
-saw it, by its own clock; a heartbeat, which the store dates, counts for longer by what the two clocks may differ.
+Ownership never compares two clocks. An instant's age counts from the operator's first sight, by its own clock; a
+heartbeat, which the store dates, counts for longer by the possible difference of the clocks.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,18 +28,20 @@ from hudi_operator.services.registry import PLAN_KINDS, SERVICES, mode_of, servi
 from hudi_operator.timeline import PendingInstant, PendingKind, State
 
 HEARTBEAT_TOLERANCE = timedelta(seconds=120)
-"""How long Hudi takes a writer for alive after its last sign (`hoodie.client.heartbeat.interval_in_ms` and misses)."""
+"""How long Hudi considers a writer alive after its last heartbeat (`hoodie.client.heartbeat.interval_in_ms` and
+misses).
+"""
 HEARTBEAT_MARGIN = timedelta(seconds=40)
-"""How much longer than that a heartbeat counts: a driver, which compares it with its lease, adds half a minute."""
+"""The additional time that a heartbeat counts: a driver, which compares it with its lease, adds half a minute."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Watch:
-    """What tells whose pending instants are.
+    """The evidence on who owns pending instants.
 
-    `planned` maps plans to the runs that they name, `made` are instants that the driver of an active one says to have
-    made in the batch that is under way, `heartbeats` maps instants to their last sign in milliseconds since
-    1970. `left_behind` are the instants that ended runs of this table began.
+    `planned` maps plans to the runs they name, `made` are the instants that the driver of an active run reports for its
+    current batch, `heartbeats` maps instants to their last heartbeat in milliseconds since 1970. `left_behind` are the
+    instants that ended runs of this table began.
     """
 
     is_serialized: bool
@@ -52,9 +54,9 @@ class Watch:
     disabled: frozenset[Service] = frozenset()
 
     def is_busy(self, pending: PendingInstant) -> bool:
-        """Whether a Job of this table that still runs may be at work on an instant.
+        """Whether a running Job of this table may be working on an instant.
 
-        What an ended run has left of a service, which a continuous driver did for it, is not the driver's own.
+        A service's instant left by an ended run, done for it by a continuous driver, is not that driver's current work.
         """
         time = pending.instant.time
         if time in self.made and pending.kind is PendingKind.WRITE:
@@ -75,10 +77,10 @@ class Watch:
         return time in self.left_behind or time in self.planned or self.is_busy(pending)
 
     def left_alone_until(self, pending: PendingInstant, seen_at: datetime, *, now: datetime) -> datetime | None:
-        """Return until when an instant is left alone; None when nobody else can be at work on it.
+        """Return until when to leave an instant alone; None if no one else can be working on it.
 
-        Nobody else writes to a serialized table by contract, so a plan there that nobody has begun to execute is taken
-        over. What has been begun by nobody that is known is left alone there too: it may live.
+        By contract only this table's runs write to a Serialized table, so a plan that no one has begun there is taken
+        over. A begun instant of unknown origin is left alone even there: its writer may live.
         """
         if self.is_ours(pending):
             return self._may_live_until(pending, now=now)
@@ -92,10 +94,10 @@ class Watch:
         return dead if dead is not None and now < dead else None
 
     def _may_live_until(self, pending: PendingInstant, *, now: datetime) -> datetime | None:
-        """Return until when the writer of what a run of ours has left may live; None when it is dead.
+        """Return until when the writer of a left instant may live; None if it is dead.
 
-        Where its process was not seen to end, the heartbeat decides, as it does in the driver. Without one there is
-        nothing to wait for: a process that lives holds the lease of its run.
+        If its process was not seen to end, the heartbeat decides, as in the driver. Without a heartbeat there is
+        nothing to wait for: a living process holds its run's lease.
         """
         left = self.left_behind.get(pending.instant.time)
         if left is None or left.dead or pending.kind is not PendingKind.WRITE:
@@ -114,7 +116,7 @@ def watch_of(
     active: tuple[ActiveJob, ...],
     left_behind: Iterable[LeftInstant],
 ) -> Watch:
-    """Return what is known about who began what."""
+    """Return the evidence on who began which instant."""
     spec, snapshot = observation.table.spec, observation.snapshot
     return Watch(
         is_serialized=spec.concurrency.mode is ConcurrencyMode.SERIALIZED,
