@@ -1,1 +1,1 @@
-"""Table services beside the batches of a continuous ingestion, in the same process and under the same lease."""
+"""Runs table services inside a continuous ingestion: same process, same lease."""

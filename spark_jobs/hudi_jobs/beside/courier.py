@@ -1,8 +1,8 @@
-"""The Job's side: it hands its table service to the driver of a continuous ingestion, and reports what becomes of it.
+"""The Job's side: hands its table service to the driver of a continuous ingestion, and reports the result.
 
-It starts no Spark and writes nothing but the order. Whether the driver lives, its lease on the table says: one that is
-not renewed for as long as a lease counts has ended. Then the run has failed like one whose own driver died, and
-the next run settles what was left.
+It starts no Spark and writes only the order. The driver's lease on the table tells whether the driver lives: a lease
+not renewed for its full duration has ended. Then the run has failed as if its own driver had died, and the next run
+settles what was left.
 """
 
 import logging
@@ -29,7 +29,7 @@ from hudi_jobs.lease.leases import State, VersionConflict, boot_time, decode
 from hudi_jobs.lease.stores import TableFiles
 
 TAKES_WITHIN_SECONDS = 180.0
-"""How long an order may wait for the driver; after that the operator has the service done in the driver's place."""
+"""How long an order may wait for the driver; after that the operator runs the service in its own Job."""
 
 _LOOKS_EVERY_SECONDS = 2.0
 _LOGGER = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class Courier:
         )
 
     def result(self) -> TaskResult:
-        """Return what became of the task; raise `TaskFailed` when the driver has ended, or `DriverStopping`."""
+        """Return the task's result; raise `TaskFailed` when the driver has ended, or `DriverStopping`."""
         until = self._clock() + self._patience
         refused = self._ask(until)
         if refused is not None:
@@ -82,7 +82,7 @@ class Courier:
             except (TaskFailed, DriverStopping):
                 raise
             except Exception:
-                # The store may be away for a while, and the driver is at it all the same.
+                # The store may be unavailable for a while; the driver works on regardless.
                 if self._stopping.is_set() or self._clock() - seen > self._patience:
                     raise
                 _LOGGER.warning("the order cannot be read", exc_info=True)
@@ -92,7 +92,7 @@ class Courier:
                     return result
 
     def _ask(self, until: float) -> TaskResult | None:
-        """Write the order as soon as the driver is free; return why it is not written, or None."""
+        """Write the order as soon as the driver is free; return the reason if it is not written, or None."""
         while not self._asked():
             if not self._holder.lives():
                 return self._not_begun()
@@ -103,7 +103,7 @@ class Courier:
         return None
 
     def _looked(self, until: float) -> TaskResult | None:
-        """Look at the order once; return what became of it, or None as long as that is open."""
+        """Check the order once; return its result, or None while it is open."""
         order, version = self._read()
         if order is None or not self._order.is_same(order):
             return self._fenced("Another run replaced this run's service order.")
@@ -119,10 +119,10 @@ class Courier:
         return self._not_begun() if self._withdrawn(order, version) else None
 
     def _asked(self) -> bool:
-        """Write the order unless another one is under way with this driver; tell whether it is there."""
+        """Write the order unless the driver has another one open; return True once the order is written."""
         other, version = self._read()
         if self._order.is_same(other):
-            return True  # the reply to an earlier write was lost
+            return True  # the response to an earlier write was lost
         if other is not None and other.driver == self._order.driver and other.state in _OPEN:
             return False
         try:
@@ -132,18 +132,18 @@ class Courier:
         return True
 
     def _read(self) -> tuple[ServiceOrder | None, str | None]:
-        """Return the order that is there, and the version of its file."""
+        """Return the current order and the version of its file."""
         found = self._files.read(ORDER_FILE)
         return (None, None) if found is None else (decode_order(found[0]), found[1])
 
     def _answer(self, order: ServiceOrder | None) -> TaskResult | None:
-        """Return what the driver has answered to this very order, or None."""
+        """Return the driver's answer to this very order, or None."""
         if order is None or not self._order.is_same(order) or order.state is not OrderState.DONE:
             return None
         return None if order.result is None else order.result.model_copy(update={"id": self._task.id})
 
     def _withdrawn(self, order: ServiceOrder, version: str | None) -> bool:
-        """Take the order back unless the driver has taken it; of one that it has, a pod that ends tells nothing."""
+        """Withdraw the order unless the driver has taken it; a taken order tells nothing about an ending pod."""
         if order.state is not OrderState.ASKED:
             raise DriverStopping
         try:
@@ -156,7 +156,7 @@ class Courier:
         return True
 
     def _ended(self) -> TaskResult:
-        """Say that the driver has ended, unless it has answered just before."""
+        """Raise the failure of an ended driver, unless it answered just before."""
         order, _ = self._read()
         if (answer := self._answer(order)) is not None:
             return answer
@@ -167,7 +167,7 @@ class Courier:
         )
 
     def _not_begun(self) -> TaskResult:
-        """Say that the driver has not begun it: one that has ended, as where it is recycled, is no failure."""
+        """Report that the driver has not begun the service; no failure if the driver ended, as for recycling."""
         if not self._holder.has_left:
             return self._fenced(f"Run {self._order.driver} no longer renews its lease on the table.")
         return TaskResult(
@@ -182,7 +182,7 @@ class Courier:
 
 
 class _Holder:
-    """Whether the run that is asked holds the table's lease, as it is seen to renew it."""
+    """Watches whether the driver holds and renews the table's lease."""
 
     def __init__(self, files: TableFiles, task: TableTask, clock: Callable[[], float]) -> None:
         self._files = files
@@ -194,9 +194,9 @@ class _Holder:
         self.has_left = False
 
     def lives(self) -> bool:
-        """Tell whether the run holds the lease and has renewed it within the time that a lease counts.
+        """Tell whether the run holds the lease and has renewed it within the lease's duration.
 
-        `has_left` then says whether it was the run itself that has given it back, or another that has it since.
+        `has_left` tells whether the run itself released the lease, or another run has it since.
         """
         found = self._files.read(SERVICES_LEASE)
         content = None if found is None else decode(found[0])

@@ -1,8 +1,7 @@
-"""The driver's side: a continuous ingestion does the table services that Jobs ask it for, one at a time.
+"""The driver's side: a continuous ingestion runs table services for Jobs, one at a time.
 
-A thread of its own looks for an order every few seconds and does it by the very steps of a Job, under the lease that
-the ingestion holds. The lease may be given back only once that thread has ended: what it cannot be made to end, is
-ended with the JVM.
+A thread looks for an order every few seconds and executes it with the same steps as a Job, under the ingestion's lease.
+The lease may be released only once that thread has ended; a thread that does not end is ended with the JVM.
 """
 
 import logging
@@ -33,21 +32,21 @@ from hudi_jobs.lease.stores import TableFiles
 _LOOKS_EVERY_SECONDS = 3.0
 _CANCELS_EVERY_SECONDS = 0.5
 _ENDS_WITHIN_SECONDS = 60.0
-"""How long a service may take to end once its Spark jobs are cancelled."""
+"""How long a service may take to end after its Spark jobs are cancelled."""
 _LOGGER = logging.getLogger(__name__)
 
 
 class Performer(Protocol):
-    """Does a task for another run, under a lease that this one holds; raises nothing."""
+    """Runs a task for another run, under this run's lease; never raises."""
 
     def __call__(self, task: TableTask, *, run: str, lease: Lease, turns: Turns) -> TaskResult:
-        """Return what became of the task."""
+        """Return the task's result."""
 
 
 class Host:
-    """What a continuous run does for others beside its batches; a block within which orders are taken.
+    """Accepts and runs orders beside the batches of a continuous run; a context manager via `open`.
 
-    `cancel` ends whatever Spark is at.
+    `cancel` ends any running Spark job.
     """
 
     def __init__(
@@ -71,50 +70,50 @@ class Host:
 
     @property
     def takes(self) -> bool:
-        """Whether an order would be taken."""
+        """Whether an order would be accepted."""
         return bool(self._tasks) and self._may_take.is_set()
 
     @property
     def serves(self) -> str | None:
-        """The run whose service is under way."""
+        """The run whose service is in progress, or None."""
         return self._serves
 
     @property
     def begun(self) -> int:
-        """How many services have begun."""
+        """The number of services begun."""
         return self._begun
 
     def was_at_work_since(self, begun: int, *, was_idle: bool) -> bool:
-        """Tell whether a service was under way at any time since so many had begun."""
+        """Tell whether a service was in progress at any time since `begun` services had started."""
         return not was_idle or self._begun > begun
 
     def wait_until_idle(self, seconds: float) -> bool:
-        """Wait for the end of the service that is under way; tell whether there is none any more."""
+        """Wait for the current service to end; return True if none is in progress."""
         return self._is_idle.wait(seconds)
 
     def take_no_more(self) -> None:
-        """Take no further order; the service that is under way goes on, and is answered."""
+        """Accept no further orders; the current service continues and is answered."""
         self._may_take.clear()
 
     def let_begin(self, *, may: bool) -> None:
-        """Let services begin, or none before a batch that gave way to one has been committed."""
+        """Allow or forbid the start of services; forbidden until a batch that gave way to one is committed."""
         if may:
             self._may_begin.set()
         else:
             self._may_begin.clear()
 
     def open(self, files: TableFiles, lease: Lease, *, drain_seconds: float) -> "_Open":
-        """Return the block."""
+        """Return a context manager within which orders are accepted."""
         return _Open(self, files, lease, drain_seconds)
 
     def look(self, files: TableFiles, lease: Lease) -> None:
-        """Do what is asked for, if anything is."""
+        """Check for an order, and execute it."""
         found = files.read(ORDER_FILE)
         order = None if found is None else decode_order(found[0])
         if found is None or order is None or order.driver != self._run:
             return
         if order.state is OrderState.TAKEN:
-            self._answer(files, order, found[1])  # the store did not take the answer before
+            self._answer(files, order, found[1])  # the store did not accept the answer before
         if order.state is not OrderState.ASKED:
             return
         self._is_idle.clear()
@@ -159,7 +158,7 @@ class Host:
         return result
 
     def _answer(self, files: TableFiles, order: ServiceOrder, version: str) -> None:
-        """Write the answer to an order that was taken; what the store does not take is written at a later look."""
+        """Write the answer to an accepted order; a write that fails is repeated at a later check."""
         last, result = self._last or (None, None)
         if result is None or not order.is_same(last):
             result = _failed(order, "This driver is not executing the service that the order says it accepted.")
@@ -170,7 +169,7 @@ class Host:
             _LOGGER.warning("the order was replaced before it was answered", extra={"fields": {"run": order.run}})
 
     def look_until_closed(self, files: TableFiles, lease: Lease) -> None:
-        """Look for orders again and again; what the store does wrong is tried again."""
+        """Check for orders until closed; failures of the store are retried."""
         while not self._closing.wait(_LOOKS_EVERY_SECONDS):
             try:
                 self.look(files, lease)
@@ -178,7 +177,7 @@ class Host:
                 _LOGGER.warning("an order could not be read or answered", exc_info=True)
 
     def close(self, thread: threading.Thread, *, drain_seconds: float) -> None:
-        """Take no further order, and let the service that is under way end, or cancel it when its time is over."""
+        """Accept no further orders, and let the current service end, or cancel it after its time."""
         self.take_no_more()
         self._closing.set()
         thread.join(drain_seconds)
@@ -188,7 +187,7 @@ class Host:
             try:
                 self._cancel()
             except Exception:
-                # Spark may have stopped within a JVM that lives; the lease is given back after the thread all the same.
+                # Spark may have stopped in a living JVM; the lease is still released only after the thread ends.
                 _LOGGER.warning("the jobs of a table service could not be cancelled", exc_info=True)
             thread.join(_CANCELS_EVERY_SECONDS)
         if thread.is_alive():
@@ -198,7 +197,7 @@ class Host:
 
 
 class _Open:
-    """The time during which orders are taken."""
+    """The time during which orders are accepted."""
 
     def __init__(self, host: Host, files: TableFiles, lease: Lease, drain_seconds: float) -> None:
         self._host = host

@@ -1,7 +1,7 @@
-"""What tasks of one process that write to one table at the same time are told, beside the operator's options.
+"""Hudi options for several writers in one process, in addition to the operator's options.
 
-Outside of the process the table stays Serialized: the lease keeps every other run away. Inside it, Hudi's optimistic
-concurrency control keeps batches and services apart by a lock of the JVM, as HoodieStreamer does for its own services.
+Outside the process the table stays Serialized: the lease keeps every other run away. Inside it, Hudi's optimistic
+concurrency control separates batches and services with a lock of the JVM, as HoodieStreamer does for its own services.
 """
 
 from hudi_jobs.contract import ConcurrencyMode, TableTask
@@ -14,9 +14,10 @@ IN_ONE_PROCESS = {
     "hoodie.write.lock.conflict.resolution.strategy": (
         f"{_TRANSACTION}.SimpleConcurrentFileWritesConflictResolutionStrategy"
     ),
-    # What one of them has under way is not for the other to roll back.
+    # One writer must not roll back another's pending work.
     "hoodie.clean.failed.writes.policy": "LAZY",
-    # A batch that would change a file group of a pending clustering is refused before it writes, and repeated after it.
+    # A batch that would change a file group of a pending clustering is refused before it writes, and repeated
+    # afterwards.
     "hoodie.clustering.updates.strategy": (
         "org.apache.hudi.client.clustering.update.strategy.SparkRejectUpdateStrategy"
     ),
@@ -25,11 +26,11 @@ IN_ONE_PROCESS = {
 
 
 def with_services_beside(task: TableTask) -> TableTask:
-    """Return a continuous ingestion that lets services write beside its batches."""
+    """Return the ingestion task with options that allow services beside its batches."""
     return task.model_copy(update={"hudi_options": {**task.hudi_options, **IN_ONE_PROCESS}})
 
 
 def beside_batches(task: TableTask) -> TableTask:
-    """Return a table service that runs beside the batches of an ingestion: it is not alone on the table."""
+    """Return the table service task with options for running beside the batches of an ingestion."""
     options = {**task.hudi_options, **IN_ONE_PROCESS}
     return task.model_copy(update={"hudi_options": options, "concurrency": ConcurrencyMode.OPTIMISTIC})

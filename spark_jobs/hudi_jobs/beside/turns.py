@@ -1,8 +1,8 @@
-"""Who of one process has a table to itself: batches run one after another, and some steps of a service between two.
+"""Serialises batches with the exclusive steps of a service in one process.
 
-A plan is made, and anything is rolled back, while no batch is under way: a clustering then never includes a file group
-that a batch has begun to change, and a batch never sees a rollback that is halfway. Everything else of a service runs
-beside the batches, under Hudi's own lock.
+A service plans and rolls back only between batches: a clustering then never includes a file group that a batch has
+begun to change, and a batch never sees a half-done rollback. The rest of a service runs beside the batches, under
+Hudi's own lock.
 """
 
 import threading
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 
 class Turns:
-    """The turns of one batch loop and one service. A service that waits is let in before the next batch."""
+    """Turns of one batch loop and one service. A waiting service goes before the next batch."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -21,7 +21,7 @@ class Turns:
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """Hold the turn of a batch."""
+        """Hold a batch's turn."""
         with self._changed:
             self._changed.wait_for(lambda: self._resting is None and not self._waiting)
             self._batch = threading.get_ident()
@@ -34,7 +34,7 @@ class Turns:
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
-        """Keep batches from beginning once the one under way has ended; it is no wait within one's own turn."""
+        """Block new batches once the current one has ended; nested use in one's own turn does not wait."""
         if threading.get_ident() in {self._batch, self._resting}:
             yield
             return

@@ -1,1 +1,1 @@
-"""The times of instants: in which zone a table's are written, and that they never go backwards."""
+"""Keeps a table's instants in its own zone, and in order."""

@@ -1,7 +1,7 @@
-"""What stands before every write: its instants are in the table's own zone and later than all that are there.
+"""Guards every write: its instants are in the table's zone and later than all existing ones.
 
-Hudi 1.2.0 does not look. It takes the greater instant for the newer file slice (`HoodieFileGroup`), so rows that are
-written with an instant before the newest one are never seen again.
+Hudi 1.2.0 does not check. It takes the greater instant for the newer file slice (`HoodieFileGroup`), so rows written
+with an instant before the newest one become invisible.
 """
 
 import logging
@@ -29,21 +29,21 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes, elements, hadoop_configuration
 
 LONGEST_WAIT = timedelta(seconds=60)
-"""How far the newest instant may be ahead of the clock for a write to wait."""
+"""A write waits only if the newest instant is ahead of the clock by no more than this."""
 
 _UTC, _LOCAL = "UTC", "LOCAL"
 _COMPLETED = (".commit", ".deltacommit", ".replacecommit")
 _PATH = re.compile("path=([^;]*);")
-"""The path of a file in the text of its status (`FileStatus.toString`)."""
+"""The path in a file status's text (`FileStatus.toString`)."""
 _LOGGER = logging.getLogger(__name__)
 
 
 @contextmanager
 def instants_in_order(spark: SparkSession, base_path: str, options: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Let the JVM make instants in the table's zone within the block, and yield the options with the table's own zone.
+    """Generate instants in the table's zone within the block; yield the options with that zone.
 
-    Waits until the clock is past the newest instant. Raises `TaskFailed` when that would take long, or when the zone is
-    not certain. A table that does not exist yet is made as the options say.
+    Waits until the clock is past the newest instant. Raises `TaskFailed` when that takes too long, or when the zone is
+    uncertain. A new table is created with the options' zone.
     """
     table = _Table(spark, base_path)
     if not table.exists():
@@ -59,11 +59,11 @@ def instants_in_order(spark: SparkSession, base_path: str, options: Mapping[str,
 
 @contextmanager
 def completions_in_order(spark: SparkSession, base_path: str, options: Mapping[str, str]) -> Iterator[bool]:
-    """Let what is opened within the block tell when commits completed by times that compare with instants.
+    """Make tables opened within the block report completion times that compare with instants.
 
-    Layout 1 tells it by the time of a file, in the zone of the JVM that loads the timeline (`InstantGeneratorV1`). Hudi
-    tells by it to which slice a log file belongs: in a zone ahead, those of the newest slice count to an older one. Not
-    so in metadata tables, whose names are longer. Yields whether times matter; raises `TaskFailed` for an unknown zone.
+    Layout 1 uses file times in the zone of the JVM that loads the timeline (`InstantGeneratorV1`). Hudi uses them to
+    assign log files to slices: in a zone ahead, those of the newest slice count to an older one. Metadata tables, with
+    longer names, are not affected. Yields whether times matter; raises `TaskFailed` for an unknown zone.
     """
     table = _Table(spark, base_path)
     if not (table.exists() and table.slices_by_times_of_files()):
@@ -76,9 +76,9 @@ def completions_in_order(spark: SparkSession, base_path: str, options: Mapping[s
 
 @contextmanager
 def zone_left_shown(spark: SparkSession, base_path: str) -> Iterator[None]:
-    """Let Hudi write `hoodie.properties` of a LOCAL table again within the block with the zone that its comments show.
+    """Let Hudi rewrite `hoodie.properties` of a LOCAL table within the block, keeping the zone in its comments.
 
-    It is for what makes no instant: it neither waits nor needs a zone that is certain.
+    For operations without instants: neither waits nor needs a certain zone.
     """
     table = _Table(spark, base_path)
     offset = stamped_offset(table.properties()) if table.zone_kind() != _UTC else None
@@ -87,7 +87,7 @@ def zone_left_shown(spark: SparkSession, base_path: str) -> Iterator[None]:
 
 
 class _Table:
-    """The files that tell of a table's instants, read again with each call."""
+    """The files with a table's instants, read again on each call."""
 
     def __init__(self, spark: SparkSession, base_path: str) -> None:
         self.base_path = base_path
@@ -107,12 +107,12 @@ class _Table:
             stream.close()
 
     def zone_kind(self) -> str | None:
-        """Return the table's own property: UTC, LOCAL, or None where it has none, which Hudi takes for LOCAL."""
+        """Return the table's zone property: UTC, LOCAL, or None if missing, which Hudi treats as LOCAL."""
         found = self._meta(self.base_path).getTableConfig().getProps().getProperty(ZONE_PROPERTY)
         return None if found is None else str(found).strip().upper()
 
     def slices_by_times_of_files(self) -> bool:
-        """Tell whether the times of timeline files decide to which file slices log files belong."""
+        """Tell whether timeline file times decide the slices of log files."""
         config = self._meta(self.base_path).getTableConfig()
         has_logs = str(config.getTableType().name()) == "MERGE_ON_READ"
         return has_logs and int(config.getTableVersion().versionCode()) < LAYOUT_2_FROM
@@ -122,19 +122,19 @@ class _Table:
         return self._files(self.base_path)
 
     def newest(self) -> str | None:
-        """Return the greatest time in the active timelines of the table and of its metadata table."""
+        """Return the greatest time in the active timelines of the table and its metadata table."""
         metadata = f"{self.base_path}/.hoodie/metadata"
         names = self._names(self.base_path) + (self._names(metadata) if self._properties_file(metadata) else [])
         return newest(InstantFile(name, written_ms=0) for name in names)
 
     def last_completed_ms(self) -> int | None:
-        """Return when the store wrote the newest file of a completed write, where that decides about file slices."""
+        """Return the store's time of the newest completed write, if it decides about file slices."""
         if not self.slices_by_times_of_files():
             return None
         return max((file.written_ms for file in self.files() if file.name.endswith(_COMPLETED)), default=None)
 
     def _properties_file(self, base_path: str) -> JavaObject | None:
-        """Return the path of a table's properties, or of their backup, which Hudi reads where they are gone."""
+        """Return the path of a table's properties, or of their backup, which Hudi reads if they are missing."""
         file = f"{base_path}/.hoodie/hoodie.properties"
         paths = (self._path(name) for name in (file, f"{file}.backup"))
         return next((path for path in paths if self._filesystem.exists(path)), None)
@@ -144,7 +144,7 @@ class _Table:
         return [InstantFile(str(each.getPath().getName()), int(each.getModificationTime())) for each in found]
 
     def _names(self, base_path: str) -> list[str]:
-        """Return the names alone, in one call whatever their number; one that holds a semicolon is no instant's."""
+        """Return the names alone, in one call; a name with a semicolon is no instant's."""
         listed = self._listed(base_path)
         names = [path.rpartition("/")[2] for path in _PATH.findall(str(listed.toString()))]
         return names if len(names) >= int(listed.size()) else [file.name for file in self._files(base_path)]
@@ -165,7 +165,7 @@ class _Table:
 
 
 def _zone_of(spark: SparkSession, table: _Table, kind: str | None, options: Mapping[str, str]) -> str:
-    """Return the zone of a table: of a LOCAL one the declared one unless it shows another, else the one it shows."""
+    """Return a table's zone; for a LOCAL one, the declared zone unless its files show another."""
     if kind == _UTC:
         return _UTC
     declared = options.get(TIMELINE_ZONE_OPTION)
@@ -184,7 +184,7 @@ def _zone_of(spark: SparkSession, table: _Table, kind: str | None, options: Mapp
 
 
 def _offset_at(spark: SparkSession, zone: str, files: list[InstantFile]) -> timedelta | None:
-    """Return the offset of a zone when the newest file was written; raise `TaskFailed` for what is no zone."""
+    """Return a zone's offset when the newest file was written; raise `TaskFailed` for an unknown zone."""
     time_package = classes(spark).java.time
     try:
         rules = time_package.ZoneId.of(zone).getRules()
@@ -197,7 +197,7 @@ def _offset_at(spark: SparkSession, zone: str, files: list[InstantFile]) -> time
 
 
 class _Zone:
-    """The zone of the whole JVM, which several threads at work on one table share: the last one to leave resets it."""
+    """The zone of the whole JVM, shared by threads working on one table: the last to leave resets it."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -211,7 +211,7 @@ _ZONE = _Zone()
 
 @contextmanager
 def _generating_in(spark: SparkSession, kind: str, zone: str) -> Iterator[None]:
-    """Have Hudi make and read instants in a zone: it does so in the JVM's default zone, or in UTC by a static field."""
+    """Make Hudi generate and read instants in a zone: the JVM's default zone, or UTC by a static field."""
     with _ZONE.lock:
         if not _ZONE.users:
             _enter_zone(spark, kind, zone)
@@ -246,19 +246,19 @@ def _leave_zone(spark: SparkSession) -> None:
 
 
 def _forget_other_zones(spark: SparkSession) -> None:
-    """Let Hudi forget a later instant that it made for another table: it would spin until the clock is past it."""
+    """Make Hudi forget a later instant of another table: it would spin until the clock is past it."""
     last = _last_instant(spark)
     if str(last.get()) > _now(spark):
         last.set("0")
 
 
 def newest_made(spark: SparkSession) -> str:
-    """Return the newest instant that this JVM has made; what it is before the first one is smaller than any."""
+    """Return the newest instant generated by this JVM; before the first, a value smaller than any."""
     return newest_of(spark)()
 
 
 def newest_of(spark: SparkSession) -> Callable[[], str]:
-    """Return what tells the newest instant that this JVM has made, in one call to it."""
+    """Return a function for the newest instant generated by this JVM, at one call each."""
     last = _last_instant(spark)
     return lambda: str(last.get())
 
@@ -271,7 +271,7 @@ def _last_instant(spark: SparkSession) -> JavaObject:
 
 
 def _now(spark: SparkSession) -> str:
-    """Return the instant that Hudi would make now."""
+    """Return the instant that Hudi would generate now."""
     return _instant_at(spark, classes(spark).java.util.Date())
 
 
@@ -301,7 +301,7 @@ def _wait_until_past(spark: SparkSession, table: _Table, zone: str) -> None:
 
 
 def _ahead(latest: str, now: str) -> timedelta | None:
-    """Return how far an instant is ahead of now; None for one that is no time and sorts behind every time."""
+    """Return how far an instant is ahead of now; None if it is no valid time and sorts after every time."""
     then, present = wall_time(latest), wall_time(now)
     return None if then is None or present is None else then - present
 

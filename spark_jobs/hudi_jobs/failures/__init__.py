@@ -1,10 +1,10 @@
-"""How a task fails: with a class that the operator acts on and a sentence for a person."""
+"""Task failures: a class that the operator acts on, and a sentence for a person."""
 
 from hudi_jobs.contract import FailureReason
 
 
 class TaskFailed(Exception):
-    """A task cannot be done; `message` is a sentence that says what to do about it."""
+    """The task failed; `message` is a sentence with the remedy."""
 
     def __init__(self, reason: FailureReason, message: str) -> None:
         super().__init__(message)
@@ -13,4 +13,4 @@ class TaskFailed(Exception):
 
 
 class DriverStopping(Exception):
-    """The pod has been asked to end, so no new work is begun."""
+    """The pod is being stopped, so no new work begins."""

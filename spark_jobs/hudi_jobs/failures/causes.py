@@ -1,4 +1,4 @@
-"""What went wrong inside the JVM, as plain values: the chain of Java exceptions, outermost first."""
+"""Extracts the chain of Java exceptions as plain values, outermost first."""
 
 import re
 from dataclasses import dataclass
@@ -14,25 +14,25 @@ _TASK_FAILURE = re.compile(r"Lost task [^\n]*?: ([\w.$]+)(?:: (.*))?")
 
 @dataclass(frozen=True)
 class Cause:
-    """One exception of a chain: its Java class name and its message."""
+    """One exception of a chain: its Java class name and message."""
 
     kind: str
     message: str
 
     @property
     def first_line(self) -> str:
-        """The part of the message that a person should see.
+        """The part of the message to show to a person.
 
-        What the S3 client adds about its request is cut: the ids differ each time, and the status would with them.
+        The S3 client's request details are cut: their ids differ each time, and would change the status each time.
         """
         lines = self.message.strip().splitlines()
         return lines[0].partition(" (Service:")[0].strip() if lines else self.kind.rpartition(".")[2]
 
 
 def causes_of(error: BaseException) -> tuple[Cause, ...]:
-    """Return the chain of an exception that came out of PySpark or py4j.
+    """Return the exception chain of a PySpark or py4j error.
 
-    Failures of distributed tasks arrive as text inside the outer message, so their classes are read out of it too.
+    Failures of distributed tasks arrive as text inside the outer message, so their classes are parsed from it too.
     """
     java = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
     if java is None:

@@ -1,4 +1,4 @@
-"""Which failure class a chain of Java exceptions belongs to: tables of class names and texts, no JVM needed."""
+"""Classifies a chain of Java exceptions by tables of class names and texts, without a JVM."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -65,9 +65,9 @@ _WHEN_WRITING: tuple[tuple[FailureReason, re.Pattern[str]], ...] = (
 
 
 def classify(causes: Sequence[Cause], *, otherwise: FailureReason) -> tuple[FailureReason, Cause]:
-    """Return the failure class and the cause that shows it; `otherwise` where no table matches.
+    """Return the failure class and the cause that shows it; `otherwise` if no table matches.
 
-    What the store or the memory did wrong is the same wherever it happens; the rest depends on what was being done.
+    Failures of the store or memory are the same everywhere; the others depend on the stage.
     """
     tables = _EVERYWHERE + (_WHEN_WRITING if otherwise is FailureReason.HUDI_ERROR else ())
     for reason, pattern in tables:
@@ -78,9 +78,9 @@ def classify(causes: Sequence[Cause], *, otherwise: FailureReason) -> tuple[Fail
 
 
 def config_conflict(causes: Sequence[Cause]) -> str | None:
-    """Return what Hudi found otherwise in `hoodie.properties` than in the options of a write, as a sentence.
+    """Return a sentence on the options that differ from `hoodie.properties`, or None.
 
-    Its own text names neither on its first line (`HoodieWriterUtils.validateTableConfig`).
+    The first line of Hudi's own text names neither (`HoodieWriterUtils.validateTableConfig`).
     """
     text = next((cause.message for cause in causes if cause.message.strip().startswith("Config conflict(")), None)
     if text is None:
@@ -94,18 +94,18 @@ def config_conflict(causes: Sequence[Cause]) -> str | None:
 
 
 def is_storage_failure(text: str) -> bool:
-    """Tell whether an error's text speaks of the store or the memory, and not of the data."""
+    """Tell whether an error text concerns the store or memory, not the data."""
     return any(pattern.search(text) for _, pattern in _EVERYWHERE)
 
 
 def _most_telling(causes: Sequence[Cause]) -> Cause:
-    """Return the innermost cause that says anything."""
+    """Return the innermost cause with a message."""
     return next((cause for cause in reversed(causes) if cause.message.strip()), causes[0])
 
 
 @contextmanager
 def stage(doing: str, *, otherwise: FailureReason) -> Iterator[None]:
-    """Turn whatever PySpark raises while `doing` something into a `TaskFailed`.
+    """Convert PySpark's exceptions in the block to `TaskFailed`; `doing` names the stage.
 
     Lost connections to the JVM pass through: only the driver program can tell why the JVM ended.
     """

@@ -1,1 +1,1 @@
-"""What a table must be like before it is written to: that its keys are found, and are those that its rows have."""
+"""Checks of a table before a write: the index finds its keys, and the keys match its rows."""

@@ -1,9 +1,9 @@
-"""Whether a compaction has left keys in log files alone, where the index of the table does not look.
+"""Detects keys that a compaction left only in log files, where the table's index does not look.
 
-A compaction leaves out the keys that were deleted when it was planned. A writer that finds such a key in the base file
-of before writes one that comes back into the log file of its file group. Once the compaction has completed, the key is
-in no base file: Bloom and Simple indexes do not find it (`HoodieIndex.canIndexLogFiles`), and Hudi 1.2.0 would write it
-once more, into another file group. Another compaction puts it into a base file.
+A compaction leaves out keys that were deleted when it was planned. A writer that finds such a key in the earlier base
+file writes a returning row into the log file of its file group. Once the compaction has completed, the key is in no
+base file: Bloom and Simple indexes do not find it (`HoodieIndex.canIndexLogFiles`), and Hudi 1.2.0 would write it
+again, into another file group. Another compaction puts it into a base file.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,18 +25,18 @@ _COMPACTION = "COMPACT"
 class _Instant:
     requested: str
     earliest: str
-    """When it was requested at the earliest, by its name and by the store, whose clock may be behind."""
+    """The earliest request time, by its name and by the store, whose clock may be behind."""
 
     completion: str | None
-    """None of one that has not completed."""
+    """None if not completed."""
 
     java: JavaObject
 
 
 def left_in_logs(spark: SparkSession, table: HudiTable, task: TableTask, settled: set[str]) -> str | None:
-    """Return a log file with keys that may be in no base file because of a compaction, or None.
+    """Return a log file with keys that a compaction may have left out of base files, or None.
 
-    `settled` gathers compactions of which no later look can find anything, so that each is read once.
+    `settled` collects compactions that no later look can concern, so that each is read once.
     """
     if not looks_in_base_files_alone(table, task):
         return None
@@ -54,7 +54,7 @@ def left_in_logs(spark: SparkSession, table: HudiTable, task: TableTask, settled
 def _written_beside_compactions(table: HudiTable, settled: set[str]) -> tuple[dict[str, Logged], set[str]]:
     """Return the log files that took rows while a compaction dropped keys of their file group.
 
-    Beside them the compactions beside which no write is pending any more.
+    Also returns the compactions without concurrent pending writes.
     """
     timeline = table.meta.getActiveTimeline()
     completed = timeline.getCommitTimeline().filterCompletedInstants()
@@ -85,13 +85,13 @@ def _instants(timeline: JavaObject, times: Mapping[str, str]) -> Iterator[_Insta
 
 
 def _is_beside(write: _Instant, compaction: _Instant) -> bool:
-    """Tell whether a write may have looked for its keys before the compaction completed, and is not part of it."""
+    """Tell whether a write outside the compaction may have looked up its keys before it completed."""
     is_later = write.completion is None or write.completion >= compaction.earliest
     return is_later and write.earliest <= (compaction.completion or "")
 
 
 def _dropped(timeline: JavaObject, compaction: _Instant) -> set[tuple[str, str]]:
-    """Return the file groups, with their partitions, out of which a compaction has left keys."""
+    """Return the partitions and file groups in which a compaction dropped keys."""
     metadata = commit_metadata(timeline, compaction.java)
     if str(metadata.getOperationType()) != _COMPACTION:
         return set()
@@ -102,7 +102,7 @@ def _dropped(timeline: JavaObject, compaction: _Instant) -> set[tuple[str, str]]
 def _with_rows(
     table: HudiTable, timeline: JavaObject, write: _Instant, groups: set[tuple[str, str]]
 ) -> list[JavaObject]:
-    """Return what a commit says of log files of these file groups into which it wrote rows, and not only deletes."""
+    """Return a commit's statistics for log files of these file groups that received rows, not only deletes."""
     return [
         stat
         for stat in log_stats(table, commit_metadata(timeline, write.java))

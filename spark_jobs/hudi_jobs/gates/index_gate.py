@@ -1,4 +1,4 @@
-"""Whether the declared index finds what the table holds, seen before anything is written.
+"""Checks that the declared index finds the table's rows, before any write.
 
 The newest commit with the operator's note says which index the table was written with. Where none has one (tables of
 other tools) the data itself tells a bucket index: the names of its file groups begin with the number of their bucket in
@@ -34,7 +34,7 @@ _MOST_FILES, _MOST_ROWS = 100_000, 1_000
 def require_index(
     spark: SparkSession, table: HudiTable, definition: TableDefinition, options: Mapping[str, str]
 ) -> None:
-    """Raise `TaskFailed` when the table's keys were placed by an index whose rows the declared one does not find."""
+    """Raise `TaskFailed` when the declared index cannot find keys placed by the table's index."""
     declared = options.get(INDEX_KEY)
     if declared is None:
         return
@@ -62,7 +62,7 @@ def _has_varying_buckets(spark: SparkSession, base_path: str) -> bool:
 def _seen_in_data(
     spark: SparkSession, table: HudiTable, definition: TableDefinition, options: Mapping[str, str]
 ) -> str:
-    """Return the declared index, or what the data shows in its place."""
+    """Return the declared index, or the different one that the data shows."""
     files, declared = _newest_files(table), options[INDEX_KEY]
     kind, _, number = declared.partition("/")
     numbered = [name for name in files if BUCKET_FILE.match(name)]
@@ -77,7 +77,7 @@ def _seen_in_data(
 
 
 def _newest_files(table: HudiTable) -> list[str]:
-    """Return the file groups that the newest commit with any has written to."""
+    """Return the file groups written by the newest commit that wrote any."""
     timeline = table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
     instants = timeline.getReverseOrderedInstantsByCompletionTime().iterator()
     for instant in iterated(instants):
@@ -91,7 +91,7 @@ def _newest_files(table: HudiTable) -> list[str]:
 def _in_their_buckets(
     spark: SparkSession, definition: TableDefinition, options: Mapping[str, str], number: int
 ) -> bool:
-    """Tell whether some rows of the table lie in the buckets that this many give."""
+    """Tell whether sample rows lie in the buckets computed for this number."""
     identify = classes(spark).org.apache.hudi.index.bucket.BucketIdentifier.getBucketId
     columns = ",".join(definition.record_key)
     rows = read_rows(spark, definition.base_path, options).select("_hoodie_record_key", "_hoodie_file_name")

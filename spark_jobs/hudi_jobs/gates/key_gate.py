@@ -1,8 +1,8 @@
-"""Whether a run would give the rows of a table the keys and partitions that they have.
+"""Checks that a run would give a table's rows their existing keys and partitions.
 
-`hoodie.properties` does not hold everything that decides this: neither that days were written with slashes, nor how a
-timestamp became a text. Rows whose keys come out otherwise are not found, and are written once more. So some rows are
-read as they lie in the table's files, and Hudi's own key generator tells what it would make of them now.
+`hoodie.properties` does not record everything that decides this: neither slash-separated days, nor how a timestamp
+became text. Rows with different keys are not found and are written again. So sample rows are read directly from the
+table's files, and Hudi's own key generator computes their keys now.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ from hudi_jobs.table import HudiTable, commit_metadata
 
 _FILES, _ROWS, _COMMITS = 8, 25, 50
 _PLAIN = (StringType, ByteType, ShortType, IntegerType, LongType, BooleanType, DateType)
-"""Types of which every operation of Hudi makes the same text."""
+"""Types that every operation of Hudi converts to the same text."""
 
 _KEY, _PARTITION = "_hoodie_record_key", "_hoodie_partition_path"
 _GENERATOR = "hoodie.datasource.write.keygenerator.type"
@@ -37,17 +37,17 @@ _GENERATOR = "hoodie.datasource.write.keygenerator.type"
 
 @dataclass(frozen=True)
 class _Place:
-    """The partition of a row, and its record key where the files hold keys."""
+    """The partition of a row, and its record key if the files hold keys."""
 
     partition: str
     key: str | None
 
 
 def require_keys(spark: SparkSession, table: HudiTable, task: TableTask, *, by_rows: bool = False) -> None:
-    """Raise `TaskFailed` when this run would give rows of a table other keys or partitions than they have.
+    """Raise `TaskFailed` when this run would give rows of a table different keys or partitions.
 
-    With `by_rows` it writes as a bulk insert does.
-    After a commit of this operator's own it looks only where operations of Hudi differ in what they make.
+    `by_rows` means a write like a bulk insert. After a commit of this operator it checks only types that Hudi's
+    operations convert differently.
     """
     definition = task.table
     with stage("The table's keys cannot be compared", otherwise=FailureReason.HUDI_ERROR):
@@ -63,10 +63,10 @@ def require_keys(spark: SparkSession, table: HudiTable, task: TableTask, *, by_r
 
 
 def are_found_again(spark: SparkSession, table: HudiTable, options: Mapping[str, str], rows: DataFrame) -> bool:
-    """Tell whether a write of rows that were read from a table gives them the keys and partitions that they have.
+    """Tell whether writing rows read from a table keeps their keys and partitions.
 
-    Some rows are tried. A reader may take the values of partition columns from paths, where times are not what they
-    were, and writes of one release of Hudi make other texts of times and of single keys than those of another.
+    Tries some rows. A reader may take partition columns from paths, where times have changed, and releases of Hudi
+    convert times and single keys to different texts.
     """
     generator = _generator(spark, table, options)
     named = (*record_key_of(table.properties), *table.partition_columns)
@@ -79,7 +79,7 @@ def are_found_again(spark: SparkSession, table: HudiTable, options: Mapping[str,
 def partitions_of(
     spark: SparkSession, table: HudiTable, options: Mapping[str, str], rows: DataFrame, *, most: int
 ) -> list[str]:
-    """Return the partitions that a write puts these rows into, or `most` of them."""
+    """Return the partitions that a write puts these rows into, at most `most`."""
     if not table.partition_columns:
         return [""]
     generator = _generator(spark, table, options)
@@ -89,7 +89,7 @@ def partitions_of(
 
 
 def _made(generator: JavaObject, record: JavaObject) -> tuple[str, str] | None:
-    """Return the partition and the key that Hudi makes of a record; None where it can make none."""
+    """Return the partition and key that Hudi generates for a record; None if it cannot."""
     try:
         return str(generator.getPartitionPath(record)), str(generator.getRecordKey(record))
     except Py4JJavaError:
@@ -103,16 +103,16 @@ def _has_plain_keys(table: HudiTable, definition: TableDefinition) -> bool:
 
 
 def _depends_on_the_zone(table: HudiTable) -> bool:
-    """Tell whether partitions are times in a zone that is not stored: `require_zones` says more of these."""
+    """Tell whether partitions are times in an unrecorded zone; see `require_zones`."""
     times, schema = TimeKeys.of(table.properties), table.schema()
     kinds = {} if schema is None else {field.name: field.dataType for field in schema.fields}
     return times is not None and any(times.depends_on_the_writer(kinds[name]) for name in times.columns & kinds.keys())
 
 
 def _samples(spark: SparkSession, table: HudiTable, definition: TableDefinition) -> Iterator[tuple[str, DataFrame]]:
-    """Yield some rows of files that the newest commits have written, each with the partition that they lie in.
+    """Yield sample rows of files written by the newest commits, each with its partition.
 
-    They are read as they were written: a reader of Hudi takes the values of partition columns from the path.
+    The files are read directly: a reader of Hudi takes partition columns from the path.
     """
     wanted = [*definition.record_key, *definition.partition_by]
     for partition, path in _newest_files(spark, table):
@@ -124,9 +124,9 @@ def _samples(spark: SparkSession, table: HudiTable, definition: TableDefinition)
 
 
 def _newest_files(spark: SparkSession, table: HudiTable) -> list[tuple[str, str]]:
-    """Return the newest base files that are still there, at most one of a partition.
+    """Return the newest existing base files, at most one per partition.
 
-    Raises `TaskFailed` for a file outside of the table: a failure of this gate shows a row of what it reads.
+    Raises `TaskFailed` for a file outside the table: this check's failures show a row of the file.
     """
     found: dict[str, str] = {}
     folder = Folder(table.base_path)
@@ -151,7 +151,7 @@ def _exists(spark: SparkSession, file: str) -> bool:
 
 
 def _written(table: HudiTable) -> Iterator[tuple[str, str]]:
-    """Yield partition and path of the base files that the newest commits have written."""
+    """Yield partition and path of the base files written by the newest commits."""
     timeline = table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
     instants = timeline.getReverseOrderedInstantsByCompletionTime().iterator()
     for instant in islice(iterated(instants), _COMMITS):
@@ -161,7 +161,7 @@ def _written(table: HudiTable) -> Iterator[tuple[str, str]]:
 
 
 def _generator(spark: SparkSession, table: HudiTable, options: Mapping[str, str]) -> JavaObject:
-    """Return the key generator as Hudi makes it for a write to this table."""
+    """Return the key generator that Hudi would use for a write to this table."""
     hudi = classes(spark).org.apache.hudi
     told = {**table.properties, **kept_as_found(table, options), _GENERATOR: str(key_generator_of(table.properties))}
     properties = hudi.common.config.TypedProperties()
@@ -172,13 +172,13 @@ def _generator(spark: SparkSession, table: HudiTable, options: Mapping[str, str]
 def _compared(
     spark: SparkSession, generator: JavaObject, rows: DataFrame, partition: str, *, by_rows: bool
 ) -> Iterator[tuple[_Place, _Place]]:
-    """Yield where rows are and where this run would put them: a bulk insert makes keys of rows, all else of Avro."""
+    """Yield each row's actual and computed place: bulk inserts compute from rows, other operations from Avro."""
     schema, found = collected_rows(rows)
     convert = classes(spark).org.apache.hudi.AvroConversionUtils.createConverterToAvro(schema, "row", "hudi_operator")
     has_key = _KEY in rows.columns
     for row in found:
         record = row if by_rows else convert.apply(row)
-        key = row.get(0) if has_key else None  # without meta fields the column is there, and empty
+        key = row.get(0) if has_key else None  # without meta fields the column exists but is empty
         made = _Place(
             partition=str(generator.getPartitionPath(record)),
             key=None if key is None else str(generator.getRecordKey(record)),

@@ -1,8 +1,8 @@
-"""Whether a timeline lies in one layout: a change of the table's version that was ended midway leaves a part in each.
+"""Checks that a timeline lies in one layout: an interrupted version change leaves parts in both.
 
-Hudi moves the files of the timeline one by one and writes the version last (`SevenToEightUpgradeHandler`,
-`EightToSevenDowngradeHandler`). Whoever opens the table in between sees a part of its commits, and rolls back what that
-part shows as unfinished: the rows would go.
+Hudi moves the timeline's files one by one and writes the version last (`SevenToEightUpgradeHandler`,
+`EightToSevenDowngradeHandler`). A process that opens the table in between sees part of its commits, and rolls back
+instants that look unfinished: their rows would be lost.
 """
 
 import re
@@ -23,7 +23,7 @@ _LAYOUT_2 = f"{META_FOLDER}/timeline"
 
 
 def require_one_layout(spark: SparkSession, table: HudiTable) -> None:
-    """Raise `TaskFailed` where a part of the timeline lies where tables of another version have it."""
+    """Raise `TaskFailed` if part of the timeline lies in the folder of the other layout."""
     left = in_other_layout(spark, table)
     if left:
         raise TaskFailed(
@@ -36,18 +36,18 @@ def require_one_layout(spark: SparkSession, table: HudiTable) -> None:
 
 
 def in_other_layout(spark: SparkSession, table: HudiTable) -> list[str]:
-    """Return the names of the files of instants that lie where tables of another version have them."""
+    """Return the names of instant files in the folder of the other layout."""
     with stage("The table's timeline cannot be listed", otherwise=FailureReason.HUDI_ERROR):
         return instant_files(spark, table.base_path, timeline_folders(table.version)[1])
 
 
 def timeline_folders(version: int) -> tuple[str, str]:
-    """Return the folder of the active timeline of a version, and that of the other layout."""
+    """Return the folder of a version's active timeline, and the folder of the other layout."""
     return (META_FOLDER, _LAYOUT_2) if version < LAYOUT_2_FROM else (_LAYOUT_2, META_FOLDER)
 
 
 def instant_files(spark: SparkSession, base_path: str, folder: str) -> list[str]:
-    """Return the names of the files of instants in a folder, sorted."""
+    """Return the sorted names of the instant files in a folder."""
     filesystem, place = located(spark, base_path, folder)
     if not filesystem.exists(place):
         return []

@@ -1,8 +1,8 @@
-"""Whether a write would have to rewrite files in which Hudi cannot read a list.
+"""Checks that a write rewrites no files with lists that Hudi cannot read.
 
-`old_lists` says which columns are affected. A clustering reads and writes with Spark, and so turns the lists of the
-files that it rewrites into ones that Hudi reads. In a MergeOnRead table updates go to log files, and a compaction
-rewrites base files in the same way, so only a CopyOnWrite table is looked at.
+`old_lists` tells the affected columns. A clustering reads and writes with Spark, and so converts the lists of the files
+that it rewrites. In a MergeOnRead table updates go to log files, and a compaction rewrites base files in the same way,
+so only CopyOnWrite tables are checked.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -20,13 +20,13 @@ from hudi_jobs.table import HudiTable
 _READING = "The lists of the table's files cannot be looked at"
 _REWRITING = frozenset({WriteOperation.UPSERT, WriteOperation.INSERT, WriteOperation.DELETE})
 _MOST_PARTITIONS, _MOST_FILES = 1_000, 100
-"""How many are looked at, oldest files first. Of more, Hudi's own failure names no column."""
+"""The most partitions and files to check, oldest files first. Beyond that, Hudi's own failure names no column."""
 
 ADVICE = "Cluster the table once, with a HudiOperation that runs the service Clustering: that rewrites the lists."
 
 
 def require_readable_lists(spark: SparkSession, table: HudiTable, task: TableTask, rows: DataFrame) -> None:
-    """Raise `TaskFailed` where the rows belong to a partition with a file whose lists Hudi cannot read."""
+    """Raise `TaskFailed` if the rows belong to a partition with a file whose lists Hudi cannot read."""
     operation = task.ingestion.operation if task.ingestion is not None else None
     if task.table.type is not TableType.COPY_ON_WRITE or operation not in _REWRITING:
         return
@@ -46,7 +46,7 @@ def require_readable_lists(spark: SparkSession, table: HudiTable, task: TableTas
 
 
 def has_old_lists(spark: SparkSession, table: HudiTable) -> bool:
-    """Tell whether a table has a file whose lists Hudi cannot read."""
+    """Tell whether a table has a file with lists that Hudi cannot read."""
     lists = _lists_of(table)
     if not lists:
         return False
@@ -62,7 +62,7 @@ def _lists_of(table: HudiTable) -> dict[str, LeafPath]:
 def _old_lists(
     spark: SparkSession, files: Iterable[JavaObject], lists: dict[str, LeafPath]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the columns with old lists in the oldest of these files, each with the name of a file."""
+    """Yield the columns with old lists in the oldest files, each with a file's name."""
     paths = {column: java_texts(spark, path) for column, path in lists.items()}
     for file in sorted(files, key=lambda file: str(file.getCommitTime()))[:_MOST_FILES]:
         schema = _schema_of(spark, str(file.getPath()))

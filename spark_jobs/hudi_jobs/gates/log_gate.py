@@ -1,8 +1,8 @@
-"""Whether every key of a table can be found by its index: those in log files alone are not, by most indexes.
+"""Checks that the index finds every key: most indexes miss keys that are only in log files.
 
-Flink, and writers with a bucket or an in-memory index, put new rows into log files. The Bloom and Simple indexes
-look into base files only (`HoodieIndex.canIndexLogFiles`), so such rows would be written once more until a compaction
-has moved them.
+Flink, and writers with a bucket or an in-memory index, put new rows into log files. The Bloom and Simple indexes look
+only into base files (`HoodieIndex.canIndexLogFiles`), so these rows would be written again until a compaction has moved
+them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,12 +21,12 @@ from hudi_jobs.table import HudiTable, commit_metadata
 
 _IN_BASE_FILES = frozenset({"Bloom", "Simple", "GlobalBloom", "GlobalSimple"})
 _BY_RECORD_KEY = frozenset({"RecordLevel", "GlobalRecordLevel"})
-"""They look into the metadata table, or, where a table has no such index there, into base files."""
+"""These look into the metadata table, or, without such an index there, into base files."""
 _LOG = ".log."
 
 
 def looks_in_base_files_alone(table: HudiTable, task: TableTask) -> bool:
-    """Tell whether keys that are in log files alone are not found by the declared index of a table."""
+    """Tell whether the declared index misses keys that are only in log files."""
     index = task.hudi_options.get(INDEX_KEY, "")
     falls_back = index in _BY_RECORD_KEY and not has_record_index(table.properties)
     return task.table.type is TableType.MERGE_ON_READ and (index in _IN_BASE_FILES or falls_back)
@@ -34,14 +34,14 @@ def looks_in_base_files_alone(table: HudiTable, task: TableTask) -> bool:
 
 @dataclass
 class Logged:
-    """What commits wrote to the log files of a partition: the file groups, and the files that took new rows."""
+    """The log writes of a partition: its file groups, and the files that took new rows."""
 
     groups: set[str] = field(default_factory=set)
     inserts: set[str] = field(default_factory=set)
 
 
 def require_keys_in_base_files(spark: SparkSession, table: HudiTable, task: TableTask) -> None:
-    """Raise `TaskFailed` when rows of other tools lie in log files alone and the declared index does not look there."""
+    """Raise `TaskFailed` when other tools left rows only in log files, and the declared index misses them."""
     if not looks_in_base_files_alone(table, task):
         return
     with stage("The table's log files cannot be listed", otherwise=FailureReason.HUDI_ERROR):
@@ -60,9 +60,9 @@ def require_keys_in_base_files(spark: SparkSession, table: HudiTable, task: Tabl
 
 
 def log_files_with(table: HudiTable, logged: Mapping[str, Logged], *, or_without_base: bool) -> Iterator[str]:
-    """Yield the log files of the newest file slices that took new rows, or that have no base file.
+    """Yield log files of the newest file slices that took new rows, or that lack a base file.
 
-    The table has times of completion that compare with instants (`with_times`).
+    The table needs completion times that compare with instants (`with_times`).
     """
     if not logged:
         return
@@ -93,7 +93,7 @@ def _logged(table: HudiTable) -> dict[str, Logged]:
 
 
 def log_stats(table: HudiTable, metadata: JavaObject) -> Iterator[JavaObject]:
-    """Yield what a commit says of each log file that it wrote; nothing outside of the table, wherever it says so."""
+    """Yield a commit's statistics for each log file, except paths outside the table."""
     folder = Folder(table.base_path)
     for stat in iterated(metadata.getWriteStats().iterator()):
         if _LOG in str(stat.getPath()) and folder.partition(str(stat.getPartitionPath())) is not None:
@@ -101,5 +101,5 @@ def log_stats(table: HudiTable, metadata: JavaObject) -> Iterator[JavaObject]:
 
 
 def name_of(stat: JavaObject) -> str:
-    """Return the name of the file that a commit speaks of."""
+    """Return the file name in a commit's statistics."""
     return str(stat.getPath()).rpartition("/")[2]

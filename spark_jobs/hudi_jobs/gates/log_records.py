@@ -1,6 +1,6 @@
-"""The records of log files one by one, as they were written: nothing is merged here.
+"""Reads the records of log files one by one, unmerged.
 
-Hudi's reader of blocks yields what a file holds. Which blocks count, and in which order, is told here.
+Hudi's block reader yields a file's content. This module decides which blocks count, and their order.
 """
 
 import json
@@ -16,17 +16,17 @@ from hudi_jobs.table import HudiTable, commit_metadata
 
 _BY_LISTING = False
 _VERSION_AND_LENGTH = 8
-"""Bytes before the list of a delete block: two numbers (`HoodieDeleteBlock.getContentBytes`)."""
+"""Bytes before a delete block's list: two numbers (`HoodieDeleteBlock.getContentBytes`)."""
 
 _MOST_DELETES = 64 * 1024**2
-"""Bytes of the keys of deletes that are compared."""
+"""The most bytes of deleted keys to compare."""
 
 _BLOCKS = "file_group string, instant string, place int, is_earlier boolean"
 _DELETES = "file_group string, place int, is_earlier boolean, content binary"
 
 
 class NotComparable(Exception):
-    """Why it cannot be told what the tool that wrote log files reads of them."""
+    """Why the original tool's view of the log files cannot be determined."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,14 @@ def kept_blocks(blocks: Sequence[LogBlock], completed: Collection[str]) -> list[
 
 @dataclass(frozen=True)
 class LoggedRecords:
-    """The blocks of the file slices of a table that have log files, by file group, and whose writes they are."""
+    """The blocks of all file slices with log files, by file group, and the operator's own instants."""
 
     groups: dict[str, list[LogBlock]]
     own: frozenset[str]
-    """The instants that runs of the operator wrote."""
+    """The instants written by runs of the operator."""
 
     def written_earlier(self, *, behind_others: bool) -> "LoggedRecords":
-        """Return the file groups with a block of another tool, where asked for behind any other block."""
+        """Return the file groups with another tool's block; with `behind_others`, only if it follows another block."""
         first = 1 if behind_others else 0
         found = {
             group: blocks
@@ -68,7 +68,7 @@ class LoggedRecords:
         return LoggedRecords(found, self.own)
 
     def blocks(self, spark: SparkSession) -> DataFrame:
-        """Return file group, instant, and place of each block of rows."""
+        """Return file group, instant and place of each row block."""
         rows = [
             (group, block.instant, place, block.instant not in self.own)
             for group, blocks in self.groups.items()
@@ -77,7 +77,7 @@ class LoggedRecords:
         return spark.createDataFrame(rows, _BLOCKS)
 
     def deletes(self, spark: SparkSession) -> DataFrame:
-        """Return the content of each block of deletes, as Avro of `delete_schema`."""
+        """Return the content of each delete block, as Avro of `delete_schema`."""
         rows = [
             (group, place, block.instant not in self.own, bytearray(block.deletes))
             for group, blocks in self.groups.items()
@@ -93,12 +93,12 @@ class LoggedRecords:
 
     @property
     def oldest(self) -> str:
-        """Return the oldest instant of all blocks."""
+        """The oldest instant of all blocks."""
         return min(block.instant for blocks in self.groups.values() for block in blocks)
 
 
 def _first_of_instants(blocks: Sequence[LogBlock]) -> Iterator[tuple[int, LogBlock]]:
-    """Yield the first block of rows of each instant: a write that fills several blocks holds a key once."""
+    """Yield the first row block of each instant: a write across several blocks holds a key once."""
     found: dict[str, tuple[int, LogBlock]] = {}
     for place, block in enumerate(blocks):
         if block.deletes is None:
@@ -107,21 +107,21 @@ def _first_of_instants(blocks: Sequence[LogBlock]) -> Iterator[tuple[int, LogBlo
 
 
 def delete_schema(spark: SparkSession) -> str:
-    """Return the Avro schema of what a block of deletes lists."""
+    """Return the Avro schema of a delete block's list."""
     return str(classes(spark).org.apache.hudi.avro.model.HoodieDeleteRecordList.getClassSchema().toString())
 
 
 def wrappers(schema: str) -> list[str]:
-    """Return the names of the types that an ordering value of a delete may have, in the order of the union."""
+    """Return the type names of a delete's ordering value, in the order of the union."""
     record = json.loads(schema)["fields"][0]["type"]["items"]
     kinds = next(field["type"] for field in record["fields"] if field["name"] == "orderingVal")
     return [str(kind["name"]) for kind in kinds if kind != "null"]
 
 
 def logged_records(spark: SparkSession, table: HudiTable) -> LoggedRecords:
-    """Read the blocks of all newest file slices, those of a pending compaction with its base.
+    """Read the blocks of all newest file slices, including those with a pending compaction.
 
-    The table has times of completion that compare with instants (`with_times`).
+    The table needs completion times that compare with instants (`with_times`).
     """
     read: dict[str, list[LogBlock]] = {}
     deletes = 0
@@ -152,7 +152,7 @@ def _slices_with_logs(spark: SparkSession, table: HudiTable) -> Iterator[JavaObj
 
 
 def _blocks(spark: SparkSession, table: HudiTable, part: JavaObject) -> Iterator[LogBlock]:
-    """Yield the blocks of a slice in the order in which readers merge them."""
+    """Yield the blocks of a slice in merge order."""
     common = classes(spark).org.apache.hudi.common
     order = common.model.HoodieLogFile.getLogFileComparator()
     for file in iterated(part.getLogFiles().sorted(order).iterator()):
@@ -163,7 +163,7 @@ def _blocks(spark: SparkSession, table: HudiTable, part: JavaObject) -> Iterator
 
 
 def _block(spark: SparkSession, table: HudiTable, block: JavaObject) -> LogBlock | None:
-    """Return a block, None for one that a writer left damaged, which no reader reads."""
+    """Return a block, or None for a damaged one, which every reader skips."""
     kind = str(block.getBlockType().name())
     if kind == "CORRUPT_BLOCK":
         return None
@@ -174,21 +174,21 @@ def _block(spark: SparkSession, table: HudiTable, block: JavaObject) -> LogBlock
     if kind == "COMMAND_BLOCK":
         return LogBlock(instant, undoes=header["TARGET_INSTANT_TIME"])
     if kind == "DELETE_BLOCK":
-        block.getRecordsToDelete()  # from then on its content is written anew, in the newest form
+        block.getRecordsToDelete()  # from here on, its content is rewritten in the newest form
         content = bytes(block.getContentBytes(table.meta.getStorage()).toByteArray())
         return LogBlock(instant, deletes=content[_VERSION_AND_LENGTH:])
     return LogBlock(instant)
 
 
 def _completed(table: HudiTable, instants: Collection[str]) -> set[str]:
-    """Return the instants that count for readers: completed, or older than the active timeline."""
+    """Return the instants visible to readers: completed, or older than the active timeline."""
     timeline = table.meta.getCommitsTimeline()
     done, begun = timeline.filterCompletedInstants(), timeline.filterInflights()
     return {each for each in instants if done.containsOrBeforeTimelineStarts(each) and not begun.containsInstant(each)}
 
 
 def _own(spark: SparkSession, table: HudiTable, instants: Collection[str]) -> frozenset[str]:
-    """Return which of the instants runs of the operator wrote; of an archived one nothing is known."""
+    """Return the instants written by runs of the operator; archived instants are unknown."""
     timeline = table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
     found = set()
     for each in elements(timeline.getInstants()):

@@ -1,6 +1,6 @@
-"""Whether Hudi 1.2.0 would merge the log files of a table to other rows than the tool that wrote them reads.
+"""Checks that Hudi 1.2.0 merges a table's log files to the same rows as the tool that wrote them.
 
-What 1.2.0 reads of such a table before a compaction is what it reads afterwards, so its own reads show nothing.
+Hudi 1.2.0 reads the same rows before and after a compaction, so its own reads reveal no difference.
 """
 
 from pyspark.sql import DataFrame
@@ -24,7 +24,7 @@ _ADVICE = (
 
 
 def require_same_merge(context: TaskContext, table: HudiTable, doing: str) -> None:
-    """Raise `TaskFailed` where log files would be merged to other rows; `doing` names what would merge them."""
+    """Raise `TaskFailed` if log files would merge to different rows; `doing` names the merging operation."""
     sentence = merge_refusal(context, table, doing)
     if sentence is not None:
         raise TaskFailed(FailureReason.ROWS_WOULD_CHANGE, f"{sentence} Nothing was planned.")
@@ -33,7 +33,7 @@ def require_same_merge(context: TaskContext, table: HudiTable, doing: str) -> No
 def merge_refusal(context: TaskContext, table: HudiTable, doing: str) -> str | None:
     """Return why log files may not be merged, or None.
 
-    The properties of the table as it was opened tell at no cost whether rows can differ; only then it is read anew.
+    The opened table's properties tell for free whether rows can differ; only then the table is read again.
     """
     merge = earlier_merge_of(table.properties)
     if merge is None:

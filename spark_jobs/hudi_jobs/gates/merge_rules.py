@@ -1,7 +1,7 @@
-"""Which keys Hudi 1.2.0 merges to another row than Hudi 0.x: both rules as Spark SQL, over the log records of a key.
+"""Finds keys that Hudi 1.2.0 merges differently from Hudi 0.x: both rules as Spark SQL over a key's log records.
 
-A key's `records` are an array in the order of their writes, of structs with the fields of `RECORD`. A rule goes through
-them and keeps one, `s`, or takes the next one, `r`.
+A key's `records` are an array in write order, of structs with the fields of `RECORD`. A rule folds over them, keeping
+the current `s` or taking the next `r`.
 """
 
 from hudi_jobs.contract.table.merging import EarlierMerge, Ordering
@@ -9,19 +9,19 @@ from hudi_jobs.contract.table.merging import EarlierMerge, Ordering
 RECORD = (
     "place", "number", "ordering", "is_deleted", "is_block", "is_comparable", "is_natural", "is_earlier", "is_partial"
 )  # fmt: skip
-"""`is_block` marks deletes, `is_natural` those without an ordering value, and `is_comparable` those that 0.x ranks.
+"""`is_block` marks deletes, `is_natural` deletes without an ordering value, `is_comparable` records that 0.x ranks.
 
-`is_earlier` marks what another tool wrote, and `is_partial` rows with a column that is null.
+`is_earlier` marks another tool's records, and `is_partial` rows with a null column.
 """
 
 OTHER, NATURAL = "other", "natural"
-"""Types of an ordering column whose values 0.x does not compare as Spark does, or does not find in log records."""
+"""Types of an ordering column that 0.x compares differently from Spark, or misses in log records."""
 
 _EXACT = frozenset({"int", "bigint", "float", "double", "boolean", "string", "date", "timestamp"})
-"""Types of which 0.x compares the values as Spark does; others it compares as bytes, or not at all."""
+"""Types that 0.x compares as Spark does; it compares others as bytes, or not at all."""
 
 _LIKE_ENGINE = frozenset({"int", "bigint", "float", "double", "boolean", "timestamp"})
-"""Types of which 1.2.0 finds the ordering value of a delete to be of the same class as that of a row."""
+"""Types for which 1.2.0 finds a delete's ordering value of the same class as a row's."""
 
 _EARLIER_KEEPS = """
 CASE WHEN r.is_block THEN NOT r.is_natural AND r.is_comparable AND NOT s.is_block AND s.ordering > r.ordering
@@ -36,36 +36,36 @@ ELSE NOT (r.is_block AND r.is_natural) AND s.ordering > r.ordering END
 """`BufferedRecordMergerFactory.EventTimeRecordMerger` of 1.2.0."""
 
 _BASE_WINS = "NOT (x.is_block AND x.is_natural) AND base > x.ordering"
-"""When 1.2.0 keeps the row of the base file (`EventTimeRecordMerger.finalMerge`)."""
+"""When 1.2.0 keeps the base file's row (`EventTimeRecordMerger.finalMerge`)."""
 
 _BY_COMMIT_TIME = "false"
-"""`CommitTimeRecordMerger`; payloads that ignore the ordering merge alike in `CustomPayloadRecordMerger`."""
+"""`CommitTimeRecordMerger`; payloads that ignore the ordering merge the same way in `CustomPayloadRecordMerger`."""
 
 MERGING_FIELDS = frozenset({"OverwriteNonDefaultsWithLatestAvroPayload"})
-"""1.2.0 fills what a row leaves out from the log record before, and 0.x from the base file alone."""
+"""1.2.0 fills a row's gaps from the log record before, 0.x only from the base file."""
 
 _RANKING_ROWS = frozenset({"PartialUpdateAvroPayload"})
-"""1.2.0 ranks rows as 0.x does, and lets a delete win that comes late."""
+"""1.2.0 ranks rows as 0.x does, but lets a late delete win."""
 
 _IN_ORDER = frozenset({"debezium.MySqlDebeziumAvroPayload"})
-"""Both rules give the same while nothing comes late."""
+"""Both rules agree as long as no record is late."""
 
 _UNKNOWN = frozenset({"debezium.PostgresDebeziumAvroPayload"})
-"""Values that stand for others are filled in from the base file by 0.x, from the log record before by 1.2.0."""
+"""0.x fills placeholder values from the base file, 1.2.0 from the log record before."""
 
 _ASKS_BASE = frozenset({"DefaultHoodieRecordPayload", "EventTimeAvroPayload"})
 _REST = "slice(records, 2, size(records))"
 _AGAIN = f"exists({_REST}, r -> r.is_earlier)"
-"""Whether another tool wrote a record of the key behind another one."""
+"""Whether another tool wrote a record of the key after another record."""
 
 
 def asks_base(merge: EarlierMerge, now: Ordering) -> bool:
-    """Tell whether what a rule gives depends on the row in the base file."""
+    """Tell whether a rule's result depends on the base file's row."""
     return _is_event_time(merge, now)
 
 
 def may_differ(merge: EarlierMerge, now: Ordering) -> str:
-    """Return a condition that holds for every key of which the rules may give two rows."""
+    """Return a condition that holds for every key for which the rules may differ."""
     if not _is_event_time(merge, now):
         return "size(records) > 1"
     if not merge.is_stored:
@@ -74,9 +74,9 @@ def may_differ(merge: EarlierMerge, now: Ordering) -> str:
 
 
 def differs(merge: EarlierMerge, now: Ordering, kind: str) -> str:
-    """Return the condition that holds for a key of which the rules give two rows, or of which that cannot be told.
+    """Return the condition for keys whose rules give different, or unknown, rows.
 
-    `kind` is the type of the ordering column in Spark, and the column `base` its value in the base file, where needed.
+    `kind` is the ordering column's Spark type, and the column `base` its value in the base file, if needed.
     """
     if merge.payload in _UNKNOWN:
         return _AGAIN
@@ -108,7 +108,7 @@ def _folded(keeps: str) -> str:
 
 
 def _result(record: str, keeps_base: str = "false") -> str:
-    """Return what is left of a record `x` over the base file, as a text that no other record has."""
+    """Return the result of merging a record `x` over the base file, as a text unique to the record."""
     kept = (
         f"CASE WHEN {keeps_base} THEN 'base' WHEN x.is_deleted THEN 'gone' ELSE concat_ws('/', x.place, x.number) END"
     )
@@ -116,7 +116,7 @@ def _result(record: str, keeps_base: str = "false") -> str:
 
 
 def _base_wins(merge: EarlierMerge) -> str:
-    """Return when 0.x keeps the row of the base file, over which a block of deletes always wins."""
+    """Return when 0.x keeps the base file's row; a delete block always wins over it."""
     if merge.payload not in _ASKS_BASE:
         return "false"
     deletes = "x.is_deleted" if merge.payload == "EventTimeAvroPayload" else "x.is_block"
@@ -124,14 +124,14 @@ def _base_wins(merge: EarlierMerge) -> str:
 
 
 def _late(of: str = "") -> str:
-    """Return whether a record, of those that a condition is for, comes behind one with a greater ordering value."""
+    """Return whether a record (matching the condition) follows one with a greater ordering value."""
     places = "IF(size(records) > 1, sequence(1, size(records) - 1), CAST(array() AS array<int>))"
     before = "exists(slice(records, 1, i), x -> NOT x.is_natural AND x.ordering > records[i].ordering)"
     return f"exists({places}, i -> {of} NOT records[i].is_natural AND {before})"
 
 
 def _untold(kind: str) -> str:
-    """Return whether the ordering values are such that 0.x cannot rank them, or ranks their bytes."""
+    """Return whether 0.x cannot rank the ordering values, or ranks their bytes."""
     if kind == NATURAL:
         return "false"
     if kind in _EXACT:

@@ -1,4 +1,4 @@
-"""The log records of a table in the form that the rules compare: one array of records for each file group and key."""
+"""Builds the log records for comparing the rules: one array of records per file group and key."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,13 +21,13 @@ _META_FIELDS = "hoodie.populate.meta.fields"
 _UNMERGED = {"hoodie.datasource.merge.type": "skip_merge"}
 _BASE_FILES = {"hoodie.datasource.query.type": "read_optimized"}
 _LISTED = {"hoodie.metadata.enable": "false"}
-"""Files are those that folders list, as for the blocks."""
+"""Lists files from folders, as for the blocks."""
 
 _KEY, _INSTANT = "_hoodie_record_key", "_hoodie_commit_time"
 _NUMBER = "CAST(substring_index(_hoodie_commit_seqno, '_', -1) AS bigint)"
 _GROUP_OF_FILE = "substring_index(ltrim('.', substring_index(input_file_name(), '/', -1)), '_', 1)"
 _GROUP = "substring_index(_hoodie_file_name, '_', 1)"
-"""The file name of a row in a base file begins with its group, and that of a row in a log file is nothing else."""
+"""A row's file name begins with its group in a base file, and equals it in a log file."""
 
 _IS_DELETED = "_hoodie_is_deleted"
 _NUMBERS = ("IntWrapper", "LongWrapper", "FloatWrapper", "DoubleWrapper")
@@ -42,7 +42,7 @@ _WRAPPERS: Mapping[str, tuple[str, ...]] = {
     "timestamp": ("LongWrapper", "TimestampMicrosWrapper"),
     "date": ("DateWrapper", "IntWrapper"),
 }
-"""In which of these a delete holds the value of an ordering column, by the type of the column."""
+"""The wrappers that may hold a delete's ordering value, by the column's type."""
 
 _MADE_OF_NUMBERS = {"timestamp": "timestamp_micros", "date": "date_from_unix_date"}
 _SAME_CLASS = {
@@ -53,19 +53,19 @@ _SAME_CLASS = {
     "double": "DoubleWrapper",
     "boolean": "BooleanWrapper",
 }
-"""Which values of deletes are of the class that a row's have, so that 0.x ranks them (`ReflectionUtils.isSameClass`).
+"""Delete values of the same class as a row's, so that 0.x ranks them (`ReflectionUtils.isSameClass`).
 
-It takes a row's value as Avro has it, and a text, a day or a decimal of a delete as an object of another class.
+It takes a row's value as Avro has it, and a delete's text, day or decimal as an object of another class.
 """
 
 
 def keys_merged_otherwise(
     spark: SparkSession, table: HudiTable, merge: EarlierMerge, options: Mapping[str, str]
 ) -> DataFrame | None:
-    """Return file group and key of each row that Hudi 1.2.0 merges otherwise; None where no log file can hold any.
+    """Return file group and key of each row that Hudi 1.2.0 merges differently; None if there can be none.
 
-    Rows are read and compared by Spark. The driver holds which blocks there are, and the keys of deletes. Raises
-    `NotComparable` for log files of which it cannot be told.
+    Spark reads and compares the rows. The driver holds the list of blocks and the keys of deletes. Raises
+    `NotComparable` if the log files cannot be compared.
     """
     now = ordering_of(table.properties)
     with with_times(spark, table, options) as timed:
@@ -86,7 +86,7 @@ def keys_merged_otherwise(
 
 @dataclass(frozen=True)
 class _Read:
-    """The rows of base files and log files, and those of base files alone; what their ordering and gaps are in SQL."""
+    """The rows of base and log files, those of base files alone, and SQL for their ordering and gaps."""
 
     unmerged: DataFrame
     base: DataFrame
@@ -103,7 +103,7 @@ def _read(spark: SparkSession, table: HudiTable, merge: EarlierMerge, options: M
 
 
 def _rows_of_blocks(spark: SparkSession, read: _Read, logged: LoggedRecords) -> DataFrame:
-    """Return the rows of log files: those of an instant that has a block in their group, as base files are older."""
+    """Return the rows of log files: rows of instants with a block in their group; base files are older."""
     logged_since = replace(read, unmerged=read.unmerged.filter(f"{_INSTANT} >= '{logged.oldest}'"))
     rows = _rows(logged_since, instant=_INSTANT)
     return rows.join(broadcast(logged.blocks(spark)), ["file_group", "instant"]).drop("instant")
@@ -115,10 +115,10 @@ def _by_key(records: DataFrame) -> DataFrame:
 
 
 def _told_apart_by_order(read: _Read, logged: LoggedRecords, keys: Sequence[str]) -> DataFrame:
-    """Return the records of each key where rows have no fields of Hudi's own.
+    """Return the records of each key if rows lack Hudi's meta fields.
 
-    Hudi reads the base file of a slice first and then its blocks, oldest first (`UnmergedFileGroupRecordBuffer`). Which
-    rows runs of the operator wrote is not told: all count as those of another tool.
+    Hudi reads a slice's base file first and then its blocks, oldest first (`UnmergedFileGroupRecordBuffer`). The
+    operator's own rows are unknown: all rows count as another tool's.
     """
     if logged.has_deletes:
         raise NotComparable(f"log files hold deletes, and rows without the fields of Hudi's own ({_META_FIELDS}).")
@@ -135,7 +135,7 @@ def _told_apart_by_order(read: _Read, logged: LoggedRecords, keys: Sequence[str]
 def _rows(
     read: _Read, *, group: str = _GROUP, key: str = _KEY, number: str = _NUMBER, instant: str = "NULL"
 ) -> DataFrame:
-    """Return the rows of base files and log files as records without a place."""
+    """Return the rows of base and log files as records without a place."""
     deleted = f"coalesce({_IS_DELETED}, false)" if _IS_DELETED in read.unmerged.columns else "false"
     return read.unmerged.selectExpr(
         f"{group} AS file_group",
@@ -185,7 +185,7 @@ def _ordering(name: str, kind: str) -> str:
 
 
 def _is_partial(spark: SparkSession, table: HudiTable, rows: DataFrame) -> str:
-    """Return the condition that a row leaves a column out: by null, or by a default, which may be any value."""
+    """Return the condition for a row with gaps: a null, or a default, which may be any value."""
     if any(field.get("default") is not None for field in _schema(spark, table)["fields"]):
         return "true"
     return " OR ".join(f"{_quoted(name)} IS NULL" for name in rows.columns if not name.startswith("_hoodie_"))
@@ -196,10 +196,10 @@ def _quoted(name: str) -> str:
 
 
 def _kind(spark: SparkSession, table: HudiTable, rows: DataFrame, name: str) -> str:
-    """Return the type of the ordering column in Spark, `OTHER` or `NATURAL`.
+    """Return the Spark type of the ordering column, `OTHER` or `NATURAL`.
 
-    0.x finds no nested column in log records, nor one that is not there (`SpillableMapUtils.getPreCombineVal`). It
-    ranks a decimal that is no `fixed` by its bytes. A delete holds milliseconds of a `timestamp-millis`.
+    0.x misses nested or absent columns in log records (`SpillableMapUtils.getPreCombineVal`). It ranks a decimal that
+    is no `fixed` by its bytes. A delete holds a `timestamp-millis` in milliseconds.
     """
     found = next((field for field in rows.schema.fields if field.name == name), None)
     if found is None:
@@ -223,7 +223,7 @@ def _schema(spark: SparkSession, table: HudiTable) -> Mapping[str, Any]:
 
 
 def _written_types(schema: Mapping[str, Any], name: str) -> Iterator[Any]:
-    """Yield the Avro types that a column may have, without null."""
+    """Yield the Avro types of a column, without null."""
     for field in schema["fields"]:
         if field["name"] == name:
             kinds = field["type"] if isinstance(field["type"], list) else [field["type"]]

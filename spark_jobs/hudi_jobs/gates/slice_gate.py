@@ -1,7 +1,7 @@
-"""Whether Hudi 1.2.0 finds the log files of a MergeOnRead table of version 6 in the slices that their names say.
+"""Checks that Hudi 1.2.0 assigns the log files of a version-6 MergeOnRead table to the slices in their names.
 
-Where it does not, nothing is written: a compaction would leave updates out or bring old ones back, a clean would delete
-log files of the newest slice, and a write would go where readers do not look.
+Otherwise every write is refused: a compaction would drop updates or restore old rows, a clean would delete log files of
+the newest slice, and a write would land where readers do not look.
 """
 
 from collections.abc import Collection
@@ -31,10 +31,10 @@ _LEGACY = True
 
 
 def require_slices_as_named(context: TaskContext, table: HudiTable) -> None:
-    """Raise `TaskFailed` where times of files put log files into other slices than their names do.
+    """Raise `TaskFailed` if file times assign log files to other slices than their names.
 
-    A copy of a table has old log files over newer base files. Services and ingestion go on where every row is read as
-    by the names; an operation does not, because it goes back to what older slices hold.
+    A copied table has old log files next to newer base files. Services and ingestion continue if every row reads the
+    same by names; an operation does not, because it returns to older slices.
     """
     if table.version >= LAYOUT_2_FROM or str(table.meta.getTableType().name()) != "MERGE_ON_READ":
         return
@@ -57,7 +57,7 @@ def require_slices_as_named(context: TaskContext, table: HudiTable) -> None:
 
 
 def completions_of(table: HudiTable) -> Completions:
-    """Return when the writes of a table completed; it was opened as `reading.with_times` does."""
+    """Return the completion times of a table's writes; the table was opened by `reading.with_times`."""
     timeline = table.meta.getActiveTimeline().getWriteTimeline()
     every = elements(timeline.getInstants())
     first = timeline.getFirstNonSavepointCommit()
@@ -71,7 +71,7 @@ def completions_of(table: HudiTable) -> Completions:
 
 
 def file_groups_of(spark: SparkSession, table: HudiTable) -> FileGroups:
-    """Return the file groups of a table, by listing it and by the plans of pending compactions."""
+    """Return the file groups of a table, from its listing and the plans of pending compactions."""
     filesystem, folder = located(spark, table.base_path)
     root = str(filesystem.makeQualified(folder).toString()).rstrip("/")
     groups = FileGroups()
@@ -87,10 +87,10 @@ def file_groups_of(spark: SparkSession, table: HudiTable) -> FileGroups:
 
 
 def rows_by_names(spark: SparkSession, table: HudiTable) -> DataFrame:
-    """Return the rows of a table with each log file in the slice that its name says.
+    """Return the rows of a table with each log file in the slice of its name.
 
-    The relation is given a timeline in which each instant completed when it was requested, as Hudi itself takes it of
-    archived ones. Making the relation has read the timeline again; its files are listed when the rows are read.
+    The relation gets a timeline in which each instant completed when it was requested, as Hudi itself assumes for
+    archived ones. Creating the relation has read the timeline again; its files are listed when the rows are read.
     """
     jvm, meta = classes(spark), HudiTable.existing(spark, table.base_path).meta
     given = scala_map(spark, {"path": table.base_path, ENABLED: "false"})
@@ -112,7 +112,7 @@ def _completed_at_once(generator: JavaObject, instant: JavaObject) -> JavaObject
 
 
 def _are_same(seen: DataFrame, named: DataFrame) -> bool:
-    """Tell whether two frames hold the same rows, however often each."""
+    """Tell whether two frames hold the same rows with the same counts."""
     names = [name for name in seen.columns if not name.startswith(_HUDI)]
     row = sf.xxhash64(*(sf.to_json(sf.struct(column_named(name).alias("value"))) for name in names)).alias("row")
     signed = [frame.select(row, sf.lit(sign).alias("sign")) for frame, sign in ((seen, 1), (named, -1))]
@@ -121,7 +121,7 @@ def _are_same(seen: DataFrame, named: DataFrame) -> bool:
 
 
 def explain(base_path: str, found: Collection[Misplaced], times: Completions) -> str:
-    """Return what is uncertain, why, and what to do."""
+    """Return the message: the uncertainty, its cause, and the remedy."""
     first = min(found, key=lambda one: (one.kind, one.file))
     by_time = times.completed.get(first.named, "no known time")
     where = f"to the {'older' if first.kind is Difference.EARLIER else 'newer'} slice {first.found}"

@@ -1,1 +1,1 @@
-"""Who works on a table: leases in the table's own folder, and what ends a run which has lost one."""
+"""Leases in a table's own folder, and the end of a run that has lost one."""

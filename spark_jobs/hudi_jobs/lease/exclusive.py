@@ -1,4 +1,4 @@
-"""The time during which a run has a table to itself, as far as its kind of work goes."""
+"""Takes the exclusive leases for a run's kind of work."""
 
 import logging
 from collections.abc import Callable
@@ -14,10 +14,10 @@ from hudi_jobs.lease.stores import TableFile, open_table_files
 from hudi_jobs.phases import Phase, reach
 
 INGESTION_LEASE = "ingestion.json"
-"""What an ingestion holds."""
+"""The lease of an ingestion."""
 
 SERVICES_LEASE = "services.json"
-"""What a table service holds, and an ingestion of a serialized table."""
+"""The lease of a table service, and of an ingestion of a serialized table."""
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -25,10 +25,10 @@ _LOGGER = logging.getLogger(__name__)
 def with_lease(
     context: TaskContext, work: Callable[[Lease], TaskResult], *, before: Callable[[], None] = lambda: None
 ) -> TaskResult:
-    """Do the work while the table is ours; answer Fenced when it is, or becomes, another run's.
+    """Run the work under the table's lease; return Fenced when another run holds or takes it.
 
-    `before` is what has to be seen under the lease before the table is recorded as this operator's, for example that it
-    is the declared one. A run that holds the lease already, for whose sake this one works, keeps it and watches it.
+    `before` runs under the lease before the table is claimed, for example to check that it is the declared table. If
+    the context already holds the lease for another run, that run keeps and renews it.
     """
     if context.held is not None:
         before()
@@ -60,7 +60,7 @@ def _leases_of(task: TableTask) -> tuple[str, ...]:
     """Return the leases that a task needs, in the order in which every run takes them.
 
     Two ingestions never run at once: Hudi's own lock does not keep them from reading the same files. In a serialized
-    table one run at all may write, and when a table was optimistic until just now, its services still hold theirs.
+    table only one run may write at all, and services of a formerly optimistic table still hold theirs.
     """
     if task.service is Service.INGESTION:
         serialized = task.concurrency is ConcurrencyMode.SERIALIZED
@@ -70,7 +70,7 @@ def _leases_of(task: TableTask) -> tuple[str, ...]:
 
 
 def _release(lease: Lease) -> None:
-    """Release the lease. Where the store does not let us, the next run waits for its end."""
+    """Release the lease. If the store fails, the next run waits until it expires."""
     try:
         lease.release()
     except Exception:
@@ -78,5 +78,5 @@ def _release(lease: Lease) -> None:
 
 
 def fenced(context: TaskContext, message: str) -> TaskResult:
-    """Return the result of a run that leaves the table to another one."""
+    """Return the result of a run that leaves the table to another run."""
     return TaskResult(id=context.task.id, outcome=Outcome.FENCED, message=message)

@@ -1,8 +1,8 @@
-"""Keeps a run's lease alive while it works on a table, and ends the JVM when the table may be another run's.
+"""Renews a run's lease while it works on a table, and ends the JVM when another run may own the table.
 
-The times are those of CLOCK_BOOTTIME, which continues while the process is stopped or the machine sleeps. One that
-was frozen past its lease finds that out in the moment in which it wakes, and ends the JVM before it completes anything.
-A short stop is harmless: nobody can have taken the table over before the lease has run out.
+Times are from CLOCK_BOOTTIME, which continues while the process is stopped or the machine sleeps. A process frozen past
+its lease notices on waking and ends the JVM before it completes anything. A short stop is harmless: no run can take
+over before the lease expires.
 """
 
 import logging
@@ -16,11 +16,11 @@ _LOGGER = logging.getLogger(__name__)
 _RENEWALS_PER_LEASE = 6
 _CHECKS_PER_LEASE = 60
 _SAFE_PART = 0.75
-"""Part of the lease after which the run no longer trusts its lease; the rest is there for ending the JVM."""
+"""The part of the lease after which the run stops trusting it; the rest is for ending the JVM."""
 
 
 class LeaseKeeper:
-    """A block within which the lease is renewed. `lost` says that the table is, or may be, another run's."""
+    """A context manager that renews the lease. `lost` means that another run owns, or may own, the table."""
 
     def __init__(
         self, lease: Lease, *, lease_seconds: float, end: Callable[[], None], clock: Callable[[], float] = boot_time
@@ -48,14 +48,14 @@ class LeaseKeeper:
             thread.join(timeout=self._seconds)
 
     def check(self) -> bool:
-        """Check once: end the JVM and return False when the table may be another run's."""
+        """Check once: end the JVM and return False when another run may own the table."""
         if self._moved.is_set() or self._clock() - self._lease.written_at > _SAFE_PART * self._seconds:
             self.lost = True
             self._end()
         return not self.lost
 
     def renew(self) -> None:
-        """Renew the lease once. A store that does not answer is tried again until the lease is used up."""
+        """Renew the lease once. Failures of the store are retried until the lease expires."""
         try:
             self._lease.renew()
         except VersionConflict:

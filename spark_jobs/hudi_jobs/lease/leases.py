@@ -1,8 +1,7 @@
-"""A lease on a table, as a file in the table's own folder: which run works on it.
+"""A lease on a table, as a file in the table's own folder naming the active run.
 
-The holder renews its lease file. Whoever else wants it watches it for the whole lease: when it is renewed, the holder
-lives; otherwise it is replaced, on the condition that nobody else has replaced it. The clocks of two machines
-need not agree.
+The holder renews its lease file. Another run watches it for the whole lease: if it is renewed, the holder lives;
+otherwise it is replaced, on the condition that no other run has replaced it. The clocks of two machines need not agree.
 """
 
 import json
@@ -19,30 +18,30 @@ from typing import Protocol
 _CHECKS_PER_LEASE = 12
 
 _ATTEMPT = os.urandom(8).hex()
-"""Tells two processes of one run apart, so that no two lease files ever have the same content."""
+"""Distinguishes two processes of one run, so that no two lease files ever have the same content."""
 
 
 def boot_time() -> float:
-    """Return the seconds since the machine started, also those while the process is stopped or the machine sleeps."""
+    """Return the seconds since the machine started, including sleep and stopped time."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class VersionConflict(Exception):
-    """The file is not in the version that was expected: somebody else has written it."""
+    """The file is not in the expected version: another process has written it."""
 
 
 class LeaseStore(Protocol):
-    """Where a lease file lies. Writing is conditional on the version found before; None stands for no lease file."""
+    """Storage for a lease file. Writes are conditional on the version found before; None means no lease file."""
 
     def read(self) -> tuple[bytes, str] | None:
-        """Return the content and its version, or None where there is no lease file."""
+        """Return the content and its version, or None without a lease file."""
 
     def write(self, content: bytes, *, expected: str | None) -> str:
-        """Write if the current version is the expected one and return the new version; else raise `VersionConflict`."""
+        """Write if the current version is expected and return the new version; otherwise raise `VersionConflict`."""
 
 
 class State(StrEnum):
-    """Whether a lease file's holder says that it still executes."""
+    """Whether the holder of a lease file still works."""
 
     HELD = "Held"
     RELEASED = "Released"
@@ -50,10 +49,10 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Content:
-    """What a lease file says about its holder.
+    """A lease file's content.
 
-    `taken_over` says that an earlier holder has never released it, and may be frozen and not dead. It stays once it is
-    true: the holders in between need not have dealt with what the frozen one has begun.
+    `taken_over` means that an earlier holder never released it, and may be frozen rather than dead. Once true it stays
+    true: the holders in between may not have dealt with the frozen run's work.
     """
 
     run: str
@@ -64,16 +63,16 @@ class Content:
     taken_over: bool = False
 
     def encode(self) -> bytes:
-        """Write the lease file as JSON."""
+        """Return the lease file as JSON."""
         return json.dumps(self.__dict__).encode()
 
     def is_of(self, run: str) -> bool:
-        """Tell whether this very process has written it for the run."""
+        """Tell whether this very process wrote the content for the run."""
         return self.run == run and self.attempt == _ATTEMPT
 
 
 def decode(content: bytes) -> Content | None:
-    """Read a lease file; None for what is not one, which counts as held by somebody unknown."""
+    """Parse a lease file; None for invalid content, which counts as held by an unknown run."""
     try:
         document = json.loads(content)
         return Content(**{**document, "state": State(document["state"])})
@@ -83,7 +82,7 @@ def decode(content: bytes) -> Content | None:
 
 @dataclass(frozen=True)
 class HeldElsewhere:
-    """Another run has the lease file, and renews it or has just taken it."""
+    """Another run holds the lease file, and renews it or has just taken it."""
 
     holder: Content | None
 
@@ -94,10 +93,10 @@ class HeldElsewhere:
 
 
 class LeaseFile:
-    """The lease file in the hands of this run.
+    """A lease file held by this run.
 
-    `written_at` is the moment at which the newest write that succeeded was begun, on `boot_time`. `taken_over` says
-    that another run has had it and has not released it: that run may be frozen and not dead.
+    `written_at` is when the newest successful write began, on `boot_time`. `taken_over` means that another run has held
+    it without releasing it: that run may be frozen rather than dead.
     """
 
     def __init__(self, store: LeaseStore, run: str, *, found: str | None, taken_over: bool) -> None:
@@ -108,13 +107,13 @@ class LeaseFile:
         self.renew()
 
     def renew(self) -> None:
-        """Say that this run still works; raise `VersionConflict` when another has taken its place."""
+        """Renew the lease; raise `VersionConflict` when another run has taken it."""
         begun = boot_time()
         self._write(State.HELD)
         self.written_at = begun
 
     def release(self) -> None:
-        """Let the next run begin without waiting for the lease."""
+        """Release the lease, so that the next run need not wait for it to expire."""
         with suppress(VersionConflict):
             self._write(State.RELEASED)
 
@@ -123,7 +122,7 @@ class LeaseFile:
         try:
             self._version = self._store.write(content.encode(), expected=self._version)
         except VersionConflict:
-            # The reply to an earlier write of ours may have been lost.
+            # The response to an earlier write of this run may have been lost.
             found = self._store.read()
             if found is None or (current := decode(found[0])) is None or not current.is_of(self._run):
                 raise
@@ -131,28 +130,28 @@ class LeaseFile:
 
 
 class Lease:
-    """Several lease files that one run holds together, and loses together."""
+    """Several lease files held, and lost, together by one run."""
 
     def __init__(self, lease_files: Sequence[LeaseFile]) -> None:
         self._lease_files = tuple(lease_files)
 
     @property
     def written_at(self) -> float:
-        """The moment at which the lease file that was renewed longest ago was."""
+        """The oldest renewal of the lease files."""
         return min(lease_file.written_at for lease_file in self._lease_files)
 
     @property
     def taken_over(self) -> bool:
-        """Whether an earlier holder of any of them may be frozen and not dead."""
+        """Whether an earlier holder of any of them may be frozen rather than dead."""
         return any(lease_file.taken_over for lease_file in self._lease_files)
 
     def renew(self) -> None:
-        """Renew all; raise `VersionConflict` when another run has one of them."""
+        """Renew all lease files; raise `VersionConflict` when another run has one of them."""
         for lease_file in self._lease_files:
             lease_file.renew()
 
     def release(self) -> None:
-        """Let the next run begin without waiting for the lease, the lease file that was taken last first."""
+        """Release all lease files, last taken first, so that the next run need not wait."""
         for lease_file in reversed(self._lease_files):
             lease_file.release()
 
@@ -165,9 +164,9 @@ def take(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = boot_time,
 ) -> Lease | HeldElsewhere:
-    """Take all lease files or none; wait out the lease where another run seems to have one and may be dead.
+    """Take all lease files or none; wait out a lease that another, possibly dead, run holds.
 
-    Nothing is held while it waits, and the files are taken in the order given, so two runs never wait for each other.
+    It waits without holding any, and the files are taken in the given order, so two runs never wait for each other.
     """
     found = [store.read() for store in stores]
     since = clock()
@@ -209,7 +208,7 @@ def _is_held(found: tuple[bytes, str] | None) -> bool:
 
 
 def _may_be_frozen(found: tuple[bytes, str] | None) -> bool:
-    """Tell whether an earlier holder has not released a lease file, be it the last one or one before."""
+    """Tell whether any earlier holder has not released a lease file."""
     if found is None:
         return False
     content = decode(found[0])

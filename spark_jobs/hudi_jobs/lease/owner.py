@@ -1,7 +1,7 @@
-"""Whose table it is: what a run does with the record of the owner, once it holds a lease on the table.
+"""Checks and renews a table's owner record, once the run holds a lease.
 
-The record outlives runs, which leases do not. It is what tells two operators from each other: their claims lie in
-their own clusters, and only the store knows of both.
+The record outlives runs, which leases do not. It distinguishes two operators: their claims live in their own clusters,
+and only the store is shared.
 """
 
 from datetime import UTC, datetime
@@ -21,14 +21,14 @@ from hudi_jobs.lease.leases import VersionConflict
 from hudi_jobs.lease.stores import TableFiles
 
 _ATTEMPTS = 5
-"""In an optimistic table a run of another service may write the record at the same time."""
+"""In an optimistic table, another service's run may write the record at the same time."""
 
 
 def require_ownership(files: TableFiles, task: TableTask, run: str) -> None:
-    """Record that the table is the task's owner's; raise `TaskFailed`, with nothing written, where it is not.
+    """Record the task's owner as the table's; raise `TaskFailed`, with nothing written, for another owner.
 
     The table of another resource of the same operator is taken over: its claims allow one resource per path, so that
-    one is gone.
+    resource is gone.
     """
     for _ in range(_ATTEMPTS):
         found = files.read(OWNER_FILE)
@@ -50,7 +50,7 @@ def require_ownership(files: TableFiles, task: TableTask, run: str) -> None:
 
 
 def require_not_owned_elsewhere(files: TableFiles, task: TableTask) -> None:
-    """Raise `TaskFailed` where `require_ownership` would, and write nothing."""
+    """Raise `TaskFailed` as `require_ownership` would, without writing."""
     found = files.read(OWNER_FILE)
     _require(None if found is None else _decode(found[0], task), task)
 

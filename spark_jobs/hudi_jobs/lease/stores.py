@@ -1,6 +1,6 @@
-"""The operator's own folder in a table: its files are written only as long as they are in the version expected.
+"""Files in the operator's own folder of a table, written only if unchanged since they were read.
 
-On local files a lock of the kernel sees to that, on S3 conditional writes do.
+Local files use a kernel lock, S3 uses conditional writes.
 """
 
 import fcntl
@@ -35,38 +35,38 @@ _ANOTHER_TAG = '"0123456789abcdef0123456789abcdef"'
 
 
 class TableFiles(Protocol):
-    """The files in the operator's folder of one table. What is too large to be one of them reads as empty."""
+    """The files in the operator's folder of one table. Oversized files read as empty."""
 
     def read(self, name: str) -> tuple[bytes, str] | None:
-        """Return the content of a file and its version, or None where there is none."""
+        """Return the content of a file and its version, or None if missing."""
 
     def write(self, name: str, content: bytes, *, expected: str | None) -> str:
-        """Write if the current version is the expected one and return the new version; else raise `VersionConflict`."""
+        """Write if the current version is expected and return the new version; otherwise raise `VersionConflict`."""
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """One of these files, which is what a lease file needs."""
+    """One of these files, as the storage of a lease file."""
 
     files: TableFiles
     name: str
 
     def read(self) -> tuple[bytes, str] | None:
-        """Return the content and its version."""
+        """Return the content and its version, or None if missing."""
         return self.files.read(self.name)
 
     def write(self, content: bytes, *, expected: str | None) -> str:
-        """Write on the condition that nobody else has written."""
+        """Write if no other process has written."""
         return self.files.write(self.name, content, expected=expected)
 
 
 def open_table_files(spark: SparkSession, base_path: str, *, limit: int = OPERATOR_FILE_LIMIT) -> TableFiles:
-    """Return the operator's folder of a table; raise `TaskFailed` where the store cannot write conditionally."""
+    """Return the operator's folder of a table; raise `TaskFailed` if the store lacks conditional writes."""
     return table_files(base_path, lambda key: hadoop_configuration(spark).get(key), limit=limit)
 
 
 def table_files(base_path: str, setting: Callable[[str], object], *, limit: int = OPERATOR_FILE_LIMIT) -> TableFiles:
-    """Return the operator's folder of a table by the settings of Hadoop's file systems; raise like the other."""
+    """Return the operator's folder of a table, from Hadoop's settings; raises as `open_table_files` does."""
     try:
         location = Location.parse(base_path)
     except NotALocation as error:
@@ -89,7 +89,7 @@ def _not_in_such_a_store(base_path: str) -> TaskFailed:
 
 
 class LocalFiles:
-    """The operator's folder as a local one. The lock on it is the kernel's, so it ends with the process that has it."""
+    """The operator's folder on local disk. Its lock is the kernel's, so it ends with the holding process."""
 
     def __init__(self, folder: Path, *, limit: int = OPERATOR_FILE_LIMIT) -> None:
         self._folder = folder
@@ -105,7 +105,7 @@ class LocalFiles:
         return content if len(content) <= self._limit else b"", _digest(content)
 
     def write(self, name: str, content: bytes, *, expected: str | None) -> str:
-        """Replace the file as a whole while nobody else can."""
+        """Replace the whole file under the lock."""
         self._folder.mkdir(parents=True, exist_ok=True)
         with self._locked():
             found = self.read(name)
@@ -128,7 +128,7 @@ class LocalFiles:
 
 
 class S3Files:
-    """The operator's folder on S3; written with If-None-Match and If-Match, which the store is first seen to obey."""
+    """The operator's folder on S3, written with If-None-Match and If-Match; a probe first checks their support."""
 
     def __init__(self, store: S3Store, prefix: str, *, limit: int = OPERATOR_FILE_LIMIT) -> None:
         self._store = store
@@ -146,7 +146,7 @@ class S3Files:
         return content, str(found.meta["e_tag"])
 
     def write(self, name: str, content: bytes, *, expected: str | None) -> str:
-        """Write under the condition that the object is as expected."""
+        """Write if the object is as expected."""
         self._require_conditions()
         return self._put(name, content, expected=expected)
 
@@ -162,7 +162,7 @@ class S3Files:
         return str(written["e_tag"])
 
     def _require_conditions(self) -> None:
-        """Try both conditions once where they must fail: a store that ignores them would fence nothing."""
+        """Test both conditions once where they must fail: a store that ignores them would fence no run."""
         if self._obeys is None:
             obstore.put(self._store, self._path(_PROBE), b"")
             self._obeys = all(self._refuses(expected) for expected in (None, _ANOTHER_TAG))
@@ -194,7 +194,7 @@ def _digest(content: bytes) -> str:
 
 
 def _s3_store(bucket: str, setting: Callable[[str], str | None]) -> S3Store:
-    """Open the bucket as Hadoop's S3 client is told to; credentials that it is not told come from the environment."""
+    """Open the bucket with the settings of Hadoop's S3 client; missing credentials come from the environment."""
     endpoint = setting("endpoint")
     secure = setting("connection.ssl.enabled") != "false"
     if endpoint and "://" not in endpoint:
@@ -221,7 +221,7 @@ def _s3_store(bucket: str, setting: Callable[[str], str | None]) -> S3Store:
 
 
 def _s3a_setting(setting: Callable[[str], object], bucket: str, name: str) -> str | None:
-    """Return a setting of Hadoop's S3 client, that of the bucket before the general one."""
+    """Return a setting of Hadoop's S3 client, preferring the bucket's own."""
     for key in (f"fs.s3a.bucket.{bucket}.{name}", f"fs.s3a.{name}"):
         value = setting(key)
         if value:

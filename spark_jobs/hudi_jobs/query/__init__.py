@@ -1,1 +1,1 @@
-"""What the SQL of a table's owner may be: a query that computes rows from one view, and nothing else."""
+"""Restricts the SQL of a table's owner to a query that computes rows from one view."""

@@ -1,7 +1,7 @@
-"""Which functions and hints a query may use: Spark's own that compute values from their arguments.
+"""The functions and hints allowed in a query: Spark's own functions that compute values from their arguments.
 
-Left out are those that call Java (`reflect`, `java_method`), tell of files, users, catalogs or the version of Spark,
-parse XML (`xpath`, whose parser knows entities and external documents), and all that Hudi adds.
+Excluded are functions that call Java (`reflect`, `java_method`), reveal files, users, catalogs or the Spark version, or
+parse XML (`xpath`, whose parser knows entities and external documents), and all functions that Hudi adds.
 """
 
 _FUNCTIONS = """
@@ -42,7 +42,7 @@ window window_time xxhash64 year zip_with
 """
 
 FUNCTIONS = frozenset(_FUNCTIONS.split())
-"""Names of scalar, aggregate, window and generator functions, as Spark's registry has them."""
+"""Names of scalar, aggregate, window and generator functions, as in Spark's registry."""
 
 TABLE_FUNCTIONS = frozenset(
     {
@@ -57,7 +57,7 @@ TABLE_FUNCTIONS = frozenset(
         "stack",
     }
 )
-"""Names of functions that may stand in FROM."""
+"""Names of functions allowed in FROM."""
 
 HINTS = frozenset(
     {

@@ -1,12 +1,12 @@
-"""Which nodes a query's plan may have: as Spark has parsed it, and as it has resolved it against the session.
+"""The plan nodes allowed in a query, as parsed and as resolved by Spark.
 
-The lists were made from what Spark 3.5.9 makes of the examples of every allowed function and of the statements of
-tests/spark_jobs/transform/harmless_queries.py. What is not listed is refused: a new Spark may refuse a query, but opens
-nothing.
+The lists come from what Spark 3.5.9 makes of the examples of every allowed function and of the statements in
+tests/spark_jobs/transform/harmless_queries.py. Unlisted nodes are refused: a new Spark may refuse a query, but opens no
+hole.
 """
 
 CATALYST = "org.apache.spark.sql.catalyst."
-"""Package of every node that is allowed; the lists leave it out."""
+"""Package of every allowed node; the lists omit it."""
 
 _PARSED_PLANS = """
 Aggregate Distinct Except Filter Generate GlobalLimit Intersect Join LateralJoin LocalLimit Offset OneRowRelation
@@ -100,11 +100,11 @@ PARSED = (
     | _in("expressions", _PARSED_EXPRESSIONS)
     | _in("expressions.aggregate", _PARSED_AGGREGATES)
 )
-"""Classes of the nodes that Spark's parser may make of a query."""
+"""Node classes that Spark's parser may produce for a query."""
 
 RESOLVED = (
     _in("plans.logical", _RESOLVED_PLANS)
     | _in("expressions", _RESOLVED_EXPRESSIONS)
     | _in("expressions.aggregate", _RESOLVED_AGGREGATES)
 )
-"""Classes of the nodes that the analyzer may make of a query; the classes of the allowed functions are among them."""
+"""Node classes that the analyzer may produce for a query, including the allowed functions."""

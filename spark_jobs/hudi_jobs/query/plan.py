@@ -14,13 +14,13 @@ _READER = "PlanReader"
 
 @dataclass
 class Node:
-    """A node of a plan or of an expression, with everything that it was made of."""
+    """A node of a plan or expression, with its texts and parts."""
 
     kind: str
     """Full name of its Java class."""
 
     names: tuple[str, ...] = ()
-    """The texts that it was made of: of a relation its name, of a function as well, and so on (`PlanReader.java`)."""
+    """The node's texts: the name of a relation, of a function, and so on (`PlanReader.java`)."""
 
     parts: list["Node"] = field(default_factory=list)
     """Children, inner children, and the plans inside its expressions."""
@@ -29,7 +29,7 @@ class Node:
 
 
 class PlanReader:
-    """Reads plans inside the JVM, so that a plan costs one call and not ten for each of its nodes."""
+    """Reads plans inside the JVM, so that a plan costs one call instead of ten per node."""
 
     def __init__(self, spark: SparkSession) -> None:
         jvm = classes(spark)
@@ -38,18 +38,18 @@ class PlanReader:
         compiler.cook(files(__package__).joinpath(f"{_READER}.java").read_text())
         (constructor,) = compiler.getClassLoader().loadClass(_READER).getConstructors()
         self._reader: JavaObject = constructor.newInstance(java_objects(spark))
-        # Called by reflection, because py4j takes a class that another reader has compiled for the same one.
+        # Called by reflection, because py4j confuses it with a class compiled by another reader.
         function = jvm.java.lang.Class.forName("java.util.function.Function")
         self._apply: JavaObject = next(method for method in function.getMethods() if method.getName() == "apply")
         self._spark = spark
 
     def read(self, plan: JavaObject) -> list[Node]:
-        """Return the nodes of a plan, the topmost first."""
+        """Return the nodes of a plan, topmost first."""
         return tree(json.loads(self._apply.invoke(self._reader, java_objects(self._spark, plan))))
 
 
 def tree(entries: Iterable[Sequence[int | str]]) -> list[Node]:
-    """Return the nodes of (depth, class, names...), linked to their parts."""
+    """Return the nodes from (depth, class, names...) tuples, linked to their parts."""
     nodes: list[Node] = []
     above: list[Node] = []
     for depth, kind, *names in entries:

@@ -1,4 +1,4 @@
-"""What is allowed in a query, decided on plain values: allowlists of nodes, relations, functions and hints."""
+"""The rules for a query, on plain values: allowlists of nodes, relations, functions and hints."""
 
 import re
 from collections import Counter
@@ -12,16 +12,16 @@ from hudi_jobs.query.kinds import CATALYST, PARSED, RESOLVED
 from hudi_jobs.query.plan import Node
 
 LONGEST = 32_768
-"""Characters of a query."""
+"""The most characters of a query."""
 
 DEEPEST = 250
-"""Levels of a parsed plan. Spark's own stack ends somewhere between 500 and 1,000."""
+"""The most levels of a parsed plan. Spark's own stack ends somewhere between 500 and 1,000."""
 
 MOST_COPIES = 1_000
-"""How often a query may contain what it reads; a short one can double it with every subquery."""
+"""The most times a query may repeat its source; a short query can double it with every subquery."""
 
 MOST_BRACKETS = 200
-"""Levels of round brackets."""
+"""The most levels of round brackets."""
 
 _SHOWN = 100
 _BRACKET = re.compile(r"[()]")
@@ -64,7 +64,7 @@ class QueryRules:
         self._case_sensitive = case_sensitive
 
     def require_parsed(self, nodes: Sequence[Node]) -> None:
-        """Raise `TaskFailed` unless a plan, as the parser has made it, only computes rows from the view."""
+        """Raise `TaskFailed` unless the parsed plan only computes rows from the view."""
         for node in nodes:
             if node.depth > DEEPEST:
                 raise too_large()
@@ -73,7 +73,7 @@ class QueryRules:
         self._copies(nodes[0], {self._folded(self._view): 1})
 
     def require_resolved(self, nodes: Sequence[Node]) -> None:
-        """Raise `TaskFailed` unless a plan, as the analyzer has made it, reads the view and calls what is allowed."""
+        """Raise `TaskFailed` unless the analyzed plan reads only the view and uses only allowed nodes."""
         for node in nodes:
             self._require_kind(node, RESOLVED)
             if node.kind == _VIEW and node.names != (self._view,):
@@ -97,7 +97,7 @@ class QueryRules:
         )
 
     def _copies(self, node: Node, known: Mapping[str, int]) -> int:
-        """Return how many times the source is contained in a node, where `known` are the names it may read."""
+        """Return how often a node contains the source; `known` are the names it may read."""
         if node.kind == _RELATION:
             if len(node.names) != 1 or self._folded(node.names[0]) not in known:
                 raise self._foreign(node.names)
@@ -121,7 +121,7 @@ class QueryRules:
 
 
 def require_parsable(sql: str) -> None:
-    """Raise `TaskFailed` for a text that would take Spark's parser long: 15,000 brackets take it a minute."""
+    """Raise `TaskFailed` for a text too slow for Spark's parser: 15,000 brackets take it a minute."""
     if len(sql) > LONGEST:
         raise _refusal(f"The transform has {len(sql):,} characters; at most {LONGEST:,} are allowed, so shorten it.")
     depth = 0
@@ -132,7 +132,7 @@ def require_parsable(sql: str) -> None:
 
 
 def too_large() -> TaskFailed:
-    """Return the failure of a query that is nested too deep, or has too many parts, to be planned."""
+    """Return the failure of a query too deep or too large to plan."""
     return _refusal(
         "The transform is nested too deep, or has too many parts, to be planned; long chains of operators, CASE or set "
         "operations count as well. Shorten it, or use functions of many arguments, such as concat and coalesce."
@@ -158,7 +158,7 @@ def _is_plan(node: Node) -> bool:
 
 
 def _repeated(node: Node) -> int:
-    """Return how often a plan repeats what it reads: by each `*`, and by each set of columns that it groups by."""
+    """Return how often a plan repeats its input: by each `*`, and by each grouping set."""
     stars: Counter[tuple[str, ...]] = Counter()
     sets = 1
     for part in node.parts:

@@ -1,4 +1,4 @@
-"""The session that a query is resolved in: a view, values, and functions over them."""
+"""Builds the session for resolving a query: a view, values, and functions over them."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from hudi_jobs.jvm import JavaObject, classes, frame_of, query_execution, sessio
 from hudi_jobs.query.functions import FUNCTIONS, TABLE_FUNCTIONS
 
 _NO_CATALOG = {
-    # No catalog has this name: whatever is neither a view of the session nor a function of it is not looked up.
+    # No catalog has this name: a name that is neither a view nor a function of the session is not looked up.
     "spark.sql.defaultCatalog": "none",
     "spark.sql.runSQLOnFiles": "false",
     "spark.sql.variable.substitute": "false",
@@ -16,10 +16,10 @@ _NO_CATALOG = {
 
 
 def bare_session(spark: SparkSession, view: str, rows: DataFrame) -> SparkSession:
-    """Return a session that knows the rows as a view, the allowed functions, and no table, catalog or file.
+    """Return a session with the rows as a view and the allowed functions, without tables, catalogs or files.
 
-    It shares the JVM with every other session. So this is the second safeguard; the first one is that nothing is
-    resolved before its plan has been allowed.
+    It shares the JVM with every other session. So this is the second safeguard; the first is that only an allowed plan
+    is resolved.
     """
     session = spark.newSession()
     frame_of(session, query_execution(rows).analyzed()).createOrReplaceTempView(view)
