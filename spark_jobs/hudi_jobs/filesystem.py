@@ -1,7 +1,7 @@
-"""Files and folders on any store, as Hadoop's file systems have them.
+"""Access to files and folders on any store through Hadoop's file systems.
 
-Hadoop resolves `.`, `..` and empty names in the keys of a store without folders (`Path.initialize`), so what it lists
-for a folder may lie elsewhere. Nothing here returns such a file as one of the folder, or deletes one with it.
+Hadoop resolves `.`, `..` and empty names in the keys of a store without folders (`Path.initialize`), so a folder's
+listing may name files elsewhere. These functions neither return such a file as part of the folder, nor delete it.
 """
 
 import re
@@ -16,7 +16,7 @@ from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, iterated
 
 _RECURSIVELY = True
 _WITH_FOLDERS = frozenset({"file", "hdfs", "viewfs"})
-"""Schemes of stores whose files lie in folders, so that a listed name is the name."""
+"""Schemes of stores with real folders, so that a listed name is exact."""
 
 _BATCH = 50_000
 _NAMED_LIMIT = 300
@@ -30,14 +30,14 @@ _STATUS = re.compile(
 
 
 def located(spark: SparkSession, path: str, name: str | None = None) -> tuple[JavaObject, JavaObject]:
-    """Return the file system that has a path, or a name below it, and that path."""
+    """Return the file system of a path, or of a name below it, and that path."""
     kind = classes(spark).org.apache.hadoop.fs.Path
     place = kind(path) if name is None else kind(path, name)
     return place.getFileSystem(hadoop_configuration(spark)), place
 
 
 def read_bytes(spark: SparkSession, filesystem: JavaObject, path: JavaObject) -> bytes:
-    """Return all bytes of a file, of which the caller knows that they are few."""
+    """Return all bytes of a file known to be small."""
     stream = filesystem.open(path)
     try:
         return bytes(classes(spark).org.apache.hudi.io.util.FileIOUtils.readAsByteArray(stream))
@@ -46,14 +46,14 @@ def read_bytes(spark: SparkSession, filesystem: JavaObject, path: JavaObject) ->
 
 
 def has_flat_keys(filesystem: JavaObject) -> bool:
-    """Tell whether the store of a file system may have no folders, so that a listed path may be that of another key."""
+    """Tell whether a file system's store may lack folders, so that a listed path may belong to another key."""
     return str(filesystem.getUri().getScheme()) not in _WITH_FOLDERS
 
 
 def statuses_below(filesystem: JavaObject, folder: JavaObject) -> Iterator[JavaObject]:
-    """Yield the statuses of all files in a folder and in those below it.
+    """Yield the statuses of all files in a folder, recursively.
 
-    Of local ones Hadoop's own listing runs `ls` for each, and fails where one has gone by then.
+    For local files Hadoop's own listing runs `ls` per file, and fails if one vanishes meanwhile.
     """
     if str(filesystem.getUri().getScheme()) != "file":
         above = _beginning(filesystem, folder)
@@ -82,15 +82,15 @@ def children_of(filesystem: JavaObject, folder: JavaObject) -> list[JavaObject]:
 def file_batches(
     spark: SparkSession, filesystem: JavaObject, folder: JavaObject
 ) -> Iterator[list[tuple[str, int, int]]]:
-    """Yield path, size and modification time of every file that the store lists for a folder, many at once.
+    """Yield path, size and modification time of every file in a folder, in batches.
 
-    On a store without folders a path may lie outside of the folder.
+    On a store without folders a path may lie outside the folder.
     """
     listed = _listed(spark, filesystem, folder)
     total = int(listed.size())
     for start in range(0, total, _BATCH):
         batch = listed.subList(start, min(start + _BATCH, total))
-        # One answer from the JVM for many files: asking for each of 10,000 files in turn takes seconds.
+        # One response from the JVM for many files: a call for each of 10,000 files takes seconds.
         files = parse_statuses(str(batch.toString()))
         if len(files) != batch.size():
             files = [(_path_of(s), int(s.getLen()), int(s.getModificationTime())) for s in batch]
@@ -100,8 +100,8 @@ def file_batches(
 def _listed(spark: SparkSession, filesystem: JavaObject, folder: JavaObject) -> JavaObject:
     """Return a Java list of the statuses of all files that the store lists for a folder.
 
-    Hadoop's client for S3 asks for keys as they are, and XML has no control characters; the older request, which its
-    library makes, asks for encoded keys (`AmazonS3Client.listObjects`).
+    Hadoop's S3 client requests raw keys, and XML cannot hold control characters; the library's older request asks for
+    encoded keys (`AmazonS3Client.listObjects`).
     """
     hadoop = classes(spark).org.apache.hadoop
     to_list = hadoop.util.functional.RemoteIterators.toList
@@ -120,16 +120,16 @@ def _listed(spark: SparkSession, filesystem: JavaObject, folder: JavaObject) -> 
 
 
 def parse_statuses(text: str) -> list[tuple[str, int, int]]:
-    """Read path, size and modification time out of the text of Hadoop's file statuses.
+    """Parse path, size and modification time from the text of Hadoop's file statuses.
 
-    A file whose name imitates that text gives a wrong number of files, or none; the caller compares.
+    A file name that imitates the text gives a wrong number of files, or none; the caller compares.
     """
     found = [(path, int(size), int(time)) for path, size, time in _STATUS.findall(text)]
     return found if text.count(_MARK) == len(found) else []
 
 
 def require_nothing_outside(spark: SparkSession, filesystem: JavaObject, folder: JavaObject) -> None:
-    """Raise `TaskFailed` where the store lists a file for a folder that Hadoop takes for one elsewhere."""
+    """Raise `TaskFailed` if the store lists a file for a folder that Hadoop would resolve elsewhere."""
     if not has_flat_keys(filesystem):
         return
     above = _beginning(filesystem, folder)
@@ -145,7 +145,7 @@ def require_nothing_outside(spark: SparkSession, filesystem: JavaObject, folder:
 
 
 def delete_whole(spark: SparkSession, filesystem: JavaObject, folder: JavaObject) -> bool:
-    """Delete a file, or a folder with all that is in it, and nothing else; raise `TaskFailed` where that cannot be."""
+    """Delete a file, or a folder with its content, and nothing else; raise `TaskFailed` if that is impossible."""
     if not filesystem.exists(folder):
         return False
     if filesystem.getFileStatus(folder).isDirectory():
@@ -154,7 +154,7 @@ def delete_whole(spark: SparkSession, filesystem: JavaObject, folder: JavaObject
 
 
 def _beginning(filesystem: JavaObject, folder: JavaObject) -> str:
-    """Return how the paths of files in a folder begin."""
+    """Return the common prefix of the paths in a folder."""
     return f"{str(filesystem.makeQualified(folder).toString()).rstrip('/')}/"
 
 
@@ -163,7 +163,7 @@ def _path_of(status: JavaObject) -> str:
 
 
 def sizes_of(spark: SparkSession, base_path: str, paths: Iterable[str]) -> dict[str, int]:
-    """Return the sizes of those of some paths below a folder at which there is a file: each folder is listed once."""
+    """Return the sizes of the existing files among some paths below a folder, listing each folder once."""
     base, found, asked = base_path.rstrip("/"), dict[str, int](), set(paths)
     for within in {path.rpartition("/")[0] for path in asked}:
         filesystem, folder = located(spark, f"{base}/{within}".rstrip("/"))

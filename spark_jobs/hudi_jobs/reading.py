@@ -1,7 +1,7 @@
-"""Every read of a table that a run works on: within the zone in which the times of layout 1 compare with its instants.
+"""Reads a run's table, in the zone in which layout-1 times compare with its instants.
 
-It is enough that a table is opened there. Its timeline is loaded then, and the files that are listed later, when rows
-are computed, are told apart by the times that were loaded.
+Opening the table inside the zone is enough. Its timeline is loaded then, and files listed later, when rows are
+computed, are ordered by the loaded times.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,8 +22,8 @@ _NAMED_LIMIT = 300
 
 @contextmanager
 def with_times(spark: SparkSession, table: HudiTable, options: Mapping[str, str]) -> Iterator[HudiTable]:
-    """Yield a table with times of completion that compare with instants, opened again in layout 1."""
-    if table.version >= LAYOUT_2_FROM:  # an open table knows it, so nothing is read for that again
+    """Yield a table with completion times that compare with instants; reopened in layout 1."""
+    if table.version >= LAYOUT_2_FROM:  # the open table knows its version, so no file is read again
         yield table
         return
     with completions_in_order(spark, table.base_path, options) as are_of_files:
@@ -33,14 +33,14 @@ def with_times(spark: SparkSession, table: HudiTable, options: Mapping[str, str]
 def read_rows(spark: SparkSession, base_path: str, options: Mapping[str, str], **how: str) -> DataFrame:
     """Return the rows of a table as a reader sees them, with Hudi's own columns.
 
-    `options` are those of the task, and `how` are options of the read.
+    `options` are the task's, and `how` are options of the read.
     """
     with completions_in_order(spark, base_path, options):
         return snapshot(spark, base_path, how)
 
 
 def snapshot(spark: SparkSession, base_path: str, options: Mapping[str, str]) -> DataFrame:
-    """Return a table as Hudi reads it; raise `TaskFailed` where its metadata puts a file outside of its folder."""
+    """Return a table as Hudi reads it; raise `TaskFailed` if its metadata names a file outside its folder."""
     frame = spark.read.format("hudi").options(**options).load(base_path)
     folder = Folder(base_path)
     stranger = next((path for path in input_files(frame) if not folder.holds("", path)), None)

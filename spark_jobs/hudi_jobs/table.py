@@ -1,4 +1,4 @@
-"""The Hudi table as its own metadata shows it, read by Hudi's Java classes through py4j."""
+"""The Hudi table as described by its own metadata, read with Hudi's Java classes through py4j."""
 
 import json
 from collections.abc import Iterator
@@ -34,14 +34,14 @@ _LATEST_STATE_ALONE = False
 
 @dataclass(frozen=True)
 class Commit:
-    """A completed commit: its instant time and what the writer noted in it."""
+    """A completed commit: its instant time and its notes."""
 
     instant: str
     notes: dict[str, str]
 
 
 class HudiTable:
-    """An existing table as it was when it was opened; open it again to see later commits."""
+    """An existing table as of its opening; open it again to see later commits."""
 
     def __init__(self, spark: SparkSession, meta: JavaObject) -> None:
         self._spark = spark
@@ -49,13 +49,13 @@ class HudiTable:
 
     @classmethod
     def open(cls, spark: SparkSession, base_path: str) -> "HudiTable | None":
-        """Open the table at a path, or return None where none has been created.
+        """Open the table at a path, or return None if it does not exist.
 
-        A driver that was killed while Hudi created the table leaves folders without a file. Hudi would take them for a
-        table and fail for ever, so they are removed: the table must be the one of the task.
+        A driver killed while Hudi created the table leaves folders without files. Hudi would treat them as a table and
+        fail for ever, so they are removed: the table must be the task's own.
         """
         filesystem, folder = located(spark, base_path, _META_FOLDER)
-        # A listing can fail while another writer removes files, so a table that is there is not listed.
+        # A listing can fail while another writer removes files, so an existing table is not listed.
         if not filesystem.exists(classes(spark).org.apache.hadoop.fs.Path(folder, _PROPERTIES)):
             if not filesystem.exists(folder):
                 return None
@@ -66,14 +66,14 @@ class HudiTable:
 
     @classmethod
     def existing(cls, spark: SparkSession, base_path: str) -> "HudiTable":
-        """Open a table that was there before in the run."""
+        """Open a table known to exist."""
         table = cls.open(spark, base_path)
         assert table is not None, "a table does not vanish"
         return table
 
     @classmethod
     def at(cls, spark: SparkSession, base_path: str) -> "HudiTable":
-        """Open the table that is at a path; nothing is changed there."""
+        """Open the table at a path without changing anything."""
         jvm, configuration = classes(spark), hadoop_configuration(spark)
         storage = jvm.org.apache.hudi.storage.hadoop.HadoopStorageConfiguration(configuration)
         builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()
@@ -82,31 +82,31 @@ class HudiTable:
 
     @property
     def meta(self) -> JavaObject:
-        """Hudi's `HoodieTableMetaClient`, with the active timeline as it was when the table was opened."""
+        """Hudi's `HoodieTableMetaClient`, with the active timeline as of opening."""
         return self._meta
 
     @property
     def version(self) -> int:
-        """The version of the table, which decides who can read and write it."""
+        """The table's version, which decides who can read and write it."""
         return int(self._meta.getTableConfig().getTableVersion().versionCode())
 
     @cached_property
     def properties(self) -> dict[str, str]:
-        """What `hoodie.properties` holds."""
+        """The content of `hoodie.properties`."""
         return texts(self._spark, self._meta.getTableConfig().getProps())
 
     @property
     def base_path(self) -> str:
-        """Where the table is."""
+        """The table's location."""
         return str(self._meta.getBasePath().toString())
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
-        """The columns that partitions are made of."""
+        """The columns that form partitions."""
         return partition_columns_of(self.properties)
 
     def has_partitioned_record_index(self) -> bool:
-        """Tell whether keys are unique in their partition only, in the index of record keys of the metadata table."""
+        """Tell whether the metadata table's record index treats keys as unique only within their partition."""
         indexes = self._meta.getIndexMetadata()
         if not indexes.isPresent() or not indexes.get().getIndexDefinitions().containsKey(_RECORD_INDEX):
             return False
@@ -114,9 +114,9 @@ class HudiTable:
         return str(options.get("isPartitioned")) == "true"
 
     def require(self, definition: TableDefinition, service: Service) -> None:
-        """Raise `TaskFailed` where the table has something otherwise than declared, or that a service cannot honour.
+        """Raise `TaskFailed` if the table differs from its declaration, or has features a service cannot honour.
 
-        The zone of its instants is required where one is made (`instants_in_order`).
+        The zone is checked where an instant is made (`instants_in_order`).
         """
         ingests = service is Service.INGESTION
         differing = differences(self.properties, definition, ingests=ingests, facts=self.facts())
@@ -128,7 +128,7 @@ class HudiTable:
             )
 
     def facts(self) -> TableFacts:
-        """Return what the table says outside of its properties, but the zone of its instants."""
+        """Return the table's facts outside its properties, except its instants' zone."""
         timeline = self._completed_commits()
         newest = islice(iterated(timeline.getReverseOrderedInstantsByCompletionTime().iterator()), COMMITS_ASKED)
         notes = [commit_metadata(timeline, one).getExtraMetadata() for one in newest]
@@ -137,11 +137,11 @@ class HudiTable:
             is_marked=any(one.get(MARK) for one in notes),
             history=self._schema_history(),
         )
-        # Of a table whose commits hold no schema, a data file tells.
+        # If a table's commits hold no schema, a data file tells.
         return replace(found, keeps_operations=found.keeps_operations or bool(self._resolver().hasOperationField()))
 
     def _schema_history(self) -> str | None:
-        """Return the newest file of the history of columns, empty where it is too large; None where there is none."""
+        """Return the newest file of the schema history; empty if too large, None if none exists."""
         filesystem, folder = located(self._spark, self.base_path, HISTORY_FOLDER)
         if not filesystem.exists(folder):
             return None
@@ -156,7 +156,7 @@ class HudiTable:
             stream.close()
 
     def schema(self) -> StructType | None:
-        """Return the newest schema without Hudi's own columns, or None when nothing has been committed."""
+        """Return the newest schema without Hudi's own columns, or None before the first commit."""
         found = self._schema()
         if not found.isPresent():
             return None
@@ -165,7 +165,7 @@ class HudiTable:
 
     @property
     def has_schema(self) -> bool:
-        """Whether anything has been committed that names a schema."""
+        """Whether any commit has recorded a schema."""
         return bool(self._schema().isPresent())
 
     def _schema(self) -> JavaObject:
@@ -175,39 +175,39 @@ class HudiTable:
         return classes(self._spark).org.apache.hudi.common.table.TableSchemaResolver(self._meta)
 
     def listed_view(self) -> JavaObject:
-        """Return Hudi's view of the files as folders list them; it has to be closed.
+        """Return Hudi's view of the files from folder listings; the caller closes it.
 
-        Slices of a pending compaction count with their base. Of layout 1 they are what a reader sees where the table
-        was opened as `reading.with_times` does.
+        Slices of a pending compaction include their base. In layout 1 they match a reader's view if the table was
+        opened with `reading.with_times`.
         """
         views = classes(self._spark).org.apache.hudi.common.table.view.HoodieTableFileSystemView
         timeline = self._meta.getActiveTimeline().getWriteTimeline().filterCompletedAndCompactionInstants()
         return views.fileListingBasedFileSystemView(engine_context(self._spark), self._meta, timeline)
 
     def times_of_requests(self, *actions: str) -> dict[str, str]:
-        """Return when the store has written the requests of some actions, by their instants; of layout 2 nothing.
+        """Return the store's times of requests of these actions, by instant; empty in layout 2.
 
-        In layout 1 the store's clock tells when an instant completed, and it may differ from that of the drivers, who
-        name instants. The file of a request was written by the same clock, after the time in its name.
+        In layout 1 the store's clock records when an instant completed, and it may differ from the drivers' clock,
+        which names instants. A request's file was written by the same clock, after the time in its name.
         """
         if self.version >= LAYOUT_2_FROM:
             return {}
         return self.times_of_pending(*(f"{action}.requested" for action in actions))
 
     def times_of_pending(self, *endings: str) -> dict[str, str]:
-        """Return when the store has written the files of instants with these endings, by their instants."""
+        """Return the store's times of instant files with these endings, by instant."""
         kinds = classes(self._spark).java.util.HashSet([f".{each}" for each in endings])
         found = self._meta.scanHoodieInstantsFromFileSystem(self._meta.getTimelinePath(), kinds, _LATEST_STATE_ALONE)
         return {str(each.requestedTime()): str(each.getCompletionTime()) for each in elements(found)}
 
     def commits(self) -> Iterator[Commit]:
-        """Yield the completed commits of the active timeline, newest completion first; each is read when asked for."""
+        """Yield the completed commits of the active timeline, newest completion first, read lazily."""
         yield from self._read(self._completed_commits())
 
     def commits_by_request(self) -> Iterator[Commit]:
         """Yield the commits as `commits` does, newest request first.
 
-        In layout 1 a commit has completed at the time of its file, and a copy of the table has other times.
+        In layout 1 a file's time is the commit's completion, and a copy of the table has other times.
         """
         timeline = self._completed_commits()
         yield from self._each(timeline, timeline.getReverseOrderedInstants())
@@ -216,9 +216,9 @@ class HudiTable:
         return self._meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
 
     def _archived_commits(self) -> Iterator[Commit]:
-        """Yield the completed commits of an archive of layout 1, newest first.
+        """Yield the completed commits of a layout-1 archive, newest first.
 
-        `loadCompletedInstantDetailsInMemory()` would hold the metadata of all of them at once, so they are loaded page
+        `loadCompletedInstantDetailsInMemory()` would hold the metadata of all commits at once, so they are loaded page
         by page.
         """
         timelines = classes(self._spark).org.apache.hudi.common.table.timeline.versioning.v1
@@ -239,9 +239,9 @@ class HudiTable:
             yield Commit(str(instant.requestedTime()), {key: notes[key] for key in notes.keys() - {"schema"}})
 
     def archived_note(self, key: str) -> str | None:
-        """Return the value that the newest completed commit of the archive with this key carries.
+        """Return the value of this key in the newest archived commit that has it.
 
-        Commits of other tools carry no notes of ours, so older ones are asked in turn.
+        Other tools' commits lack our notes, so older commits are searched.
         """
         layout = self._meta.getTableConfig().getTimelineLayoutVersion()
         if layout.isPresent() and int(layout.get().getVersion()) == _LAYOUT_OF_HISTORY:
@@ -249,28 +249,28 @@ class HudiTable:
         return next((commit.notes[key] for commit in self._archived_commits() if key in commit.notes), None)
 
     def active_note(self, key: str) -> str | None:
-        """Return what `archived_note` does of the active timeline."""
+        """Return the value of this key in the newest active commit that has it."""
         return next((commit.notes[key] for commit in self.commits() if key in commit.notes), None)
 
     def newest_commit_notes(self, key: str) -> bool:
-        """Tell whether the newest completed commit carries this key; none of another tool carries one of ours."""
+        """Tell whether the newest completed commit has this key; another tool's commit has none of ours."""
         newest = next(self.commits(), None)
         return newest is not None and key in newest.notes
 
     def find_commit(self, notes: dict[str, str]) -> str | None:
-        """Return the instant of the newest completed commit that carries all these notes."""
+        """Return the instant of the newest completed commit with all these notes."""
         return next((commit.instant for commit in self.commits() if notes.items() <= commit.notes.items()), None)
 
 
 def commit_metadata(timeline: JavaObject, instant: JavaObject) -> JavaObject:
-    """Return what a completed commit says: `HoodieReplaceCommitMetadata` of one that replaces, else its base class."""
+    """Return a completed commit's metadata: `HoodieReplaceCommitMetadata` for a replace, else its base class."""
     replaces = str(instant.getAction()) == REPLACE_ACTION
     read = timeline.readReplaceCommitMetadata if replaces else timeline.readCommitMetadata
     return read(instant)
 
 
 def names_in(file_slice: JavaObject) -> Iterator[str]:
-    """Yield the names of the base file of a slice, if it has one, and of its log files."""
+    """Yield the names of a slice's base file, if any, and of its log files."""
     base = file_slice.getBaseFile()
     if base.isPresent():
         yield str(base.get().getFileName())
@@ -278,7 +278,7 @@ def names_in(file_slice: JavaObject) -> Iterator[str]:
 
 
 def saved_files(timeline: JavaObject, instant: str | None = None) -> set[str]:
-    """Return the files that the completed savepoints of a timeline keep, or that on an instant, as paths below it."""
+    """Return the files kept by a timeline's completed savepoints, or by one, as paths below the table."""
     found: set[str] = set()
     for each in elements(timeline.getSavePointTimeline().filterCompletedInstants().getInstants()):
         if instant in {None, str(each.requestedTime())}:

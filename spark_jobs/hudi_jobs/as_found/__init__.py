@@ -1,4 +1,4 @@
-"""A table stays what it is: what its own properties say goes before every option of a run."""
+"""Keeps an existing table unchanged: its own properties override every option of a run."""
 
 from collections.abc import Mapping
 
@@ -8,9 +8,9 @@ from hudi_jobs.table import HudiTable
 
 
 def kept_as_found(table: HudiTable | None, options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options of a write that leave an existing table its version, its properties and its metadata table.
+    """Return write options that keep an existing table's version, properties and metadata table.
 
-    A table that does not exist yet is made as the options say.
+    A new table is created with the given options.
     """
     if table is None:
         return dict(options)

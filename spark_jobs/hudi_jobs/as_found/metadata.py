@@ -1,9 +1,9 @@
-"""Which metadata table a run keeps up to date: the one that the table has, with the indexes that it has: pure values.
+"""Chooses metadata table options: keep the existing metadata table and its indexes. Pure.
 
-Hudi 1.2.0 deletes a metadata table that a writer has switched off, and an index in it that is switched off
+Hudi 1.2.0 deletes a metadata table that a writer has switched off, and a switched-off index in it
 (`HoodieTable.maybeDeleteMetadataTable`, `deleteMetadataIndexIfNecessary`), and its defaults add `column_stats` and
-`partition_stats`, for which it has one switch. One that was left behind would be stale. So what is there stays on, and
-what is not there stays off unless an option names it.
+`partition_stats`, which share one switch. An index left behind would become stale. So existing ones stay on, and
+missing ones stay off unless an option names them.
 """
 
 from collections.abc import Mapping
@@ -17,22 +17,22 @@ _INDEXES = {"column_stats": _STATISTICS, "bloom_filters": _BLOOM}
 _RECORD_INDEX = "record_index"
 _GLOBAL, _PARTITIONED = "hoodie.metadata.global.record.level.index.enable", "hoodie.metadata.record.level.index.enable"
 RECORD_INDEXES = (_GLOBAL, _PARTITIONED, "hoodie.metadata.record.index.enable")
-"""The options that ask for an index of record keys."""
+"""The options that enable a record index."""
 
 
 def metadata_partitions(properties: Mapping[str, str]) -> frozenset[str]:
-    """Return the partitions of the metadata table that a table has, or is making."""
+    """Return the metadata partitions that a table has, or is building."""
     keys = ("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight")
     return frozenset(name for key in keys for name in properties.get(key, "").split(",") if name)
 
 
 def has_record_index(properties: Mapping[str, str]) -> bool:
-    """Tell whether a table has an index of record keys in its metadata table, or is making one."""
+    """Tell whether a table has, or is building, a record index."""
     return _RECORD_INDEX in metadata_partitions(properties)
 
 
 def partitions_of(options: Mapping[str, str]) -> frozenset[str]:
-    """Return the partitions of the metadata table that these options make."""
+    """Return the metadata partitions that these options create."""
     names = {
         _FILES: (ENABLED,),
         **{name: (option,) for name, option in _INDEXES.items()},
@@ -44,13 +44,13 @@ def partitions_of(options: Mapping[str, str]) -> frozenset[str]:
 def metadata_options(
     properties: Mapping[str, str], options: Mapping[str, str], *, is_pending: bool, is_partitioned: bool
 ) -> dict[str, str]:
-    """Return the options on the metadata table of an existing table.
+    """Return the metadata table options for an existing table.
 
-    Something new is made when an option asks for it by name and nothing is pending. A metadata table that is
-    initialised beside a pending compaction leaves out the log files that were written after the plan was made, in
-    tables of version 6; what is read and compacted by it afterwards is old.
+    New parts are created if an option asks for them by name and no instant is pending. A metadata table initialised
+    beside a pending compaction leaves out the log files written after the plan was made, in tables of version 6; later
+    reads and compactions with it return old rows.
 
-    `is_partitioned` says of a record index whether its keys are unique in their partition only.
+    `is_partitioned` says whether a record index treats keys as unique only within their partition.
     """
     present = metadata_partitions(properties)
 

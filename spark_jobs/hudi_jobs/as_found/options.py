@@ -1,8 +1,8 @@
-"""Which options a table's own properties take the place of: pure values.
+"""Chooses the options that a table's own properties replace. Pure.
 
-Hudi 1.2.0 compares what a write is given with `hoodie.properties` (`HoodieWriterUtils.validateTableConfig`), and fills
-in from there what it is not given (`HoodieSparkSqlWriter.mergeParamsAndGetHoodieConfig`). So an existing table is given
-nothing that it stores itself, in none of its spellings.
+Hudi 1.2.0 compares a write's options with `hoodie.properties` (`HoodieWriterUtils.validateTableConfig`), and fills in
+missing ones from there (`HoodieSparkSqlWriter.mergeParamsAndGetHoodieConfig`). So an existing table gets no option that
+it stores itself, in any spelling.
 """
 
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ _NOT_STORED = "hoodie.table.services."
 
 
 def without_stored(options: Mapping[str, str], properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the options without those that say what a table stores, or may store, in `hoodie.properties`."""
+    """Return the options without those that a table stores, or may store, in `hoodie.properties`."""
     return {key: value for key, value in options.items() if key not in properties and not _is_stored(key)}
 
 
@@ -58,11 +58,11 @@ def _is_stored(key: str) -> bool:
 
 
 def own_options(properties: Mapping[str, str], version: int) -> dict[str, str]:
-    """Return what Hudi still has to be given: the table's own identity, and its version.
+    """Return the options that Hudi still needs: the table's own identity, and its version.
 
-    Without its version, services of Hudi 1.2.0 upgrade the metadata table of a table of version 6 although
-    `hoodie.write.auto.upgrade` is off, and older writers fail then. Of a table whose partitions are times, Hudi fills
-    in everything or nothing, and the bare columns where the kinds of a custom key generator should be.
+    Without the version, services of Hudi 1.2.0 upgrade the metadata table of a version-6 table although
+    `hoodie.write.auto.upgrade` is off, and older writers fail then. For a table with time partitions, Hudi fills in
+    everything or nothing, and bare columns instead of a custom key generator's kinds.
     """
     own = {"hoodie.write.auto.upgrade": "false"}
     if version in WRITTEN_VERSIONS:

@@ -1,7 +1,7 @@
-"""What became of instants that a run found pending: told by comparing the timeline before and after.
+"""Determines the fate of pending instants by comparing the timeline before and after a run.
 
-Hudi rolls back and finishes what it finds inside many of its calls, and says so to nobody but its log. Only where
-nobody else can have been at work on an instant is its end taken for this run's doing.
+Hudi rolls back and finishes pending instants inside many of its calls, and reports that only in its log. The end of an
+instant is attributed to this run only if no one else can have worked on it.
 """
 
 import logging
@@ -22,9 +22,9 @@ _LOGGER = logging.getLogger(__name__)
 def noting_affected(
     context: TaskContext, load_timeline: Callable[[], Timeline], *, before: Timeline | None = None
 ) -> Iterator[None]:
-    """Note in the context what becomes of everything that is pending now, whether the work succeeds or fails.
+    """Record in the context the fate of every pending instant, whether the work succeeds or fails.
 
-    `before` is the timeline as it is now, where it has just been read.
+    `before` is the current timeline, if it has just been read.
     """
     before = before or load_timeline()
     begun = before.begun()
@@ -36,7 +36,7 @@ def noting_affected(
 
 
 def _note(context: TaskContext, begun: list[Begun], before: Timeline, load_timeline: Callable[[], Timeline]) -> None:
-    """Compare with the timeline as it is then. Where that cannot be read, why the work failed is still reported."""
+    """Compare with the timeline afterwards. If it cannot be read, the work's own failure is still reported."""
     try:
         found = _affected(context, begun, dict(before.completed()), load_timeline())
     except Exception:
@@ -61,7 +61,7 @@ def _affected(context: TaskContext, begun: list[Begun], done: dict[str, str], af
             again = replanned and each.plan is not None and each.action in _CLUSTERED
             found.append(_reported(each, Effect.REPLANNED if again else Effect.ROLLED_BACK, others))
         elif each.plan is not None or each.action not in _WRITES:
-            # A write is completed by nobody but its own writer.
+            # Only its own writer completes a write.
             found.append(_reported(each, Effect.FINISHED, others))
     return found
 

@@ -11,7 +11,7 @@ from hudi_jobs.services.preparation import load_timeline, missing_table, nothing
 
 
 def archive(context: TaskContext) -> TaskResult:
-    """Archive what the bounds and Hudi's own holds allow."""
+    """Archive as much as the bounds and Hudi's own holds allow."""
     table = open_table(context)
     if table is None:
         return missing_table(context)
@@ -26,7 +26,7 @@ def _archive(context: TaskContext) -> TaskResult:
     options = context.task.hudi_options
     with (
         stage("Hudi could not archive", otherwise=FailureReason.HUDI_ERROR),
-        context.at_rest(),  # a batch reads instants one by one, which may be gone the next moment
+        context.at_rest(),  # a batch reads instants one by one, and archival may remove the next one
         write_client(context.spark, context.task.table.base_path, options) as client,
     ):
         client.archive()

@@ -1,4 +1,4 @@
-"""Cleaning: files are deleted that no retained commit needs, and dead writes are rolled back first."""
+"""Cleaning: deletes files that no retained commit needs, after rolling back dead writes."""
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, TaskResult

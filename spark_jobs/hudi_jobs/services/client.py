@@ -1,4 +1,4 @@
-"""Hudi's own write client, driven from Python: the SQL procedures neither take every option nor say what they did."""
+"""Drives Hudi's own write client from Python: the SQL procedures neither take every option nor report their results."""
 
 import time
 from collections.abc import Collection, Iterator, Mapping
@@ -18,7 +18,7 @@ from hudi_jobs.services.plans import require_plan_inside
 from hudi_jobs.table import HudiTable
 
 _SOME_TIME_LATER = "20991231235959999"
-"""The instant of a plan that is never written: every time trigger is over by then."""
+"""The instant of a plan that is never written: late enough for every time trigger."""
 
 _UNPUBLISHED = True
 _RESTORE = True
@@ -28,11 +28,11 @@ _UNLOCKED = False
 _LOCKED = True
 _UNINITIALISED = False
 _LATER = False
-"""`cluster` and `compact` leave the commit to its own call, which is where our notes go in."""
+"""`cluster` and `compact` leave the commit to its own call, which adds our metadata."""
 
 
 class WriteClient:
-    """The calls that the services need; instants are their requested times. Use `write_client` to get one closed."""
+    """The client calls that services need; instants are requested times. Use `write_client` to get one that closes."""
 
     def __init__(self, spark: SparkSession, client: JavaObject) -> None:
         self._spark = spark
@@ -40,17 +40,17 @@ class WriteClient:
         self._option = classes(spark).org.apache.hudi.common.util.Option
 
     def schedule_compaction(self, notes: Mapping[str, str]) -> str | None:
-        """Write a compaction plan that carries the notes; None where there is nothing to compact."""
+        """Write a compaction plan with these notes; None if there is nothing to compact."""
         return self._instant(self._client.scheduleCompaction(self._option.of(java_map(self._spark, notes))))
 
     def schedule_clustering(self, notes: Mapping[str, str]) -> str | None:
-        """Write a clustering plan that carries the notes; None where there is nothing to cluster."""
+        """Write a clustering plan with these notes; None if there is nothing to cluster."""
         return self._instant(self._client.scheduleClustering(self._option.of(java_map(self._spark, notes))))
 
     def compact(self, instant: str, notes: Mapping[str, str], *, at_rest: AbstractContextManager[None]) -> None:
         """Execute a compaction plan and, within `at_rest`, commit it with the notes.
 
-        What an earlier attempt left is rolled back.
+        Rolls back the work of an earlier attempt.
         """
         written = self._client.compact(instant)
         _note(written, notes)
@@ -61,8 +61,8 @@ class WriteClient:
     def _wait_for_store(self, instant: str) -> None:
         """Wait until the store's clock is past an inflight compaction, so that it completes after its request.
 
-        In layout 1 it would else complete before, where the store's clock is behind or has whole seconds: Hudi would
-        count the log files of its new slices to older ones (`contract/table/slices.py`).
+        Otherwise, in layout 1, it would complete earlier if the store's clock is behind or has whole seconds: Hudi
+        would count the log files of its new slices to older ones (`contract/table/slices.py`).
         """
         table = HudiTable(self._spark, self._table().getMetaClient())
         if table.version >= LAYOUT_2_FROM:
@@ -79,8 +79,8 @@ class WriteClient:
     def cluster(self, instant: str, notes: Mapping[str, str]) -> None:
         """Execute a clustering plan and commit it with the notes.
 
-        Hudi 1.2.0 offers no public call that commits a clustering with notes, so the private one is called that
-        its own `cluster` calls.
+        Hudi 1.2.0 has no public call that commits a clustering with notes, so this calls the private method behind its
+        own `cluster`.
         """
         written = self._client.cluster(instant, _LATER)
         _note(written, notes)
@@ -89,17 +89,17 @@ class WriteClient:
         commit.invoke(services, java_objects(self._spark, written, self._table(), instant))
 
     def rollback(self, instant: str) -> bool:
-        """Remove an instant that has not completed, with what it has written; Hudi refuses compactions (False).
+        """Remove a pending instant and its files; Hudi refuses compactions (returns False).
 
-        What Hudi would delete is checked before: it is made of markers and of names of partitions.
+        The files to delete are checked first: the list is built from markers and partition names.
         """
         self._require_rollback_inside(instant)
         return bool(self._client.rollback(instant))
 
     def undo(self, instant: str) -> None:
-        """Remove an instant of any kind that has not completed, as a restore does (`MergeOnReadRestoreActionExecutor`).
+        """Remove a pending instant of any kind, as a restore does (`MergeOnReadRestoreActionExecutor`).
 
-        `rollback` refuses compactions, and finds files by markers, of which an instant that was complete has none.
+        `rollback` refuses compactions, and finds files by markers, which a formerly completed instant lacks.
         """
         table, context = self._table(), self._client.getEngineContext()
         found = _pending(table, instant)
@@ -127,7 +127,7 @@ class WriteClient:
             require_plan_inside(plan.get(), "rollback", instant, base_path)
 
     def plan_clean(self) -> str | None:
-        """Return the instant of the clean that is pending, or of a new plan; None where there is nothing to clean."""
+        """Return the instant of the pending clean, or of a new plan; None if there is nothing to clean."""
         services, table = self._client.getTableServiceClient(), self._table()
         pending = table.getCleanTimeline().filterInflightsAndRequested().firstInstant()
         if pending.isPresent():
@@ -137,10 +137,10 @@ class WriteClient:
         return str(planned.get()) if planned.isPresent() else None
 
     def clean_beside_others(self, instant: str | None) -> int | None:
-        """Execute a planned clean like `clean`, without rolling anything back before.
+        """Execute a planned clean like `clean`, without rolling back anything first.
 
-        Hudi's own `clean` first rolls back every write whose heartbeat is older than its own clock allows, and executes
-        every rollback that it finds, also one that somebody is at work on (`BaseHoodieTableServiceClient.clean`).
+        Hudi's own `clean` first rolls back every write whose heartbeat has expired by its own clock, and executes every
+        pending rollback, even one in progress elsewhere (`BaseHoodieTableServiceClient.clean`).
         """
         if instant is None:
             return None
@@ -148,31 +148,32 @@ class WriteClient:
         return None if metadata is None else int(metadata.getTotalFilesDeleted())
 
     def clean(self) -> int | None:
-        """Execute the clean that is planned and return how many files it deleted; None where there are none."""
+        """Execute the planned clean and return the number of deleted files; None without a plan."""
         metadata = self._client.clean()
         return None if metadata is None else int(metadata.getTotalFilesDeleted())
 
     def savepoint(self, instant: str, *, user: str, comment: str) -> None:
-        """Keep the files of a completed commit until the savepoint is deleted; Hudi refuses a second one on it."""
+        """Make a savepoint on a completed commit; Hudi refuses a second one on it."""
         self._client.savepoint(instant, user, comment)
 
     def delete_savepoint(self, instant: str) -> None:
-        """Delete a savepoint; its files go with the first clean that follows another commit."""
+        """Delete a savepoint; the first clean after another commit deletes its files."""
         self._client.deleteSavepoint(instant)
 
     def restore(self, instant: str) -> None:
-        """Undo what completed after a commit, or finish a restore to it that was begun before."""
+        """Undo everything completed after a commit, or finish a restore to it."""
         self._client.restoreToInstant(instant, _UNINITIALISED)
 
     def initialise_metadata_table(self) -> None:
-        """Make the metadata table that the options of this client name, and nothing else."""
+        """Create the metadata table of this client's options, and nothing else."""
         unknown = classes(self._spark).org.apache.hudi.common.model.WriteOperationType.UNKNOWN
         self._client.initTable(unknown, self._option.empty())
 
     def change_version(self, version: int, **options: str) -> None:
-        """Take the table to another version, by Hudi's own handlers. Nothing may be pending, and no log file unmerged.
+        """Migrate the table to another version with Hudi's own handlers.
 
-        Hudi refuses an upgrade while automatic ones are off, so that they are on for this call alone.
+        No instant may be pending, and no log file unmerged. Hudi refuses an upgrade while automatic upgrades are off,
+        so they are on for this call alone.
         """
         jvm, config = classes(self._spark).org.apache.hudi, self._version_config(version, options)
         meta, helper = self._table().getMetaClient(), jvm.table.upgrade.SparkUpgradeDowngradeHelper.getInstance()
@@ -180,7 +181,7 @@ class WriteClient:
         change.run(jvm.common.table.HoodieTableVersion.fromVersionCode(version), None)
 
     def move_timeline(self, version: int, **options: str) -> None:
-        """Move what is there of the timeline to the layout of a version, which the table does not say to have yet."""
+        """Move the existing timeline to a version's layout, before the table declares that version."""
         jvm, config = classes(self._spark).org.apache.hudi, self._version_config(version, options)
         handlers, context = jvm.table.upgrade, self._client.getEngineContext()
         helper = handlers.SparkUpgradeDowngradeHelper.getInstance()
@@ -201,7 +202,7 @@ class WriteClient:
         self._client.archive()
 
     def would_compact(self) -> int:
-        """Return how many file groups a compaction would merge; no plan is written."""
+        """Return the number of file groups that a compaction would merge, without writing a plan."""
         hudi = classes(self._spark).org.apache.hudi
         kind = hudi.common.model.WriteOperationType.COMPACT
         executors = hudi.table.action.compact.ScheduleCompactionActionExecutor
@@ -210,7 +211,7 @@ class WriteClient:
         return len(plan.getOperations() or ())
 
     def would_cluster(self) -> int:
-        """Return how many file groups a clustering would rewrite; no plan is written."""
+        """Return the number of file groups that a clustering would rewrite, without writing a plan."""
         executors = classes(self._spark).org.apache.hudi.table.action.cluster.ClusteringPlanActionExecutor
         executor = executors(*self._planning(), _SOME_TIME_LATER, self._option.empty())
         plan = _method(executor, "createClusteringPlan").invoke(executor, java_objects(self._spark))
@@ -218,12 +219,12 @@ class WriteClient:
         return sum(len(group.getSlices()) for group in groups or ())
 
     def would_clean(self) -> tuple[int, list[str]]:
-        """Return how many files a clean would delete, and the first by their paths; no plan is written."""
+        """Return the number of files that a clean would delete, and the first paths, without writing a plan."""
         found = dict(sorted(self._files_to_clean(self._table()).items()))
         return sum(map(len, found.values())), [*islice(_paths_below(found), MOST_FILES_NAMED)]
 
     def would_clean_without_savepoints(self) -> set[str]:
-        """Return the files that a clean would delete if no savepoint kept any, as paths below the table."""
+        """Return the files that a clean would delete without savepoints, as paths below the table."""
         incremental = classes(self._spark).org.apache.hudi.config.HoodieCleanConfig.CLEANER_INCREMENTAL_MODE_ENABLE
         self._client.getConfig().setValue(incremental.key(), "false")
         table = self._table()
@@ -235,7 +236,7 @@ class WriteClient:
         return set(_paths_below(self._files_to_clean(table)))
 
     def _files_to_clean(self, table: JavaObject) -> Mapping[str, Collection[JavaObject]]:
-        """Return the files of each partition that a clean would delete; no plan is written."""
+        """Return the files of each partition that a clean would delete, without writing a plan."""
         context = self._client.getEngineContext()
         executors = classes(self._spark).org.apache.hudi.table.action.clean.CleanPlanActionExecutor
         executor = executors(context, self._client.getConfig(), table, self._option.empty())
@@ -244,7 +245,7 @@ class WriteClient:
         return files
 
     def would_archive(self) -> int:
-        """Return how many instants an archival would move; nothing is written."""
+        """Return the number of instants that an archival would move, without writing."""
         archivers = classes(self._spark).org.apache.hudi.client.timeline.TimelineArchivers
         table, config = self._table(), self._client.getConfig()
         layout = table.getMetaClient().getTimelineLayoutVersion()
@@ -264,14 +265,14 @@ class WriteClient:
 
 
 def _paths_below(files: Mapping[str, Collection[JavaObject]]) -> Iterator[str]:
-    """Yield the files that a plan of a clean has for each partition, as paths below the table."""
+    """Yield the files in a clean plan's partitions, as paths below the table."""
     for partition, each in files.items():
         yield from (f"{partition}/{str(one.getFilePath()).rpartition('/')[2]}".removeprefix("/") for one in each)
 
 
 @contextmanager
 def write_client(spark: SparkSession, base_path: str, options: Mapping[str, str]) -> Iterator[WriteClient]:
-    """Open a client; its threads and its heartbeat end with the block."""
+    """Open a write client; its threads and heartbeat end with the block."""
     with instants_in_order(spark, base_path, options) as zoned:
         table = HudiTable.existing(spark, base_path)
         client = _open(spark, base_path, table, kept_as_found(table, zoned))
@@ -282,9 +283,10 @@ def write_client(spark: SparkSession, base_path: str, options: Mapping[str, str]
 
 
 def _open(spark: SparkSession, base_path: str, table: HudiTable, options: Mapping[str, str]) -> JavaObject:
-    """Return Hudi's client; without a schema where nothing has been committed yet.
+    """Return Hudi's client; without a schema before the first commit.
 
-    `HoodieCLIUtils.createHoodieWriteClient` fails on such a table, and a first write that died must be rolled back.
+    `HoodieCLIUtils.createHoodieWriteClient` fails on a table without commits, and a first write that died must be
+    rolled back.
     """
     jvm = classes(spark)
     if table.has_schema:
@@ -300,7 +302,7 @@ def _open(spark: SparkSession, base_path: str, table: HudiTable, options: Mappin
 
 
 def _pending(table: JavaObject, instant: str) -> JavaObject | None:
-    """Return an instant that has not completed; none where a part of it has, as Hudi's own look at it may find."""
+    """Return a pending instant, or None if a part of it has completed, as Hudi's own look may find."""
     found = [each for each in table.getActiveTimeline().getInstants() if str(each.requestedTime()) == instant]
     return found[0] if found and not any(each.isCompleted() for each in found) else None
 
@@ -312,7 +314,7 @@ def _note(written: JavaObject, notes: Mapping[str, str]) -> None:
 
 
 def _method(target: JavaObject, name: str, *, count: int | None = None) -> JavaObject:
-    """Return the one method of this name, and number of parameters, that the class of an object or one above has."""
+    """Return the method with this name and parameter count from an object's class or its superclasses."""
     kind = target.getClass()
     while kind is not None:
         for method in kind.getDeclaredMethods():

@@ -1,4 +1,4 @@
-"""Clustering: small files are rewritten into larger, sorted ones."""
+"""Clustering: rewrites small files into larger, sorted ones."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,7 +18,7 @@ from hudi_jobs.services.timeline import Pending, Timeline
 from hudi_jobs.table import HudiTable
 
 INLINE_CLUSTERING = "hoodie.clustering.inline"
-"""Whether a write clusters the table behind its commit."""
+"""Whether a write clusters the table after its commit."""
 
 _SORT_COLUMNS = "hoodie.clustering.plan.strategy.sort.columns"
 _LONE_FILES = "hoodie.clustering.plan.strategy.single.group.clustering.enabled"
@@ -44,7 +44,7 @@ class _Clustering(PlannedService):
         require_clustering(context, table)
 
     def prepared(self, context: TaskContext, table: HudiTable) -> TaskContext:
-        """Take files that are alone in their partition too, where they hold lists that only a clustering rewrites."""
+        """Include files alone in their partition if they hold lists that only a clustering rewrites."""
         if not has_old_lists(context.spark, table):
             return context
         context.log("a file holds lists that Hudi cannot read, so files that are alone are clustered too")
@@ -75,7 +75,7 @@ class _Clustering(PlannedService):
 
 
 def require_clustering(context: TaskContext, table: HudiTable) -> None:
-    """Raise `TaskFailed` for partitions outside of the table, and columns that it has not or cannot be sorted by."""
+    """Raise `TaskFailed` for partitions outside the table, and for missing or unsortable sort columns."""
     _require_partitions(context)
     with stage("The table's schema cannot be read", otherwise=FailureReason.HUDI_ERROR):
         schema = table.schema()
@@ -91,7 +91,7 @@ def require_clustering(context: TaskContext, table: HudiTable) -> None:
 
 
 def require_order(schema: StructType, options: Mapping[str, str]) -> None:
-    """Raise `TaskFailed` for sort columns whose values have no order: the plan would be made, and fail."""
+    """Raise `TaskFailed` for sort columns without an order: planning would succeed and execution fail."""
     linear = options.get(_LAYOUT, _LINEAR).lower() == _LINEAR
     unsorted = [one.sentence for one in unsorted_columns(schema, _sort_columns(options), linear=linear)]
     if unsorted:
@@ -103,7 +103,7 @@ def _sort_columns(options: Mapping[str, str]) -> list[str]:
 
 
 def _require_partitions(context: TaskContext) -> None:
-    """Refuse names that lead out of the table: Hudi puts them behind the base path without a check."""
+    """Refuse partition names that lead out of the table: Hudi appends them to the base path unchecked."""
     folder = Folder(context.task.table.base_path)
     for option in _NAMES:
         for name in filter(None, context.task.hudi_options.get(option, "").split(",")):

@@ -1,4 +1,4 @@
-"""Compaction: the log files of file groups are merged into new base files."""
+"""Compaction: merges the log files of file groups into new base files."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,11 +20,11 @@ EVERY_LOG_FILE = {
     "hoodie.compaction.strategy": "org.apache.hudi.table.action.compact.strategy.UnBoundedCompactionStrategy",
     "hoodie.table.services.incremental.enabled": "false",
 }
-"""Options by which whatever has a log file is compacted, as often as it is asked for."""
+"""Options that compact every log file whenever requested."""
 _ROUNDS = 2
-"""The first may execute a plan that was pending, and leave others."""
+"""The first round may execute a pending plan, and leave others."""
 _IDLE_WITHIN_SECONDS = 5.0
-"""A service that is under way takes longer, and a look for one less."""
+"""A running service takes longer than this, and a look for one takes less."""
 
 
 def compact(context: TaskContext) -> TaskResult:
@@ -42,10 +42,10 @@ def require_compaction(context: TaskContext, _: HudiTable) -> None:
 
 
 def with_keys_in_base_files(context: TaskContext, table: HudiTable) -> HudiTable:
-    """Return a table in which the index finds every key, after another compaction where one has left keys in logs.
+    """Return a table in which the index finds every key, compacting again if keys are only in log files.
 
-    It is for a run that is about to write, beside which no compaction completes: `context` holds its lease. Raises
-    `TaskFailed` with nothing written where the compaction cannot be done now.
+    For a run that is about to write; no compaction completes beside it: `context` holds its lease. Raises `TaskFailed`,
+    with nothing written, if the compaction is impossible now.
     """
     found = _left(context, table)
     if found is None:
@@ -102,12 +102,12 @@ class _Compaction(PlannedService):
         return client.schedule_compaction(notes)
 
     def execute(self, context: TaskContext, client: WriteClient, instant: str, notes: Mapping[str, str]) -> None:
-        # A batch that looks for its keys before the commit, and commits after it, would write returned ones twice.
+        # A batch that looks up its keys before this commit and commits after it would write returning keys twice.
         client.compact(instant, notes, at_rest=context.at_rest())
 
     def settle(self, context: TaskContext, result: TaskResult) -> TaskResult:
         if self._again or result.files_written is None or context.turns is not None:
-            return result  # beside batches, the next one does it before it writes
+            return result  # beside batches, the next batch does this before it writes
         table = open_table(context, compares_slices=False)
         found = None if table is None else _left(context, table)
         if found is None:

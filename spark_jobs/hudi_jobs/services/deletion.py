@@ -1,4 +1,4 @@
-"""Deletion: the whole folder of a table, and never anything else."""
+"""Deletion: removes a table's whole folder, and nothing else."""
 
 from urllib.parse import unquote
 
@@ -20,8 +20,8 @@ _PROPERTIES = "hoodie.properties"
 def delete(context: TaskContext) -> TaskResult:
     """Delete the table's folder.
 
-    What identifies the table goes last, so that a run after a crash halfway still knows that the folder is the table's,
-    and after that the operator's own folder with the leases and the owner.
+    The files that identify the table go last, so that a run after a crash halfway still recognises the folder, and
+    after them the operator's own folder with the leases and the owner record.
     """
     base_path = context.task.table.base_path
     _require_folder(base_path)
@@ -53,7 +53,7 @@ def _delete_data(context: TaskContext, filesystem: JavaObject, folder: JavaObjec
 
 
 def _extent(context: TaskContext, filesystem: JavaObject, folder: JavaObject) -> tuple[int, int]:
-    """Return how many files and bytes are the table's, the operator's own left out."""
+    """Return the table's number of files and bytes, without the operator's folder."""
     own = classes(context.spark).org.apache.hadoop.fs.Path(folder, OPERATOR_FOLDER)
     everything, ours = filesystem.getContentSummary(folder), filesystem.getContentSummary(own)
     files = int(everything.getFileCount()) - int(ours.getFileCount())
@@ -61,12 +61,12 @@ def _extent(context: TaskContext, filesystem: JavaObject, folder: JavaObject) ->
 
 
 def _require_folder(base_path: str) -> None:
-    """Refuse what is not clearly a table's own folder: a bucket, the root, or a path that leads elsewhere."""
+    """Refuse a path that is not clearly a table's own folder: a bucket, the root, or a path that leads elsewhere."""
     try:
         names = Location.parse(unquote(base_path)).names
     except NotALocation:
         names = ()
-    # To Hadoop these are characters of a name; a reader of URLs drops them, and may mean another folder.
+    # Hadoop treats these as characters of a name; a URL parser drops them, and may reach another folder.
     is_plain = base_path.isprintable() and not {"?", "#"} & set(base_path)
     if not is_plain or not names or {_META_FOLDER, OPERATOR_FOLDER} & set(names):
         raise TaskFailed(
@@ -76,7 +76,7 @@ def _require_folder(base_path: str) -> None:
 
 
 def _require_table(context: TaskContext, filesystem: JavaObject, folder: JavaObject) -> None:
-    """Refuse a folder that holds something else than the declared table."""
+    """Refuse a folder that holds anything but the declared table."""
     wanted = context.task.table
     if not _exists(context, filesystem, folder, f"{_META_FOLDER}/{_PROPERTIES}"):
         if not _holds_files(filesystem, folder):
@@ -94,7 +94,7 @@ def _require_table(context: TaskContext, filesystem: JavaObject, folder: JavaObj
 
 
 def _holds_files(filesystem: JavaObject, folder: JavaObject) -> bool:
-    """Tell whether there is any file in the folder beside the operator's own."""
+    """Tell whether the folder holds any file outside the operator's folder."""
     children = [status.getPath() for status in children_of(filesystem, folder)]
     others = [path for path in children if str(path.getName()) != OPERATOR_FOLDER]
     return any(True for path in others for _ in statuses_below(filesystem, path))
@@ -113,7 +113,7 @@ def _table_name(context: TaskContext, filesystem: JavaObject, folder: JavaObject
 
 
 def _delete(context: TaskContext, filesystem: JavaObject, folder: JavaObject) -> None:
-    """Delete everything but the operator's folder, which still says whose the table is."""
+    """Delete everything but the operator's folder, which still names the owner."""
     meta = classes(context.spark).org.apache.hadoop.fs.Path(folder, _META_FOLDER)
     for keep, parent in (({_META_FOLDER, OPERATOR_FOLDER}, folder), ({_PROPERTIES}, meta)):
         for status in children_of(filesystem, parent) if filesystem.exists(parent) else ():

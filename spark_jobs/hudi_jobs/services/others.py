@@ -1,8 +1,8 @@
-"""What a run may touch of the work that it finds unfinished: its own table's, and what the operator says is abandoned.
+"""Decides which unfinished work a run may touch: its own table's, and abandoned work named by the operator.
 
-The operator decides by what it has watched, which takes longer than a run. The driver checks once more right before it
-acts, while it holds the table's lease: whatever shows a heartbeat is left alone. The heartbeat is compared with the
-lease, which the same store has just dated, so that no clock of another machine counts.
+The operator decides from longer observation than one run. The driver checks once more before it acts, while it holds
+the table's lease: an instant with a heartbeat is left alone. The heartbeat is compared with the lease, which the same
+store has just dated, so no other machine's clock matters.
 """
 
 import time
@@ -20,19 +20,19 @@ from hudi_jobs.services.timeline import Begun, InstantState, Pending, Timeline
 
 HEARTBEATS = ".hoodie/.heartbeat"
 _MARGIN_SECONDS = 30.0
-"""The lease may have been renewed some seconds ago."""
+"""Allows for a lease renewed some seconds ago."""
 _NAMED = 3
 
 
 class Others:
-    """What belongs to this table's runs and what may be somebody else's, for one task."""
+    """Tells this table's work from others', for one task."""
 
     def __init__(self, context: TaskContext) -> None:
         self._context = context
         self.is_alone = context.task.concurrency is ConcurrencyMode.SERIALIZED
 
     def may_touch(self, plan: Pending) -> bool:
-        """Tell whether a plan is this table's, or abandoned."""
+        """Tell whether a plan belongs to this table, or is abandoned."""
         return self.is_ours(plan) or self.is_abandoned(plan.instant)
 
     def is_ours(self, plan: Pending) -> bool:
@@ -43,25 +43,25 @@ class Others:
         return (plan.table_uid, plan.operator) == (owner.table_uid, owner.operator)
 
     def is_abandoned(self, instant: str) -> bool:
-        """Tell whether nobody works on an instant any more, as the operator has watched it."""
+        """Tell whether the operator has found an instant abandoned."""
         abandoned = self._context.task.abandoned
         return self.is_alone if abandoned is None else instant in abandoned
 
     def decides_about(self, each: Begun) -> bool:
-        """Tell whether nobody but this run can have ended an instant that was pending when it began.
+        """Tell whether only this run can have ended an instant that was pending at its start.
 
-        Beside the batches of an ingestion services finish their own plans and cleans.
+        Beside an ingestion's batches, services finish their own plans and cleans.
         """
         if self.is_alone and self._context.turns is not None and (each.plan is not None or each.action == "clean"):
             return False
         return self.is_alone or self.is_abandoned(each.instant) or (each.plan is not None and self.is_ours(each.plan))
 
     def is_alive(self, instant: str) -> bool:
-        """Tell whether an instant whose writer is not known to be dead shows a heartbeat (`HoodieHeartbeatClient`)."""
+        """Tell whether an instant has a heartbeat (`HoodieHeartbeatClient`), unless its writer is known to be dead."""
         return instant not in self._context.task.dead and self.was_written_lately(f"{HEARTBEATS}/{instant}")
 
     def was_written_lately(self, path: str) -> bool:
-        """Tell whether a file was written so lately that whoever wrote it may be at work, by the clock of the store."""
+        """Tell whether a file was written so recently, by the store's clock, that its writer may be working."""
         beat = self._written_at(path)
         if beat is None:
             return False
@@ -70,9 +70,9 @@ class Others:
         return now - beat < heartbeat_seconds(options) + _MARGIN_SECONDS
 
     def store_time(self) -> float:
-        """Return when the store has dated the lease that this run holds: the time by the clock of the store.
+        """Return the store's time when it dated this run's lease.
 
-        A dry run holds none, and what it finds is that of the last run, which may have been days ago.
+        A dry run holds no lease, and would find the last run's, possibly days old.
         """
         operation = self._context.task.operation
         if operation is not None and operation.dry_run:
@@ -80,7 +80,7 @@ class Others:
         return self._written_at(f"{OPERATOR_FOLDER}/{SERVICES_LEASE}") or time.time()
 
     def roll_back(self, timeline: Timeline) -> list[str]:
-        """Roll back abandoned writes, and finish abandoned rollbacks; return what was rolled back, oldest first."""
+        """Roll back abandoned writes, and finish abandoned rollbacks; return the rolled-back instants, oldest first."""
         _require_no_rollback_of_savepoint(timeline)
         _require_no_restore(timeline)
         writes = {time for time in timeline.unfinished_writes() if self.is_abandoned(time) and not self.is_alive(time)}
@@ -103,15 +103,15 @@ class Others:
         return dead
 
     def begun_clusterings(self, timeline: Timeline) -> list[str]:
-        """Return the clusterings that runs of this table began and that have not completed, oldest first."""
+        """Return the pending clusterings that runs of this table began, oldest first."""
         pending = timeline.pending_clusterings()
         return [plan.instant for plan in pending if plan.state is InstantState.INFLIGHT and self.is_ours(plan)]
 
     def roll_back_begun_clusterings(self, timeline: Timeline) -> list[str]:
         """Roll back the clusterings that ended runs of this table began; return their instants, oldest first.
 
-        The caller holds the lease of the services, so no run works on them, and Hudi would refuse each write to their
-        file groups. A plan that was not begun is left to the service.
+        The caller holds the services' lease, so no run works on them, and Hudi would refuse every write to their file
+        groups. A plan not yet begun is left to the service.
         """
         begun = self.begun_clusterings(timeline)
         if begun:
@@ -126,19 +126,19 @@ class Others:
         return begun
 
     def savepoints_at_work(self, timeline: Timeline) -> set[str]:
-        """Return the commits whose savepoints somebody else may be making or deleting."""
+        """Return the commits whose savepoints another tool may be making or deleting."""
         begun = {} if self.is_alone else timeline.begun_savepoints()
         return {instant for instant, file in begun.items() if self.was_written_lately(file)}
 
     def drop_savepoints(self, timeline: Timeline) -> None:
-        """Remove the savepoints that dead writers have begun to make or to delete."""
+        """Remove the savepoints that dead writers have begun to make or delete."""
         for instant in timeline.begun_savepoints().keys() - self.savepoints_at_work(timeline):
             timeline.drop_begun_savepoint(instant)
 
     def refusal(self, timeline: Timeline) -> TaskResult | None:
-        """Refuse to work on a serialized table beside what somebody unknown may be at work on; None where nobody is.
+        """Return a refusal if an unknown writer may be working on a serialized table; None otherwise.
 
-        Hudi's writer would roll it back before it begins.
+        Hudi's writer would roll that work back before it begins.
         """
         if not self.is_alone:
             return None
@@ -173,7 +173,7 @@ class Others:
 
 
 def _require_no_rollback_of_savepoint(timeline: Timeline) -> None:
-    """Refuse a table with a rollback that Hudi refuses to finish; it would fail every call that finishes it first."""
+    """Refuse a table with a rollback that Hudi cannot finish; every call that finishes it first would fail."""
     rollbacks = timeline.unfinished_rollbacks()
     saved = {each.instant for each in timeline.savepoints()} if rollbacks else set()
     for each in rollbacks:
@@ -186,7 +186,7 @@ def _require_no_rollback_of_savepoint(timeline: Timeline) -> None:
 
 
 def _require_no_restore(timeline: Timeline) -> None:
-    """Refuse a table that somebody is restoring: Hudi lets services work beside it."""
+    """Refuse a table with a restore in progress: Hudi lets services run beside it."""
     for instant in timeline.unfinished_restores():
         raise TaskFailed(
             FailureReason.RESTORE_PENDING,
@@ -196,6 +196,6 @@ def _require_no_restore(timeline: Timeline) -> None:
 
 
 def heartbeat_seconds(options: dict[str, str]) -> float:
-    """Return after how many seconds without a beat Hudi takes an executor for dead, with Hudi's own defaults."""
+    """Return the seconds after which Hudi considers a silent executor dead, with Hudi's own defaults."""
     interval = float(options.get("hoodie.client.heartbeat.interval_in_ms", "60000"))
     return interval / 1000 * float(options.get("hoodie.client.heartbeat.tolerable.misses", "2"))

@@ -1,10 +1,9 @@
-"""Compaction and clustering: a plan is made, or found, and executed once, whatever else runs or has died.
+"""Compaction and clustering: make or find a plan, and execute it exactly once, whatever else runs or died.
 
-A plan that has been begun may still be in the hands of a driver that is frozen and not dead. A clustering is then
-rolled back and planned again, so that the old instant can never complete: the instant time is the fencing token. So is
-a clustering that was planned before the newest write. Hudi offers no way to remove the plan of a compaction, which is
-finished under its old instant once the old holder's lease is over.
-Outcomes come from the timeline, never from a return value.
+A begun plan may still belong to a driver that is frozen rather than dead. A clustering is then rolled back and planned
+again, so that the old instant can never complete: the instant time is the fencing token. The same holds for a
+clustering planned before the newest write. Hudi cannot remove a compaction plan, which is finished under its old
+instant once the old holder's lease has expired. Outcomes come from the timeline, never from a return value.
 """
 
 import time
@@ -45,7 +44,7 @@ _OF_THE_SURROUNDINGS = frozenset(
         FailureReason.INTERRUPTED,
     }
 )
-"""How a plan fails that would succeed once the store or the lock is back, neither of which can be written to now."""
+"""Failures of a plan that would succeed once the store or the lock is back."""
 
 
 def is_of_the_plan(reason: FailureReason) -> bool:
@@ -54,43 +53,43 @@ def is_of_the_plan(reason: FailureReason) -> bool:
 
 
 class PlannedService(ABC):
-    """What differs between compaction and clustering."""
+    """The differences between compaction and clustering."""
 
     name: str
     can_plan_anew: bool
-    """Whether a plan that has been begun is rolled back and planned again instead of being finished."""
+    """Whether a begun plan is rolled back and planned again instead of being finished."""
 
     @abstractmethod
     def require(self, context: TaskContext, table: HudiTable) -> None:
-        """Raise `TaskFailed` for what Hudi would only notice after the plan has been made."""
+        """Raise `TaskFailed` for problems that Hudi would notice only after planning."""
 
     def prepared(self, context: TaskContext, table: HudiTable) -> TaskContext:  # noqa: ARG002 - a hook
-        """Return the context to plan and execute with, where the state of a table asks for other options."""
+        """Return the context for planning and execution, with options adapted to the table's state."""
         return context
 
     @abstractmethod
     def pending(self, timeline: Timeline) -> list[Pending]:
-        """Return the plans that have not completed, oldest first."""
+        """Return the pending plans, oldest first."""
 
     @abstractmethod
     def schedule(self, client: WriteClient, notes: Mapping[str, str]) -> str | None:
-        """Make a plan and return its instant, or None where there is nothing to plan."""
+        """Make a plan and return its instant, or None if there is nothing to plan."""
 
     @abstractmethod
     def execute(self, context: TaskContext, client: WriteClient, instant: str, notes: Mapping[str, str]) -> None:
         """Execute a plan and commit it with the notes."""
 
     def settle(self, context: TaskContext, result: TaskResult) -> TaskResult:  # noqa: ARG002 - a hook
-        """Do what has to follow a run, under its lease, which `context` holds; return its result."""
+        """Do the follow-up work of a run under its lease, which `context` holds; return the run's result."""
         return result
 
     @abstractmethod
     def describe_no_plan(self, context: TaskContext) -> str:
-        """Say why there is nothing to plan."""
+        """Return why there is nothing to plan."""
 
 
 def run_planned(context: TaskContext, service: PlannedService) -> TaskResult:
-    """Do what the task's mode says and answer by what the timeline then holds."""
+    """Run the task's mode and report what the timeline then holds."""
     table = open_table(context)
     if table is None:
         return missing_table(context)
@@ -105,7 +104,7 @@ def run_planned(context: TaskContext, service: PlannedService) -> TaskResult:
 
 
 class _Run:
-    """The part of a run that has the lease of the services."""
+    """The part of a run under the services' lease."""
 
     def __init__(
         self, context: TaskContext, service: PlannedService, table: HudiTable, *, begun_elsewhere: bool
@@ -143,7 +142,7 @@ class _Run:
         return self._result(Outcome.SUCCEEDED, f"Planned the {name} {instant}.", instant=instant)
 
     def _settled(self, timeline: Timeline, instant: str) -> TaskResult:
-        """Answer for an instant that was asked for and is not pending."""
+        """Report on a requested instant that is not pending."""
         written = timeline.written_by(instant)
         if written is None:
             return nothing(self._context, f"The {self._service.name} {instant} is no longer pending.")
@@ -152,7 +151,7 @@ class _Run:
         return nothing(self._context, f"The {self._service.name} {instant} has already completed.")
 
     def _deal_with(self, pending: Pending) -> TaskResult:
-        """Finish or roll back a plan of this table, or one that is abandoned and shows no sign of life."""
+        """Finish or roll back a plan that belongs to this table, or is abandoned without a heartbeat."""
         name = f"{self._service.name} {pending.instant}"
         if not self._others.may_touch(pending):
             return nothing(
@@ -173,14 +172,14 @@ class _Run:
             self._roll_back(pending.instant)
             return self._plan_and_execute(instead_of=pending)
         self._require_same_merge()
-        # Hudi rolls back what an earlier attempt has written before it begins anew.
+        # Hudi rolls back an earlier attempt's files before it starts again.
         with self._context.at_rest() if pending.state is InstantState.INFLIGHT else nullcontext():
             return self._commit(pending.instant)
 
     def _is_outdated(self, pending: Pending) -> bool:
-        """Tell whether a commit has completed since the plan was made: a clustering would lose what that one wrote.
+        """Tell whether a commit completed after the plan was made: a clustering would lose its rows.
 
-        Layout 1 tells by the time of a file when a commit completed, in the zone in which the table's instants are.
+        Layout 1 records completion by a file's time, in the zone of the table's instants.
         """
         task = self._context.task
         with instants_in_order(self._context.spark, task.table.base_path, task.hudi_options):
@@ -190,9 +189,9 @@ class _Run:
         return "" if self._others.is_ours(pending) else " of another tool"
 
     def _may_be_begun(self, pending: Pending) -> bool:
-        """Tell whether another tool may begin a plan at the moment in which it is taken over from it.
+        """Tell whether another tool may begin a plan while it is being taken over.
 
-        Once it is rolled back, the other cannot complete it.
+        Once the plan is rolled back, the other tool cannot complete it.
         """
         return not self._others.is_ours(pending) and self._context.task.abandoned is not None
 
@@ -226,7 +225,7 @@ class _Run:
         return instant
 
     def _require_inside(self, client: WriteClient, instant: str | None) -> None:
-        """Refuse a plan that leads out of the table, and take it back where Hudi can."""
+        """Refuse a plan that leads out of the table, and take it back if Hudi can."""
         try:
             require_plans_inside(self._context)
         except TaskFailed:
@@ -249,7 +248,7 @@ class _Run:
             )
 
     def _commit(self, instant: str) -> TaskResult:
-        """Execute a plan and say what the timeline says about it."""
+        """Execute a plan and report what the timeline says."""
         require_plans_inside(self._context)
         failure: TaskFailed | None = None
         try:
@@ -272,7 +271,7 @@ class _Run:
         )
 
     def _execute_when_heartbeat_is_over(self, instant: str) -> None:
-        """Wait for the end of a dead executor's heartbeat, which Hudi looks at where several may write."""
+        """Execute the plan after a dead executor's heartbeat expires, which Hudi checks with several writers."""
         deadline = time.monotonic() + heartbeat_seconds(self._context.task.hudi_options) + _HEARTBEAT_MARGIN_SECONDS
         while True:
             try:
@@ -291,17 +290,17 @@ class _Run:
         return self._succeeded(instant, written)
 
     def _lost(self, instant: str, failure: TaskFailed) -> TaskResult:
-        """Give up a plan that lost to a writer: it would lose each time, and hold cleaning and archival back."""
+        """Give up a plan that lost to a writer: it would lose again, and block cleaning and archival."""
         if self._state_of(instant) is not None:
             self._roll_back(instant)
         message = f"A writer changed what the {self._service.name} {instant} was rewriting; it was rolled back."
         return self._result(Outcome.CONFLICT, f"{message} {failure.message}", reason=FailureReason.CONFLICT)
 
     def _without_plan(self, instant: str, failure: TaskFailed) -> TaskFailed:
-        """Roll back a plan that failed, because Hudi refuses every write to its file groups; return what to report.
+        """Roll back a failed plan, because Hudi refuses every write to its file groups; return the failure to report.
 
-        Where the store or the lock failed, the next run rolls the plan back; beside an ingestion its batches wait, so
-        the rollback is tried at once. Where it fails too, why the plan failed is reported.
+        If the store or the lock failed, the next run rolls the plan back; beside an ingestion its batches wait, so the
+        rollback is tried at once. If that fails too, the plan's own failure is reported.
         """
         if self._context.turns is None and not is_of_the_plan(failure.reason):
             return failure

@@ -1,8 +1,7 @@
-"""The files that plans name: read before Hudi executes a plan, because it asks nobody whether they are the table's.
+"""Checks the files that plans name before Hudi executes them, because Hudi does not check that they are the table's.
 
-Compaction and clustering read what their plans name, cleaning and rollback delete it. Plans lie on the store, and what
-they are made of does: names of partitions, commits, markers. The metadata table has its own plans, which every
-writer executes.
+Compaction and clustering read the named files, cleaning and rollback delete them. Plans lie in the store, and so do
+their inputs: partition names, commits, markers. The metadata table has its own plans, which every writer executes.
 """
 
 import json
@@ -37,13 +36,13 @@ _WITHOUT_METADATA_TABLE = (
 
 Document = Mapping[str, Any]
 File = tuple[str, str]
-"""The partition of a file, and its name or path."""
+"""A file's partition, and its name or path."""
 
 
 def require_plans_inside(context: TaskContext, opened: HudiTable | None = None) -> None:
-    """Raise `TaskFailed` when a plan that has not completed names a file outside of the table.
+    """Raise `TaskFailed` when a pending plan names a file outside the table.
 
-    It is looked for in the table that was just opened, else in the table as it is now.
+    Checks the given open table, else the current one.
     """
     with stage("The plans of the table cannot be read", otherwise=FailureReason.HUDI_ERROR):
         base_path = context.task.table.base_path
@@ -59,9 +58,9 @@ def require_plans_inside(context: TaskContext, opened: HudiTable | None = None) 
 
 
 def require_partitions_inside(context: TaskContext, table: HudiTable) -> None:
-    """Raise `TaskFailed` when a service runs inside the writer and a commit has written to a partition outside.
+    """Raise `TaskFailed` when services run inside the writer and a commit wrote to an outside partition.
 
-    Hudi plans and executes at once there, from the partitions that commits name.
+    There Hudi plans and executes at once, from the partitions that commits name.
     """
     options, base_path = context.task.hudi_options, context.task.table.base_path
     if not any(options.get(option) == "true" for option in _INSIDE_THE_WRITER):
@@ -84,7 +83,7 @@ def merges_inside_the_writer(options: Mapping[str, str]) -> bool:
 
 
 def require_commits_inside(table: HudiTable, instants: Collection[str]) -> None:
-    """Raise `TaskFailed` when a commit that is to be undone names a file outside of the table: Hudi would delete it."""
+    """Raise `TaskFailed` when a commit to be undone names a file outside the table: Hudi would delete it."""
     folder = Folder(table.base_path)
     timeline = table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
     for instant in timeline.getInstants():
@@ -101,7 +100,7 @@ def require_commits_inside(table: HudiTable, instants: Collection[str]) -> None:
 
 
 def _written(commit: Document) -> Iterator[File]:
-    """Yield the files that a commit says it has written, and the partitions in which it has replaced some."""
+    """Yield the files a commit has written, and the partitions where it replaced files."""
     for partition, stats in (commit["partitionToWriteStats"] or {}).items():
         for stat in stats:
             yield str(partition), str(stat["fileId"] or _NO_FILE)
@@ -123,7 +122,7 @@ def _partitions_outside(table: HudiTable, folder: Folder) -> Iterator[tuple[str,
 
 
 def require_plan_inside(plan: JavaObject, kind: str, instant: str, base_path: str) -> None:
-    """Raise `TaskFailed` when a plan of this kind names a file outside of the table."""
+    """Raise `TaskFailed` when a plan names a file outside the table."""
     outside = Folder(base_path).strangers(files_of(kind, json.loads(str(plan.toString()))))
     if outside:
         raise TaskFailed(
@@ -134,9 +133,9 @@ def require_plan_inside(plan: JavaObject, kind: str, instant: str, base_path: st
 
 
 def files_of(kind: str, plan: Document) -> Iterator[File]:
-    """Yield the files that a plan reads or deletes; raise `KeyError` for a plan without one of its fields.
+    """Yield the files that a plan reads or deletes; raise `KeyError` for a missing field.
 
-    A field that is missed would be a file that nobody has looked at.
+    A missed field would mean an unchecked file.
     """
     yield from _READERS[kind](plan)
 
@@ -154,7 +153,7 @@ def _clustering(plan: Document) -> Iterator[File]:
 
 def _slice(document: Document) -> Iterator[File]:
     partition = str(document["partitionPath"] or "")
-    # The folder is written to, whether or not there is a file in it.
+    # The folder is written to even if it holds no file.
     yield partition, str(document["fileId"] or _NO_FILE)
     paths = (document["dataFilePath"], *(document["deltaFilePaths"] or ()), document["bootstrapFilePath"])
     yield from ((partition, str(path)) for path in paths if path)
@@ -187,7 +186,7 @@ _READERS: Mapping[str, Callable[[Document], Iterator[File]]] = {
 
 
 def require_properties_inside(meta: JavaObject, base_path: str) -> None:
-    """Refuse a table whose own properties put its timeline, archive or base files elsewhere."""
+    """Refuse a table whose properties place its timeline, archive or base files elsewhere."""
     config = meta.getTableConfig()
     index, bootstrap = config.getRelativeIndexDefinitionPath(), config.getBootstrapBasePath()
     folders = (config.getTimelinePath(), config.getTimelineHistoryPath(), config.getArchivelogFolder())
@@ -214,7 +213,7 @@ def _require(spark: SparkSession, meta: JavaObject) -> None:
 
 
 def _plan_of(spark: SparkSession, meta: JavaObject, instant: JavaObject) -> tuple[str, JavaObject] | None:
-    """Return the kind and the plan of an instant; None where it has none, or one that Hudi cannot read either."""
+    """Return an instant's kind of plan and the plan; None without one, or if Hudi cannot read it either."""
     try:
         return _read_plan(spark, meta, instant)
     except Py4JJavaError:
@@ -228,7 +227,7 @@ def _read_plan(spark: SparkSession, meta: JavaObject, instant: JavaObject) -> tu
 
 
 def can_be_read(spark: SparkSession, meta: JavaObject, instant: str) -> bool:
-    """Tell whether Hudi can read what a pending instant is to do.
+    """Tell whether Hudi can read a pending instant's plan.
 
     A replacecommit without a plan is a write that overwrites rows (`ClusteringUtils.getClusteringPlan`).
     """
@@ -275,4 +274,4 @@ PLANS: Mapping[str, tuple[str, Callable[[JavaObject, JavaObject, JavaObject], Ja
     "replacecommit": ("clustering", _clustering_plan),
     "clustering": ("clustering", _clustering_plan),
 }
-"""Kinds of plans and how Hudi reads them, by the actions of their instants."""
+"""Kinds of plans and Hudi's functions to read them, by instant action."""

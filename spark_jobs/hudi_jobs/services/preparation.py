@@ -1,4 +1,4 @@
-"""What every table service does first: open the table, see that it is the declared one, and roll failed writes back."""
+"""The first steps of every table service: open and check the table, and roll back failed writes."""
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
@@ -21,14 +21,14 @@ from hudi_jobs.table import HudiTable
 
 
 def nothing(context: TaskContext, message: str) -> TaskResult:
-    """Return the result of a run that found nothing to do."""
+    """Return the result of a run with nothing to do."""
     return TaskResult(id=context.task.id, outcome=Outcome.NOTHING_TO_DO, message=message)
 
 
 def open_table(context: TaskContext, *, compares_slices: bool = True) -> HudiTable | None:
-    """Return the table, or None where none has been created; raise `TaskFailed` when it is another one.
+    """Return the table, or None if it does not exist; raise `TaskFailed` for another table.
 
-    `compares_slices` also refuses a table in which times of files put log files into other slices than their names do.
+    `compares_slices` also refuses a table whose file times assign log files to other slices than their names.
     """
     with stage("The table cannot be read", otherwise=FailureReason.HUDI_ERROR):
         table = HudiTable.open(context.spark, context.task.table.base_path)
@@ -43,20 +43,20 @@ def open_table(context: TaskContext, *, compares_slices: bool = True) -> HudiTab
 
 
 def load_timeline(context: TaskContext) -> Timeline:
-    """Read the timeline of a table that exists."""
+    """Read an existing table's timeline."""
     with stage("The table's timeline cannot be read", otherwise=FailureReason.HUDI_ERROR):
         return Timeline(context.spark, HudiTable.existing(context.spark, context.task.table.base_path))
 
 
 def missing_table(context: TaskContext) -> TaskResult:
-    """Return the result of a service whose table has not been created yet."""
+    """Return the result of a service without a table."""
     return nothing(context, f"There is no table at {context.task.table.base_path} yet.")
 
 
 def while_ours(context: TaskContext, work: Callable[[Lease, list[str]], TaskResult]) -> TaskResult:
-    """Do the work while the table is ours, after what dead writers have left was rolled back.
+    """Run the work under the table's lease, after rolling back dead writers' work.
 
-    The work is told the instants that were. It is not begun beside what somebody unknown may be at work on.
+    The work receives the rolled-back instants. It does not start beside an unknown writer's pending work.
     """
 
     def begin(lease: Lease) -> TaskResult:
@@ -72,9 +72,9 @@ def while_ours(context: TaskContext, work: Callable[[Lease, list[str]], TaskResu
 
 
 def roll_back_begun_clusterings(context: TaskContext) -> list[str]:
-    """Roll back what ended runs of an Optimistic table began to cluster, unless a service is at work; return it.
+    """Roll back clusterings begun by ended runs of an Optimistic table, unless a service is running; return them.
 
-    It is for an ingestion that Hudi has refused for their sake, and waits until a live service has renewed its lease.
+    For an ingestion that Hudi refused because of them; waits until a living service has renewed its lease.
     """
     others, found = Others(context), load_timeline(context)
     if others.is_alone or context.turns is not None or not others.begun_clusterings(found):
@@ -91,9 +91,9 @@ def roll_back_begun_clusterings(context: TaskContext) -> list[str]:
 
 
 def roll_back_writes(context: TaskContext, made: Collection[str]) -> None:
-    """Roll back which of these instants, that this run has made, are writes that have not completed.
+    """Roll back the pending writes among this run's own instants.
 
-    Plans of services are no writes. What another tool has begun on the table, this run must not end.
+    Service plans are not writes. Another tool's pending work must not be ended by this run.
     """
     found = HudiTable.open(context.spark, context.task.table.base_path)
     begun = Timeline(context.spark, found).unfinished_writes() if found is not None else []

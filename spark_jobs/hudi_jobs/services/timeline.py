@@ -1,4 +1,4 @@
-"""A table's timeline as a table service sees it: what is pending, and what has completed."""
+"""A table's timeline for table services: pending and completed instants."""
 
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -14,7 +14,7 @@ from hudi_jobs.table import REPLACE_ACTION, HudiTable
 
 
 class InstantState(StrEnum):
-    """How far an instant that has not completed has come."""
+    """The state of a pending instant."""
 
     REQUESTED = "REQUESTED"
     INFLIGHT = "INFLIGHT"
@@ -22,7 +22,7 @@ class InstantState(StrEnum):
 
 @dataclass(frozen=True)
 class Pending:
-    """A plan that has not completed; `run` is the run that it names, if any, with whose that is."""
+    """A pending plan; `run` is the run it names, if any, with its table and operator."""
 
     instant: str
     state: InstantState
@@ -33,7 +33,7 @@ class Pending:
 
 @dataclass(frozen=True)
 class Begun:
-    """Any instant that has not completed; `plan` is what a plan of a service says of whose it is."""
+    """Any pending instant; `plan` is set if a service plan identifies its owner."""
 
     instant: str
     action: str
@@ -42,7 +42,7 @@ class Begun:
 
 @dataclass(frozen=True)
 class PendingRollback:
-    """A rollback that has not completed, and the instant that it rolls back."""
+    """A pending rollback and its target instant."""
 
     instant: str
     target: str
@@ -50,7 +50,7 @@ class PendingRollback:
 
 @dataclass(frozen=True)
 class Savepoint:
-    """A savepoint by its commit's instant, with who made it and why."""
+    """A savepoint, by its commit's instant, with its user and comment."""
 
     instant: str
     user: str
@@ -59,9 +59,9 @@ class Savepoint:
 
 @dataclass(frozen=True)
 class Clean:
-    """A clean that is planned or has completed; `keeps_from` is the oldest commit whose files it keeps, if it says.
+    """A planned or completed clean; `keeps_from` is the oldest commit whose files it keeps, if recorded.
 
-    One that keeps a number of versions names none: it keeps what the newest commit shows that it knew.
+    A clean that keeps a number of versions names none: it keeps everything from the newest commit it knew.
     """
 
     instant: str
@@ -70,7 +70,7 @@ class Clean:
 
 @dataclass(frozen=True)
 class Written:
-    """What a completed commit says: who made it and how much it wrote and replaced."""
+    """A completed commit's run, and the amount it wrote and replaced."""
 
     run: str | None
     files_written: int
@@ -79,7 +79,7 @@ class Written:
 
 
 class Timeline:
-    """One read of the active timeline of a table; look again to see what has changed."""
+    """One read of a table's active timeline; read again to see changes."""
 
     def __init__(self, spark: SparkSession, table: HudiTable) -> None:
         self._spark = spark
@@ -99,9 +99,9 @@ class Timeline:
         return _pending(elements(utilities.getPendingClusteringInstantTimes(self.meta)), self._requested_replace)
 
     def begun(self) -> list[Begun]:
-        """Return what has not completed, oldest first; no savepoints, which have the times of their commits.
+        """Return pending instants, oldest first, without savepoints, which have their commits' times.
 
-        Before table version 8 a clustering is told from a write by its plan alone; one that nobody can read has none.
+        Before table version 8 only the plan tells a clustering from a write; an unreadable clustering has none.
         """
         clusterings = _pending(self._readable_clusterings(), self._requested_replace)
         plans = {each.instant: each for each in (*self.pending_compactions(), *clusterings)}
@@ -119,7 +119,7 @@ class Timeline:
         return found
 
     def unfinished_writes(self) -> list[str]:
-        """Return the requested times of commits that have begun and not completed, services not counted."""
+        """Return the requested times of pending commits, without services."""
         timeline = self._active.getCommitsTimeline().filterPendingExcludingCompaction()
         utilities = classes(self._spark).org.apache.hudi.common.util.ClusteringUtils
         services = {
@@ -129,7 +129,7 @@ class Timeline:
         return [time for time in times if time not in services]
 
     def unfinished_rollbacks(self) -> list[PendingRollback]:
-        """Return rollbacks that have not completed; one whose plan cannot be read is of no use to anybody."""
+        """Return pending rollbacks, except those with unreadable plans."""
         read = classes(self._spark).org.apache.hudi.table.action.rollback.RollbackUtils.getRollbackPlan
         found = []
         for each in elements(self._active.filterPendingRollbackTimeline().getInstants()):
@@ -139,7 +139,7 @@ class Timeline:
         return found
 
     def drop_rollbacks_of(self, instants: Collection[str]) -> None:
-        """Remove rollbacks that have not completed, of instants that are gone: a run was killed at the end of them.
+        """Remove pending rollbacks of vanished instants, left when a run was killed at their end.
 
         `BaseRestoreActionExecutor.finishRestore` does so with all rollbacks; Hudi finishes none of a compaction.
         """
@@ -153,12 +153,12 @@ class Timeline:
                 self._active.deletePending(generator.createNewInstant(state, each.getAction(), each.requestedTime()))
 
     def unfinished_cleans(self) -> list[str]:
-        """Return the requested times of cleans that have not completed, oldest first."""
+        """Return the requested times of pending cleans, oldest first."""
         instants = self._active.getCleanerTimeline().filterInflightsAndRequested().getInstants()
         return sorted(str(each.requestedTime()) for each in elements(instants))
 
     def unfinished_restores(self) -> list[str]:
-        """Return the requested times of restores that have not completed, oldest first."""
+        """Return the requested times of pending restores, oldest first."""
         instants = self._active.getRestoreTimeline().filterInflightsAndRequested().getInstants()
         return sorted(str(each.requestedTime()) for each in elements(instants))
 
@@ -171,16 +171,16 @@ class Timeline:
         return found
 
     def begun_savepoints(self) -> dict[str, str]:
-        """Return the files of the savepoints that were begun and have not completed, by the instants of their commits.
+        """Return the files of pending savepoints, by their commits' instants.
 
-        Hudi makes a savepoint pending before it deletes it, too (`SavepointHelpers.deleteSavepoint`).
+        Hudi also makes a savepoint pending before deleting it (`SavepointHelpers.deleteSavepoint`).
         """
         folder, names = self.meta.getTimelinePath().toString(), self.meta.getInstantFileNameGenerator()
         begun = elements(self._active.getSavePointTimeline().filterInflightsAndRequested().getInstants())
         return {str(each.requestedTime()): f"{folder}/{names.getFileName(each)}" for each in begun}
 
     def files_of(self, instant: str) -> tuple[str, ...]:
-        """Return the files of an instant that has not completed, as paths below the table."""
+        """Return the files of a pending instant, as paths below the table."""
         folder, base = str(self.meta.getTimelinePath().toString()), str(self.meta.getBasePath().toString())
         names, below = self.meta.getInstantFileNameGenerator(), folder.removeprefix(f"{base}/")
         requested = classes(self._spark).org.apache.hudi.common.table.timeline.HoodieInstant.State.REQUESTED
@@ -192,7 +192,7 @@ class Timeline:
         return tuple(sorted(found))
 
     def cleans(self) -> list[Clean]:
-        """Return the cleans of the active timeline, those that have not completed too."""
+        """Return the cleans of the active timeline, including pending ones."""
         requested = classes(self._spark).org.apache.hudi.common.table.timeline.HoodieInstant.State.REQUESTED
         generator, found = self.meta.getInstantGenerator(), []
         for each in elements(self._active.getCleanerTimeline().getInstants()):
@@ -209,9 +209,9 @@ class Timeline:
         return found
 
     def files_cleaned(self, after: str) -> int:
-        """Return how many files the completed cleans have removed that were requested after an instant.
+        """Return the number of files removed by completed cleans requested after an instant.
 
-        Of one that was ended and gone on with, those that were gone by then count as well.
+        For an interrupted and resumed clean, files gone by then count as well.
         """
         cleans = elements(self._active.getCleanerTimeline().filterCompletedInstants().getInstants())
         said = (self._active.readCleanMetadata(each) for each in cleans if str(each.requestedTime()) > after)
@@ -223,25 +223,25 @@ class Timeline:
         return {str(each.requestedTime()) for each in elements(commits)}
 
     def drop_begun_savepoint(self, instant: str) -> None:
-        """Remove what a run that was ended while it made or deleted a savepoint has left of it.
+        """Remove the remains of a savepoint that an interrupted run was making or deleting.
 
-        Hudi would begin no other one, and would make no metadata table beside it.
+        Otherwise Hudi would begin no other savepoint, and would not create a metadata table.
         """
         for each in elements(self._active.getSavePointTimeline().filterInflightsAndRequested().getInstants()):
             if str(each.requestedTime()) == instant:
                 self._active.deletePending(each)
 
     def newest_commit(self) -> str | None:
-        """Return the requested time of the newest completed commit, or None where nothing has been committed."""
+        """Return the requested time of the newest completed commit, or None without one."""
         commits = self._active.getCommitsTimeline().filterCompletedInstants().getInstants()
         return max((str(each.requestedTime()) for each in elements(commits)), default=None)
 
     def newest_instant(self) -> str:
-        """Return the requested time of the newest instant of any kind and state, or nothing where there is none."""
+        """Return the requested time of the newest instant of any kind and state, or an empty text."""
         return max((str(each.requestedTime()) for each in self._active.getInstants()), default="")
 
     def has_writes_after(self, instant: str) -> bool:
-        """Tell whether a commit has completed since a plan to replace files was requested."""
+        """Tell whether a commit completed after a replace plan was requested."""
         requested = min(instant, self._table.times_of_requests(REPLACE_ACTION).get(instant, instant))
         commits = elements(self._active.getCommitsTimeline().filterCompletedInstants().getInstants())
         times = (max(str(each.requestedTime()), str(each.getCompletionTime())) for each in commits)
@@ -259,7 +259,7 @@ class Timeline:
         return self._active.readRequestedReplaceMetadata(plan)
 
     def written_by(self, instant: str) -> Written | None:
-        """Return what the completed commit of an instant says, or None where it has not completed."""
+        """Return the metadata of an instant's completed commit, or None if not completed."""
         timeline = self._active.getCommitsTimeline().filterCompletedInstants()
         found = [each for each in elements(timeline.getInstants()) if str(each.requestedTime()) == instant]
         return _written(timeline, found[0]) if found else None
@@ -274,7 +274,7 @@ def _pending(instants: list[JavaObject], read_plan: Callable[[JavaObject], JavaO
 
 
 def _notes_of(instant: JavaObject, read_plan: Callable[[JavaObject], JavaObject]) -> list[str | None]:
-    """Return the run, the table and the operator that a plan names; a plan that cannot be read names none."""
+    """Return the run, table and operator named by a plan; None for each if the plan is unreadable."""
     try:
         notes = read_plan(instant).getExtraMetadata() or {}
     except Py4JJavaError:

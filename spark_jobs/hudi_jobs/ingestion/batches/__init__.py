@@ -1,1 +1,1 @@
-"""Batch after batch in one driver, and what is told of them while they run."""
+"""Runs batches in one driver, and reports their progress."""

@@ -1,13 +1,13 @@
-"""Continuous ingestion: batch after batch under one lease, each by the very steps of a batch run.
+"""Continuous ingestion: batch after batch under one lease, each with the same steps as a batch run.
 
-Each batch looks at the table anew and is one commit with its checkpoint inside, so a driver that dies at any moment is
-followed by one that continues from there. Between two batches the run looks whether it shall end: the pod was asked to,
-or the time is over after which it gives back what only grows, such as loaded classes. Then it takes no
-further table service, and ends once the one that is under way has ended. What a batch raises ends the run.
+Each batch opens the table again and makes one commit with its checkpoint inside, so the successor of a driver that dies
+at any moment continues from there. Between batches the run checks whether to end: the pod was asked to stop, or the
+time is over after which growing memory, such as loaded classes, is given back. Then it accepts no further table
+service, and ends after the current one. An exception in a batch ends the run.
 
-Where the run does table services for others beside its batches, a batch may lose to one: Hudi refuses to change a file
-group of a pending clustering. What the batch has begun is then rolled back, and it is read and written once more when
-the service has ended, before another one begins. So neither can starve the other.
+If the run executes table services for others beside its batches, a batch may lose to one: Hudi refuses to change a file
+group of a pending clustering. The batch's pending work is then rolled back, and the batch is repeated after the service
+ends, before another one begins. So neither can starve the other.
 """
 
 import gc
@@ -36,22 +36,22 @@ from hudi_jobs.services.savepoints.held_back import held_back_after_writes
 
 _LOOKS_EVERY_SECONDS = 1.0
 _MOST_SOCKETS = 500
-"""Half of `fs.s3a.connection.maximum`; without a connection that is free, every call to the store fails after a minute.
+"""Half of `fs.s3a.connection.maximum`; without a free connection, every call to the store fails after a minute.
 
-Those that are open between two batches were forgotten. Hudi 1.2.0 as it was published forgets one for each block of a
-log file that it looks into (`InLineFsDataInputStream`), ten a commit and more with services beside it; that of the
-image closes them (dev/image/close_inline_reads.py).
+Connections open between two batches have leaked. The published Hudi 1.2.0 leaks one for each block of a log file that
+it looks into (`InLineFsDataInputStream`), ten a commit and more with services beside it; the version in the image
+closes them (dev/image/close_inline_reads.py).
 """
 _LAST_SOCKETS = 750
-"""No batch begins beyond these: a table service that is under way has the rest to itself, and the run then ends."""
+"""Beyond these connections no batch begins: a running table service gets the rest, and the run then ends."""
 _GAVE_WAY = frozenset({Outcome.CONFLICT, Outcome.FENCED, Outcome.FAILED})
 
 
 def ingest_continuously(context: TaskContext) -> TaskResult:
-    """Ingest until the run shall end, or raise `TaskFailed`; `context.totals` says what was committed by then."""
+    """Ingest until the run ends, or raise `TaskFailed`; `context.totals` counts the commits so far."""
     task = ingestion_of(context)
     require_quarantine(task)
-    source_of(context, task)  # a kind that is not known is refused before anything is taken
+    source_of(context, task)  # an unknown kind is refused before the lease is taken
     files = open_table_files(context.spark, context.task.table.base_path)
 
     def work(lease: Lease) -> TaskResult:
@@ -79,7 +79,7 @@ class _Loop:
         self._told = ""
 
     def run(self) -> TaskResult:
-        """Ingest until the run shall end; return what all batches came to."""
+        """Ingest until the run ends; return the combined result of all batches."""
         while (why := self._why_to_end()) is None:
             if (host := self._context.host) is not None and self._is_spent():
                 self._wait_for_service(host)
@@ -102,7 +102,7 @@ class _Loop:
         return self._ended(why)
 
     def _batch(self) -> TaskResult | None:
-        """Do one batch; None where it gave way to a table service, and is repeated."""
+        """Run one batch; None if it gave way to a table service and is repeated."""
         host = self._context.host
         if host is None:
             self._number += 1
@@ -124,7 +124,7 @@ class _Loop:
         return result
 
     def _attempt(self) -> TaskResult:
-        """Do a batch in its turn; one that lost to another writer leaves nothing pending."""
+        """Run a batch in its turn; a batch that lost to another writer leaves no pending instant."""
         try:
             return self._ingest()
         except TaskFailed as error:
@@ -133,7 +133,7 @@ class _Loop:
             raise
 
     def _ingest(self) -> TaskResult:
-        """Do what a batch run does, with a look at the table and a session of its own."""
+        """Run one batch with the steps of a batch run, on a freshly opened table and a session of its own."""
         session = self._context.spark.newSession()
         context = replace(self._context, spark=session, batch=self._number, repeats=self._repeats)
         opened = OpenedTable(context)
@@ -146,13 +146,13 @@ class _Loop:
             self._progress.write(ProgressState.WAITING)
 
     def _tell(self, message: str) -> None:
-        """Log what a batch has come to, once where looks in a row find the same: no status has each one's message."""
+        """Log a batch's result, once for repeated equal results: no status keeps each batch's message."""
         if message != self._told:
             self._context.log("the batch has ended", batch=self._number, came_to=message)
         self._told = message
 
     def _tidy(self) -> None:
-        """Let go of what the batch has left: cached rows, and objects of the JVM that only Python keeps alive."""
+        """Release a batch's remains: cached rows, and JVM objects kept alive by Python."""
         self._context.spark.catalog.clearCache()
         gc.collect()
 
@@ -179,7 +179,7 @@ class _Loop:
         return None
 
     def _is_spent(self) -> bool:
-        """Tell whether batches leave the connections that are left to the service that is under way."""
+        """Tell whether the remaining connections are reserved for the running service."""
         return self._recycles is not None and open_sockets() > _LAST_SOCKETS
 
     def _ended(self, why: str) -> TaskResult:

@@ -1,8 +1,8 @@
-"""Which instants the JVM makes while a batch is under way, known before the batch has ended.
+"""Observes the instants that the JVM generates during a batch, before the batch ends.
 
-A write leaves no name in the timeline before it completes, and Hudi offers no way to choose its instant. So the newest
-instant that the JVM has made is looked at ten times a second: none passes unseen, because Hudi takes a fifth of a
-second for each (`SkewAdjustingTimeGenerator`). What is told of them is true of a driver that dies within the batch too.
+A write leaves no name in the timeline before it completes, and Hudi offers no way to choose its instant. So the JVM's
+newest instant is polled ten times a second: none is missed, because Hudi takes a fifth of a second for each
+(`SkewAdjustingTimeGenerator`). The report stays valid if the driver dies within the batch.
 """
 
 import threading
@@ -17,15 +17,15 @@ from hudi_jobs.contract import MOST_MADE
 _LOOKS_EVERY_SECONDS = 0.1
 _TELLS_EVERY_SECONDS = 2.0
 _FIRST = MOST_MADE // 2
-"""How many of the first are told of more than can be told."""
+"""The number of first instants to report if there are too many."""
 
 
 class MadeInstants:
-    """The instants of one batch after another, in a list of the run's; the first and the last where there are many.
+    """The instants of consecutive batches, in a list shared with the run; first and last ones if there are many.
 
-    The write of a batch is among the first: what services make beside it comes while it is under way.
-    `newest` says which instant the JVM has made last. `tell` tells what is in the list, and whether that was taken.
-    A thread of its own tells, so that a store that is slow keeps none from being seen.
+    A batch's write is among the first: services beside it generate instants while it runs. `newest` returns the JVM's
+    last instant. `tell` reports the list and returns whether it was accepted. A thread of its own reports, so that a
+    slow store hides no instant.
     """
 
     def __init__(
@@ -44,11 +44,11 @@ class MadeInstants:
         self._untold = False
         self._told_at: float | None = None
         self.of_the_last: list[str] = []
-        """All that was made in the last batch, or has been in the one that is under way."""
+        """All instants of the current or last batch."""
 
     @contextmanager
     def of_a_batch(self) -> Iterator[None]:
-        """Gather what is made within the block; of one that ends well nothing is kept to be told."""
+        """Collect the instants generated within the block; a successful batch reports none."""
         self._made.clear()
         self.of_the_last.clear()
         self._last, self._untold, self._told_at = self._look_up(), False, None
@@ -67,7 +67,7 @@ class MadeInstants:
         self._made.clear()
 
     def look(self) -> None:
-        """Note the newest instant if it is new."""
+        """Record the newest instant if it is new."""
         newest = self._look_up()
         if newest is None or newest == self._last:
             return
@@ -78,7 +78,7 @@ class MadeInstants:
         self._untold = True
 
     def tell(self, *, now: bool = False) -> None:
-        """Tell what is new: at once what came first, and later ones every few seconds."""
+        """Report new instants: the first ones at once, later ones every few seconds."""
         rests = self._told_at is not None and self._clock() - self._told_at < _TELLS_EVERY_SECONDS
         if not self._untold or (rests and not now):
             return
@@ -87,7 +87,7 @@ class MadeInstants:
             self._untold = True
 
     def _look_up(self) -> str | None:
-        """Return the newest instant; None where the JVM has ended."""
+        """Return the newest instant; None if the JVM has ended."""
         try:
             return self._newest()
         except (Py4JError, ConnectionError, EOFError):

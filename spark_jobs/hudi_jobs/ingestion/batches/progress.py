@@ -1,6 +1,6 @@
-"""Writes how far a continuous ingestion has come into the operator's folder of the table, at most every ten seconds.
+"""Writes a continuous ingestion's progress to the table's operator folder, at most every ten seconds.
 
-It is a hint to the operator: where it cannot be written, ingestion continues.
+It is a hint to the operator: if writing fails, ingestion continues.
 """
 
 import logging
@@ -28,18 +28,18 @@ from hudi_jobs.lease.stores import TableFiles
 from hudi_jobs.totals import Totals
 
 _PAUSE_SECONDS = 10.0
-"""Between two versions of the document, except after a batch."""
+"""The pause between two versions of the document, except after a batch."""
 _SIGN_OF_LIFE_SECONDS = 60.0
-"""Between two versions of which only the times differ."""
+"""The pause between two versions that differ only in their times."""
 _SHOWN = 500
 _NAME_SHOWN = 128
 _LOGGER = logging.getLogger(__name__)
 
 
 class ProgressWriter:
-    """The document of one run; `write` is called often and writes seldom.
+    """The progress document of one run; `write` is called often but writes seldom.
 
-    `made` are the instants of the batch that is under way; what tells of them is another thread than that of the batch.
+    `made` are the instants of the current batch; another thread than the batch's reports them.
     """
 
     def __init__(
@@ -68,13 +68,13 @@ class ProgressWriter:
         self._known = False
 
     def polled(self, *, committed: bool) -> None:
-        """Note that the source has been asked, and at once what was committed."""
+        """Record a poll of the source, and write at once after a commit."""
         self._polls += 1
         self._polled_at = _now()
         self.write(ProgressState.WAITING, now=committed or self._polls == 1)
 
     def write(self, state: ProgressState, *, now: bool = False) -> bool:
-        """Write the document if it is time for it; tell whether it was written."""
+        """Write the document if it is due; return True if it was written."""
         with self._lock:
             pause = _SIGN_OF_LIFE_SECONDS if state is self._state else _PAUSE_SECONDS
             if not now and self._clock() - self._written < pause:
@@ -88,11 +88,11 @@ class ProgressWriter:
                 return False
 
     def tell_made(self) -> bool:
-        """Write at once which instants the batch has made that is under way; tell whether they were written."""
+        """Write the current batch's instants at once; return True if they were written."""
         return self.write(ProgressState.INGESTING, now=True)
 
     def _put(self, content: bytes) -> bool:
-        """Replace the document, whoever wrote the version that is there: the lease is this run's."""
+        """Replace the document, whoever wrote the current version: this run holds the lease."""
         if not self._known:
             self._look()
         try:
@@ -124,7 +124,7 @@ class ProgressWriter:
             found = Progress.model_validate({**base, **polls, **figures})
             if len(encode_progress(found)) <= OPERATOR_FILE_LIMIT:
                 return found
-        # A figure of the source is not of the form, or the size, that the operator reads.
+        # A figure of the source has a form or size that the operator cannot read.
         return Progress.model_validate({**base, **polls, "batches": self._totals.batches})
 
 

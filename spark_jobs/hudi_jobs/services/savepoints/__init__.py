@@ -1,1 +1,1 @@
-"""Savepoints: those of a HudiSavepoint, the one of a table that was taken over, and what they hold back."""
+"""Savepoints: those of HudiSavepoints, the one of a takeover, and the files they hold back."""

@@ -1,8 +1,8 @@
-"""What savepoints keep from being cleaned, and whether the files that they list are there.
+"""Measures the files that savepoints keep from cleaning, and whether the listed files exist.
 
-What they keep is what a clean would delete if there were no savepoints. Hudi makes that plan in memory, over all
-partitions, because its incremental plan skips those that did not change. It is asked where there are savepoints and few
-files, after a clean, also one inside a write: then nothing else is left to be deleted.
+A savepoint holds back the files that a clean would delete without savepoints. Hudi makes that plan in memory, over all
+partitions, because its incremental plan skips unchanged ones. It runs for tables with savepoints and few files, after a
+clean, even one inside a write: then no other file is left to delete.
 """
 
 import logging
@@ -19,21 +19,21 @@ from hudi_jobs.table import saved_files
 _CLEANS_INSIDE = "hoodie.clean.automatic"
 _MOST_SAVEPOINTS = 10
 _MOST_FILES = 20_000
-"""That savepoints list; where there are more, nobody is told what they hold back."""
+"""The most files listed by savepoints; with more, the held-back files are not reported."""
 
 _MOST_FOLDERS = 500
-"""That are listed, one after another; where savepoints have files in more, nobody is told which are missing."""
+"""The most folders to list in turn; with more, missing files are not reported."""
 
 _LOGGER = logging.getLogger(__name__)
 
 
 def held_back(context: TaskContext, timeline: Timeline) -> tuple[HeldBack, ...]:
-    """Return what the newest savepoints hold back, none where it is not known: it is no part of the service."""
+    """Return the files held back by the newest savepoints; empty if unknown, without failing the service."""
     return _if_known(lambda: _held_back(context, timeline))
 
 
 def held_back_after_writes(context: TaskContext, since: str) -> tuple[HeldBack, ...]:
-    """Return the same if writes clean and there is a clean after the instant `since`; none otherwise."""
+    """Return the same if writes clean and a clean follows the instant `since`; empty otherwise."""
     if context.task.hudi_options.get(_CLEANS_INSIDE) != "true" or context.stopping.is_set():
         return ()
 

@@ -1,9 +1,8 @@
-"""The savepoint of a HudiSavepoint: made on the commit that the request names, or removed.
+"""Makes or removes the savepoint of a HudiSavepoint on the requested commit.
 
-The operator resolves and remembers the commit before the run starts, and the savepoint says whose it is. So a run that
-was killed is repeated without making a second one. Hudi makes a savepoint without its lock, and it looks at the last
-clean alone: at one that keeps numbers of versions it does not look at all. So what every clean may have removed is
-looked at here before anything is written.
+The operator chooses and remembers the commit before the run starts, and the savepoint names its resource. So repeating
+a killed run makes no second savepoint. Hudi makes a savepoint without its lock and checks only the last clean, and not
+at all if that keeps numbers of versions. So this module checks every clean's possible removals before writing.
 """
 
 from collections.abc import Iterable
@@ -28,7 +27,7 @@ from hudi_jobs.services.timeline import Clean, Savepoint, Timeline
 
 
 def change_savepoint(context: TaskContext) -> TaskResult:
-    """Make or remove the savepoint that the task names."""
+    """Make or remove the task's savepoint."""
     named = context.task.named_savepoint
     if named is None:
         raise TaskFailed(FailureReason.INVALID_REQUEST, "The request names no savepoint.")
@@ -66,7 +65,7 @@ def _make(context: TaskContext, named: NamedSavepoint) -> TaskResult:
 
 
 def _made(context: TaskContext, named: NamedSavepoint, known: set[str], failure: TaskFailed | None) -> TaskResult:
-    """Answer by what the timeline then says, and take back a savepoint that a clean beside it has overtaken."""
+    """Report what the timeline says, and take back a savepoint that a concurrent clean has overtaken."""
     after = load_timeline(context)
     made = _on(after, named)
     if made is None:
@@ -119,9 +118,9 @@ def _delete(context: TaskContext, instant: str) -> None:
 
 
 def _drop_begun(context: TaskContext, timeline: Timeline, instant: str) -> TaskResult | None:
-    """Remove what a run that was killed has left of a savepoint; give way to somebody who may be making one.
+    """Remove a killed run's unfinished savepoint; give way to another tool that may be making one.
 
-    Hudi would not begin another. Making one takes moments, but beside others nobody tells whose it is.
+    Hudi would not begin another. Making one takes moments, but beside others its author is unknown.
     """
     if instant in Others(context).savepoints_at_work(timeline):
         return TaskResult(
@@ -136,7 +135,7 @@ def _drop_begun(context: TaskContext, timeline: Timeline, instant: str) -> TaskR
 
 
 def _refusal(timeline: Timeline, instant: str) -> str | None:
-    """Return why there can be no savepoint on an instant, or None."""
+    """Return why an instant cannot have a savepoint, or None."""
     if instant not in timeline.commits():
         return f"{instant} is not a completed commit of the active timeline."
     removing = _removing(timeline.cleans(), instant)
@@ -145,13 +144,13 @@ def _refusal(timeline: Timeline, instant: str) -> str | None:
 
 
 def _other(timeline: Timeline, named: NamedSavepoint) -> str | None:
-    """Return that the resource has its savepoint on another commit, which the operator has lost sight of."""
+    """Return a refusal if the resource already has a savepoint on another commit, unknown to the operator."""
     found = next((each for each in timeline.savepoints() if _is_ours(each, named)), None)
     return None if found is None else f"The savepoint of {named.resource} is already on commit {found.instant}."
 
 
 def _undoing(timeline: Timeline, instant: str) -> str | None:
-    """Return the sentence that somebody has begun to roll a commit back: with a savepoint Hudi could not finish that.
+    """Return a sentence if a commit's rollback has begun: with a savepoint Hudi could not finish it.
 
     Then no run could begin, not even one that removes the savepoint.
     """
@@ -160,9 +159,9 @@ def _undoing(timeline: Timeline, instant: str) -> str | None:
 
 
 def _removing(cleans: Iterable[Clean], instant: str) -> Clean | None:
-    """Return a clean that has removed, or will remove, files that a commit shows.
+    """Return a clean that has removed, or will remove, files visible in a commit.
 
-    One that was requested before the commit has left what the commit builds on.
+    A clean requested before the commit has left the commit's base files.
     """
     return next((each for each in cleans if each.instant > instant and instant < (each.keeps_from or "9")), None)
 
@@ -187,7 +186,7 @@ def _succeeded(context: TaskContext, message: str) -> TaskResult:
 
 
 def _refused(context: TaskContext, message: str) -> TaskResult:
-    """Return the result of a run that has left everything as it was, and that no repetition would change."""
+    """Return the result of a run that changed nothing and would not on repetition either."""
     return TaskResult(
         id=context.task.id,
         outcome=Outcome.NOTHING_TO_DO,

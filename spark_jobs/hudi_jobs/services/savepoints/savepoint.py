@@ -1,7 +1,7 @@
-"""The savepoint that protects a table which was taken over, from its first table service to the end of a first cycle.
+"""The savepoint that protects a taken-over table from its first table service to the end of the first cycle.
 
-Until then a person can restore the table to what it was. It is told from the savepoints of others by its user and its
-comment, so that a run which repeats another's work makes no second one, and none of somebody else's is removed.
+Until then a person can restore the table to its earlier state. Its user and comment distinguish it from other
+savepoints, so that a repeated run makes no second one, and no foreign savepoint is removed.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from hudi_jobs.services.others import Others
 from hudi_jobs.services.timeline import Savepoint, Timeline
 
 USER = SAVEPOINT_USER
-"""Who makes it, as the savepoint says."""
+"""The savepoint's recorded user."""
 
 _BEGINNING = "Before the first table service of HudiTable "
 
@@ -22,10 +22,9 @@ _BEGINNING = "Before the first table service of HudiTable "
 def protected(
     context: TaskContext, load_timeline: Callable[[TaskContext], Timeline], work: Callable[[], TaskResult]
 ) -> TaskResult:
-    """Do a table service under the savepoint that its task asks for, or remove that savepoint and do nothing else.
+    """Run a table service under the task's savepoint, or only remove that savepoint.
 
-    The result names the savepoint of this resource that is there, whatever was asked: a status that was lost learns of
-    it again.
+    The result names this resource's existing savepoint in either case: a status that lost it learns of it again.
     """
     task = context.task.savepoint
     if task is not None and task.step is SavepointStep.REMOVE:
@@ -35,7 +34,7 @@ def protected(
 
 
 def keep_savepoint(context: TaskContext, timeline: Timeline) -> str:
-    """Make the savepoint that the task asks for unless it is there; return the newest one of ours, or nothing."""
+    """Make the task's savepoint unless it exists; return our newest savepoint, or an empty text."""
     ours = _ours(context, timeline)
     if context.task.savepoint is not None and not any(each.comment == _comment(context) for each in ours):
         made = _make(context, timeline)
@@ -44,7 +43,7 @@ def keep_savepoint(context: TaskContext, timeline: Timeline) -> str:
 
 
 def _make(context: TaskContext, timeline: Timeline) -> Savepoint | None:
-    """Make it on the newest commit; one of somebody else that is there does what ours would."""
+    """Make the savepoint on the newest commit; another tool's savepoint there serves as well."""
     instant = timeline.newest_commit()
     if instant is None or any(each.instant == instant for each in timeline.savepoints()):
         return None
@@ -78,7 +77,7 @@ def _remove(context: TaskContext, timeline: Timeline) -> TaskResult:
 
 
 def is_of_takeover(savepoint: Savepoint) -> bool:
-    """Tell whether a savepoint is that of a takeover, of whatever resource."""
+    """Tell whether a savepoint belongs to a takeover, of any resource."""
     return savepoint.user == USER and savepoint.comment.startswith(_BEGINNING)
 
 

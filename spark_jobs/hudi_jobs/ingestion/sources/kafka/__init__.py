@@ -1,1 +1,1 @@
-"""Topics of Kafka as a source: every message once, in bounded batches whose offsets are committed with the rows."""
+"""Kafka topics as a source: every message once, in bounded batches whose offsets are committed with the rows."""

@@ -1,8 +1,8 @@
-"""Compacted topics of change events: a delete is removed as soon as its tombstone follows it.
+"""Guards compacted topics of change events: a delete vanishes as soon as its tombstone follows.
 
-Log compaction keeps the newest message of each key, and Debezium sends a tombstone after each delete. No offset tells
-of the delete then, so that its row would stay in the table and no run would fail. Kafka compacts no message that is
-younger than `min.compaction.lag.ms`, which is 0 unless somebody has set it.
+Log compaction keeps the newest message of each key, and Debezium sends a tombstone after each delete. No offset then
+reveals the delete, so its row would stay in the table without any failure. Kafka does not compact messages younger than
+`min.compaction.lag.ms`, which defaults to 0.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,16 +13,16 @@ from hudi_jobs.ingestion.sources.kafka.clients.broker import Brokers
 
 
 def require_deletes_kept(brokers: Brokers, source: KafkaSource, topics: Iterable[str]) -> None:
-    """Raise `TaskFailed` where deletes may vanish before they are read, unless losses are accepted.
+    """Raise `TaskFailed` if deletes may vanish before they are read, unless losses are accepted.
 
-    Of topics whose settings the job may not see nothing is known.
+    Topics whose settings the job may not read are not checked.
     """
     if source.value.envelope is not Envelope.NONE and source.on_data_loss is DataLossPolicy.FAIL:
         refuse(brokers.compacted(topics))
 
 
 def refuse(lags: Mapping[str, int]) -> None:
-    """Raise `TaskFailed` for a topic that is compacted without a lag; `lags` are the milliseconds of compacted ones."""
+    """Raise `TaskFailed` for a topic compacted without a lag; `lags` maps compacted topics to milliseconds."""
     at_once = sorted(name for name, lag in lags.items() if lag <= 0)
     if at_once:
         raise TaskFailed(

@@ -1,7 +1,7 @@
-"""The bounded read: the messages of ranges of offsets as Spark's own readers fetch them, in rows of our own.
+"""The bounded read: messages of offset ranges, fetched by Spark's own readers into our rows.
 
-Spark's source makes a timestamp of the time of each message, whether anybody asks for it or not, and fails the whole
-batch at one that it cannot hold, as where nanoseconds were taken for milliseconds. Producers may send any number.
+Spark's source converts every message's time to a timestamp, even if unused, and fails the whole batch on an overflow,
+as with nanoseconds in place of milliseconds. Producers may send any number.
 """
 
 import uuid
@@ -19,7 +19,7 @@ from hudi_jobs.java_classes import compiled_class
 from hudi_jobs.jvm import classes, frame_of_rows, scala_map, spark_session
 
 LAST_TIME = 253_402_300_799_999
-"""The last millisecond of the year 9999. Times beyond are mistakes, as microseconds in place of milliseconds."""
+"""The last millisecond of the year 9999. Later times are mistakes, such as microseconds in place of milliseconds."""
 
 _CONVERTER = "MessageRows"
 _POLL_MILLISECONDS = 20_000
@@ -32,7 +32,7 @@ def messages(spark: SparkSession, source: KafkaSource, read: Sequence[Range]) ->
         return spark.createDataFrame([], f"{MESSAGE}: {MESSAGE_TYPE}")
     jvm = classes(spark)
     converter = compiled_class(spark, clients.__name__, [_CONVERTER]).newInstance()
-    # One call for all: there may be thousands.
+    # One call for all ranges: there may be thousands.
     lines = "\n".join(f"{one.place.topic} {one.place.partition} {one.start} {one.until}" for one in read)
     ranges = jvm.PythonUtils.toSeq(converter.ranges(lines))
     kafka = jvm.org.apache.spark.sql.kafka010
@@ -47,11 +47,11 @@ def messages(spark: SparkSession, source: KafkaSource, read: Sequence[Range]) ->
 
 
 def message_time() -> Column:
-    """Return the time of a message, null where it has none: Kafka writes -1 then, and knows no time before 1970."""
+    """Return a message's time, or null: Kafka writes -1 without one, and knows no time before 1970."""
     milliseconds = field("timestamp")
     return sf.when(milliseconds.between(0, LAST_TIME), sf.timestamp_millis(milliseconds))
 
 
 def has_no_calendar() -> Column:
-    """Tell whether a message has a time that no calendar has."""
+    """Tell whether a message's time is beyond the calendar."""
     return field("timestamp") > LAST_TIME

@@ -1,4 +1,4 @@
-"""What a request may say of Kafka: allowlists, because much of it becomes an option of a client or a part of one."""
+"""Validates a request's Kafka settings: allowlists, because many become client options or parts of one."""
 
 import re
 from datetime import datetime
@@ -32,7 +32,7 @@ _INTERNAL = "__"
 
 
 def require_request(task: IngestionTask, source: KafkaSource, table: TableDefinition) -> None:
-    """Raise `TaskFailed` for whatever the request alone shows to be wrong."""
+    """Raise `TaskFailed` for errors visible in the request alone."""
     _require_brokers(source)
     _require_topics(source)
     _require_start(source)
@@ -54,12 +54,12 @@ def require_request(task: IngestionTask, source: KafkaSource, table: TableDefini
 
 
 def invalid(sentence: str) -> TaskFailed:
-    """Return the failure of a request that the driver does not take."""
+    """Return the failure for an unacceptable request."""
     return TaskFailed(FailureReason.INVALID_REQUEST, f"{sentence}.")
 
 
 def topic_pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern of whole names; raise `TaskFailed` for one that is not simple enough to be quick."""
+    """Return the pattern for whole names; raise `TaskFailed` if it is too complex to be fast."""
     wild = sum(text.count(sign) for sign in "*+")
     if len(text) > _LONGEST or not _PATTERN.fullmatch(text) or wild > _MOST_REPETITIONS:
         raise invalid(
@@ -73,7 +73,7 @@ def topic_pattern(text: str) -> re.Pattern[str]:
 
 
 def matching(text: str, names: list[str]) -> list[str]:
-    """Return the topics whose whole name matches; Kafka's own ones never do."""
+    """Return the topics whose whole name matches, without Kafka's own."""
     pattern = topic_pattern(text)
     return sorted(name for name in names if not name.startswith(_INTERNAL) and pattern.fullmatch(name))
 
@@ -140,7 +140,7 @@ def _require_columns(source: KafkaSource) -> None:
 
 
 def _require_deletes(task: IngestionTask, source: KafkaSource, table: TableDefinition) -> None:
-    """Raise `TaskFailed` where a message without a value can not say which record is to go, or would not win."""
+    """Raise `TaskFailed` if a message without a value cannot name the record to delete, or would not win."""
     if task.operation is not WriteOperation.UPSERT:
         raise invalid("Tombstones delete records only with the operation Upsert")
     if source.value.envelope is not Envelope.NONE:

@@ -1,4 +1,4 @@
-"""From offsets to the rows of a source: the bounded read, the columns of the value, and those of the message."""
+"""Builds a source's rows from offsets: the bounded read, the value's columns and the message's columns."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -38,9 +38,9 @@ _TOMBSTONE = "_tombstone"
 def read_rows(
     context: TaskContext, source: KafkaSource, read: Sequence[Range], events: Mapping[str, Any]
 ) -> SourceRows:
-    """Return the rows of the ranges; without any, no row with the columns that the source is known to have.
+    """Return the rows of the ranges; without ranges, an empty frame with the source's known columns.
 
-    `events` is what an envelope has kept with the checkpoint.
+    `events` is the envelope's state in the checkpoint.
     """
     with asking("The topics cannot be read"):
         decoded = format_of(source).decode(context, source, messages(context.spark, source, read))
@@ -82,14 +82,14 @@ def _rows_as_written(
     events: Mapping[str, Any],
     known: StructType,
 ) -> SourceRows:
-    """Return the rows by their own schemas alone; `known` are the columns of the table."""
+    """Return the rows by their own schemas alone; `known` are the table's columns."""
     unwrapper = unwrapper_of(source)
     with asking("The topics cannot be read"):
         return _rows(context, source, again(known if unwrapper is None else unwrapper.wrapped(known)), events)
 
 
 def require_free_names(source: KafkaSource, decoded: Decoded) -> None:
-    """Raise `TaskFailed` where a column of the value has a name that is taken."""
+    """Raise `TaskFailed` if a value's column has a taken name."""
     wanted = {name.lower() for name in source.columns.model_dump().values() if name is not None}
     reserved = {name.lower() for name in RESERVED | {_TOMBSTONE}}
     for name in decoded.columns:
@@ -105,7 +105,7 @@ def require_free_names(source: KafkaSource, decoded: Decoded) -> None:
 
 
 def _with_times(source: KafkaSource, decoded: Decoded) -> Decoded:
-    """Mark messages as bad whose time is to be a column and is none; without that nobody looks at it."""
+    """Mark messages with an invalid time as bad, if the time is a column; otherwise the time is not checked."""
     if source.columns.timestamp is None:
         return decoded
     time = sf.concat(sf.lit(TIME), field("timestamp").cast("string"), sf.lit(TIME_END))
@@ -117,7 +117,7 @@ def _with_times(source: KafkaSource, decoded: Decoded) -> Decoded:
 
 
 def _with_message(source: KafkaSource, frame: DataFrame) -> DataFrame:
-    """Return the rows with the columns of the message that are asked for, its place, and what came later."""
+    """Return the rows with the requested message columns, their position and their order."""
     names = source.columns
     values = {
         names.key: text_of(field("key")),
@@ -142,7 +142,7 @@ def _with_message(source: KafkaSource, frame: DataFrame) -> DataFrame:
 
 
 def _with_deletes(table: TableDefinition, decoded: Decoded) -> DataFrame:
-    """Return the rows with tombstones as records to delete: those whose key and partition the message's key says."""
+    """Return the rows with tombstones as deletes: those whose key names a record key and partition."""
     own = {one.name: one.dataType for one in decoded.frame.schema.fields if one.name not in RESERVED}
     wanted = [name for name in (*table.record_key, *table.partition_by) if name in own]
     gone = field("value").isNull()
@@ -164,10 +164,10 @@ def _with_deletes(table: TableDefinition, decoded: Decoded) -> DataFrame:
 
 
 def _parsed_key(spark: SparkSession, types: dict[str, DataType]) -> dict[str, Column]:
-    """Return the columns that a key holds: fields of a JSON object, or as the only one a JSON string or the text.
+    """Return the columns in a key: fields of a JSON object, or a single JSON string or text.
 
-    What serializers make of numbers, or of values with a schema, is no text, and would be that of another key: a cast
-    leaves control characters out, so the eight bytes of the number 53 would be the 5.
+    Serialized numbers, or values with a schema, are not text, and would become another key: a cast drops control
+    characters, so the eight bytes of the number 53 would become 5.
     """
     text = sf.decode(field("key"), "UTF-8")
     text = sf.when(sf.encode(text, "UTF-8") == field("key"), text)
@@ -186,7 +186,7 @@ def _parsed_key(spark: SparkSession, types: dict[str, DataType]) -> dict[str, Co
 
 
 def _plain_key(spark: SparkSession, text: Column, kind: DataType) -> Column:
-    # In an array: of `"a","b"` the first text would be the key of another record.
+    # In an array: for `"a","b"` the first text would be another record's key.
     quoted = sf.concat(sf.lit('{"v":['), text, sf.lit("]}")).cast("binary")
     is_quoted = text.rlike(r'^".*"$')
     texts = StructType([StructField("v", ArrayType(StringType()))])

@@ -1,4 +1,4 @@
-"""A few messages, looked at in the driver: how large they are about, and since when the oldest unread one waits."""
+"""Samples messages in the driver: their average size, and the age of the oldest unread one."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ _POLL_MILLISECONDS = 2000
 _CLOSING_SECONDS = 5
 _ASSUMED_SIZE = 1024
 _PLACES = (0.0, 0.5, 0.9)
-"""Where messages are looked at, as shares of what is left."""
+"""Sample positions, as shares of the backlog."""
 
 
 def average_size(
@@ -30,9 +30,9 @@ def average_size(
     following: Mapping[TopicPartition, int],
     ends: Mapping[TopicPartition, int],
 ) -> int:
-    """Return how many bytes messages have on average, key and value, by some of the next, middle and late ones.
+    """Return the average bytes of messages, key and value, sampled near the start, middle and end.
 
-    The greatest of the three counts: a topic may begin with tombstones, and go on with much larger values.
+    The greatest of the three counts: a topic may begin with tombstones, and continue with much larger values.
     """
     with _consumer(spark, source, isolation_level(source), most=_SAMPLE) as consumer:
         deadline = time.monotonic() + _SECONDS
@@ -58,10 +58,10 @@ def _average(
 
 
 def oldest_time(spark: SparkSession, source: KafkaSource, following: Mapping[TopicPartition, int]) -> int | None:
-    """Return the least timestamp of the next message in each partition, in milliseconds; None where it is not known.
+    """Return the least timestamp among the partitions' next messages, in milliseconds, or None.
 
-    Messages of transactions that are open count: they are not in the table either. A time that is none, as -1 or
-    nanoseconds, is not known.
+    Messages of open transactions count: they are not in the table either. An invalid time, such as -1 or nanoseconds,
+    counts as unknown.
     """
     if len(following) > _MOST_PARTITIONS:
         return None

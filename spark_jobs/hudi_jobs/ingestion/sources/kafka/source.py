@@ -1,4 +1,4 @@
-"""Kafka as a source: what follows the committed offsets, as one bounded batch."""
+"""Kafka as a source: reads the messages after the committed offsets, as one bounded batch."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -60,7 +60,7 @@ class Kafka:
         require_request(task, self._source, context.task.table)
 
     def fetch_next(self, checkpoint: Checkpoint | None, limit: Limit) -> InputBatch:
-        """Return the messages that follow the checkpoint, within the limit and up to the ends as they are now."""
+        """Return the messages after the checkpoint, within the limit and up to the current ends."""
         before = KafkaProgress.of(checkpoint)
         prepare_secrets(self._context.spark, self._source)
         asked_at = datetime.now(UTC)
@@ -78,7 +78,7 @@ class Kafka:
         reached = after(before.topics, topics, found.next, read)
         figures = self._figures(found, topics, read, asked_at)
         pins = self._pins(before, topics)
-        # A topic that is back is recorded at once: if it vanishes again, what it had by then is another loss.
+        # Record a returning topic at once: if it vanishes again, its content by then is another loss.
         if not read and not found.losses and not pins and found.gone == before.gone:
             remark = f"No new messages in {counted(len(topics), 'topic')}."
             return InputBatch(None, checkpoint, figures=figures, contents="0 messages", remark=remark)
@@ -102,7 +102,7 @@ class Kafka:
         )
 
     def not_again(self, undone: Undone) -> str:
-        """Return which messages that were read are gone, or would not certainly be read again."""
+        """Return a sentence on read messages that are gone, or may not be read again."""
         at = KafkaProgress.of(undone.at)
         prepare_secrets(self._context.spark, self._source)
         with Brokers.reached(self._context.spark, self._source) as brokers:
@@ -110,7 +110,7 @@ class Kafka:
             starts = starting_points(brokers, self._source, topics, at)
         losses = self._standing(at, topics, starts).losses
         log_losses(self._context, losses)
-        # There may be many, and what they keep of events may be large.
+        # There may be many, and their event states may be large.
         going = (replace(KafkaProgress.of(one), events={}) for one in chain((undone.newest,), undone.going))
         return not_again(at, going, topics=topics, starts=starts, losses=losses)
 
@@ -133,7 +133,7 @@ class Kafka:
         return names
 
     def _of(self, topics: Iterable[str]) -> KafkaSource:
-        """Return the source with the topics that a pattern matches."""
+        """Return the source with the topics matched by its pattern."""
         return self._source.model_copy(update={"topics": tuple(sorted(topics)), "topic_pattern": None})
 
     def _require_whole(self, found: Standing) -> None:
@@ -143,10 +143,10 @@ class Kafka:
     def _read(
         self, found: Standing, topics: Mapping[str, TopicOffsets], limit: Limit, events: Mapping[str, Any]
     ) -> tuple[tuple[Range, ...], SourceRows | None]:
-        """Return what is read, and its rows.
+        """Return the ranges to read, and their rows.
 
-        Ranges may hold nothing but markers of transactions and tombstones. Where rows then have no columns, more is
-        read, because a table that has none yet could not keep the checkpoint.
+        Ranges may hold only transaction markers and tombstones. If the rows then have no columns, more is read, because
+        a table without columns could not store the checkpoint.
         """
         ends = {place: _of(topics, place).end for place in found.next}
         most = self._most(found, ends, limit)
@@ -166,7 +166,7 @@ class Kafka:
             most = size * 4
 
     def _most(self, found: Standing, ends: Mapping[TopicPartition, int], limit: Limit) -> int | None:
-        """Return how many offsets a run reads; bytes are an estimate, by some of the messages."""
+        """Return the most offsets for a run; a byte limit is estimated from sampled messages."""
         following = {place: start for place, start in found.next.items() if ends[place] > start}
         bounds = [] if limit.items is None else [limit.items]
         if limit.size is not None and following:
@@ -192,7 +192,7 @@ class Kafka:
         return figures
 
     def _pins(self, before: KafkaProgress, topics: Mapping[str, TopicOffsets]) -> bool:
-        """Tell whether a topic begins at its end now, which has to be kept so that nothing after it is missed."""
+        """Tell whether a topic begins at its current end, which must be stored so that no later message is missed."""
         start = self._source.starting_offsets
         latest = start.reset is OffsetReset.LATEST and start.timestamp is None
         return latest and any(name not in before.topics for name in topics)
@@ -211,7 +211,7 @@ class Kafka:
         return unwrapper.remove_unnamed(self._context, [KafkaProgress.of(each).events for each in ours])
 
     def _require_same(self, topics: Mapping[str, TopicOffsets]) -> None:
-        """Raise `TaskFailed` where a topic was replaced while it was read."""
+        """Raise `TaskFailed` if a topic was replaced while it was read."""
         with (
             asking("The topics cannot be checked again before the commit"),
             Brokers.reached(self._context.spark, self._source) as brokers,

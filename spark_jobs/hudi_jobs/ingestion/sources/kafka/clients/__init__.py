@@ -1,1 +1,1 @@
-"""Kafka's clients in the JVM: their options, their answers and what goes wrong with them."""
+"""Kafka's clients in the JVM: options, answers and errors."""

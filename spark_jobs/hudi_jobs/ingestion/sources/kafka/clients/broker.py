@@ -1,4 +1,4 @@
-"""What the brokers say of topics, asked by an admin client in the driver's JVM: bounded in time, and always closed."""
+"""Queries topics through an admin client in the driver's JVM: bounded in time, and always closed."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ Offsets = dict[TopicPartition, int]
 
 
 class Brokers:
-    """One look at a cluster, through an admin client."""
+    """Queries one cluster through an admin client."""
 
     def __init__(self, spark: SparkSession, source: KafkaSource, admin: JavaObject) -> None:
         self._jvm = classes(spark)
@@ -35,7 +35,7 @@ class Brokers:
     @classmethod
     @contextmanager
     def reached(cls, spark: SparkSession, source: KafkaSource) -> Iterator["Brokers"]:
-        """Open a client and close it; whatever goes wrong meanwhile is a `TaskFailed`."""
+        """Open a client and close it; any failure in the block becomes a `TaskFailed`."""
         with asking(f"The brokers {source.bootstrap_servers} cannot be queried"):
             jvm = classes(spark)
             admin = jvm.org.apache.kafka.clients.admin.Admin.create(java_map(spark, client_options(source)))
@@ -45,13 +45,13 @@ class Brokers:
                 admin.close(jvm.java.time.Duration.ofSeconds(_CLOSING_SECONDS))
 
     def cluster(self) -> str:
-        """Return the id of the cluster, empty where the brokers have none."""
+        """Return the id of the cluster, or an empty text if it has none."""
         if self._cluster is None:
             self._cluster = str(self._answer(self._admin.describeCluster().clusterId()) or "")
         return self._cluster
 
     def names(self) -> list[str]:
-        """Return the names of all topics that the job may see, without Kafka's own."""
+        """Return the names of all topics visible to the job, without Kafka's own."""
         return [str(name) for name in self._answer(self._admin.listTopics().names())]
 
     def topics(self, names: Sequence[str]) -> dict[str, TopicOffsets]:
@@ -75,20 +75,20 @@ class Brokers:
         }
 
     def at_time(self, places: Sequence[TopicPartition], milliseconds: int) -> Offsets:
-        """Return the first offset of each partition whose timestamp is not before a time; -1 where there is none."""
+        """Return each partition's first offset with a timestamp at or after a time; -1 if there is none."""
         specs = self._jvm.org.apache.kafka.clients.admin.OffsetSpec
-        # Messages of open transactions are passed over here, and would be lost, where the source reads them.
+        # If the source reads open transactions, their messages would be skipped here and lost.
         committed = self._source.isolation is Isolation.READ_COMMITTED
         return self._offsets(places, specs.forTimestamp(milliseconds), committed=committed)
 
     def ids(self, names: Sequence[str]) -> dict[str, str]:
-        """Return the ids of topics, as they are now."""
+        """Return the current ids of topics."""
         return {name: self._described(name, future)[0] for name, future in self._descriptions(names).items()}
 
     def compacted(self, names: Iterable[str]) -> dict[str, int]:
-        """Return the topics that are compacted, each with the milliseconds for which a message is not.
+        """Return the compacted topics, each with its minimum compaction lag in milliseconds.
 
-        A topic whose settings the brokers do not show to the job is left out.
+        A topic whose settings the job may not read is left out.
         """
         kind = self._jvm.org.apache.kafka.common.config.ConfigResource
         resources = {name: kind(kind.Type.TOPIC, name) for name in names}
@@ -120,7 +120,7 @@ class Brokers:
         return {name: found[name] for name in names}
 
     def _described(self, name: str, future: JavaObject) -> tuple[str, int]:
-        """Return the id of a topic and the number of its partitions."""
+        """Return a topic's id and number of partitions."""
         with asking(f"The topic {name} cannot be described"):
             found = self._answer(future)
         identity = str(found.topicId().toString())
@@ -136,7 +136,7 @@ class Brokers:
         levels = self._jvm.org.apache.kafka.common.IsolationLevel
         level = levels.READ_COMMITTED if committed else levels.READ_UNCOMMITTED
         options = self._jvm.org.apache.kafka.clients.admin.ListOffsetsOptions(level)
-        # One answer from the JVM for all partitions: asking for each in turn takes seconds where there are thousands.
+        # One response from the JVM for all partitions: a call for each takes seconds with thousands of them.
         text = str(self._answer(self._admin.listOffsets(wanted, options).all()).toString())
         found = {TopicPartition(topic, int(number)): int(offset) for topic, number, offset, _ in _OFFSET.findall(text)}
         if found.keys() != set(places):

@@ -1,4 +1,4 @@
-"""What goes wrong with brokers, by the names of Kafka's own exceptions."""
+"""Classifies broker errors by the names of Kafka's own exceptions."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ _TABLES: tuple[tuple[FailureReason, re.Pattern[str], str], ...] = (
 
 @contextmanager
 def asking(doing: str) -> Iterator[None]:
-    """Turn whatever Kafka's clients or Spark's source raise into a `TaskFailed`."""
+    """Convert errors of Kafka's clients or Spark's source in the block to `TaskFailed`."""
     try:
         yield
     except (TaskFailed, DriverStopping, Py4JNetworkError, ConnectionError):
@@ -52,7 +52,7 @@ def asking(doing: str) -> Iterator[None]:
 
 
 def explained(causes: Sequence[Cause], doing: str) -> TaskFailed:
-    """Return the failure that a chain of exceptions shows."""
+    """Return the failure for a chain of exceptions."""
     for reason, pattern, advice in _TABLES:
         for cause in reversed(causes):
             if pattern.search(cause.kind) or pattern.search(cause.message):

@@ -1,7 +1,7 @@
-"""The options of Kafka's clients: the same for the driver's own and for those of Spark's source.
+"""The options of Kafka's clients: the same for the driver's own and for Spark's source.
 
-Nothing secret is among them. The clients look at the files of mounted Secrets themselves, by config providers of Kafka,
-in the driver as in the executors. Bounds are such that brokers that do not answer are given up within a minute.
+They contain no secrets. The clients read the files of mounted Secrets themselves, through Kafka's config providers, in
+the driver and the executors. The time limits give up unresponsive brokers within a minute.
 """
 
 from pyspark.sql import SparkSession
@@ -20,7 +20,7 @@ _MODULES = {
 
 
 def client_options(source: KafkaSource) -> dict[str, str]:
-    """Return what any client is made with."""
+    """Return the options for any client."""
     return {
         "bootstrap.servers": source.bootstrap_servers,
         "security.protocol": source.security.protocol.value,
@@ -34,17 +34,17 @@ def client_options(source: KafkaSource) -> dict[str, str]:
 
 
 def reader_options(source: KafkaSource) -> dict[str, str]:
-    """Return what the consumers of executors are made with, besides what Spark sets itself."""
+    """Return the options for the executors' consumers, in addition to Spark's own."""
     return {**client_options(source), "isolation.level": isolation_level(source)}
 
 
 def isolation_level(source: KafkaSource) -> str:
-    """Return Kafka's own name of the isolation."""
+    """Return Kafka's name of the isolation level."""
     return "read_committed" if source.isolation is Isolation.READ_COMMITTED else "read_uncommitted"
 
 
 def prepare_secrets(spark: SparkSession, source: KafkaSource) -> None:
-    """Look whether the files are there, and give the JVMs what reads them; raise `TaskFailed` where one is missing."""
+    """Check the secret files, and load the JVM class that reads them; raise `TaskFailed` for a missing file."""
     require_files(source)
     if source.security.mechanism is not None:
         compiled_class(spark, __package__, [_PROVIDER])

@@ -1,4 +1,4 @@
-"""The files of mounted Secrets: which a source declares, and that they are there."""
+"""Checks the files of mounted Secrets that a source declares."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -12,10 +12,10 @@ _LOOKS = 30
 
 
 def require_files(source: KafkaSource, *, pause: Callable[[float], None] = time.sleep) -> None:
-    """Wait shortly for the declared files, and raise `TaskFailed` where one for the brokers is missing then.
+    """Wait briefly for the declared files, and raise `TaskFailed` if one for the brokers is still missing.
 
-    The volumes are optional, so that the kubelet says which Secret is missing: of one that comes late it may start the
-    container a moment before it has written the files. What the registry lacks is said where it is asked.
+    The volumes are optional, so that the kubelet reports which Secret is missing: for a late Secret it may start the
+    container a moment before writing the files. The registry's missing files are reported when it is queried.
     """
     for_brokers, for_registry = list(_for_brokers(source)), list(_for_registry(source))
     for _ in range(_LOOKS):

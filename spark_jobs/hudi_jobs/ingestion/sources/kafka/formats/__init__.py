@@ -1,1 +1,1 @@
-"""What the value of a message is: one module for each format, one for each envelope, and the registry of both."""
+"""Formats and envelopes of message values: one module each, and the registry of both."""

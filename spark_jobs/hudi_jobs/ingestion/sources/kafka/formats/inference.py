@@ -1,8 +1,8 @@
-"""Columns of JSON that nobody has declared: what Spark infers from the texts of a batch, as the table has it.
+"""Infers the columns of undeclared JSON from a batch's texts, aligned with the table.
 
-A batch may hold a few messages, in which a field is absent, null or a whole number by chance. That says nothing of its
-type: so fields without a value are no columns, the table's own columns are there in any case, and a number is of the
-table's type where that is the wider one. Whatever else differs is for the rules of changes of the schema to refuse.
+A batch may hold a few messages, in which a field happens to be absent, null or a whole number. That does not reveal its
+type: so fields without a value are no columns, the table's own columns are always present, and a number takes the
+table's type if that is wider. Other differences are left to the rules for schema changes.
 """
 
 from collections.abc import Collection
@@ -21,9 +21,9 @@ _WHOLE_NUMBERS = (LongType, DecimalType)
 
 
 def inferred_columns(context: TaskContext, texts: DataFrame, others: Collection[str]) -> StructType:
-    """Return the columns of JSON texts, the frame's only column; `others` are columns that come from elsewhere.
+    """Return the columns of JSON texts, the frame's only column; `others` are columns from elsewhere.
 
-    What a transform makes of columns is not what the texts have, so the table says nothing then.
+    With a transform, the table's columns are not those of the texts, so the table is ignored.
     """
     task = context.task.ingestion
     assert task is not None, "a source belongs to an ingestion"

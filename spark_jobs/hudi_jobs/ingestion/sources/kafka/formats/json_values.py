@@ -1,4 +1,4 @@
-"""Values that are JSON objects, by declared columns or by inference over the values of the batch.
+"""JSON object values, by declared columns or by inference over the batch.
 
 A value that is no object, such as `1`, `[]` or `null`, is a corrupt record: it has no columns.
 """
@@ -22,7 +22,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
 
 
 def require(_source: KafkaSource) -> None:
-    """Accept every request: declared columns are parsed, and refused, once there is a JVM."""
+    """Accept every request: declared columns are parsed, and refused, once a JVM exists."""
 
 
 def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> Decoded:
@@ -39,5 +39,5 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
 
 
 def _looks_like_an_object(text: Column) -> Column:
-    """Tell whether a text begins like an object; the pattern is only asked where white space comes first."""
+    """Tell whether a text begins like an object; the pattern is tried only after leading white space."""
     return text.startswith("{") | text.rlike(r"^[ \t\r\n]*\{")

@@ -48,10 +48,10 @@ from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED, SEQUENCE
 from hudi_jobs.ingestion.schemas.distinct import require_distinct
 
 MESSAGE = "_message"
-"""Column that holds the whole message as the broker gives it."""
+"""The whole message as received from the broker."""
 
 RESERVED = frozenset({MESSAGE, CORRUPT_RECORD, FAULT, IS_DELETED, SEQUENCE})
-"""Names that no column of a value may have."""
+"""Names that a value's columns must not have."""
 
 MESSAGE_TYPE = (
     "struct<key: binary, value: binary, topic: string, partition: int, offset: bigint, timestamp: bigint, "
@@ -64,11 +64,10 @@ MESSAGE_TYPE = (
 class Decoded:
     """Messages with the columns of their values.
 
-    `deletes` says that the frame has the column `IS_DELETED`. `remark` is a sentence for people, or empty. `events` is
-    what an envelope keeps with the checkpoint, as JSON: it is given what is there, and returns what is to be there;
-    `before_commit` writes what that refers to.
-    `as_written` decodes the messages again, by their own schemas alone, where others are registered: it is given the
-    columns that are known besides, and is None where nothing would be different.
+    `deletes` means that the frame has the column `IS_DELETED`. `remark` is a sentence for people, or empty. `events` is
+    the envelope's JSON state in the checkpoint, given as it is and returned as it will be; `before_commit` writes the
+    files it refers to. `as_written` decodes the messages again, only by their own schemas, if others are registered: it
+    takes the columns known otherwise, and is None if nothing would differ.
     """
 
     frame: DataFrame
@@ -91,7 +90,7 @@ Unwrap = Callable[[TaskContext, KafkaSource, Decoded], Decoded]
 
 @dataclass(frozen=True)
 class Format:
-    """What the module of a format offers."""
+    """The functions of a format's module."""
 
     require: Require
     decode: Decode
@@ -99,25 +98,25 @@ class Format:
 
 @dataclass(frozen=True)
 class Unwrapper:
-    """What the module of an envelope offers."""
+    """The functions of an envelope's module."""
 
     require: Require
     unwrap: Unwrap
     wrapped: Callable[[StructType], StructType]
-    """Where the columns of a table are in what the format has decoded."""
+    """The event type that holds a table's columns."""
 
     remove_unnamed: Callable[[TaskContext, Sequence[Mapping[str, Any]]], int]
-    """Remove old files that none of these `events` refers to, those of all checkpoints that a restore may return to."""
+    """Remove old files that none of these `events` refers to; pass those of all checkpoints a restore may use."""
 
 
 def taken_names(source: KafkaSource) -> frozenset[str]:
-    """Return the names, in small letters, that no column of a value may have."""
+    """Return the lower-case names that a value's columns must not have."""
     columns = {name for name in source.columns.model_dump().values() if name is not None}
     return frozenset(name.lower() for name in RESERVED | columns)
 
 
 def require_unreserved(names: Iterable[str]) -> None:
-    """Raise `TaskFailed` where a column of the value has a name in `RESERVED`: it would be lost or be a mark."""
+    """Raise `TaskFailed` if a value's column has a reserved name: it would be lost or taken for a mark."""
     names = list(names)
     require_distinct(names)
     taken = next((name for name in names if name in RESERVED), None)

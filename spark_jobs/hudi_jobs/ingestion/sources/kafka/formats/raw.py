@@ -1,4 +1,4 @@
-"""Values as they are: the one column `value`, binary."""
+"""Raw values: one binary column `value`."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
@@ -13,7 +13,7 @@ VALUE = "value"
 
 
 def require(source: KafkaSource) -> None:
-    """Raise `TaskFailed` where columns are declared, of which a raw value has none."""
+    """Raise `TaskFailed` if columns are declared; a raw value has none."""
     if source.value.schema_ddl is not None:
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
@@ -22,6 +22,6 @@ def require(source: KafkaSource) -> None:
 
 
 def decode(_context: TaskContext, _source: KafkaSource, messages: DataFrame) -> Decoded:
-    """Return the value as a column; nothing can be wrong with it."""
+    """Return the value as a column; it is never corrupt."""
     nothing = sf.lit(None).cast("string").alias(CORRUPT_RECORD)
     return Decoded(messages.select(MESSAGE, field("value").alias(VALUE), nothing))

@@ -1,4 +1,4 @@
-"""The formats and envelopes that a driver knows, one line each."""
+"""The driver's formats and envelopes, one line each."""
 
 from hudi_jobs.contract import Envelope, FailureReason, KafkaSource, MessageFormat
 from hudi_jobs.failures import TaskFailed
@@ -19,16 +19,16 @@ FORMATS: dict[MessageFormat, Format] = {
 ENVELOPES: dict[Envelope, Unwrapper] = {
     Envelope.DEBEZIUM: Unwrapper(unwrap.require, unwrap.unwrap, unwrap.wrapped, spilled.remove_unnamed),
 }
-"""Without `Envelope.NONE`, which wraps nothing."""
+"""Excludes `Envelope.NONE`, which wraps nothing."""
 
 ENVELOPED: dict[tuple[Envelope, MessageFormat], Format] = {
     (Envelope.DEBEZIUM, MessageFormat.JSON): Format(json_events.require, json_events.decode),
 }
-"""Formats that are read otherwise in an envelope: declared columns are those of the row inside."""
+"""Formats with a special decoder in an envelope: declared columns are those of the inner row."""
 
 
 def format_of(source: KafkaSource) -> Format:
-    """Return the format of a source's values; raise `TaskFailed` for one that this driver does not know."""
+    """Return the format of a source's values; raise `TaskFailed` for one unknown to this driver."""
     value = source.value
     found = ENVELOPED.get((value.envelope, value.format)) or FORMATS.get(value.format)
     if found is None:
@@ -37,7 +37,7 @@ def format_of(source: KafkaSource) -> Format:
 
 
 def unwrapper_of(source: KafkaSource) -> Unwrapper | None:
-    """Return what unwraps a source's rows, None where they are not wrapped; raise `TaskFailed` as `format_of` does."""
+    """Return the unwrapper of a source's rows, or None; raises `TaskFailed` as `format_of` does."""
     if source.value.envelope is Envelope.NONE:
         return None
     found = ENVELOPES.get(source.value.envelope)

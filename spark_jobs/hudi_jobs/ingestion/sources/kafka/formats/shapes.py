@@ -1,4 +1,4 @@
-"""One type for rows that were written with several schemas, and rows in it: columns by name, nothing left out."""
+"""Merges the types of rows written with several schemas, and reshapes rows: columns by name, none left out."""
 
 from collections.abc import Callable, Collection, Iterable
 from functools import reduce
@@ -15,26 +15,27 @@ _NAMES_SHOWN = 3
 _NAME_SHOWN = 100
 
 _Settle = Callable[[DataType, DataType, str], DataType]
-"""What becomes of two types of a column, neither of which holds the other."""
+"""Decides the result for two types of a column that do not contain each other."""
 
 
 def merged(one: StructType, other: StructType) -> StructType:
-    """Return the type that holds the rows of both, or raise `TaskFailed` that names the column and its two types."""
+    """Return a type for the rows of both; raise `TaskFailed` naming a column with two conflicting types."""
     return _fields(one, other, "", _refuse)
 
 
 def extended(newest: StructType, batch: StructType) -> StructType:
-    """Return the type of a batch with the further columns of the newest schema, in the order of that one.
+    """Return a batch's type extended by the newest schema's columns, in that schema's order.
 
-    Where the two contradict each other, the batch's own type stays: no message of it needs the other one yet.
+    If the two contradict, the batch's own type stays: no message of it needs the other one yet.
     """
     return _fields(newest, batch, "", lambda _, own, __: own)
 
 
 def possible(newest: StructType, batch: StructType, taken: Collection[str]) -> StructType:
-    """Return a newest schema without columns whose names no table can have beside those of a batch.
+    """Return a newest schema without columns whose names conflict with a batch's columns.
 
-    These are `taken`, in small letters, or a column of the batch in other letters. Without messages all of it stays.
+    Conflicting names are `taken`, in small letters, or a column of the batch in other case. Without messages all
+    columns stay.
     """
     if not batch.fields:
         return newest
@@ -47,7 +48,7 @@ def possible(newest: StructType, batch: StructType, taken: Collection[str]) -> S
 
 
 def left_out(newest: StructType, kept: StructType) -> str:
-    """Return a sentence on columns of a newest schema that are not possible, or nothing."""
+    """Return a sentence on dropped columns of a newest schema, or an empty text."""
     names = [name[:_NAME_SHOWN] for name in newest.fieldNames() if name not in kept.fieldNames()]
     if not names:
         return ""
@@ -59,10 +60,10 @@ def left_out(newest: StructType, kept: StructType) -> str:
 
 
 def as_written(newest: StructType, batch: StructType, known: StructType) -> StructType:
-    """Return the type of a batch by the schemas of its messages alone, in the order of `extended`.
+    """Return a batch's type by its messages' schemas alone, in the order of `extended`.
 
-    Of the further columns of the newest schema, those that a table has stay, as the table has them: no message of the
-    batch has a value of them.
+    Of the newest schema's further columns, those of the table stay, with the table's type: no message of the batch has
+    a value for them.
     """
     own = {field.name: field.dataType for field in batch.fields}
     declared = {field.name: field.dataType for field in newest.fields}
@@ -89,9 +90,9 @@ def _as_written(newest: DataType | None, own: DataType, known: DataType | None) 
 
 
 def newest_of(types: Iterable[StructType], *, has_messages: bool) -> StructType:
-    """Return the columns of the newest schemas of several topics.
+    """Return the combined columns of several topics' newest schemas.
 
-    Without messages a table is made of them, so that they must not contradict each other.
+    Without messages a table is created from them, so they must not contradict each other.
     """
     settle: _Settle = (lambda one, _, __: one) if has_messages else _refuse_newest
     return reduce(lambda one, other: _fields(one, other, "", settle), types, StructType())
@@ -141,7 +142,7 @@ def _refuse_newest(one: DataType, other: DataType, at: str) -> DataType:
 
 
 def agree(types: Iterable[StructType]) -> bool:
-    """Tell whether `merged` makes one type of them all."""
+    """Tell whether `merged` can combine all types."""
     found: list[str] = []
 
     def note(one: DataType, _: DataType, at: str) -> DataType:
@@ -153,7 +154,7 @@ def agree(types: Iterable[StructType]) -> bool:
 
 
 def holds(wide: StructType, narrow: StructType) -> bool:
-    """Tell whether every column of the narrow type, nested ones too, is one of the wide type."""
+    """Tell whether the wide type contains every column of the narrow one, including nested ones."""
     known = {field.name: field.dataType for field in wide.fields}
     return all(field.name in known and _holds(known[field.name], field.dataType) for field in narrow.fields)
 
@@ -169,7 +170,7 @@ def _holds(wide: DataType, narrow: DataType) -> bool:
 
 
 def shaped(column: Column, has: DataType, wanted: DataType) -> Column:
-    """Return a value of one type in another that `merged` has made of it; what is null stays null."""
+    """Return a value reshaped to a type made by `merged`; null stays null."""
     if has.simpleString() == wanted.simpleString():
         return column.cast(wanted)
     if isinstance(has, StructType) and isinstance(wanted, StructType):

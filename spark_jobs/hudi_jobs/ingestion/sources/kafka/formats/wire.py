@@ -1,6 +1,6 @@
-"""How a value says which schema of a registry it was written with: a zero byte, four bytes of an id, and the body.
+"""Parses a value's header: a zero byte, four bytes of a schema id, then the body.
 
-In Protobuf, the body begins with the place of the message in the schema (`protobuf_values/indexes.py`).
+In Protobuf, the body begins with the message's place in the schema (`protobuf_values/indexes.py`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,37 +13,37 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import field
 
 MOST_SCHEMAS = 100
-"""Schemas that the values of one batch may name; what names more was not written by serializers of a registry."""
+"""The most schemas named by one batch; more were not written by a registry's serializers."""
 
 _HEADER = 5
 
 
 def is_framed(value: Column) -> Column:
-    """Tell whether a value begins as those of a registry do; null where there is no value.
+    """Tell whether a value has a registry header; null without a value.
 
-    Ids of a registry are positive integers of Java: it answers to greater ones with an error that is none of its API.
+    Registry ids are positive Java integers: the registry answers larger ids with an error outside its API.
     """
     is_zero, is_positive = sf.substring(value, 1, 1) == sf.lit(b"\x00"), sf.substring(value, 2, 1) < sf.lit(b"\x80")
     return (sf.length(value) >= _HEADER) & is_zero & is_positive
 
 
 def header(number: int) -> bytes:
-    """Return what values of a schema begin with."""
+    """Return the header of a schema's values."""
     return b"\0" + number.to_bytes(_HEADER - 1)
 
 
 def begins_with(value: Column, header: bytes) -> Column:
-    """Tell whether a value begins with the bytes; null where there is no value."""
+    """Tell whether a value begins with the bytes; null without a value."""
     return sf.substring(value, 1, len(header)) == sf.lit(header)
 
 
 def after(value: Column, header: bytes) -> Column:
-    """Return what follows a header."""
+    """Return the value without its header."""
     return value.substr(sf.lit(len(header) + 1), sf.length(value))
 
 
 def schemas_named(messages: DataFrame) -> dict[int, tuple[str, ...]]:
-    """Return the ids of schemas that the values name, and the topics of each; this reads the messages once."""
+    """Return the schema ids named by the values, with each id's topics; reads the messages once."""
     value = field("value")
     named = messages.where(is_framed(value)).select(_schema_id(value).alias("id"), field("topic").alias("topic"))
     by_id = named.groupBy("id").agg(sf.sort_array(sf.collect_set("topic")).alias("topics"), sf.count("*").alias("n"))
@@ -60,10 +60,10 @@ def schemas_named(messages: DataFrame) -> dict[int, tuple[str, ...]]:
 def subjects_that_count(
     named: Mapping[int, tuple[str, ...]], declared: Iterable[str], subject: str | None
 ) -> tuple[list[str], list[str]]:
-    """Return the subjects whose newest schemas make columns: those of the values, and of the source's other topics.
+    """Return the subjects whose newest schemas make columns: those of the values, and of the other topics.
 
-    A table has the columns of topics that are quiet in this batch, too. Each subject costs a request to the registry,
-    so of the others only some count where a source has hundreds. A declared `subject` is that of all topics.
+    A table also has the columns of topics that are quiet in this batch. Each subject costs a registry request, so only
+    some of the others count if a source has hundreds. A declared `subject` applies to all topics.
     """
     if subject:
         return [subject], []
@@ -73,7 +73,7 @@ def subjects_that_count(
 
 
 def subject_of(topic: str) -> str:
-    """Return the subject of a topic's values, as serializers name it by default (`TopicNameStrategy`)."""
+    """Return the default subject of a topic's values (`TopicNameStrategy`)."""
     return f"{topic}-value"
 
 

@@ -1,4 +1,4 @@
-"""Values of one batch that were written with several schemas of a registry, as rows of the one type that holds them."""
+"""Combines one batch's values of several registry schemas into rows of one type."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ from hudi_jobs.ingestion.sources.kafka.formats.shapes import shaped
 
 @dataclass(frozen=True)
 class Writer:
-    """How values of one schema are told, by what they begin with, and read.
+    """How to recognise values of one schema by their header, and read them.
 
-    `decoded` makes of the rest of a value what the other two are asked for: the row, of the type, and whether it is
-    one, which must be true or false wherever the value is one of this schema.
+    `decoded` converts a value's rest to the input of the other two: `row` returns the row, `is_row` whether it is one,
+    never null for a value of this schema.
     """
 
     headers: tuple[bytes, ...]
@@ -38,7 +38,7 @@ class Writer:
 
 
 def rows_of(messages: DataFrame, writers: Sequence[Writer], wanted: StructType) -> Decoded:
-    """Return the messages as rows of the wanted type; a value of none of the writers is a bad record."""
+    """Return the messages as rows of the wanted type; a value of an unknown writer is a bad record."""
     require_unreserved(wanted.fieldNames())
     value = field("value")
     if not wanted.fields:
@@ -64,6 +64,6 @@ def _decoded(value: Column, writer: Writer) -> Column:
 
 
 def _first(cases: Sequence[tuple[Column, Column]]) -> Column:
-    """Return the value of the first condition that holds, and null where none does."""
+    """Return the value of the first true condition, or null."""
     first, *others = cases or [(never(), sf.lit(None))]
     return reduce(lambda chain, case: chain.when(*case), others, sf.when(*first))

@@ -1,1 +1,1 @@
-"""Offsets as plain values: where reading begins and stands, what is read next, and what was lost."""
+"""Offsets as plain values: start, position, next ranges and losses."""

@@ -1,4 +1,4 @@
-"""Whether messages that were read are certain to be read again, once an older checkpoint counts: pure values."""
+"""Checks that messages read before will be read again from an older checkpoint. Pure."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise, zip_longest
@@ -25,10 +25,10 @@ def not_again(
     starts: Mapping[TopicPartition, int],
     losses: Sequence[Loss],
 ) -> str:
-    """Return a sentence on messages read since a progress that reading on from it may miss, or nothing.
+    """Return a sentence on messages that resuming from an older progress may miss, or an empty text.
 
-    `going` are all later ones, in any order. `starts` are where topics begin now that the older one does not have,
-    `losses` what reading from it has lost.
+    `going` are all later progresses, in any order. `starts` are the current beginnings of topics missing in the older
+    one, `losses` what resuming from it has lost.
     """
     past = [at, *sorted(going, key=lambda one: one.sequence)]
     newest = {name: progress for one in past for name, progress in one.topics.items()}
@@ -46,10 +46,10 @@ def not_again(
 
 
 def _is_replaced(name: str, past: Sequence[KafkaProgress], topic: TopicOffsets | None) -> bool:
-    """Tell whether a topic was replaced or cut off between the first of these progresses, the oldest first, and now.
+    """Tell whether a topic was replaced or truncated between the oldest of these progresses and now.
 
-    Each is compared with its successor: the offsets may since have grown beyond those from before. Where a topic was
-    gone by the first one and is another now, all of that is read again (`standing`).
+    Each is compared with its successor: the offsets may since have grown beyond the earlier ones. If a topic was gone
+    by the first one and is another now, all of it is read again (`standing`).
     """
     known = [one.topics[name] for one in past if name in one.topics]
     if name in past[0].gone and topic is not None and is_another(past[0].topics[name], topic):
@@ -63,7 +63,7 @@ def _is_replaced(name: str, past: Sequence[KafkaProgress], topic: TopicOffsets |
 
 
 def _is_back(name: str, past: Sequence[KafkaProgress], topic: TopicOffsets) -> bool:
-    """Tell whether reading on from the first progress takes a topic that is new for the one that was gone meanwhile."""
+    """Tell whether resuming from the first progress mistakes a new topic for one that vanished meanwhile."""
     at = past[0].topics[name]
     return _has_vanished(name, past) and not is_same(at, topic) and not is_another(at, topic)
 
@@ -73,7 +73,7 @@ def _has_vanished(name: str, past: Sequence[KafkaProgress]) -> bool:
 
 
 def _is_lower(past: TopicProgress, later: TopicProgress) -> bool:
-    """Tell whether reading went back between two progresses, which alone shows that a topic without an id is new."""
+    """Tell whether reading went back between two progresses: the only sign of a new topic without an id."""
     fewer = len(later.next) < len(past.next)
     return fewer or any(one > other for one, other in zip_longest(past.next, later.next, fillvalue=0))
 
@@ -101,10 +101,10 @@ def _unsure(
 def _of_topic(
     name: str, reached: Iterable[int], topic: TopicOffsets, starts: Mapping[TopicPartition, int]
 ) -> Iterator[tuple[TopicPartition, str]]:
-    """Yield the partitions of which something may be missed.
+    """Yield the partitions with possibly missed messages.
 
-    No checkpoint says where the first reading of a topic began, and `startingOffsets` may have changed since. So only
-    a start at offset 0 is certain to be none after it.
+    No checkpoint records where a topic's first read began, and `startingOffsets` may have changed since. So only a
+    start at offset 0 is certainly early enough.
     """
     for number, until in enumerate(reached):
         place = TopicPartition(name, number)

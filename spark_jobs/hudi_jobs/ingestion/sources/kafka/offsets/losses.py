@@ -1,4 +1,4 @@
-"""What people are told of messages that are gone before they could be read."""
+"""Sentences on messages that vanished before they could be read."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from hudi_jobs.ingestion.sources.kafka.offsets.ranges import Cause, Loss
 
 NAMED_LOSSES = 5
 LOGGED_LOSSES = 1_000
-"""Losses that one look at the topics writes to the log; results and status name a few of them."""
+"""The most losses to log per check of the topics; results and status name a few of them."""
 
 _EXPLAINED = {
     Cause.EXPIRED: "They were deleted by the retention of the topic or by request.",
@@ -20,7 +20,7 @@ _EXPLAINED = {
 
 
 def log_losses(context: TaskContext, losses: Sequence[Loss]) -> None:
-    """Log every loss, whether the run passes over it or is refused: nothing else names them all."""
+    """Log every loss, whether the run skips it or is refused: only the log names them all."""
     for loss in losses[:LOGGED_LOSSES]:
         context.log("messages are gone before they could be read", lost=str(loss), cause=loss.cause.value)
     if len(losses) > LOGGED_LOSSES:
@@ -28,14 +28,14 @@ def log_losses(context: TaskContext, losses: Sequence[Loss]) -> None:
 
 
 def named(losses: Sequence[Loss]) -> str:
-    """Return how many offsets are known to be lost, and the first losses."""
+    """Return the number of offsets known to be lost, and the first losses."""
     shown = ", ".join(str(loss) for loss in losses[:NAMED_LOSSES])
     more = f", and {len(losses) - NAMED_LOSSES:,} more" if len(losses) > NAMED_LOSSES else ""
     return f"{sum(loss.count for loss in losses):,} known offsets; {shown}{more}"
 
 
 def refusal(losses: Sequence[Loss]) -> str:
-    """Return why a run that may lose nothing ends, and what to do."""
+    """Return why a run that may lose nothing ends, and the remedy."""
     causes = {loss.cause for loss in losses}
     lead = "Messages that have not been read are no longer in the topic"
     advice = "Nothing was written; to continue without them, set onDataLoss to Skip."
@@ -50,7 +50,7 @@ def refusal(losses: Sequence[Loss]) -> str:
 
 
 def passed_over(losses: Sequence[Loss]) -> str:
-    """Return what a run says that continues without these messages; nothing where there are none."""
+    """Return the message of a run that continues without these messages; empty without losses."""
     if not losses:
         return ""
     return f"Gone before they could be read: {named(losses)}. {_explained(losses)}"

@@ -1,7 +1,7 @@
-"""Tables that are ordered by the offset of the message: right only while the offsets of each key grow.
+"""Checks tables ordered by message offset: correct only while each key's offsets grow.
 
-Of two rows with the same key Hudi keeps the one with the higher offset. Offsets of two partitions say nothing about
-which message is newer, so a key must stay in one partition of one topic for good.
+Of two rows with the same key Hudi keeps the one with the higher offset. Offsets of two partitions do not tell which
+message is newer, so a key must stay in one partition of one topic for good.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,9 +14,9 @@ ADVICE = "leave orderingFields out, so that the later message wins, or name a co
 
 
 def offset_that_orders(task: IngestionTask, source: KafkaSource, table: TableDefinition) -> str | None:
-    """Return the ordering field that is the offset of the message, or None where nothing depends on one.
+    """Return the ordering field that is the message's offset, or None.
 
-    With the offset in the record key, rows of one key have one offset. Operations other than Upsert compare nothing.
+    With the offset in the record key, rows of one key share one offset. Operations other than Upsert compare nothing.
     """
     name = source.columns.offset
     if name is None or task.operation is not WriteOperation.UPSERT:
@@ -25,7 +25,7 @@ def offset_that_orders(task: IngestionTask, source: KafkaSource, table: TableDef
 
 
 def mixes_topics(source: KafkaSource, table: TableDefinition) -> bool:
-    """Tell whether the source may have several topics whose messages have the same record key."""
+    """Tell whether messages of several topics may share a record key."""
     several = source.topic_pattern is not None or len(source.topics) > 1
     return several and not _has_topic_in_key(source, table)
 
@@ -33,7 +33,7 @@ def mixes_topics(source: KafkaSource, table: TableDefinition) -> bool:
 def require_growing_offsets(
     task: TableTask, before: Mapping[str, TopicProgress], topics: Mapping[str, TopicOffsets], losses: Sequence[Loss]
 ) -> None:
-    """Raise `TaskFailed` where offsets begin again in a table that is ordered by them: newer rows would be lost."""
+    """Raise `TaskFailed` if offsets restart in a table ordered by them: newer rows would be lost."""
     ingestion, table = task.ingestion, task.table
     if ingestion is None or not isinstance(ingestion.source, KafkaSource):
         return
@@ -79,5 +79,5 @@ def _has_topic_in_key(source: KafkaSource, table: TableDefinition) -> bool:
 
 
 def _among(name: str, columns: Sequence[str]) -> bool:
-    """Tell whether a column is among others, as Spark compares names."""
+    """Tell whether a column is among others, by Spark's name comparison."""
     return name.lower() in {column.lower() for column in columns}

@@ -1,4 +1,4 @@
-"""Offsets as plain values: where reading stands, what has been lost since, and what a run reads."""
+"""Offsets as plain values: positions, losses, and the ranges of a run."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class TopicPartition:
 
 @dataclass(frozen=True)
 class TopicProgress:
-    """The topic's id when it was read, as `TopicOffsets` has it, and the next offset of each partition."""
+    """A topic's id when it was read, as in `TopicOffsets`, and each partition's next offset."""
 
     id: str
     next: tuple[int, ...]
@@ -28,9 +28,9 @@ class TopicProgress:
 
 @dataclass(frozen=True)
 class PartitionOffsets:
-    """What the brokers have of a partition: from `beginning` up to `end`, which a reader with this isolation may reach.
+    """A partition's offsets: from `beginning` to `end`, the limit for readers with this isolation.
 
-    `high` is the end whatever the isolation is: messages of open transactions are between `end` and `high`.
+    `high` is the end regardless of isolation: messages of open transactions lie between `end` and `high`.
     """
 
     beginning: int
@@ -40,9 +40,9 @@ class PartitionOffsets:
 
 @dataclass(frozen=True)
 class TopicOffsets:
-    """A topic as it is now: its id, and its partitions by number.
+    """A topic's current id, and its partitions by number.
 
-    Where brokers give topics none (before 2.8, and some that only speak Kafka's protocol), the id is `of_cluster`.
+    If brokers give topics no id (before 2.8, and some that only speak Kafka's protocol), the id is `of_cluster`.
     """
 
     id: str
@@ -50,26 +50,26 @@ class TopicOffsets:
 
 
 class Cause(StrEnum):
-    """Why messages that have not been read are gone."""
+    """Why unread messages are gone."""
 
     EXPIRED = "expired"
-    """They were deleted, by retention or by request."""
+    """Deleted by retention or by request."""
 
     RECREATED = "recreated"
-    """The topic was deleted, and one of its name was created."""
+    """The topic was deleted and recreated."""
 
     TRUNCATED = "truncated"
-    """The partition ends before what has been read."""
+    """The partition ends before the offset already read."""
 
     VANISHED = "vanished"
-    """A topic of a pattern is not there: brokers do not tell one that is deleted from one that is hidden."""
+    """A pattern's topic is missing: brokers do not tell a deleted topic from a hidden one."""
 
 
 @dataclass(frozen=True)
 class Loss:
-    """Offsets of a partition that can not be read any more; without `last` it is not known how many there were.
+    """Offsets of a partition that can no longer be read; without `last`, their number is unknown.
 
-    Of a topic that vanished the place is the topic, and `first` the lowest of its partitions.
+    For a vanished topic, the place is the topic, and `first` the lowest offset of its partitions.
     """
 
     place: TopicPartition | str
@@ -79,12 +79,12 @@ class Loss:
 
     @property
     def topic(self) -> str:
-        """The topic that they are of."""
+        """The topic of the offsets."""
         return self.place if isinstance(self.place, str) else self.place.topic
 
     @property
     def count(self) -> int:
-        """How many offsets are known to be lost."""
+        """The number of offsets known to be lost."""
         return 0 if self.last is None else self.last - self.first + 1
 
     def __str__(self) -> str:
@@ -101,7 +101,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Range:
-    """What a run reads of a partition: from `start` up to, and without, `until`."""
+    """A run's range in a partition: from `start` up to, excluding, `until`."""
 
     place: TopicPartition
     start: int
@@ -110,7 +110,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Standing:
-    """Where reading continues in every partition, what was lost before that, and which topics are gone then."""
+    """The next offset of every partition, the losses before it, and the vanished topics."""
 
     next: Mapping[TopicPartition, int]
     losses: tuple[Loss, ...] = ()
@@ -125,11 +125,11 @@ def standing(
     matched: Collection[str] = (),
     gone: Collection[str] = (),
 ) -> Standing:
-    """Return where reading continues; `starts` are the beginnings of topics of which nothing has been read.
+    """Return where reading continues; `starts` are the beginnings of topics not read before.
 
-    Topics that have been read and are `matched` by a pattern are lost where they are not there, unless they have been
-    reported as `gone`. One that is back continues where it was if its id says that it is the same, and else from its
-    beginning; its loss is then reported once more only where it may have been read in part.
+    Read topics that are `matched` by a pattern but missing are lost, unless already reported as `gone`. A returning
+    topic continues at its old position if its id proves it the same, and otherwise from its beginning; its loss is
+    reported again only if it may have been read in part.
     """
     missing = {name for name in matched if name not in topics}
     losses = [Loss(name, Cause.VANISHED, min(progress[name].next, default=0)) for name in sorted(missing - set(gone))]
@@ -143,7 +143,7 @@ def standing(
             if before is None:
                 expected = starts[place]
             elif again or number >= len(before.next):
-                expected = 0  # the partition is new, and nothing of it has been read
+                expected = 0  # the partition is new and unread
             else:
                 expected = before.next[number]
             lost = _lost(place, expected, offsets)
@@ -165,32 +165,32 @@ def _lost(place: TopicPartition, expected: int, offsets: PartitionOffsets) -> li
 
 
 def is_another(before: TopicProgress, topic: TopicOffsets) -> bool:
-    """Tell whether the topic is not the one that has been read; partitions are never taken from a topic."""
+    """Tell whether the topic differs from the one read before; a topic never loses partitions."""
     return differ(before.id, topic.id) or len(topic.partitions) < len(before.next)
 
 
 def is_same(before: TopicProgress, topic: TopicOffsets) -> bool:
-    """Tell whether the topic is certainly the one that has been read, which only an id of its own can say."""
+    """Tell whether the topic is certainly the one read before, which only its own id can prove."""
     return bool(topic.id) and topic.id == before.id and not topic.id.startswith(_CLUSTER)
 
 
 def of_cluster(cluster: str) -> str:
-    """Return what stands for the id of a topic that has none: which cluster it is in, or nothing where that is unknown.
+    """Return a substitute id for a topic without one: its cluster, or an empty text if unknown.
 
-    So the offsets of a topic are not taken for those of one with the same name in another cluster.
+    So its offsets are not mistaken for those of a topic with the same name in another cluster.
     """
     return f"{_CLUSTER}{cluster}" if cluster else ""
 
 
 def differ(one: str, other: str) -> bool:
-    """Tell whether two ids are of different topics; brokers that give ids since an upgrade do not say so."""
+    """Tell whether two ids denote different topics; brokers with ids since an upgrade do not prove that."""
     return bool(one and other) and one != other and one.startswith(_CLUSTER) == other.startswith(_CLUSTER)
 
 
 def ranges(
     following: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int], most: int | None
 ) -> tuple[Range, ...]:
-    """Return what a run reads: everything, or `most` offsets, and one at least, spread by what partitions have left."""
+    """Return a run's ranges: everything, or `most` offsets (at least one), spread by the partitions' backlogs."""
     left = {place: ends[place] - start for place, start in sorted(following.items()) if ends[place] > start}
     return tuple(
         Range(place, following[place], following[place] + share) for place, share in shares(left, most).items() if share
@@ -198,7 +198,7 @@ def ranges(
 
 
 def shares(left: Mapping[TopicPartition, int], most: int | None) -> dict[TopicPartition, int]:
-    """Divide `most` among partitions in proportion to what they have left; where it suffices, each has one at least."""
+    """Divide `most` among partitions by backlog; each gets at least one if it suffices."""
     total = sum(left.values())
     if most is None or total <= max(most, 1):
         return dict(left)
@@ -206,7 +206,7 @@ def shares(left: Mapping[TopicPartition, int], most: int | None) -> dict[TopicPa
     if most < len(left):
         first = sorted(left, key=lambda place: (-left[place], place))[:most]
         return {place: int(place in set(first)) for place in left}
-    # One each, and the rest in proportion to what is left then.
+    # One each, and the rest in proportion to the remaining backlog.
     rest, whole = most - len(left), total - len(left)
     parts = {place: (lag - 1) * rest // whole for place, lag in left.items()}
     missing = rest - sum(parts.values())
@@ -222,7 +222,7 @@ def after(
     following: Mapping[TopicPartition, int],
     read: Sequence[Range],
 ) -> dict[str, TopicProgress]:
-    """Return how far topics are read once the ranges are; those that the source does not name now stay as they were."""
+    """Return the topics' progress after the ranges; topics that the source no longer names stay unchanged."""
     reached = {**following, **{one.place: one.until for one in read}}
     return {
         **progress,

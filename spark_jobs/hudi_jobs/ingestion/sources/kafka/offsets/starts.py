@@ -1,4 +1,4 @@
-"""Where topics begin of which nothing has been read."""
+"""Finds the first offsets of topics not read before."""
 
 from collections.abc import Mapping
 
@@ -13,9 +13,9 @@ from hudi_jobs.ingestion.sources.kafka.request import moment
 def starting_points(
     brokers: Brokers, source: KafkaSource, topics: Mapping[str, TopicOffsets], before: KafkaProgress
 ) -> dict[TopicPartition, int]:
-    """Return the first offset of each partition of a new topic; one that a pattern matches later begins at earliest.
+    """Return the first offset of each partition of a new topic; a pattern's later topic begins at earliest.
 
-    A message that comes between two runs would be lost if a later topic began at its end.
+    A message between two runs would be lost if a later topic began at its end.
     """
     later = source.topic_pattern is not None and bool(before.topics)
     new = {
@@ -31,7 +31,7 @@ def starting_points(
         found = {place: offsets.end for place, offsets in new.items()}
     else:
         times = brokers.at_time(list(new), moment(start.timestamp))
-        # Beyond the end is what has come since the ends were asked for.
+        # Offsets beyond the end arrived after the ends were queried.
         found = {
             place: new[place].end if offset < 0 else min(offset, new[place].high) for place, offset in times.items()
         }

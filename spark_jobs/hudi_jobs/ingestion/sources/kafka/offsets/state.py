@@ -1,4 +1,4 @@
-"""What the checkpoint of a Kafka source holds: the id of each topic, and the next offset of each of its partitions."""
+"""A Kafka source's checkpoint: each topic's id, and each partition's next offset."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,10 +19,10 @@ _LARGEST_OFFSET = 2**63 - 1
 
 @dataclass(frozen=True)
 class KafkaProgress:
-    """How far topics have been read; `source` names the cluster and the topics that were read last.
+    """The topics' progress; `source` names the cluster and the topics read last.
 
-    `events` is what the envelope of change events keeps: names of logs, and deletes. `gone` are the topics of which it
-    has been reported that they are no longer there.
+    `events` is the envelope's state for change events: log names and deletes. `gone` are the topics already reported as
+    missing.
     """
 
     sequence: int = 0
@@ -33,7 +33,7 @@ class KafkaProgress:
 
     @classmethod
     def of(cls, checkpoint: Checkpoint | None) -> "KafkaProgress":
-        """Read the state of a checkpoint; raise `TaskFailed` for one that this release has not written."""
+        """Parse a checkpoint's state; raise `TaskFailed` for one that this release has not written."""
         if checkpoint is None:
             return cls()
         with understood():
@@ -52,7 +52,7 @@ class KafkaProgress:
         events: Mapping[str, Any] | None = None,
         gone: frozenset[str] | None = None,
     ) -> "KafkaProgress":
-        """Return the progress once these topics have been read so far."""
+        """Return the progress after these topics have been read."""
         return KafkaProgress(
             self.sequence + 1,
             source[:_SHOWN],
@@ -62,10 +62,10 @@ class KafkaProgress:
         )
 
     def checkpoint(self, shown: Mapping[str, TopicProgress]) -> Checkpoint:
-        """Return the checkpoint that says all this, and to people how far some topics have been read.
+        """Return the checkpoint with this state, and a summary of some topics for people.
 
-        Raises `TaskFailed` where it would be larger than a commit may carry: without what is kept of events, a late one
-        could bring back a row that was deleted.
+        Raises `TaskFailed` if it exceeds a commit's limit: without the state of events, a late event could restore a
+        deleted row.
         """
         topics = {name: [one.id, list(one.next)] for name, one in sorted(self.topics.items())}
         state: dict[str, Any] = {"topics": topics}
@@ -86,7 +86,7 @@ class KafkaProgress:
 
 
 def display(topics: Mapping[str, TopicProgress]) -> str:
-    """Return how far topics have been read, for people: the lowest and the highest of the next offsets."""
+    """Return the topics' progress for people: the lowest and highest next offsets."""
     names = sorted(topics)
     shown = [f"{name}: {_partitions(topics[name])}" for name in names[:_SHOWN_TOPICS]]
     more = [f"and {counted(len(names) - _SHOWN_TOPICS, 'topic')} more"] if len(names) > _SHOWN_TOPICS else []

@@ -1,4 +1,4 @@
-"""Values in Avro, each with the id of its schema in a registry.
+"""Avro values, each with its schema's id in a registry.
 
-`schemas.py` is about the texts of schemas alone, `decode.py` about the messages of a batch.
+`schemas.py` handles schema texts, `decode.py` a batch's messages.
 """

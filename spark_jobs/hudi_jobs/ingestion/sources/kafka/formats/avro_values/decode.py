@@ -1,4 +1,4 @@
-"""Avro values of one batch as columns, whatever mixture of schemas they were written with."""
+"""Decodes the Avro values of one batch to columns, whatever mixture of schemas wrote them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -43,7 +43,7 @@ _COMPATIBLE = "COMPATIBLE"
 
 
 def require(source: KafkaSource) -> None:
-    """Raise `TaskFailed` where no registry is named: values do not hold their schema."""
+    """Raise `TaskFailed` without a registry: values do not contain their schema."""
     if source.registry is None:
         raise TaskFailed(
             FailureReason.INVALID_REQUEST, "Avro values refer to their schema by id, so the source needs a registry."
@@ -57,9 +57,9 @@ def require(source: KafkaSource) -> None:
 
 @dataclass(frozen=True)
 class _Known:
-    """A schema that values of the batch were written with, as Spark is given it, and the type of their rows.
+    """A schema of the batch's values, in Spark's form, with the type of its rows.
 
-    `own` is the type that the schema itself has, whatever the values are read as.
+    `own` is the schema's own type, whatever type the values are read as.
     """
 
     writer: str
@@ -68,12 +68,12 @@ class _Known:
     own: StructType
 
     def as_written(self) -> "_Known":
-        """Return how the values are read without another schema."""
+        """Return the reading without another schema."""
         return _Known(self.writer, self.writer, self.own, self.own)
 
 
 def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> Decoded:
-    """Decode every value by the schema that it names, as rows of the one type that holds them all."""
+    """Decode every value by its named schema, as rows of one common type."""
     assert source.registry is not None, "see require"
     schemas = _Schemas(context, source, messages)
     named = wire.schemas_named(messages)
@@ -107,7 +107,7 @@ def _as_written(known: Mapping[int, _Known]) -> dict[int, _Known]:
 
 
 def _in_agreement(known: dict[int, _Known]) -> dict[int, _Known]:
-    """Return how values are read: as the newest schema, unless it brings a column that other values contradict."""
+    """Read values as the newest schema, unless it brings a column that other values contradict."""
     if agree(each.type for each in known.values()):
         return known
     return _as_written(known)
@@ -125,7 +125,7 @@ def _writer(number: int, known: _Known) -> Writer:
 
 
 class _Schemas:
-    """The schemas of a batch, as the registry and the JVM know them."""
+    """The schemas of a batch, from the registry and the JVM."""
 
     def __init__(self, context: TaskContext, source: KafkaSource, messages: DataFrame) -> None:
         assert source.registry is not None, "see require"
@@ -138,7 +138,7 @@ class _Schemas:
         self._numbers = frozenset(f.name for f in declared.fields if isinstance(f.dataType, (IntegerType, LongType)))
 
     def known(self, named: dict[int, tuple[str, ...]]) -> dict[int, _Known]:
-        """Return how values of each id are read; an id that the registry does not have is not there."""
+        """Return the reading of each id's values; ids unknown to the registry are left out."""
         found: dict[int, _Known] = {}
         for number, topics in named.items():
             schema = self._registry.by_id(number)
@@ -154,16 +154,16 @@ class _Schemas:
         return found
 
     def newest_type(self, named: dict[int, tuple[str, ...]]) -> StructType:
-        """Return the type of the newest schemas of the topics' subjects, so that columns do not come and go.
+        """Return the type of the topics' newest schemas, so that columns do not come and go.
 
-        Topics without a message in this batch count as well: the table has their columns, or is made with them.
+        Topics without a message in this batch count as well: the table has their columns, or is created with them.
         """
         heard, quiet = wire.subjects_that_count(named, self._source.topics, self._subject)
         texts = [text for subject in (*heard, *quiet) if (text := self._newest(subject))]
         return newest_of(map(self._type, texts), has_messages=bool(named))
 
     def _reading(self, writer: str, topics: tuple[str, ...]) -> _Known:
-        """Read as the newest schema, which fills in its defaults, where it has all that this one has and means it."""
+        """Read as the newest schema, with its defaults, if that contains all of this one with the same meaning."""
         own = self._type(writer)
         subject = self._subject or (wire.subject_of(topics[0]) if len(topics) == 1 else None)
         newest = self._newest(subject) if subject else None
@@ -178,7 +178,7 @@ class _Schemas:
         return None if schema is None or schema.language != AVRO else self._text(schema, 0)
 
     def _text(self, schema: Schema, number: int) -> str:
-        """Return the schema as one text that refers to nothing else."""
+        """Return the schema as one text without references."""
         try:
             parser = self._jvm.org.apache.avro.Schema.Parser()
             for other in self._registry.referred(schema).values():

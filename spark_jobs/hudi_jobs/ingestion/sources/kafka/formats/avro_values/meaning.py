@@ -1,4 +1,4 @@
-"""Whether values that were written with one Avro schema mean the same once they are read as another."""
+"""Checks that values written with one Avro schema keep their meaning when read as another."""
 
 import json
 from typing import Any, TypeAlias
@@ -6,15 +6,15 @@ from typing import Any, TypeAlias
 from hudi_jobs.ingestion.sources.kafka.formats.avro_values.schemas import AvroJson, Place
 
 _Tree: TypeAlias = dict[str, Any]
-"""A schema in which every name stands for what it names: `type`, and what belongs to that."""
+"""A schema with every name replaced by its definition: `type`, and its properties."""
 
 
 def means_the_same(writer: str, reader: str) -> bool:
-    """Tell whether each value of the writer's schema is the same value when it is read as the reader's.
+    """Tell whether each value of the writer's schema stays the same when read as the reader's.
 
-    To be asked of two schemas that Avro holds for compatible (`SchemaCompatibility`): that compares neither logical
-    types nor their digits, so that milliseconds are read as microseconds, and reads a symbol that the reader's enum
-    lacks as its default. False where it is not certain. Both have an end, see `require_readable`.
+    For two schemas that Avro finds compatible (`SchemaCompatibility`): that compares neither logical types nor their
+    digits, so milliseconds are read as microseconds, and it reads a symbol missing in the reader's enum as its default.
+    False if uncertain. Both schemas are finite, see `require_readable`.
     """
     return _alike(_whole(json.loads(writer), Place(), {}), _whole(json.loads(reader), Place(), {}))
 
@@ -56,7 +56,7 @@ def _same(writer: _Tree, reader: _Tree) -> bool:
         return False
     kind = writer["type"]
     if kind != reader["type"]:
-        return True  # Avro's own promotion, as of long to double: a table that has the wider type needs it
+        return True  # Avro's own promotion, such as long to double: a table with the wider type needs it
     if kind == "record":
         fields = reader["fields"]
         return all(name in fields and _alike(one, fields[name]) for name, one in writer["fields"].items())

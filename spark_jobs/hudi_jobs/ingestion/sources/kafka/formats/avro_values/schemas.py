@@ -1,4 +1,4 @@
-"""Texts of Avro schemas as values: what can be read with them, and what they are wrapped in to tell bad bodies."""
+"""Avro schema texts as values: checks for readability, and a wrapper that reveals bad bodies."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -19,25 +19,25 @@ _LOGICAL = {
     ("io.debezium.time.Timestamp", "long"): "timestamp-millis",
     ("io.debezium.time.MicroTimestamp", "long"): "timestamp-micros",
 }
-"""Debezium's names of types that say nothing of Avro's own, by the type that they are stored as."""
+"""Debezium's names of types without an Avro logical type, by storage type."""
 
 WRAPPED = "row"
 _MOST_DIGITS = 38
-"""Digits of Spark's longest decimals."""
+"""The most digits of Spark's decimals."""
 
 
 def wrapped(text: str) -> str:
-    """Return the schema as that of the only field of the only field of a record.
+    """Return the schema as the only field of the only field of a record.
 
-    Avro writes all three alike. Where a body cannot be decoded, Spark returns a row of nulls, and so the outer field is
-    null; one that could be decoded is never, whatever the schema of the registry allows.
+    Avro encodes all three alike. If a body cannot be decoded, Spark returns a row of nulls, so the outer field is null;
+    a decoded one never is, whatever the registry's schema allows.
     """
     inner = {"type": "record", "name": "hudi_jobs_inner", "fields": [{"name": WRAPPED, "type": json.loads(text)}]}
     return json.dumps({"type": "record", "name": "hudi_jobs_outer", "fields": [{"name": WRAPPED, "type": inner}]})
 
 
 def require_readable(text: str, number: int) -> None:
-    """Raise `TaskFailed` where a self-contained schema is no record, has no end, or one too far away."""
+    """Raise `TaskFailed` if a self-contained schema is not a record, is recursive, or is too large."""
     try:
         schema = json.loads(text)
         members = [each for each in schema if each != "null"] if isinstance(schema, list) else [schema]
@@ -50,25 +50,25 @@ def require_readable(text: str, number: int) -> None:
 
 @dataclass(frozen=True)
 class Place:
-    """Where in a schema something stands: the namespace, and the named types around it."""
+    """A position in a schema: the namespace, and the enclosing named types."""
 
     space: str = ""
     records: tuple[str, ...] = ()
     depth: int = 0
 
     def full_name(self, name: str) -> str:
-        """Return what a name that is used here stands for."""
+        """Return the full name of a name used here."""
         return name if "." in name or not self.space else f"{self.space}.{name}"
 
     def within(self, record: Mapping[str, Any]) -> "Place":
-        """Return the place inside of a named type, whose full name is the last of its `records`."""
+        """Return the position inside a named type; its full name is the last of `records`."""
         named, space = str(record.get("name")), record.get("namespace")
         name = f"{space}.{named}" if space and "." not in named else named if space == "" else self.full_name(named)
         return Place(name.rpartition(".")[0], (*self.records, name), self.depth)
 
 
 def _walk(schema: AvroJson, place: Place, number: int, known: dict[str, int]) -> int:
-    """Follow every part of a schema, and return how many there are once each name stands for all that it names.
+    """Walk every part of a schema, and count the parts after expanding each name.
 
     Spark makes a column of each: records that use others twice, which use others twice, would never end.
     """
@@ -99,9 +99,9 @@ def _parts(schema: AvroJson) -> list[AvroJson]:
 
 
 def with_times(text: str, kept: frozenset[str]) -> str:
-    """Return the schema with Avro's own logical types where Debezium names types of times that mean the same.
+    """Return the schema with Avro's logical types for Debezium's equivalent time types.
 
-    Fields with a name in `kept` stay numbers.
+    Fields named in `kept` stay numbers.
     """
 
     def named_as_avro(schema: AvroObject) -> AvroObject:
@@ -112,9 +112,9 @@ def with_times(text: str, kept: frozenset[str]) -> str:
 
 
 def with_short_decimals(text: str) -> str:
-    """Return the schema with decimals of as many digits as Spark has; a value that has more cannot be decoded then.
+    """Return the schema with decimals limited to Spark's digits; a value with more cannot be decoded then.
 
-    Kafka Connect says 64 digits wherever a connector does not say how many there are, as of the type money.
+    Kafka Connect declares 64 digits if a connector does not specify them, as for the type money.
     """
     return json.dumps(_changed(json.loads(text), _short))
 
@@ -128,7 +128,7 @@ def _short(schema: AvroObject) -> AvroObject:
 def _changed(
     schema: AvroJson, change: Callable[[AvroObject], AvroObject], kept: frozenset[str] = frozenset()
 ) -> AvroJson:
-    """Return a schema in which every part that is an object is changed, but for fields with a name in `kept`."""
+    """Return a schema with every object part changed, except fields named in `kept`."""
     if isinstance(schema, list):
         return [_changed(member, change, kept) for member in schema]
     if not isinstance(schema, dict):

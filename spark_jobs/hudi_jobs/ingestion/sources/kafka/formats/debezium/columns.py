@@ -1,4 +1,4 @@
-"""Columns that a row of a change event gets beside its own, under the names that HoodieStreamer writes them with."""
+"""The columns added to a change event's row, named as by HoodieStreamer."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ BEFORE, AFTER, SOURCE, OPERATION, PROCESSED_AT = "before", "after", "source", "o
 """Fields of an event."""
 
 IGNORED = "_debezium_ignored"
-"""Column that says of a message without an event that it is one of those which Debezium sends beside events."""
+"""Marks a message without an event as one that Debezium sends beside events."""
 
 CREATE, READ, UPDATE, DELETE, TRUNCATE, MESSAGE_OPERATION = "c", "r", "u", "d", "t", "m"
 
@@ -23,7 +23,7 @@ LSN, BINLOG_FILE, BINLOG_POSITION = "_event_lsn", "_event_bin_file", "_event_pos
 
 @dataclass(frozen=True)
 class Database:
-    """A database by what its events say of their order: the added columns, and those that decide what is newer."""
+    """A database's added columns, and the ones that order its events."""
 
     name: str
     ordering: tuple[str, ...]
@@ -32,11 +32,11 @@ class Database:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All added columns, in the order that HoodieStreamer has them."""
+        """All added columns, in HoodieStreamer's order."""
         return (CHANGE_TYPE, PROCESSED, *(name for name, _, _ in self.columns))
 
     def added(self, source: StructType) -> list[Column]:
-        """Return the added columns; a field that the events do not have is null."""
+        """Return the added columns; fields missing in the events are null."""
         present = set(source.fieldNames())
         taken = [
             tried_cast(sf.col(SOURCE)[field] if field in present else sf.lit(None), kind).alias(name)
@@ -72,13 +72,13 @@ MYSQL = Database(
 DATABASES = (POSTGRES, MYSQL)
 
 SEQUENCE_TEXT = "_event_seq"
-"""The number of the binlog file and the position as one text, which only people should compare."""
+"""The number of the binlog file and the position as one text; only for people to compare."""
 
 ADDED = frozenset({SEQUENCE_TEXT, *(name for database in DATABASES for name in database.names)})
-"""All columns that rows of any database get."""
+"""All columns added for any database."""
 
 
 def sequence_text() -> Column:
-    """Return the text of a MySQL event's place, as `MysqlDebeziumSource` writes it: `000003.154`."""
+    """Return a MySQL event's position as text, as `MysqlDebeziumSource` writes it: `000003.154`."""
     number = sf.substring_index(sf.col(BINLOG_FILE), ".", -1)
     return sf.concat(number, sf.lit("."), sf.col(BINLOG_POSITION).cast("string")).alias(SEQUENCE_TEXT)

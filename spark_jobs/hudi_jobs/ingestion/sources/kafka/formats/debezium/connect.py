@@ -1,4 +1,4 @@
-"""What Kafka Connect says of the types of an event, and what Spark makes of it: schemas as JSON, bounded."""
+"""Converts Kafka Connect's types of an event to Spark's: schemas as JSON, bounded."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -49,7 +49,7 @@ _PRIMITIVES: dict[str, DataType] = {
 }
 _DECIMAL = "org.apache.kafka.connect.data.Decimal"
 VARIABLE_DECIMAL = "struct<scale:int,value:binary>"
-"""The type of decimals that bring their own scale."""
+"""The type of decimals that carry their own scale."""
 
 
 def _date(value: Column) -> Column:
@@ -57,7 +57,7 @@ def _date(value: Column) -> Column:
 
 
 def _of_millis(value: Column) -> Column:
-    # Spark ends the run where the microseconds do not fit.
+    # Spark ends the run if the microseconds overflow.
     return sf.when(value.between(-_MOST_MILLIS, _MOST_MILLIS), sf.timestamp_millis(value))
 
 
@@ -75,24 +75,24 @@ _TIMES: dict[tuple[str, str], tuple[DataType, Convert]] = {
 
 
 class NotConnect(ValueError):
-    """A text is no schema of Kafka Connect."""
+    """A text is not a Kafka Connect schema."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a value is in JSON, what it becomes, and how; values that need no change have no `convert`."""
+    """A value's JSON type, its final type, and the conversion; `convert` is None if none is needed."""
 
     raw: DataType
     type: DataType
     convert: Convert | None = None
 
     def value(self, column: Column) -> Column:
-        """Return the value in its type; what cannot be converted is null."""
+        """Return the value in its final type; unconvertible values are null."""
         return column if self.convert is None else self.convert(column)
 
 
 def parse(text: str) -> ConnectJson:
-    """Return the schema in a text; raise `NotConnect` where it is none."""
+    """Parse a schema; raise `NotConnect` if the text is none."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -110,7 +110,7 @@ def field_named(schema: ConnectJson, name: str) -> ConnectJson | None:
 
 
 def columns_of(schema: ConnectJson, kept: Mapping[str, DataType]) -> dict[str, Kind]:
-    """Return the columns of a row; those in `kept` that have the type in which they are sent stay as they are."""
+    """Return a row's columns; columns in `kept` that already have the sent type stay as they are."""
     fields = schema.get("fields")
     if schema.get("type") != "struct" or not isinstance(fields, list):
         raise NotConnect
@@ -126,7 +126,7 @@ def columns_of(schema: ConnectJson, kept: Mapping[str, DataType]) -> dict[str, K
 
 
 def kind_of(schema: ConnectJson, depth: int = 0) -> Kind:
-    """Return what values of a schema are; raise `NotConnect` where it is none."""
+    """Return the kind of a schema's values; raise `NotConnect` for an invalid schema."""
     kind, name = schema.get("type"), str(schema.get("name"))
     if depth > _DEEPEST or not isinstance(kind, str):
         raise NotConnect
@@ -200,9 +200,9 @@ def _decimal(schema: ConnectJson) -> Kind:
 
 
 def decimal_of(value: Column, kind: DecimalType) -> Column:
-    """Return the number whose two's complement the bytes are; null where it does not fit.
+    """Return the number in two's-complement bytes; null if it does not fit.
 
-    Spark has a decoder for it in Avro only, whose bytes are these with their length before them.
+    Spark decodes it only in Avro, whose bytes are these with their length in front.
     """
     schema = {"type": "bytes", "logicalType": "decimal", "precision": kind.precision, "scale": kind.scale}
     size = sf.unhex(sf.lpad(sf.hex(sf.length(value) * 2), 2, "0"))
@@ -211,7 +211,7 @@ def decimal_of(value: Column, kind: DecimalType) -> Column:
 
 
 def decimal_text(value: Column) -> Column:
-    """Return a decimal that brings its own scale, a struct of both, as the text of the number."""
+    """Return the text of a decimal that carries its own scale, a struct of both."""
     digits, scale = decimal_of(value["value"], DecimalType(_WIDEST, 0)), value["scale"]
     padded = sf.lpad(sf.abs(digits).cast("string"), _PADDED, "0")
     whole = sf.regexp_replace(padded.substr(sf.lit(1), sf.lit(_PADDED) - scale), "^0+", "")

@@ -1,4 +1,4 @@
-"""What events say of the record key of a row, where that is not the key of the database's table."""
+"""Handles rows whose record key differs from the key of the database's table."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -16,11 +16,10 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import field
 
 
 def with_former_keys(frame: DataFrame, keys: Sequence[str], before: StructType, after: StructType) -> DataFrame:
-    """Put the delete of the row that was before an update which changes the record key.
+    """Insert a delete of the old row before an update that changes the record key.
 
-    Debezium does so by itself where the key of the database's table changes; a record key may have other columns.
-    Without all of the former key, as PostgreSQL leaves it out, nothing is known of the row that was. Both halves are
-    marked as `MOVED`.
+    Debezium does this itself if the key of the database's table changes; a record key may have other columns. Without
+    the whole former key, which PostgreSQL may omit, the old row is unknown. Both halves are marked as `MOVED`.
     """
     if not set(keys) <= set(before.fieldNames()) & set(after.fieldNames()):
         return frame.withColumn(MOVED, never())
@@ -35,11 +34,11 @@ def with_former_keys(frame: DataFrame, keys: Sequence[str], before: StructType, 
 
 
 def lacks_key(image: Column, kind: StructType, keys: Sequence[str]) -> Column:
-    """Tell whether the image of a deleted row does not say its record key, as its message's key in JSON shows.
+    """Tell whether a deleted row's image lacks its record key, judged by its message's JSON key.
 
-    PostgreSQL names the columns of its own key alone, without REPLICA IDENTITY FULL, and Debezium then puts a zero or
-    an empty text into others that may not be null (`ValueConverters.convertValue`): the delete of such a key would
-    leave the row where it is. An image that has any other value is whole.
+    Without REPLICA IDENTITY FULL, PostgreSQL sends only its own key's columns, and Debezium then puts a zero or an
+    empty text into other non-null columns (`ValueConverters.convertValue`): a delete with such a key would leave the
+    row in place. An image with any other value is whole.
     """
     types = {one.name: one.dataType for one in kind.fields}
     text = sf.decode(field("key"), "UTF-8")
@@ -50,7 +49,7 @@ def lacks_key(image: Column, kind: StructType, keys: Sequence[str]) -> Column:
 
 
 def _is_empty(column: Column, kind: DataType) -> Column:
-    """Tell whether a value is null, or what stands for a value that is not there."""
+    """Tell whether a value is null, or stands for a missing value."""
     if isinstance(kind, NumericType):
         is_nothing = column == 0
     elif isinstance(kind, BooleanType):

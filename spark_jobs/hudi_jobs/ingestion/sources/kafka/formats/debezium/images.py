@@ -1,4 +1,4 @@
-"""From change events to rows: which messages are events, and the columns of the rows in them."""
+"""Extracts rows from change events: selects the events, and the columns of their rows."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -57,13 +57,13 @@ _ROW, _GOOD, _UNSURE = "_row", "_debezium_good", "_debezium_unsure"
 
 
 def only_events(frame: DataFrame) -> DataFrame:
-    """Leave out tombstones, which follow the deletes that they are of, and what Debezium sends beside events."""
+    """Drop tombstones, which follow their deletes, and messages that Debezium sends beside events."""
     present = set(frame.columns)
     with_value = frame.where(field("value").isNotNull())
     if IGNORED in present:
         return with_value.where(~sf.col(IGNORED)).drop(IGNORED)
     fields = [name for name in frame.columns if name not in {MESSAGE, CORRUPT_RECORD, FAULT}]
-    # A heartbeat has nothing but its time, a transaction a status, and a change of the schema its statement.
+    # A heartbeat has only its time, a transaction a status, and a schema change its statement.
     beside = [reduce(and_, (column_named(name).isNull() for name in fields if name != PROCESSED_AT), ~never())]
     if "status" in present:
         beside.append(sf.col("status").cast("string").isin(*_TRANSACTION))
@@ -75,14 +75,14 @@ def only_events(frame: DataFrame) -> DataFrame:
 
 
 def without_columns(frame: DataFrame) -> DataFrame:
-    """No message was an event, so that all are corrupt."""
+    """Return all messages as corrupt, because none was an event."""
     value = field("value")
     nothing = sf.lit(None).cast("string").alias(NO_COLUMN)
     return frame.select(MESSAGE, nothing, corrupt_text(value).alias(CORRUPT_RECORD))
 
 
 def rows_of(frame: DataFrame, database: Database, keys: Sequence[str], declared: StructType | None) -> DataFrame:
-    """Return the columns of rows, the added ones, and which events are deletes or corrupt."""
+    """Return the rows' columns, the added columns, and marks for deletes and corrupt events."""
     before, after, origin = (struct_of(frame, name) for name in (BEFORE, AFTER, SOURCE))
     image = merged(after, before)
     _require_free(image, database)
@@ -121,14 +121,14 @@ def rows_of(frame: DataFrame, database: Database, keys: Sequence[str], declared:
 
 
 def has_columns(frame: DataFrame) -> bool:
-    """Tell whether any event says what columns a row has."""
+    """Tell whether any event shows a row's columns."""
     if not {BEFORE, AFTER, SOURCE, OPERATION} <= set(frame.columns):
         return False
     return bool(struct_of(frame, BEFORE).fields or struct_of(frame, AFTER).fields)
 
 
 def struct_of(frame: DataFrame, name: str) -> StructType:
-    """Return the type of a field of the events; raise `TaskFailed` where it is no record."""
+    """Return the type of an events' field; raise `TaskFailed` if it is not a record."""
     kind = frame.schema[name].dataType
     if isinstance(kind, StructType):
         return kind
@@ -145,7 +145,7 @@ def _type_of(declared: StructType | None, name: str) -> DataType | None:
 
 
 def _own(name: str, kind: DataType, declared: DataType | None) -> tuple[Column, bool]:
-    """Return a column of the database's table in the type that is declared, and whether a value may not fit it."""
+    """Return a database column in its declared type, and whether a value may not fit."""
     column = sf.col(_ROW)[name]
     if kind.simpleString() == VARIABLE_DECIMAL:
         column, kind, may_fail = decimal_text(column), StringType(), True

@@ -1,7 +1,7 @@
-"""Change events in JSON, with the schema of Kafka Connect inside of each, or without any.
+"""Decodes JSON change events, with or without an embedded Kafka Connect schema.
 
-With it, columns have the types that the connector gives them. Without it they have the declared ones, or what Spark
-infers from the rows of the batch.
+With it, columns have the connector's types. Without it they have the declared types, or types inferred from the batch's
+rows.
 """
 
 from collections.abc import Callable
@@ -65,19 +65,19 @@ _IGNORED_KEYS: tuple[tuple[frozenset[str], frozenset[str]], ...] = (
         frozenset({"source", "ts_ms", "databaseName", "schemaName", "ddl", "tableChanges"}),
     ),
 )
-"""Fields that a message beside events must have, and all that it may have: heartbeats, changes of a schema."""
+"""Required and possible fields of messages beside events: heartbeats, schema changes."""
 
 _TRANSACTION = (frozenset({"status", "id"}), frozenset({"status", "id", "event_count", "data_collections", "ts_ms"}))
 _STATUSES = ("BEGIN", "END")
 _EMPTY = (frozenset({_PAYLOAD}), frozenset({"schema", _PAYLOAD}))
-"""The fields of a value that has a schema and is nothing, as older converters write tombstones."""
+"""The fields of a null value with a schema, as older converters write tombstones."""
 
 
 @dataclass(frozen=True)
 class _Variant:
-    """Events of one schema: which these are, the columns of their rows, and whether they are the payload of values.
+    """Events of one schema: their condition, their rows' columns, and whether they are embedded in a payload.
 
-    `inferred` are columns that come from what the events hold.
+    `inferred` means that the columns come from the events' content.
     """
 
     condition: Column
@@ -95,11 +95,11 @@ class _Variant:
 
 
 def require(_source: KafkaSource) -> None:
-    """Accept every request; declared columns are parsed once there is a JVM."""
+    """Accept every request; declared columns are parsed once a JVM exists."""
 
 
 def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> Decoded:
-    """Return the fields of events as columns, and what is none of Debezium's as corrupt records."""
+    """Return the events' fields as columns, and messages not from Debezium as corrupt records."""
     value = field("value")
     text = sf.decode(value, "UTF-8")
     schema = sf.get_json_object(text, "$.schema")
@@ -120,7 +120,7 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
 
 
 def _events(frame: DataFrame, variants: list[_Variant], ignored: list[Column]) -> DataFrame:
-    """Return the events of all schemas in one shape; one step after another, so that no text is parsed twice."""
+    """Return the events of all schemas in one shape; in steps, so that no text is parsed twice."""
     wanted = reduce(merged, [variant.type for variant in variants])
     places = list(enumerate(variants))
     beside = reduce(or_, ignored, sf.col(_SCHEMA).isNull() & _has_keys_of_others(sf.col(_TEXT)))
@@ -160,7 +160,7 @@ _EVENT = {SOURCE: SOURCE_TYPE, OPERATION: StringType(), PROCESSED_AT: LongType()
 
 
 def _parsed(spark: SparkSession, variant: _Variant) -> Column:
-    """Return what a value of the schema holds, or that it holds anything else, or more."""
+    """Parse a value by the schema, with a fault for different or extra content."""
     fields = [StructField(name, variant.raw) for name in (BEFORE, AFTER)]
     event = StructType(fields + [StructField(name, kind) for name, kind in _EVENT.items()])
     whole = StructType([StructField(_PAYLOAD, event)]) if variant.embedded else event
@@ -169,13 +169,13 @@ def _parsed(spark: SparkSession, variant: _Variant) -> Column:
 
 
 def _event(parsed: Column, variant: _Variant) -> Column:
-    """Return the event that a value holds, null where it holds none."""
+    """Return the event in a value, or null."""
     found = parsed[ROW]
     return found[_PAYLOAD] if variant.embedded else found
 
 
 def _fault(parsed: Column) -> Column:
-    """Return why a value is no event, with the name that the column has in the database's table."""
+    """Return why a value is no event, with the database's column name."""
     fault = parsed[FAULT_OF_ROW]
     name = sf.regexp_replace(fault["column"], _BEFORE_NAMES, "")
     return sf.when(fault.isNotNull(), sf.struct(name.alias("column"), fault["cause"].alias("cause")))
@@ -189,14 +189,14 @@ def _row(raw: Column, variant: _Variant, wanted: StructType) -> Column:
 
 
 def _is_whole(event: Column, variant: _Variant) -> Column:
-    """Tell whether a text was an event, all of whose values have become what they should."""
+    """Tell whether a text was an event with every value converted."""
     lost = [
         event[image][name].isNotNull() & kind.value(event[image][name]).isNull()
         for image in (BEFORE, AFTER)
         for name, kind in variant.columns.items()
         if kind.convert is not None
     ]
-    # Without an operation it is no event, whatever else it holds.
+    # Without an operation it is no event, whatever its content.
     return event.isNotNull() & event[OPERATION].isNotNull() & ~reduce(or_, lost, never())
 
 
@@ -207,7 +207,7 @@ def _first(places: list[tuple[int, _Variant]], value: Callable[[int, _Variant], 
 
 
 def _embedded_schemas(schemas: DataFrame) -> list[str]:
-    """Return the schemas in the values of the batch; this reads the messages once."""
+    """Return the schemas in the batch's values; reads the messages once."""
     short = sf.when(sf.length(_SCHEMA) <= _LONGEST_SCHEMA, sf.col(_SCHEMA))
     found = schemas.where(sf.col(_SCHEMA).isNotNull()).select(short.alias(_SCHEMA)).distinct().limit(MOST_SCHEMAS + 1)
     texts = [row[_SCHEMA] for row in found.collect() if row[_SCHEMA] is not None]
@@ -221,7 +221,7 @@ def _embedded_schemas(schemas: DataFrame) -> list[str]:
 
 
 def _sorted_out(schemas: list[str], declared: StructType | None) -> tuple[list[Column], list[_Variant]]:
-    """Return the conditions for messages beside events, and the schemas of events; the rest is corrupt."""
+    """Return the conditions for messages beside events, and the schemas of events; other messages are corrupt."""
     kept = {one.name: one.dataType for one in declared.fields} if declared is not None else {}
     ignored: list[Column] = []
     variants: list[_Variant] = []

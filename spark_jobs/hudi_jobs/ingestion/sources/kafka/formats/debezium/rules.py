@@ -1,4 +1,4 @@
-"""Which tables can have a source of change events: pure rules on the request and on the properties of the table."""
+"""Checks which tables can have a source of change events: pure rules on the request and the table's properties."""
 
 from collections.abc import Mapping
 
@@ -13,9 +13,9 @@ _GLOBAL = "Global"
 
 
 def required_database(definition: TableDefinition, task: IngestionTask) -> Database:
-    """Return the database that a table's ordering fields are those of; raise `TaskFailed` where the table cannot be it.
+    """Return the database of a table's ordering fields; raise `TaskFailed` if the table cannot take its events.
 
-    With any other order an event that comes late, or once more, would undo newer ones.
+    With any other order, a late or repeated event would undo newer ones.
     """
     found = next((one for one in DATABASES if one.ordering == definition.ordering_fields), None)
     if found is None:

@@ -1,8 +1,8 @@
-"""Values that PostgreSQL did not send, because they are stored apart and were not changed: its large ones.
+"""Fills in values that PostgreSQL did not send, because they are stored apart and unchanged: large values.
 
-Debezium puts a placeholder in their place. Hudi 1.2.0 could fill them in by itself (`FILL_UNAVAILABLE`), but leaves the
+Debezium puts a placeholder in their place. Hudi 1.2.0 could fill them in itself (`FILL_UNAVAILABLE`), but leaves the
 placeholders of binary columns in MergeOnRead tables, and those of text columns when it clusters such a table. So the
-value is taken from an older event of the batch, or from the row in the table, before anything is written.
+value is taken from an older event of the batch, or from the row in the table, before the write.
 """
 
 import base64
@@ -42,24 +42,25 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import field
 
 PLACEHOLDER = "__debezium_unavailable_value"
 MISSING = "_debezium_missing"
-"""Column with the names of the columns whose value could not be found."""
+"""The names of columns without a found value."""
 
 _BYTES = PLACEHOLDER.encode()
 _UUID = str(uuid.UUID(bytes=hashlib.md5(_BYTES, usedforsecurity=False).digest(), version=3))
 _CODED = (base64.b64encode(_BYTES).decode(), base64.urlsafe_b64encode(_BYTES).decode(), _BYTES.hex())
 _PAIRS = tuple(f'{{"{PLACEHOLDER}"{colon}"{PLACEHOLDER}"}}' for colon in (":", ": ", " : "))
 _TEXTS = tuple(dict.fromkeys((PLACEHOLDER, *_CODED, *_PAIRS)))
-"""The placeholder as text; of bytes that come as text (`binary.handling.mode`, or JSON without a schema), too, and of a
-map that comes as JSON."""
+"""The placeholder as text, including bytes sent as text (`binary.handling.mode`, or JSON without a schema) and a map
+sent as JSON.
+"""
 
 _MOST_KEYS = 2_000
 _NUMBERS = (ShortType, IntegerType, LongType, FloatType, DoubleType)
 
 
 def is_unavailable(column: Column, kind: DataType) -> Column | None:
-    """Return the condition that a column holds the placeholder, or None where its type cannot.
+    """Return the condition for a column's placeholder, or None if its type cannot hold one.
 
-    Its shapes are those of Debezium's `UnchangedToastedPlaceholder`.
+    The shapes are those of Debezium's `UnchangedToastedPlaceholder`.
     """
     if isinstance(kind, ArrayType):
         return _is_unavailable_array(column, kind.elementType)
@@ -88,7 +89,7 @@ def _is_unavailable_array(column: Column, element: DataType) -> Column | None:
 
 
 def _elements(kind: DataType) -> list[list[Column]]:
-    """Return what the elements of an array may be that has one for each byte of the placeholder."""
+    """Return the possible elements of an array with one element per byte of the placeholder."""
     if isinstance(kind, _NUMBERS):
         return [[sf.lit(one) for one in _BYTES]]
     if isinstance(kind, BooleanType):
@@ -103,9 +104,9 @@ def _elements(kind: DataType) -> list[list[Column]]:
 
 
 def unavailable_columns(schema: StructType) -> dict[str, Column]:
-    """Return the columns whose value may be missing, and when it is; of a delete nothing but the key counts.
+    """Return the columns with possibly missing values, and their conditions; for a delete only the key matters.
 
-    Not only updates leave values out: where the key changes, the row comes as a new one and lacks them as well.
+    Not only updates omit values: a row with a changed key arrives as new and lacks them as well.
     """
     found = {one.name: is_unavailable(column_named(one.name), one.dataType) for one in schema.fields}
     written = sf.col(CHANGE_TYPE) != DELETE
@@ -122,11 +123,11 @@ def filled(
     ordering: Sequence[str],
     table: DataFrame | None,
 ) -> DataFrame:
-    """Return the events with values in place of placeholders, and in `MISSING` the names of those that were not found.
+    """Return the events with placeholders replaced by values, and the names of unresolved ones in `MISSING`.
 
-    The newest value that is older than the event counts, be it in the batch or in the table. Without `keys` events are
-    of one row whose messages have the same key. Only an update has older values under its key: what was there before a
-    delete, or before a row whose key has changed, belongs to another row.
+    The newest older value counts, from the batch or the table. Without `keys`, events with the same message key belong
+    to one row. Only an update has older values under its key: values from before a delete, or before a key change,
+    belong to another row.
     """
     same_row = list(map(column_named, keys)) or [field("key")]
     has_key = reduce(and_, [column.isNotNull() for column in same_row])
@@ -167,7 +168,7 @@ def _order(ordering: Sequence[str]) -> Column:
 def _with_rows_of(
     table: DataFrame | None, events: DataFrame, missing: dict[str, Column], keys: Sequence[str], ordering: Sequence[str]
 ) -> DataFrame:
-    """Join the rows that the table has of the keys whose events lack a value."""
+    """Join the table's rows for keys whose events lack a value."""
     if table is None or not {*keys, *ordering} <= set(table.columns):
         return events.withColumn("_table", sf.lit(None).cast("struct<at: int>"))
     lacking = events.where(reduce(or_, missing.values())).select(*map(column_named, keys)).distinct()
@@ -192,7 +193,7 @@ def _with_rows_of(
 
 
 def _among(keys: Sequence[str], some: Sequence[Sequence[object]]) -> Column:
-    """Return a condition that Hudi and Parquet can leave files out by, for each column of the key alone."""
+    """Return a condition per key column that lets Hudi and Parquet skip files."""
     conditions = [
         column_named(name).isin([row[place] for row in some if row[place] is not None])
         for place, name in enumerate(keys)
@@ -201,7 +202,7 @@ def _among(keys: Sequence[str], some: Sequence[Sequence[object]]) -> Column:
 
 
 def _value(number: int, name: str, condition: Column, events: DataFrame) -> Column:
-    """Return the newest older value in a struct, null where there is none."""
+    """Return the newest older value in a struct, or null."""
     kind = events.schema[name].dataType
     last = sf.col(f"_last_{number}")
     in_batch = sf.when(last["usable"], sf.struct(last["value"].alias("value")))

@@ -1,4 +1,4 @@
-"""Rows and deletes of change events, in whatever format these came."""
+"""Extracts rows and deletes from change events of any format."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -63,11 +63,11 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
 from hudi_jobs.table import HudiTable
 
 _MARKS = (KIND, HOLDER, MOVED, SURE, HELD, TABLE, SNAPSHOT, LATE, TAKEN)
-"""Columns that say of an event what nobody else needs."""
+"""Internal mark columns of events."""
 
 
 def require(source: KafkaSource) -> None:
-    """Raise `TaskFailed` where tombstones are to delete; which table can have events is looked at with the task."""
+    """Raise `TaskFailed` if tombstones should delete; the table is checked with the task."""
     if source.tombstones is Tombstones.DELETE:
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
@@ -76,14 +76,14 @@ def require(source: KafkaSource) -> None:
 
 
 def wrapped(columns: StructType) -> StructType:
-    """Return where the columns of a table are in an event."""
+    """Return the event type that holds a table's columns."""
     return StructType([StructField(name, columns) for name in (BEFORE, AFTER)])
 
 
 def unwrap(context: TaskContext, source: KafkaSource, decoded: Decoded) -> Decoded:
-    """Return rows with the columns of the database's table and where their event stood among all.
+    """Return rows with the database table's columns and their events' positions.
 
-    The events are read once here and kept, because an update may lack values that older ones have.
+    The events are read once here and cached, because an update may lack values that older events have.
     """
     task = context.task.ingestion
     assert task is not None, "a source belongs to an ingestion"
@@ -132,7 +132,7 @@ def _table(context: TaskContext) -> HudiTable | None:
 def _marked(
     rows: DataFrame, deletes: DataFrame | None, *, before: Kept, keys: Sequence[str], database: Database
 ) -> DataFrame:
-    """Return the rows, kept, with what is known of their keys by these deletes and by who had the keys before."""
+    """Return the rows, cached, marked with the known deletes and holders of their keys."""
     late = with_late(rows.drop(LATE, HELD, TAKEN), deletes, keys, database)
     return with_held(late, before.holders, keys, database).persist(StorageLevel.MEMORY_AND_DISK)
 
@@ -149,7 +149,7 @@ def _counted(rows: DataFrame, missing: dict[str, Column], before: Kept, database
 
 
 def _required(found: Row, known: Sequence[str], tables: SourceTables, task: IngestionTask) -> tuple[str, ...]:
-    """Return the tables of the database that are known now; raise `TaskFailed` for what stops a batch."""
+    """Return the database's known tables; raise `TaskFailed` for events that stop a batch."""
     _refuse_truncates(int(found["truncates"]), task)
     return followed(known, (int(found["strange"]), str(found["first"]), str(found["last"])), tables, task)
 

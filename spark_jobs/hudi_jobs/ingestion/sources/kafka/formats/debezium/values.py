@@ -1,4 +1,4 @@
-"""The values that updates lack, in the events that lack them; where one is not to be found, the event is bad."""
+"""Fills in the values that updates lack; an event with an unresolved value is bad."""
 
 from collections.abc import Sequence
 
@@ -22,10 +22,10 @@ from hudi_jobs.table import HudiTable
 def with_values(
     context: TaskContext, task: IngestionTask, table: HudiTable | None, rows: DataFrame, lacking: dict[str, Column]
 ) -> DataFrame:
-    """Fill in the values that updates lack; where one is not to be found, the event is a bad record."""
+    """Fill in the values that updates lack; an event with an unresolved value becomes a bad record."""
     definition = context.task.table
     keys = tuple(dict.fromkeys((*definition.record_key, *definition.partition_by)))
-    # What a transform makes of a column is not what the column was.
+    # A transform's output is not the column's former value.
     if task.transform_sql is not None or not set(keys) <= set(rows.columns):
         keys = ()
     has_rows = keys and table is not None and table.has_schema
@@ -38,7 +38,7 @@ def with_values(
 
 
 def as_bad_records(rows: DataFrame, bad: Column, columns: Sequence[str], *, marks: Sequence[str] = ()) -> DataFrame:
-    """Return these columns of rows of which some are `bad`: those keep their `marks`, and no value."""
+    """Return these columns with `bad` rows reduced to their `marks`, without values."""
     own = [name for name in columns if name not in {MESSAGE, CORRUPT_RECORD, IS_DELETED, *marks}]
     kept = [sf.when(~bad, column_named(name)).alias(name) for name in own]
     corrupt = sf.when(bad, corrupt_text(field("value"))).otherwise(sf.col(CORRUPT_RECORD)).alias(CORRUPT_RECORD)

@@ -1,6 +1,6 @@
-"""Values in Protobuf, by a descriptor that the request holds, or by the schemas of a registry that the values name.
+"""Protobuf values, by a descriptor in the request or by registry schemas named in the values.
 
-`descriptors.py` is about sets of descriptors alone, `compiler.py` makes them of the texts that a registry keeps, in the
-process `protoc.py`, and `indexes.py` tells which message of a file a value is. `messages.py` is about what Spark makes
-of one message, and `decode.py` and `registered.py` about the values of a batch.
+`descriptors.py` handles sets of descriptors, `compiler.py` compiles a registry's texts to descriptors, in the process
+`protoc.py`, and `indexes.py` identifies a value's message in its file. `messages.py` decodes one message with Spark,
+and `decode.py` and `registered.py` decode the values of a batch.
 """

@@ -1,4 +1,4 @@
-"""Texts of `.proto` files as descriptors, by protoc in a process of its own."""
+"""Compiles `.proto` texts to descriptors, with protoc in a separate process."""
 
 import re
 import subprocess
@@ -13,23 +13,23 @@ from hudi_jobs.ingestion.sources.kafka.formats.protobuf_values.descriptors impor
 _PROCESS = Path(__file__).with_name("protoc.py")
 
 MAIN = "schema.of.values.proto"
-"""Name of the file whose messages values are."""
+"""The file with the values' messages."""
 
 _PART = r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,200}"
 _NAME = re.compile(rf"{_PART}(?:/{_PART}){{0,20}}", re.ASCII)
 _SECONDS = 30
 _MOST_READ, _MOST_SAID = 20_000, 300
 _LOGGED = re.compile(r"WARNING: |[A-Z]\d{4} ")
-"""What a line begins with that is no error: protoc logs beside them, for example that a text names no syntax."""
+"""Prefixes of log lines that are no errors: protoc logs beside errors, for example that a text names no syntax."""
 
 _KEPT = 128
 
 
 def compiled(text: str, imports: Mapping[str, str]) -> bytes:
-    """Return the descriptor set of a text and all that it imports, or raise `NoDescriptor` with what protoc says.
+    """Return the descriptor set of a text and its imports, or raise `NoDescriptor` with protoc's message.
 
-    `imports` are texts by the names that they are imported by. Google's own files, `google/protobuf/*.proto`, are there
-    without being named.
+    `imports` maps import names to texts. Google's own files, `google/protobuf/*.proto`, are available without being
+    named.
     """
     for name in imports:
         _require_name(name, imports)

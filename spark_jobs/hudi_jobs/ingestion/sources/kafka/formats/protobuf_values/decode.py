@@ -1,4 +1,4 @@
-"""Values in Protobuf of one batch as columns, and what a request needs for them."""
+"""Decodes one batch's Protobuf values to columns, and checks the request for them."""
 
 import binascii
 import re
@@ -27,7 +27,7 @@ _DECODED = "_decoded"
 
 
 def require(source: KafkaSource) -> None:
-    """Raise `TaskFailed` where nothing, or more than one thing, tells what the values are."""
+    """Raise `TaskFailed` unless exactly one of registry and descriptor is given."""
     value = source.value
     if (source.registry is None) == (value.descriptor is None):
         raise _invalid("Values in Protobuf need either a registry or a descriptor")
@@ -40,7 +40,7 @@ def require(source: KafkaSource) -> None:
 
 
 def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> Decoded:
-    """Decode every value as a message of the declared descriptor, or by the schema that it names."""
+    """Decode every value by the declared descriptor, or by its registry schema."""
     if not str(context.spark.sparkContext.master).startswith("local"):
         raise _invalid("Protobuf values can be read only in mode Local, because executors do not have the descriptor")
     if source.registry is not None:
@@ -59,7 +59,7 @@ def _decode_declared(source: KafkaSource, messages: DataFrame) -> Decoded:
 
 
 def _declared(source: KafkaSource) -> bytes:
-    """Return the descriptor set in the request, by which Spark reads the message that it names."""
+    """Return the request's descriptor set, prepared for Spark to read its message."""
     text, name = source.value.descriptor, source.value.message_type
     if text is None or name is None:
         raise _invalid("A descriptor needs the type of the message in it")

@@ -1,38 +1,38 @@
-"""Sets of Protobuf descriptors: what is refused before Spark makes columns of them, and what Spark is given.
+"""Checks sets of Protobuf descriptors before Spark makes columns of them, and prepares Spark's descriptor.
 
-Spark makes a column wherever a type is named: of messages that hold others twice, which hold others twice, it would
-never end. The same holds for files that import others twice, each of which it builds again. So a descriptor of some
-hundred bytes can take all memory of the driver.
+Spark makes a column wherever a type is named: messages that hold others twice, which hold others twice, would never
+end. The same holds for files that import others twice, each of which it builds again. So a descriptor of some hundred
+bytes can take all of the driver's memory.
 """
 
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 from google.protobuf.message import DecodeError
 
 DEEPEST = 60
-"""Messages inside of messages, and files that import files."""
+"""The most levels of nested messages, and of imports."""
 
 WIDEST = 20_000
-"""Fields of a message, counted wherever their message is named."""
+"""The most fields of a message, counted wherever it is named."""
 
 MOST_BUILT = 20_000_000
-"""Bytes of files, counted wherever a file is imported, each with `_FILE_COST` more."""
+"""The most bytes of files, counted at each import, plus `_FILE_COST` each."""
 
 LARGEST = 1024 * 1024
-"""Bytes of a set."""
+"""The most bytes of a set."""
 
 ROW = "hudi_jobs.Row"
-"""Full name of the message that Spark reads values by."""
+"""Full name of the message that Spark reads values with."""
 
 _FILE_COST = 1000
 _READ = frozenset({"", "proto2", "proto3"})
 
 
 class NoDescriptor(ValueError):
-    """Bytes are no file descriptor set, or none that could be read by; the text is a verb and what follows it."""
+    """The bytes are no usable file descriptor set; the text starts with a verb."""
 
 
 def parsed(descriptor: bytes) -> FileDescriptorSet:
-    """Return the set that the bytes are."""
+    """Parse a descriptor set."""
     if not descriptor or len(descriptor) > LARGEST:
         raise NoDescriptor(f"has {len(descriptor):,} bytes; it must have between 1 and {LARGEST:,}")
     try:
@@ -42,10 +42,10 @@ def parsed(descriptor: bytes) -> FileDescriptorSet:
 
 
 def row_descriptor(files: FileDescriptorSet, message: str) -> bytes:
-    """Return the set with the message once more, as `ROW`, or raise `NoDescriptor`.
+    """Return the set with the message copied as `ROW`, or raise `NoDescriptor`.
 
-    Spark finds messages at the top of a file alone, and by a part of their name too (`ProtobufUtils.buildDescriptor`).
-    What the message refers to stays where it is, because descriptors name types by their whole names.
+    Spark finds only messages at the top of a file, and matches partial names too (`ProtobufUtils.buildDescriptor`).
+    Referenced types stay in place, because descriptors use full names.
     """
     messages: _Messages = {}
     for file in files.file:
@@ -76,7 +76,7 @@ def _row_file(file: FileDescriptorProto, message: DescriptorProto) -> FileDescri
 
 
 def _require_buildable(files: FileDescriptorSet) -> None:
-    """Raise `NoDescriptor` where files import each other, or are imported so often that Spark would never end."""
+    """Raise `NoDescriptor` if imports are circular, or so frequent that Spark would never end."""
     for file in files.file:
         if file.syntax not in _READ:
             raise NoDescriptor(
@@ -89,7 +89,7 @@ def _require_buildable(files: FileDescriptorSet) -> None:
 
 
 def _built(files: dict[str, FileDescriptorProto], name: str, around: tuple[str, ...], known: dict[str, int]) -> int:
-    """Return how many bytes Spark goes through to build a file, with all that it imports."""
+    """Return the bytes that Spark processes to build a file with all its imports."""
     if name in known or name not in files:
         return known.get(name, 0)
     if name in around:
@@ -105,7 +105,7 @@ def _add(messages: _Messages, file: FileDescriptorProto, message: DescriptorProt
     if depth > DEEPEST:
         raise NoDescriptor(f"declares messages nested more than {DEEPEST} levels deep")
     name = f"{scope}.{message.name}"
-    # Sets that were joined may hold a file twice.
+    # A joined set may hold a file twice.
     if messages.setdefault(name, (file, message))[1] != message:
         raise NoDescriptor(f"declares the message {name[1:200]} twice, and differently")
     for nested in message.nested_type:
@@ -113,7 +113,7 @@ def _add(messages: _Messages, file: FileDescriptorProto, message: DescriptorProt
 
 
 def _count(messages: _Messages, name: str, around: tuple[str, ...], known: dict[str, int]) -> int:
-    """Return how many fields a message has, with those of the messages in it."""
+    """Return a message's number of fields, including nested messages."""
     if name in known:
         return known[name]
     if name in around:
@@ -134,7 +134,7 @@ def _count(messages: _Messages, name: str, around: tuple[str, ...], known: dict[
 
 
 def _type_name(field: FieldDescriptorProto) -> str:
-    """Return the whole name of a field's type, if it has one; what a part of a name means depends on its place."""
+    """Return the full name of a field's type, if any; a partial name's meaning depends on its place."""
     if field.type_name and not field.type_name.startswith("."):
         raise NoDescriptor(f"names the type {field.type_name[:200]} by a part of its name, which protoc never does")
     return field.type_name

@@ -1,8 +1,8 @@
-"""Which message of its schema a value is: an array of indexes that stands between the id of the schema and the message.
+"""Identifies a value's message in its schema by the array of indexes between schema id and message.
 
-Each number is a varint in zigzag: how many indexes follow, the place of a message at the top of the file, and that of
-each further message inside of the one before. A single zero is short for the first message (Confluent's
-`MessageIndexes`). So few arrays mean a message that whole bytes are compared, and none is ever taken apart.
+Each number is a zigzag varint: the count of indexes, the position of a message at the top of the file, and that of each
+further message inside the previous one. A single zero is short for the first message (Confluent's `MessageIndexes`). So
+few arrays mean a message that whole bytes are compared, and none is ever parsed.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,11 +16,10 @@ _Path = tuple[int, ...]
 
 
 def arrays_of(file: FileDescriptorProto, message: str) -> tuple[bytes, ...]:
-    """Return the arrays that mean a message of the file and no other; none where it is not there.
+    """Return the arrays that mean only this message of the file; empty if the message is missing.
 
-    Serializers do not agree on whether the entries of a map count, which are messages in a descriptor and none in the
-    text. So a message inside of another may be meant by two arrays, and an array may mean two messages: that one is
-    none of either.
+    Serializers disagree on whether map entries count, which are messages in a descriptor but not in the text. So a
+    nested message may have two arrays, and an array may mean two messages: such an ambiguous array counts for neither.
     """
     meanings: dict[_Path, set[str]] = {}
     scope = f"{file.package}." if file.package else ""
@@ -31,12 +30,12 @@ def arrays_of(file: FileDescriptorProto, message: str) -> tuple[bytes, ...]:
 
 
 def first_message(file: FileDescriptorProto) -> str | None:
-    """Return the name of the message that comes first."""
+    """Return the name of the first message."""
     return next((f"{file.package}.{each.name}".lstrip(".") for each in file.message_type), None)
 
 
 def _messages(messages: Iterable[DescriptorProto], scope: str, at: tuple[_Path, _Path]) -> Iterator[tuple[str, _Path]]:
-    """Yield every message with its path without the entries of maps, and with them."""
+    """Yield every message with its path, without and with map entries."""
     among_declared = 0
     for among_all, message in enumerate(messages):
         if message.options.map_entry:

@@ -1,4 +1,4 @@
-"""A message of Protobuf as Spark reads it: by a file with its descriptor."""
+"""Reads a Protobuf message with Spark, through a descriptor file."""
 
 import tempfile
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ _KEPT = 128
 
 @dataclass(frozen=True)
 class Message:
-    """The message of a set that `row_descriptor` has made, and the type of its rows."""
+    """The message made by `row_descriptor`, with the type of its rows."""
 
     file: Path
     type: StructType
 
     @classmethod
     def of(cls, messages: DataFrame, descriptor: bytes, otherwise: FailureReason) -> "Message":
-        """Return how Spark reads the message; raise `TaskFailed` where it does not, which is no other failure."""
+        """Return Spark's reading of the message; raise `TaskFailed` with reason `otherwise` if it fails."""
         file = _file(descriptor)
         with stage("Values cannot be read as their message of Protobuf", otherwise=otherwise):
             rows = messages.select(from_protobuf(field("value"), descriptors.ROW, str(file)).alias(_ROW))
@@ -38,26 +38,26 @@ class Message:
         return cls(file, kind)
 
     def decoded(self, body: Column) -> Column:
-        """Return what Spark makes of a value, which `row_of` and `is_row` are asked for."""
+        """Return the decoded value, as input for `row_of` and `is_row`."""
         row = from_protobuf(body, descriptors.ROW, str(self.file))
         return sf.struct(row.alias(_ROW), (sf.length(body) == 0).alias(_EMPTY))
 
     def is_row(self, decoded: Column) -> Column:
-        """Tell whether a value could be decoded; null where there was none.
+        """Tell whether a value was decoded; null without a value.
 
-        What cannot be decoded is a row of nulls, as is a message that is empty, and so has no bytes.
+        An undecodable value becomes a row of nulls, as does an empty message, which has no bytes.
         """
         return reduce(or_, (decoded[_ROW][name].isNotNull() for name in self.type.fieldNames()), decoded[_EMPTY])
 
 
 def row_of(decoded: Column) -> Column:
-    """Return the row of a value that could be decoded."""
+    """Return the row of a decoded value."""
     return decoded[_ROW]
 
 
 @lru_cache(maxsize=_KEPT)
 def _file(descriptor: bytes) -> Path:
-    """Return a file with the descriptor, one for all batches of a run."""
+    """Return a file with the descriptor, shared by all batches of a run."""
     file = Path(tempfile.mkdtemp(prefix="descriptor-"), "messages.desc")
     file.write_bytes(descriptor)
     return file

@@ -1,8 +1,7 @@
-"""The process in which texts of schemas are compiled: `protoc.py <folder> <file>` writes `<folder>.desc`.
+"""The process that compiles schema texts: `protoc.py <folder> <file>` writes `<folder>.desc`.
 
-Schemas come from outside, and protoc is made for those of friends: here it has a process to itself, whose time, memory
-and output are bounded. It finds files in the folder and those that it brings itself, and no others: it opens no import
-that begins with a slash or has `..` in it.
+Schemas are untrusted, and protoc expects trusted input: here it runs in its own process with bounded time, memory and
+output. It finds only files in the folder and its own: it opens no import that begins with a slash or has `..` in it.
 """
 
 import resource
@@ -28,6 +27,6 @@ if __name__ == "__main__":
     for bounded, at_most in _BOUNDS.items():
         _bound(bounded, at_most)
     folder, file = sys.argv[1:]
-    # Its own files come first, so that none of a registry stands for them.
+    # Its own files come first, so that a registry's file cannot replace them.
     paths = [f"-I{files('grpc_tools') / '_proto'}", f"-I{folder}"]
     sys.exit(protoc.main(["protoc", *paths, "--include_imports", f"--descriptor_set_out={folder}.desc", file]))

@@ -1,4 +1,4 @@
-"""Values in Protobuf that name their schema in a registry, and the place of their message in it."""
+"""Decodes Protobuf values that name their registry schema and their message's place in it."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -31,7 +31,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.writers import Writer, rows_of
 
 
 def decode(source: KafkaSource, messages: DataFrame) -> Decoded:
-    """Decode every value by the schema that it names, as rows of the one type that holds them all."""
+    """Decode every value by its named schema, as rows of one common type."""
     schemas = _Schemas(source, messages)
     named = wire.schemas_named(messages)
     newest = schemas.newest(named)
@@ -55,7 +55,7 @@ def decode(source: KafkaSource, messages: DataFrame) -> Decoded:
 
 
 class _Schemas:
-    """The schemas of a batch, as the registry, protoc and Spark know them."""
+    """The schemas of a batch, from the registry, protoc and Spark."""
 
     def __init__(self, source: KafkaSource, messages: DataFrame) -> None:
         assert source.registry is not None, "see require"
@@ -67,10 +67,10 @@ class _Schemas:
         self._declared = None if declared is None else declared.removeprefix(".")
 
     def newest(self, named: dict[int, tuple[str, ...]]) -> dict[str, StructType]:
-        """Return the messages that the rows are, with their types in the newest schemas of the topics' subjects.
+        """Return the rows' messages, with their types in the topics' newest schemas.
 
-        These are the declared one, or those that come first. Topics without a value in this batch count as well, where
-        the registry has a schema of them: the table has their columns, or is made with them.
+        These are the declared message, or the first ones. Topics without a value in this batch count as well if the
+        registry has their schema: the table has their columns, or is created with them.
         """
         heard, quiet = wire.subjects_that_count(named, self._topics, self._subject)
         needed = heard or quiet
@@ -89,7 +89,7 @@ class _Schemas:
         return found
 
     def writers(self, number: int, names: Iterable[str]) -> Iterator[Writer]:
-        """Yield how values of an id are read, by the message that they are; none where the registry has no such id."""
+        """Yield how to read an id's values, per message; nothing for an unknown id."""
         schema = self._registry.by_id(number)
         if schema is None:
             return
@@ -123,7 +123,7 @@ class _Schemas:
         return name, self._message(files, name, label).type
 
     def _compiled(self, schema: Schema, label: str) -> tuple[FileDescriptorSet, FileDescriptorProto]:
-        """Return the files of a schema, and among them the one whose messages values are."""
+        """Return a schema's files, and the file with the values' messages."""
         texts = {name: each.text for name, each in self._registry.referred(schema).items()}
         try:
             files = parsed(compiled(schema.text, texts))

@@ -1,1 +1,1 @@
-"""A schema registry with the API of Confluent's: what it says of a schema, bounded, and nothing else of it trusted."""
+"""Client for a schema registry with Confluent's API: bounded, and trusting only schemas."""

@@ -1,4 +1,4 @@
-"""The schemas of a registry: by id, by subject, and with everything that they refer to."""
+"""Fetches schemas from a registry: by id, by subject, and with all references."""
 
 import time
 from collections.abc import Callable
@@ -25,7 +25,7 @@ _MOST_TEXT = 8 * 1024 * 1024
 
 
 class Registry:
-    """A registry during one run; what it has said once is not asked again."""
+    """A registry during one run; each answer is cached."""
 
     def __init__(
         self, registry: SchemaRegistry, bounds: Bounds | None = None, pause: Callable[[float], None] = time.sleep
@@ -34,19 +34,19 @@ class Registry:
         self._known: dict[str, Schema | None] = {}
 
     def by_id(self, number: int) -> Schema | None:
-        """Return the schema of an id, or None where the registry has none."""
+        """Return the schema of an id, or None if unknown."""
         return self._get(f"/schemas/ids/{number:d}")
 
     def latest(self, subject: str) -> Schema | None:
-        """Return the newest schema of a subject, or None where the registry does not have the subject."""
+        """Return a subject's newest schema, or None if unknown."""
         return self._get(f"/subjects/{quote(subject, safe='')}/versions/latest")
 
     def version(self, reference: Reference) -> Schema | None:
-        """Return the schema that a reference names."""
+        """Return the schema of a reference."""
         return self._get(f"/subjects/{quote(reference.subject, safe='')}/versions/{reference.version:d}")
 
     def referred(self, schema: Schema) -> dict[str, Schema]:
-        """Return everything that a schema refers to, by the names that it uses, those without references first."""
+        """Return all schemas that a schema refers to, by reference name, dependencies first."""
         found: dict[str, Schema] = {}
         self._follow(schema, found, depth=0)
         return found

@@ -1,4 +1,4 @@
-"""One GET request to the registry: bounded in time and size, never redirected, and by HTTP only."""
+"""Sends GET requests to the registry: bounded in time and size, without redirects, by HTTP only."""
 
 import http.client
 import ssl
@@ -23,7 +23,7 @@ _ACCEPT = "application/vnd.schemaregistry.v1+json, application/json"
 
 @dataclass(frozen=True)
 class Bounds:
-    """How long and how often the registry is asked, and how much it may answer."""
+    """Time and attempts for a request, and the size limit of an answer."""
 
     seconds: float = 15.0
     attempts: int = 3
@@ -33,7 +33,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the registry said."""
+    """A response of the registry."""
 
     status: int
     body: bytes
@@ -51,11 +51,11 @@ class Endpoint:
 
     @property
     def url(self) -> str:
-        """Where the registry is, for people."""
+        """The registry's address, for messages."""
         return self._url
 
     def get(self, path: str) -> Answer:
-        """Return an answer that is none of a broken or unwilling server; raise `TaskFailed` otherwise."""
+        """Return the response of a working server; raise `TaskFailed` otherwise."""
         said = ""
         for attempt in range(self._bounds.attempts):
             if attempt:
@@ -73,7 +73,7 @@ class Endpoint:
         raise self.unavailable(said)
 
     def unavailable(self, said: str) -> TaskFailed:
-        """Return the failure of a registry that does not do what it should."""
+        """Return the failure for a misbehaving registry."""
         return TaskFailed(
             FailureReason.SOURCE_UNAVAILABLE,
             f"The schema registry {self._url} cannot be used: {said}; check its url, and that it runs.",
@@ -106,7 +106,7 @@ class Endpoint:
 
 
 def required_url(url: str) -> str:
-    """Return the address of a registry without a slash at its end; raise `TaskFailed` where it is none of HTTP."""
+    """Return a registry's address without a trailing slash; raise `TaskFailed` if it is not HTTP."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
@@ -123,7 +123,7 @@ def required_url(url: str) -> str:
 
 
 def _opener(url: str, ca_file: str | None) -> urllib.request.OpenerDirector:
-    """Return what opens http or https, as the address has it, and nothing else: no files, no redirects, no proxies."""
+    """Return an opener for the address's http or https only: no files, redirects or proxies."""
     opener = urllib.request.OpenerDirector()
     opener.add_handler(_handler(url, ca_file))
     return opener
@@ -131,7 +131,7 @@ def _opener(url: str, ca_file: str | None) -> urllib.request.OpenerDirector:
 
 def _handler(url: str, ca_file: str | None) -> urllib.request.BaseHandler:
     if urlsplit(url).scheme == "http":
-        # To read the certificates of the machine takes a tenth of a second of each batch.
+        # Reading the machine's certificates takes a tenth of a second per batch.
         return urllib.request.HTTPHandler()
     try:
         context = ssl.create_default_context(cafile=ca_file)
@@ -160,7 +160,7 @@ def _secret(path: Path) -> str:
 
 
 def _said(error: Exception) -> str:
-    """Return what went wrong in a few words; nothing that the server has chosen is repeated."""
+    """Return a short description of an error, without server-controlled text."""
     reason = error.reason if isinstance(error, urllib.error.URLError) else error
     if isinstance(reason, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted ({reason.verify_message})"

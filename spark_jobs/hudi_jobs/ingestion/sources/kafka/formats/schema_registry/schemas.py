@@ -1,4 +1,4 @@
-"""What a registry knows of a schema: pure values, checked as they come out of its answers."""
+"""A registry's schemas as pure values, checked when parsed."""
 
 import json
 from dataclasses import dataclass, field
@@ -9,16 +9,16 @@ _LONGEST_NAME = 500
 
 AVRO, PROTOBUF = "AVRO", "PROTOBUF"
 NOT_FOUND = frozenset({40401, 40402, 40403})
-"""Error codes of the API for a subject, a version and a schema that it does not have."""
+"""The API's error codes for a missing subject, version or schema."""
 
 
 class NotTheApi(ValueError):
-    """An answer is not one of the API; the text says what it is instead."""
+    """A response is not one of the API; the text describes what it is."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """Another schema that a schema names: the name that it uses, and where the registry has it."""
+    """A referenced schema: the name used, and its place in the registry."""
 
     name: str
     subject: str
@@ -27,7 +27,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Schema:
-    """A schema of the registry: its language, its text, and what it refers to."""
+    """A schema of the registry: language, text and references."""
 
     language: str
     text: str
@@ -35,7 +35,7 @@ class Schema:
 
 
 def parse(body: bytes) -> dict[str, Any]:
-    """Return the object that an answer holds, or raise `NotTheApi`."""
+    """Parse a response's object, or raise `NotTheApi`."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -46,7 +46,7 @@ def parse(body: bytes) -> dict[str, Any]:
 
 
 def error_code(body: bytes) -> int | None:
-    """Return the code by which the API says what went wrong, or None where this is no answer of the API."""
+    """Return the API's error code, or None if the response is not one of the API."""
     try:
         code = parse(body).get("error_code")
     except NotTheApi:
@@ -55,7 +55,7 @@ def error_code(body: bytes) -> int | None:
 
 
 def schema_of(answer: dict[str, Any]) -> Schema:
-    """Return the schema in an answer, or raise `NotTheApi`."""
+    """Return the schema in a response, or raise `NotTheApi`."""
     text, language = answer.get("schema"), answer.get("schemaType") or AVRO
     references = answer.get("references") or []
     if not isinstance(text, str) or not isinstance(language, str) or not isinstance(references, list):

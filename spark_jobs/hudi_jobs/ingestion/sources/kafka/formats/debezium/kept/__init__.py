@@ -1,1 +1,1 @@
-"""What change events leave for the next batch: in the checkpoint, and in files beside the table that it names."""
+"""State that change events keep for the next batch: in the checkpoint, and in files it names."""

@@ -1,4 +1,4 @@
-"""What change events leave for the next batch, with the checkpoint: of logs, deletes, record keys and tables."""
+"""The state of change events in the checkpoint: logs, deletes, record keys and tables."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,10 +25,10 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.spilled import Spil
 
 @dataclass(frozen=True)
 class Kept:
-    """What is known of the database by its events.
+    """The state known from a database's events.
 
-    That is the shapes of names of binary logs, and the greatest name, by the server; where rows were deleted, and who
-    has a record key, by the hashes of keys; and the tables. `spilled` says where the other deletes are.
+    Per server, the name shapes of its binary logs and the greatest name; deleted rows' positions and record keys'
+    holders, by key hash; and the tables. `spilled` locates further deletes.
     """
 
     logs: Mapping[str, str] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Kept:
 
     @classmethod
     def of(cls, events: Mapping[str, Any]) -> "Kept":
-        """Read what a checkpoint holds; raise `TaskFailed` for what this release has not written."""
+        """Parse a checkpoint's state; raise `TaskFailed` for one that this release has not written."""
         with understood():
             logs = {str(server): str(shape) for server, shape in events.get("logs", {}).items()}
             files = {str(server): (str(name), int(at)) for server, (name, at) in events.get("files", {}).items()}
@@ -51,18 +51,18 @@ class Kept:
         return cls(logs, files, deleted, spilled, holders, tables)
 
     def deletes(self, spark: SparkSession, database: Database) -> DataFrame | None:
-        """Return the deletes that the checkpoint holds; None without any."""
+        """Return the checkpoint's deletes, or None without any."""
         return sf.broadcast(deletes_in(spark, self.deleted, database)) if self.deleted else None
 
     def every_delete(self, spark: SparkSession, base_path: str, database: Database) -> DataFrame:
-        """Return the deletes that the checkpoint holds and those of its files, or raise `TaskFailed`."""
+        """Return the deletes of the checkpoint and its files, or raise `TaskFailed`."""
         spilled = self.spilled.read(spark, base_path, database)
         return last_of_each(spilled.unionByName(deletes_in(spark, self.deleted, database)))
 
     def after(
         self, rows: DataFrame, base_path: str, keys: Sequence[str], database: Database, changed: "Changed"
     ) -> tuple[Mapping[str, Any], Callable[[], None]]:
-        """Return what a checkpoint is to hold after the rows of a batch, and what writes the file that it refers to."""
+        """Return the next checkpoint's state after a batch, and a function that writes the file it refers to."""
         logs, files = self.logs, self.files
         if database is MYSQL:
             found = logs_of(rows)
@@ -84,7 +84,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Changed:
-    """What a batch has: deletes, and rows that moved to another record key or have one that is held; and its tables."""
+    """A batch's deletes, its rows that moved to another record key or have a held one, and its tables."""
 
     has_deletes: bool
     has_moved: bool

@@ -1,8 +1,8 @@
-"""Where rows were deleted, so that an older event that comes late brings none of them back.
+"""Remembers deleted rows' positions, so that a late older event does not restore them.
 
-Hudi compares an event with the row that is there: a delete leaves nothing to compare with in a CopyOnWrite table, nor
-in a MergeOnRead one that was compacted. So deletes are kept, by hashes of their keys: the newest with the checkpoint,
-and the others in files beside the table (`spilled.py`).
+Hudi compares an event with the existing row: a delete leaves nothing to compare with in a CopyOnWrite table, nor in a
+compacted MergeOnRead one. So deletes are kept by hashes of their keys: the newest in the checkpoint, and the others in
+files beside the table (`spilled.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,13 +22,13 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, field
 from hudi_jobs.local_frame import local_frame
 
 MOST_DELETED = 1_000
-"""Deletes that a checkpoint holds: some tens of kB in each commit, at most."""
+"""The most deletes in a checkpoint: some tens of kB in each commit."""
 
 KEPT_DELETED = MOST_DELETED // 2
-"""How many of more than those it keeps, so that not every batch with a delete writes a file."""
+"""How many remain when there are more, so that not every batch with a delete writes a file."""
 
 LATE = "_debezium_late"
-"""Column that is true for an event that is older than the delete of its row."""
+"""True for an event older than its row's delete."""
 
 HASH, PLACE = "_debezium_hash", "_debezium_deleted"
 """Columns of a frame of deletes."""
@@ -37,12 +37,12 @@ _DIGITS = 24
 
 Place = tuple[int | str, ...]
 Deleted = Mapping[str, Place]
-"""Where rows were deleted, by the hashes of their keys."""
+"""Positions of deleted rows, by key hash."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """The newest deletes, and all others, up to the place `below`, where there are too many for a checkpoint."""
+    """The newest deletes, and the others, up to the position `below`, if a checkpoint cannot hold all."""
 
     newest: Deleted
     others: DataFrame | None = None
@@ -50,12 +50,12 @@ class Split:
 
 
 def deletes_in(spark: SparkSession, deleted: Deleted, database: Database) -> DataFrame:
-    """Return deletes of a checkpoint as a frame."""
+    """Return a checkpoint's deletes as a frame."""
     return local_frame(spark, deleted.items(), schema_of(database))
 
 
 def with_late(rows: DataFrame, deletes: DataFrame | None, keys: Sequence[str], database: Database) -> DataFrame:
-    """Return the rows with the column `LATE`; of one key there is one delete at most."""
+    """Return the rows with the column `LATE`; there is at most one delete per key."""
     if deletes is None:
         return rows.withColumn(LATE, never())
     joined = rows.withColumn(HASH, hash_of(rows, keys)).join(deletes, HASH, "left")
@@ -64,7 +64,7 @@ def with_late(rows: DataFrame, deletes: DataFrame | None, keys: Sequence[str], d
 
 
 def after(before: Deleted, rows: DataFrame, keys: Sequence[str], database: Database) -> Split:
-    """Return the deletes that are known after a batch with some."""
+    """Return the known deletes after a batch with deletes."""
     gone = rows.where(sf.col(IS_DELETED)).select(hash_of(rows, keys).alias(HASH), place_of(database).alias(PLACE))
     gone = last_of_each(gone.where(sf.col(HASH).isNotNull()))
     newest = _newest(gone)
@@ -79,7 +79,7 @@ def after(before: Deleted, rows: DataFrame, keys: Sequence[str], database: Datab
 
 
 def _split(gone: DataFrame, before: Deleted, database: Database) -> Split:
-    """Return the deletes of a batch with many and those that were known; the last of the others is among the newest."""
+    """Return a large batch's and the earlier deletes; the last of the others is also among the newest."""
     every = last_of_each(gone.unionByName(deletes_in(gone.sparkSession, before, database)))
     newest = dict(list(_newest(every).items())[:KEPT_DELETED])
     below = min(newest.values())
@@ -97,12 +97,12 @@ def last_of_each(deletes: DataFrame) -> DataFrame:
 
 
 def is_before(place: Place, database: Database) -> Column:
-    """Tell whether an event stands before a place, so that it may be older than a delete up to there."""
+    """Tell whether an event precedes a position, so that it may be older than a delete up to there."""
     return place_of(database) < _literal(place, database)
 
 
 def hash_of(rows: DataFrame, keys: Sequence[str]) -> Column:
-    """Return what stands for the key of a row, or for that of its message where a transform makes the row's key."""
+    """Return a hash of a row's key, or of its message's key if a transform makes the row's."""
     same_row = list(map(column_named, keys)) if set(keys) <= set(rows.drop(MESSAGE).columns) else [field("key")]
     named = sf.struct(*(column.alias(f"k{number}") for number, column in enumerate(same_row)))
     is_whole = reduce(and_, [column.isNotNull() for column in same_row])
@@ -110,12 +110,12 @@ def hash_of(rows: DataFrame, keys: Sequence[str]) -> Column:
 
 
 def place_of(database: Database) -> Column:
-    """Return where an event stands in the log."""
+    """Return an event's position in the log."""
     return sf.struct(*(column_named(name).alias(f"o{number}") for number, name in enumerate(database.ordering)))
 
 
 def type_of_places(database: Database) -> StructType:
-    """Return the type of what `place_of` returns."""
+    """Return the type of `place_of`."""
     kinds = {name: kind for name, _, kind in database.columns}
     return StructType([StructField(f"o{number}", kinds[name]) for number, name in enumerate(database.ordering)])
 

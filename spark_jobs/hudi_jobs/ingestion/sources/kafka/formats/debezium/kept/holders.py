@@ -1,9 +1,9 @@
-"""Which row of the database has a record key, where that is not the key of the database's table.
+"""Tracks which database row holds a record key, if that differs from the table's key in the database.
 
-Two rows may exchange their record keys in one transaction, or a new row may take the key of one that goes. The delete
-of the row that leaves a key then comes behind the row that has it now, and would remove that one. So a row that is gone
-from a key says nothing of it where another one has it. A transaction may be read in several batches: which rows came to
-a key by an update, and which left one, is kept with the checkpoint, for the newest of them.
+Two rows may exchange their record keys in one transaction, or a new row may take a removed row's key. The delete of the
+row that leaves a key then follows the row that has it now, and would remove that one. So a row that left a key no
+longer matters once another row holds it. A transaction may span several batches: the checkpoint keeps, for the newest
+keys, which rows came to a key by an update and which left.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,23 +32,24 @@ from hudi_jobs.local_frame import local_frame
 
 MOST_HOLDERS = 1_000
 HOLDER, MOVED, SURE = "_debezium_holder", "_debezium_moved", "_debezium_sure"
-"""Columns: which row of the database an event is of, whether an update gave it another record key, and whether the
-key of the message tells that no other row has that record key."""
+"""Columns: the event's database row, whether an update changed its record key, and whether the message's key proves
+that no other row has the record key.
+"""
 
 TAKEN = "_debezium_taken"
-"""Column that is true for an event which a later delete of another row would beat, in the table or before it."""
+"""True for an event that a later delete of another row would override, in the table or before it."""
 
 _DIGITS = 12
 _BEHIND_SCHEMA, _LONGEST = 6, 1_000_000
 HELD = "_debezium_held"
-"""Column with who has the record key of an event, by what is kept."""
+"""The remembered holder of an event's record key."""
 
 _HASH, _LIVES, _VOID = "_debezium_hash", "_debezium_lives", "_debezium_void"
 
 
 @dataclass(frozen=True)
 class Holder:
-    """The row that came to a record key at a place in the log, or left it there."""
+    """The row that came to a record key at a position in the log, or left it there."""
 
     row: str
     has_left: bool
@@ -56,14 +57,14 @@ class Holder:
 
 
 Holders = Mapping[str, Holder]
-"""Holders of record keys by the hashes of these."""
+"""Holders of record keys, by key hash."""
 
 
 def holder_of() -> Column:
-    """Return what stands for a row of the database, the values in the key of its message; null where that has none.
+    """Return a hash of an event's database row, from the values in its message's key; null without a key.
 
-    The schema of a key may change, and the row stays: that in JSON is left out, and the number of one in a registry.
-    The values of the row do not stand for it: of one that is gone PostgreSQL may send no more than its key.
+    A key's schema may change while the row stays: a JSON schema is left out, and so is a registry schema's number. The
+    row's own values do not identify it: for a removed row PostgreSQL may send only its key.
     """
     key = field("key")
     in_registry = sf.substring(key, 1, 1) == sf.lit(b"\x00")
@@ -73,7 +74,7 @@ def holder_of() -> Column:
 
 
 def is_sure(keys: Sequence[str]) -> Column:
-    """Tell whether the message's key, in JSON, has no other columns than the record key: it is told by that then."""
+    """Tell whether the message's JSON key has only columns of the record key: then it identifies the row."""
     named = sf.json_object_keys(sf.coalesce(sf.get_json_object(_text(), "$.payload"), _text()))
     return sf.coalesce(sf.size(sf.array_except(named, sf.array(*map(sf.lit, keys)))) == 0, never())
 
@@ -83,7 +84,7 @@ def _text() -> Column:
 
 
 def with_held(rows: DataFrame, known: Holders, keys: Sequence[str], database: Database) -> DataFrame:
-    """Return the rows with who has their record key by what is kept, and with `TAKEN`."""
+    """Return the rows with their record key's remembered holder, and with `TAKEN`."""
     at = StructField("at", type_of_places(database))
     held = StructType([at, StructField("row", StringType()), StructField("left", BooleanType())])
     if not known:
@@ -97,7 +98,7 @@ def with_held(rows: DataFrame, known: Holders, keys: Sequence[str], database: Da
 
 
 def doubts() -> dict[str, Column]:
-    """Return what is counted to know whether anything is to be settled."""
+    """Return the counts that tell whether anything has to be settled."""
     return {
         "moved": sf.col(MOVED) | sf.col(HELD).isNotNull(),
         "unsure": sf.col(IS_DELETED) & ~sf.col(SURE),
@@ -106,7 +107,7 @@ def doubts() -> dict[str, Column]:
 
 
 def confirmed(rows: DataFrame, keys: Sequence[str], database: Database) -> tuple[DataFrame, int]:
-    """Return the rows with `TAKEN` for those that do not leave the key, as what comes again does; and how many."""
+    """Return the rows with `TAKEN` only for rows that stay at the key, and their number."""
     hashed = rows.withColumn(_HASH, hash_of(rows, keys))
     lives = sf.max(_came(database)).over(Window.partitionBy(_HASH, HOLDER))["lives"]
     marked = hashed.withColumn(TAKEN, sf.col(TAKEN) & lives).drop(_HASH).persist(StorageLevel.MEMORY_AND_DISK)
@@ -119,10 +120,10 @@ def _came(database: Database) -> Column:
 
 
 def settled(rows: DataFrame, keys: Sequence[str], database: Database, *, moved: bool, unsure: bool) -> DataFrame:
-    """Return the rows without what rows of the database say of a record key that another one has."""
+    """Return the rows without events of rows that left a record key held by another row."""
     if not moved and not (unsure and _are_shared(rows, keys)):
         return rows
-    named = sf.coalesce(hash_of(rows, keys), sf.expr("uuid()"))  # what has no key is for itself
+    named = sf.coalesce(hash_of(rows, keys), sf.expr("uuid()"))  # a row without a key stands alone
     hashed = rows.withColumn(_HASH, named)
     of_key, of_row = Window.partitionBy(_HASH), Window.partitionBy(_HASH, HOLDER)
     lived = hashed.withColumn(_LIVES, sf.max(_came(database)).over(of_row)["lives"])
@@ -135,7 +136,7 @@ def settled(rows: DataFrame, keys: Sequence[str], database: Database, *, moved: 
 
 
 def _are_shared(rows: DataFrame, keys: Sequence[str]) -> bool:
-    """Tell whether events of one record key, with a delete among them, are of several rows of the database."""
+    """Tell whether events of one record key, including a delete, belong to several database rows."""
     found = rows.groupBy(hash_of(rows, keys).alias(_HASH)).agg(
         sf.max(IS_DELETED).alias("gone"), sf.min(HOLDER).alias("least"), sf.max(HOLDER).alias("greatest")
     )
@@ -144,7 +145,7 @@ def _are_shared(rows: DataFrame, keys: Sequence[str]) -> bool:
 
 
 def after(before: Holders, rows: DataFrame, keys: Sequence[str], database: Database) -> dict[str, Holder]:
-    """Return the holders that are kept after a batch in which rows moved, or that has events of held keys."""
+    """Return the holders to keep after a batch with moved rows or events of held keys."""
     came = sf.struct(place_of(database).alias("at"), sf.col(IS_DELETED).alias("left"), sf.col(HOLDER).alias("row"))
     newest = rows.groupBy(hash_of(rows, keys).alias(_HASH)).agg(
         sf.max(came).alias("last"), sf.max(doubts()["moved"]).alias("counts")
@@ -161,7 +162,7 @@ def after(before: Holders, rows: DataFrame, keys: Sequence[str], database: Datab
 
 
 def refuse_taken(number: int, task: IngestionTask) -> None:
-    """Raise `TaskFailed` where events came so late that a delete of another row would beat them."""
+    """Raise `TaskFailed` for events so late that another row's delete would override them."""
     if number and task.bad_records is BadRecordPolicy.FAIL:
         raise TaskFailed(
             FailureReason.BAD_RECORDS,
@@ -172,5 +173,5 @@ def refuse_taken(number: int, task: IngestionTask) -> None:
 
 
 def encoded(holders: Holders) -> dict[str, list[object]]:
-    """Return holders as a checkpoint has them."""
+    """Return holders in the checkpoint's form."""
     return {hashed: [one.row, one.has_left, *one.place] for hashed, one in holders.items()}

@@ -1,7 +1,7 @@
-"""How the files of MySQL's binary log are named, by the server: names are compared as texts, and so are events.
+"""Tracks the names of MySQL's binary logs per server: names are compared as texts, and so are events.
 
-Where another server takes over, or a number gets one digit more, newer events have names that sort before those of
-older ones, or far behind: they would lose, or win, against all rows that are there, without a word.
+If another server takes over, or a number gains a digit, newer events have names that sort before older ones, or far
+behind: they would lose, or win, against all existing rows, silently.
 """
 
 from collections.abc import Mapping
@@ -24,23 +24,23 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
 )
 
 SNAPSHOT = "_debezium_snapshot"
-"""Column that is true for a row of a snapshot that stands at the place where the log was when it was made."""
+"""True for a snapshot row positioned at the log's end when the snapshot was made."""
 
 _MOST_SERVERS = 100
 _LONGEST = 300
 _ELSEWHERE = ("incremental", "false")
-"""What `source.snapshot` says of events that are of no such snapshot."""
+"""Values of `source.snapshot` for events outside such a snapshot."""
 
 Logs = Mapping[str, tuple[str, ...]]
-"""The shapes of names by the server, one of each where all is well: `mysql-bin.######`."""
+"""The name shapes per server, normally one: `mysql-bin.######`."""
 
 File = tuple[str, int]
-"""The name of a file, and when Debezium dealt with an event of it, in milliseconds."""
+"""A file's name, and when Debezium processed an event of it, in milliseconds."""
 
 
 @dataclass(frozen=True)
 class Log:
-    """The shapes of names in a batch, the greatest name, and that of the snapshot which Debezium dealt with last."""
+    """A batch's name shapes, its greatest name, and the name of the snapshot that Debezium processed last."""
 
     shapes: tuple[str, ...]
     newest: File
@@ -48,7 +48,7 @@ class Log:
 
 
 def is_snapshot(source: StructType) -> Column:
-    """Tell whether an event is a row of a snapshot for which the log was asked where it ends."""
+    """Tell whether an event is a snapshot row that carries the log's end position."""
     if "snapshot" not in source.fieldNames():
         return never()
     told = sf.lower(sf.col(SOURCE)["snapshot"].cast("string"))
@@ -56,7 +56,7 @@ def is_snapshot(source: StructType) -> Column:
 
 
 def logs_of(rows: DataFrame) -> dict[str, Log]:
-    """Return what rows of events say of logs, by the server; those of a snapshot may have no name."""
+    """Return the logs in event rows, per server; snapshot rows may have no name."""
     file, time = sf.col(BINLOG_FILE), sf.coalesce(PROCESSED, sf.lit(-1)).alias("time")
     number = sf.substring_index(file, ".", -1)
     name = file.substr(sf.lit(1), sf.length(file) - sf.length(number))
@@ -79,10 +79,10 @@ def logs_of(rows: DataFrame) -> dict[str, Log]:
 
 
 def continued(before: Mapping[str, File], found: Mapping[str, Log]) -> dict[str, File]:
-    """Return the greatest name by the server after a batch; raise `TaskFailed` where a log has begun again.
+    """Return the greatest name per server after a batch; raise `TaskFailed` if a log has restarted.
 
-    A snapshot stands where the log ends when it is made. So one that Debezium made after it had dealt with an event of
-    a file with a greater name is of another log, as that of a server which has taken over, or was set up anew.
+    A snapshot is positioned at the log's end. So a snapshot made after Debezium processed an event with a greater file
+    name belongs to another log, such as that of a server that took over, or was set up again.
     """
     known = dict(before)
     for server, log in found.items():
@@ -100,7 +100,7 @@ def continued(before: Mapping[str, File], found: Mapping[str, Log]) -> dict[str,
 
 
 def followed(before: Mapping[str, str], found: Logs) -> dict[str, str]:
-    """Return the shape of each server's names after a batch; raise `TaskFailed` where one has changed."""
+    """Return each server's name shape after a batch; raise `TaskFailed` if one has changed."""
     for server, shapes in found.items():
         had = before.get(server, shapes[0])
         changed = next((shape for shape in shapes if shape != had), None)

@@ -1,8 +1,8 @@
-"""Deletes that a checkpoint has no room for, in files beside the table.
+"""Deletes that do not fit into a checkpoint, in files beside the table.
 
-A checkpoint names its files, and one that no checkpoint names counts for nothing: what a run wrote that died before its
-commit. A file is never changed, and stays as long as a commit names it to which the table may be restored. Only a batch
-with an event that stands before the last of these deletes reads them. A file is a folder, as Spark writes it.
+A checkpoint names its files, and a file without a checkpoint is ignored: a run wrote it and died before its commit.
+Files are immutable, and stay as long as a commit that the table may be restored to names them. Only a batch with an
+event before the last of these deletes reads them. A file is a folder, as Spark writes it.
 """
 
 import re
@@ -37,8 +37,9 @@ from hudi_jobs.ingestion.sweep import expired
 FOLDER = f"{OPERATOR_FOLDER}/deletes"
 
 MOST_FILES = 16
-"""Files that a checkpoint names at most; the smaller half of more is merged, so that a delete is written a few times
-however many there are."""
+"""The most files in a checkpoint; beyond that the smaller half is merged, so that each delete is written only a few
+times.
+"""
 
 _NAME = re.compile(r"[0-9a-f]{32}")
 _PART = re.compile(r"[^_.].*\.parquet")
@@ -46,31 +47,31 @@ _PART = re.compile(r"[^_.].*\.parquet")
 
 @dataclass(frozen=True)
 class Spilled:
-    """The files with deletes of one table, by their names with how many each has; no delete stands behind `below`."""
+    """The files with a table's deletes, by name with their counts; no delete lies beyond `below`."""
 
     below: Place | None = None
     files: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, state: Mapping[str, Any], place: Callable[[Iterable[object]], Place]) -> "Spilled":
-        """Read what a checkpoint holds, with `place` for one in the log; raise `ValueError` and the like."""
+        """Parse a checkpoint's state, with `place` for log positions; raises `ValueError` and similar."""
         if not state:
             return cls()
         files = {uuid.UUID(name).hex: int(count) for name, count in state["files"].items()}
         return cls(place(state["below"]), files)
 
     def state(self) -> dict[str, Any]:
-        """Return what a checkpoint is to hold."""
+        """Return the state for a checkpoint."""
         return {} if self.below is None else {"below": list(self.below), "files": dict(self.files)}
 
     def read(self, spark: SparkSession, base_path: str, database: Database) -> DataFrame:
-        """Return the deletes of all files; raise `TaskFailed` when one is missing or has lost some."""
+        """Return the deletes of all files; raise `TaskFailed` if one is missing or incomplete."""
         return self._read(spark, base_path, database, sorted(self.files))
 
     def after(
         self, split: Split, spark: SparkSession, base_path: str, database: Database
     ) -> tuple["Spilled", Callable[[], None]]:
-        """Return the files once the deletes of a batch that are too many are in one, and what writes that one."""
+        """Return the files after a batch's surplus deletes move into one, and a function that writes that file."""
         if split.others is None or split.below is None:
             return self, nothing
         merged = sorted(self.files, key=lambda name: (self.files[name], name))[: MOST_FILES // 2]
@@ -103,9 +104,9 @@ class Spilled:
 
 
 def remove_unnamed(context: TaskContext, events: Sequence[Mapping[str, Any]]) -> int:
-    """Remove the files that none of these names and that are a day older than the newest one; return how many.
+    """Remove files that no state names and that are a day older than the newest; return their number.
 
-    They are of all checkpoints that the table may be restored to; where none names a file, nothing is removed.
+    The states are those of all checkpoints that the table may be restored to; if none names a file, nothing is removed.
     """
     spark, base_path = context.spark, context.task.table.base_path
     named = {name for each in events for name in each.get("spilled", {}).get("files", {})}
@@ -121,7 +122,7 @@ def remove_unnamed(context: TaskContext, events: Sequence[Mapping[str, Any]]) ->
 
 
 def _parts(spark: SparkSession, base_path: str, names: Iterable[str]) -> list[str]:
-    """Return the Parquet files that lie directly in the folders of these names."""
+    """Return the Parquet files directly in the named folders."""
     folders = (located(spark, _path(base_path, name)) for name in names)
     found = (str(each.getPath().toString()) for folder in folders for each in children_of(*folder) if each.isFile())
     return sorted(path for path in found if _PART.fullmatch(path.rpartition("/")[2]))

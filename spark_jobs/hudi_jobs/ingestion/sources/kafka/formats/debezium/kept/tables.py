@@ -1,4 +1,4 @@
-"""Whose events they are: those of several tables of a database, in one table, could replace each other's rows."""
+"""Guards against events of several database tables in one table, which could replace each other's rows."""
 
 from collections.abc import Sequence
 
@@ -13,16 +13,16 @@ from hudi_jobs.ingestion.rows import CORRUPT_RECORD
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import SCHEMA, SERVER, SOURCE
 
 TABLE = "_debezium_table"
-"""Column with the name of the table of the database that an event is of; null where the event does not say it."""
+"""The name of an event's database table; null if the event lacks it."""
 
 _MOST_TABLES = 100
 _LONGEST = 300
 _TOLD_BY = {"name": SERVER, "schema": SCHEMA}
-"""Parts of the name that a column has: rows are told apart by it where it is one of the record key."""
+"""Name parts that are columns: as part of the record key, they distinguish rows."""
 
 
 def table_of(source: StructType, keys: Sequence[str]) -> Column:
-    """Return the name of an event's table, without what the record key says itself."""
+    """Return the name of an event's table, without parts that are in the record key."""
     present = set(source.fieldNames())
     if "table" not in present:
         return sf.lit(None).cast("string")
@@ -32,16 +32,16 @@ def table_of(source: StructType, keys: Sequence[str]) -> Column:
 
 
 def is_strange(known: Sequence[str]) -> Column:
-    """Tell whether an event is of a table that is not known."""
+    """Tell whether an event belongs to an unknown table."""
     return sf.col(CORRUPT_RECORD).isNull() & sf.col(TABLE).isNotNull() & ~sf.col(TABLE).isin(*known)
 
 
 def followed(
     known: Sequence[str], strange: tuple[int, str, str], tables: SourceTables, task: IngestionTask
 ) -> tuple[str, ...]:
-    """Return the tables that are known after a batch; raise `TaskFailed` where it has events of others.
+    """Return the known tables after a batch; raise `TaskFailed` for events of other tables.
 
-    `strange` are how many events are of tables that are not known, and the first and the last of these by name.
+    `strange` are the number of events of unknown tables, and the first and last of their names.
     """
     number, *found = strange
     names = sorted({*found})
@@ -64,7 +64,7 @@ def followed(
 
 
 def set_aside(number: int) -> str:
-    """Return a sentence on events that are set aside, or nothing."""
+    """Return a sentence on events set aside, or an empty text."""
     return f"{counted(number, 'event')} of other tables of the database set aside." if number else ""
 
 
