@@ -27,7 +27,7 @@ from hudi_operator.planning.model import (
 _IS_IT_GONE = Questions(live=True)
 
 FINALIZER = "hudi-operator.io/claim"
-"""Keeps a deleted table until its Jobs have ended and its claim is released."""
+"""Holds a deleted table until its Jobs have ended and its claim is released."""
 
 Document = dict[str, Any]
 
