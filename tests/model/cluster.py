@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -187,6 +187,7 @@ def _snapshot(timeline: Timeline, lake: Lake) -> TimelineSnapshot:
         unmarked=unmarked,
         operations=tuple((one.time, _OPERATIONS[lake.entries[one.time].action]) for one in newest),
         marks=tuple(_marks(newest, lake)),
+        planned=tuple(_marks(timeline.pending, lake)),
         undoings=tuple(Undoing(instant=one, targets=tuple(sorted(lake.entries[one.time].inputs))) for one in restores),
         owner=_owner(lake),
     )
@@ -218,7 +219,7 @@ _OPERATIONS = {
 }  # fmt: skip
 
 
-def _marks(commits: list[Instant], lake: Lake) -> Iterator[Mark]:
+def _marks(commits: Iterable[Instant], lake: Lake) -> Iterator[Mark]:
     for one in commits:
         entry = lake.entries[one.time]
         operator, uid = entry.operator or (None, None)

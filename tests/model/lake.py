@@ -35,7 +35,7 @@ class Entry:
     planner: str = ""
     """Who made the plan; for a write the same as the writer."""
     run: str | None = None
-    """The run that the commit names."""
+    """The run that the commit, or the plan, names."""
     operator: tuple[str, str] | None = None
     """The operator and the uid of the resource that the commit names."""
     sources: tuple[int, ...] = ()

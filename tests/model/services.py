@@ -69,6 +69,16 @@ def _deal(world: World, run: Run) -> None:
     if world.rules.leaves_live_plans and not world.is_serialized and _is_anothers(world, found):
         drivers.end(world, run, Outcome.CONFLICT, reason=FailureReason.CONFLICT)
         return
+    _deal_with(world, run, found)
+
+
+def _deal_with(world: World, run: Run, found: Entry) -> None:
+    """`_Run._deal_with` of `planned.py`: a clustering that was begun is rolled back."""
+    if run.decided.run_mode is RunMode.ROLL_BACK:
+        drivers.roll_back(world, found.time)
+        drivers.end(world, run, Outcome.NOTHING_TO_DO)
+        return
+    action = found.action
     begun = found.state == "inflight" or run.took_over
     outdated = any(one.completed > found.time for one in world.lake.commits)
     if (begun or outdated) and action == "clustering":
@@ -91,7 +101,7 @@ def _plan_and_begin(world: World, run: Run, action: str) -> None:
     if plan is None:
         drivers.end(world, run, Outcome.NOTHING_TO_DO)
     else:
-        _execute(world, run, plan)
+        _execute(world, run, replace(plan, run=run.decided.name, operator=drivers.mark_of(world, run)))
 
 
 def make_plan(world: World, planner: str, action: str, ahead: int) -> Entry | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from tests.model import happenings, scenarios
+from tests.model import drivers, happenings, scenarios
 from tests.model.budget import DEVIATIONS, STATES, WANDERINGS
 from tests.model.play import advance, begin, is_over, play
 from tests.model.search import by_step, search, shrink, wander
-from tests.model.world import Scenario, World
+from tests.model.world import Run, Scenario, World
 
-from hudi_jobs.contract import Service
+from hudi_jobs.contract import RunMode, Service
 
 EVERY = pytest.mark.parametrize("scenario", scenarios.EVERY, ids=lambda one: one.name)
 
@@ -66,6 +66,27 @@ def test_histories_are_worth_the_name() -> None:
         advance(world)
     wanted = {Service.INGESTION, Service.COMPACTION, Service.CLUSTERING, Service.CLEANING}
     assert wanted <= _services_that_succeeded(world)
+
+
+def _clusterings(world: World) -> list[Run]:
+    return [one for one in world.runs if one.decided.service is Service.CLUSTERING]
+
+
+@pytest.mark.parametrize("scenario", [scenarios.PROCESSES, scenarios.SHARED], ids=lambda one: one.name)
+def test_plan_of_a_clustering_that_was_killed_is_rolled_back_by_the_next_run_of_its_service(scenario: Scenario) -> None:
+    world = begin(scenario)
+    while not any(one.step == "complete" for one in _clusterings(world)):
+        advance(world)
+    killed = _clusterings(world)[-1]
+    drivers.kill(killed)
+    while not any(one.decided.name != killed.decided.name for one in _clusterings(world)):
+        advance(world)
+    following = _clusterings(world)[-1].decided
+    assert (following.run_mode, following.instant) == (RunMode.ROLL_BACK, killed.instant)
+    while not is_over(world):
+        advance(world)
+    assert not world.broken
+    assert Service.CLUSTERING in _services_that_succeeded(world)
 
 
 @pytest.mark.parametrize("scenario", [scenarios.ERASURES, scenarios.WHAT_MAY_BE_LEFT], ids=lambda one: one.name)

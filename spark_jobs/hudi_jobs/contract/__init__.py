@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         UnreadableOutcome,
         decode_outcome,
         encode_outcome,
+        is_of_the_plan,
     )
     from hudi_jobs.contract.progress import (
         MOST_MADE,
@@ -239,6 +240,7 @@ __all__ = [
     "encode_owner",
     "encode_progress",
     "index_note",
+    "is_of_the_plan",
     "may_follow",
     "parse_rescan",
     "pod_name",

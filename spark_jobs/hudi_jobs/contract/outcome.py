@@ -164,6 +164,24 @@ Text = Annotated[str, AfterValidator(_well_formed)]
 """Text that JSON can carry: names of files may hold halves of characters, which become question marks."""
 
 
+_OF_THE_SURROUNDINGS = frozenset(
+    {
+        FailureReason.STORAGE_ACCESS_DENIED,
+        FailureReason.STORAGE_UNAVAILABLE,
+        FailureReason.STORAGE_FULL,
+        FailureReason.LOCK_UNAVAILABLE,
+        FailureReason.SOURCE_NOT_FOUND,
+        FailureReason.INTERRUPTED,
+    }
+)
+"""How a plan fails that would succeed once the store or the lock is back, neither of which can be written to now."""
+
+
+def is_of_the_plan(reason: str | None) -> bool:
+    """Tell whether a plan that failed for this reason would fail again."""
+    return reason not in _OF_THE_SURROUNDINGS
+
+
 class TaskResult(Document):
     """What became of one task; times are RFC 3339 in UTC, sizes are bytes.
 

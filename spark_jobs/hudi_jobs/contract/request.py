@@ -65,7 +65,7 @@ class RunMode(StrEnum):
     EXECUTE = "Execute"
     SCHEDULE_AND_EXECUTE = "ScheduleAndExecute"
     ROLL_BACK = "RollBack"
-    """Remove a pending clustering and make no other."""
+    """Remove a pending clustering and make no other: its service is switched off, or its run has failed in itself."""
 
 
 class ConcurrencyMode(StrEnum):

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason, Outcome, PlannedServiceTask, RunMode, TaskResult
+from hudi_jobs.contract import FailureReason, Outcome, PlannedServiceTask, RunMode, TaskResult, is_of_the_plan
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
@@ -33,23 +33,6 @@ from hudi_jobs.table import HudiTable
 
 _HEARTBEAT_MARGIN_SECONDS = 30.0
 _HEARTBEAT_POLL_SECONDS = 5.0
-
-_OF_THE_SURROUNDINGS = frozenset(
-    {
-        FailureReason.STORAGE_ACCESS_DENIED,
-        FailureReason.STORAGE_UNAVAILABLE,
-        FailureReason.STORAGE_FULL,
-        FailureReason.LOCK_UNAVAILABLE,
-        FailureReason.SOURCE_NOT_FOUND,
-        FailureReason.INTERRUPTED,
-    }
-)
-"""Failures of a plan that would succeed once the store or the lock is back."""
-
-
-def is_of_the_plan(reason: FailureReason) -> bool:
-    """Tell whether a plan that failed for this reason would fail again."""
-    return reason not in _OF_THE_SURROUNDINGS
 
 
 class PlannedService(ABC):
@@ -93,8 +76,10 @@ def run_planned(context: TaskContext, service: PlannedService) -> TaskResult:
     table = open_table(context)
     if table is None:
         return missing_table(context)
-    service.require(context, table)
-    context = service.prepared(context, table)
+    task = context.task.planned
+    if task is None or task.mode is not RunMode.ROLL_BACK:  # a plan may have failed for what would be refused here
+        service.require(context, table)
+        context = service.prepared(context, table)
 
     def work(lease: Lease, _: object) -> TaskResult:
         run = _Run(context, service, table, begun_elsewhere=lease.taken_over)

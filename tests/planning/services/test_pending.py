@@ -129,10 +129,7 @@ def test_a_plan_whose_service_is_switched_off_while_its_run_works_is_ended_after
     died = replace(alive, phase=JobPhase.OVER, exit_code=137)
     after = planned(INFLIGHT["clustering"], remembered=working, jobs=(died,), **off)
     assert after.left_behind == (OLD,)
-    assert after.services.clustering.reason == "WaitingForRetry"
-    remembered = {"clustering": after.services.clustering, "left_behind": after.left_behind}
-    later = planned(INFLIGHT["clustering"], now=NOW + minutes(1), remembered=remembered, **off)
-    assert launched(later) == [("Clustering", "RollBack", OLD)]
+    assert launched(after) == [("Clustering", "RollBack", OLD)]
 
 
 def test_a_plan_that_cannot_be_ended_is_tried_again_with_a_budget_and_says_so() -> None:
@@ -140,6 +137,7 @@ def test_a_plan_that_cannot_be_ended_is_tried_again_with_a_budget_and_says_so() 
         last_run=run(Outcome.FAILED, service="Clustering", finished_at=at(NOW), reason="HudiError"),
         failures=50,
         failures_generation=1,
+        rollback_of=OLD,
     )
     off = {**MOR, "clustering": {"mode": "Disabled"}}
     plan = planned(INFLIGHT["clustering"], remembered={"clustering": failing}, **off)
@@ -220,9 +218,9 @@ def test_a_pending_plan_is_never_given_to_a_second_run(service: str) -> None:
         assert getattr(plan.services, service).reason == "Running"
 
 
-def test_a_pending_plan_whose_run_failed_is_tried_again_after_a_delay_and_ingestion_between() -> None:
+def test_a_pending_plan_that_cannot_be_rolled_back_is_tried_again_after_a_delay_and_ingestion_between() -> None:
     failed = memory(
-        last_run=run(Outcome.FAILED, service="Clustering", finished_at=at(NOW), reason="HudiError"),
+        last_run=run(Outcome.FAILED, service="Clustering", finished_at=at(NOW), reason="StorageAccessDenied"),
         failures=3,
         failures_generation=1,
     )

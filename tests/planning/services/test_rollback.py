@@ -4,9 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.planning.services.test_pending import CLUSTERED, DELTAS, INFLIGHT, MOR, OLD, OPTIMISTIC, REQUESTED
+from tests.planning.services.test_pending import CLUSTERED, DELTAS, INFLIGHT, MOR, OLD, OPTIMISTIC, REQUESTED, planned
 from tests.planning.services.test_pending import launched as launches_of
-from tests.planning.services.test_pending import planned
 from tests.planning.world import (
     NOW,
     active,
@@ -34,11 +33,10 @@ INLINE: dict[str, Any] = {**ASYNC, "clustering": {"mode": "Inline"}}
 CAUSE = "The column attrs cannot be sorted."
 
 
-def after(reason: str = "HudiError", *, outcome_: Outcome = Outcome.FAILED, **changes: Any) -> ServiceStatus:
-    """What is remembered of a clustering whose last run ended like this a moment ago."""
-    last = run(
-        outcome_, job="cluster-1", service="Clustering", reason=reason, message=CAUSE, finished_at=at(NOW)
-    )
+def after(reason: str = "HudiError", **changes: Any) -> ServiceStatus:
+    """What is remembered of a clustering whose last run failed for a reason a moment ago."""
+    failure = {"job": "cluster-1", "service": "Clustering", "reason": reason, "message": CAUSE}
+    last = run(Outcome.FAILED, finished_at=at(NOW), **failure)
     return memory(last_run=last, failures_generation=1, **{"failures": 1, **changes})
 
 
@@ -93,8 +91,7 @@ def test_every_cause_in_the_run_itself_leads_to_the_rollback(reason: str) -> Non
 
 @pytest.mark.parametrize("reason", OTHER_FAULTS)
 def test_plan_stays_for_the_retry_where_store_node_or_another_writer_was_the_cause(reason: str) -> None:
-    counters = {"failures": 0, "infrastructure_failures": 1, "conflicts": 1}
-    plan = decided(after(reason, **counters))
+    plan = decided(after(reason, failures=0, infrastructure_failures=1, conflicts=1))
     assert clusterings(plan) == []
     assert plan.services.clustering.next_attempt_at is not None
 
@@ -125,9 +122,11 @@ def test_failed_clustering_still_backs_off_after_its_plan_was_rolled_back() -> N
     known = plan.services.clustering
     assert clusterings(plan) == []
     assert (known.reason, known.failures, known.rollback_of) == ("WaitingForRetry", 1, OLD)
-    assert known.last_run is not None and known.last_run.job == "cluster-1", "The cause stays in sight"
+    assert known.last_run is not None
+    assert known.last_run.job == "cluster-1", "The cause stays in sight"
     assert [one.job for one in plan.finished] == ["rollback-1"]
-    later = planned(story(*DELTAS), now=NOW + minutes(30), remembered={"clustering": known}, **ASYNC)
+    alone = {**ASYNC, "ingestion": None}
+    later = planned(story(*DELTAS), now=NOW + minutes(30), remembered={"clustering": known}, **alone)
     assert clusterings(later) == [("Clustering", "ScheduleAndExecute", None)]
 
 

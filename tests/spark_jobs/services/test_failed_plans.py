@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, RunMode, Service
-from hudi_jobs.services.planned import is_of_the_plan
+from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, RunMode, Service, is_of_the_plan
 
 pytestmark = pytest.mark.spark
 
@@ -56,6 +55,11 @@ def test_a_sort_column_without_an_order_is_refused_before_a_plan_is_made(sorted_
         assert "clustering.execution.sortColumns" in result.message
     assert "The sort column tags is array<map<string,string>>" in result.message
     assert pending(sorted_lake) == []
+    planned = sorted_lake.serve(Service.CLUSTERING, mode=RunMode.SCHEDULE)
+    again = {"mode": RunMode.ROLL_BACK, "instant": planned.instant, "options": {SORT: "attrs"}}
+    rolled_back = sorted_lake.serve(Service.CLUSTERING, **again)
+    assert rolled_back.outcome is Outcome.NOTHING_TO_DO, rolled_back
+    assert pending(sorted_lake) == [], "A plan is rolled back whatever its columns are"
     assert update(sorted_lake, 1).outcome is Outcome.SUCCEEDED
 
 

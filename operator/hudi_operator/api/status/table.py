@@ -193,6 +193,9 @@ class ServiceStatus(Model):
     failures_circumstances: Annotated[str, Field(max_length=64)] | None = None
     """Fingerprint of the class, Spark image and operator version that the failures belong to."""
 
+    rollback_of: InstantTime | None = None
+    """The plan that a run was last started to roll back; each plan is rolled back ahead of a retry once."""
+
     next_run_at: Timestamp | None = None
     """When the next run is due by its schedule."""
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from hudi_jobs.contract import FailureReason, Outcome, Service
+from hudi_jobs.contract import FailureReason, Outcome, RunMode, Service
 from hudi_operator.api.resources import HudiTable
+from hudi_operator.api.spec.services import ServiceMode
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.status.table import ActiveJob, RunStatus, ServicesStatus, ServiceStatus
 from hudi_operator.jobs.sizing import grown_memory, resolve_sizing
@@ -20,7 +21,7 @@ from hudi_operator.planning.runs.failures import (
     reset_failures,
 )
 from hudi_operator.planning.runs.freshness import freshness_after, freshness_while_running
-from hudi_operator.services.registry import SERVICES, leaves_no_instant
+from hudi_operator.services.registry import SERVICES, leaves_no_instant, mode_of
 
 
 def remember(
@@ -86,6 +87,10 @@ def _after(
     circumstances: str | None,
 ) -> ServiceStatus:
     kind, job = failure_kind(run), _job_of(run, table)
+    if job is not None and job.run_mode is RunMode.ROLL_BACK:
+        memory = memory.model_copy(update={"rollback_of": job.instant})
+        if kind is None and attempts(memory) and _is_enabled(run, table):
+            return memory  # says nothing about the plan that failed, whose service still backs off
     memory = memory.model_copy(update={"last_run": run, "due_since": None, "last_no_op_instant": _settled(run, job)})
     if kind is None:
         return reset_failures(memory).model_copy(update={"next_attempt_at": None})
@@ -98,6 +103,10 @@ def _after(
         grown = _next_memory(memory, run, table=table, table_class=table_class)
         memory = memory.model_copy(update={"driver_memory": grown})
     return counted(memory, kind, generation=table.metadata.generation, circumstances=circumstances)
+
+
+def _is_enabled(run: RunStatus, table: HudiTable) -> bool:
+    return run.service is not None and mode_of(table.spec, run.service) is not ServiceMode.DISABLED
 
 
 def _is_outdated(job: ActiveJob, table: HudiTable, circumstances: str | None) -> bool:

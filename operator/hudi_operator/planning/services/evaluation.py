@@ -14,6 +14,7 @@ from hudi_operator.planning.runs.failures import after_failures
 from hudi_operator.planning.services.case import Case
 from hudi_operator.planning.services.kinds import ingestion, operation, savepoint
 from hudi_operator.planning.services.registry import Evaluation, evaluation_of
+from hudi_operator.planning.services.rollback import rollback_before_retry
 from hudi_operator.planning.services.starting.freshness import before_services
 from hudi_operator.planning.services.view import FailedWrite, ServiceView, left_alone
 from hudi_operator.services.registry import SERVICES, mode_of
@@ -46,7 +47,11 @@ def evaluate(case: Case, service: Service) -> Decision:
     found = _beside_others(case, service, found)
     if not found.due:
         return found
-    return _settled(memory, found, case.observation.snapshot) or after_backoff(case, service, found)
+    settled = _settled(memory, found, case.observation.snapshot)
+    if settled is not None:
+        return settled
+    rollback = rollback_before_retry(case, service, found) if evaluation.can_remove_plans else None
+    return rollback or after_backoff(case, service, found)
 
 
 def after_backoff(case: Case, service: Service, found: Decision) -> Decision:

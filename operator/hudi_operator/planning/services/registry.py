@@ -17,13 +17,15 @@ class Evaluation:
 
     `evaluate` says whether it is due and why, `blocked_by` what keeps it from going further than it does. `left_over`
     deals with a plan that is pending although the spec disables the service. `writer_may_pass_over` tells whether a
-    writer inside which the service runs may never get to a pending plan.
+    writer inside which the service runs may never get to a pending plan. `can_remove_plans`: a plan that failed can be
+    rolled back, and planned again later.
     """
 
     evaluate: Callable[[ServiceView], Decision]
     blocked_by: Callable[[ServiceView], str | None]
     left_over: Callable[[ServiceView], Decision | None]
     writer_may_pass_over: Callable[[HudiTableSpec], bool]
+    can_remove_plans: bool
 
 
 def _nothing(_view: ServiceView) -> None:
@@ -36,6 +38,9 @@ COMPACTION = Evaluation(
     left_over=compaction.left_over,
     # Hudi executes a pending compaction after the next commit; without an ingestion there is none.
     writer_may_pass_over=lambda spec: spec.ingestion is None,
+    # `HoodieTable.rollbackInflightCompaction` only makes a plan a requested one again: log files already lie behind it.
+    # Writers go on beside the plan, and the next attempt rolls back what the failed one wrote.
+    can_remove_plans=False,
 )
 CLUSTERING = Evaluation(
     evaluate=clustering.evaluate,
@@ -43,18 +48,21 @@ CLUSTERING = Evaluation(
     left_over=clustering.left_over,
     # With Reject, a pending clustering fails a writer that updates its files.
     writer_may_pass_over=lambda _spec: True,
+    can_remove_plans=True,
 )
 CLEANING = Evaluation(
     evaluate=cleaning.evaluate,
     blocked_by=cleaning.blocked_by,
     left_over=_nothing,
     writer_may_pass_over=lambda _spec: False,
+    can_remove_plans=False,
 )
 ARCHIVAL = Evaluation(
     evaluate=archival.evaluate,
     blocked_by=archival.blocked_by,
     left_over=_nothing,
     writer_may_pass_over=lambda _spec: False,
+    can_remove_plans=False,
 )
 
 

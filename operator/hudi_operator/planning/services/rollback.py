@@ -1,0 +1,47 @@
+"""Whether a plan that failed in itself is rolled back before the next attempt is waited for.
+
+Hudi refuses each update of the files of a pending clustering, so such a plan must not stay for as long as its service
+backs off. Usually its driver has rolled it back already; a driver that was killed, or failed at the rollback, has not.
+"""
+
+from hudi_jobs.contract import RunMode, Service, is_of_the_plan
+from hudi_operator.api.status.acts import PendingOwner
+from hudi_operator.api.status.table import PendingStatus, RunStatus
+from hudi_operator.planning.model.decision import Decision, Priority, Reason
+from hudi_operator.planning.runs.failures import FailureKind, attempts, failure_kind
+from hudi_operator.planning.services.case import Case
+from hudi_operator.planning.services.view import named
+
+_CAUSE_LIMIT = 300
+
+
+def rollback_before_retry(case: Case, service: Service, found: Decision) -> Decision | None:
+    """Return the rollback of the plan that is due and of this table, or None where the plan waits for the retry.
+
+    One rollback is tried for each plan: one that came to nothing backs off like every other run. A store or a node
+    that is away would fail the rollback too, and another writer may be at work after a conflict.
+    """
+    memory = case.services.of(service)
+    plan = next((one for one in case.free(service) if one.time == found.instant), None)
+    last = memory.last_run
+    if plan is None or last is None or plan.owner is not PendingOwner.THIS_TABLE:
+        return None
+    is_job, is_tried = failure_kind(last) is FailureKind.JOB, memory.rollback_of == plan.time
+    if attempts(memory) == 0 or not is_job or not is_of_the_plan(last.reason) or is_tried:
+        return None
+    return Decision(
+        due=True,
+        reason=Reason.PENDING_PLAN,
+        message=_message(plan, last),
+        priority=Priority.PENDING,
+        run_mode=RunMode.ROLL_BACK,
+        instant=plan.time,
+    )
+
+
+def _message(plan: PendingStatus, last: RunStatus) -> str:
+    cause = last.message[:_CAUSE_LIMIT].rstrip()
+    return (
+        f"The {plan.state.lower()} {named(plan)} is rolled back before the next attempt, because writers of its files "
+        f"would wait for it. Run {last.job} failed ({last.reason or last.outcome.value}): {cause}"
+    )
