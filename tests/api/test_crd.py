@@ -1,18 +1,22 @@
 """The generator of the CRDs: from models to structural schemas, and the command that writes and checks the files."""
 
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import pytest
 import yaml
 from pydantic import BaseModel, Field
+from pydantic_core import PydanticUndefinedType
 
 from hudi_operator.api.crd import definitions as crd
-from hudi_operator.api.crd.kinds import KINDS, ResourceKind
+from hudi_operator.api.crd.kinds import KINDS, SAVEPOINT, ResourceKind
 from hudi_operator.api.crd.schema import NotStructural, structural_schema
 from hudi_operator.api.spec.index import IndexType
 from hudi_operator.api.values.base import Duration, Model, Quantity, rules
+from hudi_operator.api.values.defaults import DefaultsTo
 
 ROOT = Path(__file__).parents[2]
 LARGEST_BYTES = 200_000  # client-side apply keeps a copy as JSON in an annotation, and that may hold 256 KiB
@@ -123,6 +127,84 @@ def test_conversion(name: str, schema: dict[str, Any]) -> None:
 
 def test_only_fields_without_a_default_are_required() -> None:
     assert structural_schema(Outer)["required"] == ["requiredText"]
+
+
+DESCRIPTIONS = {
+    "a value": ("inner.size", "How large it is. Default: 3."),
+    "a field of a model that is used twice": ("described.size", "How large it is. Default: 3."),
+    "an object whose default is that of its fields": ("inner", "What an inner value is."),
+    "an object with a default of its own": ("ruledBySize", "What an inner value is. Default: size: 5."),
+    "a choice": ("choice", "How Hudi finds the file group of a record key. Default: Bloom."),
+    "a default in words": ("fromTheClass", "Which one. Default: that of the class."),
+    "an optional field without a default": ("comment", "Why."),
+}
+
+
+class Defaults(Outer):
+    ruled_by_size: Inner = Inner(size=5)
+    from_the_class: Annotated[str | None, DefaultsTo("that of the class")] = None
+    """Which one."""
+    comment: str | None = None
+    """Why."""
+
+
+@pytest.mark.parametrize(("path", "description"), DESCRIPTIONS.values(), ids=DESCRIPTIONS)
+def test_a_description_ends_with_the_default_of_its_field(path: str, description: str) -> None:
+    part = structural_schema(Defaults, names_defaults=True)
+    for name in path.split("."):
+        part = part["properties"][name]
+    assert part["description"] == description
+    assert "default" not in part
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
+def test_every_optional_field_of_a_spec_names_its_default_in_one_form(kind: ResourceKind) -> None:
+    schema = crd.crd_document(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    found = dict(_fields_with_defaults(kind.spec, schema, "spec"))
+    assert found or kind is SAVEPOINT
+    assert {path: text for path, (default, text) in found.items() if not text.endswith(f"Default: {default}.")} == {}
+    assert [text for text in _descriptions(schema) if "by default" in text] == []
+
+
+def _fields_with_defaults(
+    model: type[BaseModel], schema: dict[str, Any], path: str
+) -> Iterator[tuple[str, tuple[str, str]]]:
+    for name, field in model.model_fields.items():
+        part = schema["properties"][field.alias or name]
+        place = f"{path}.{field.alias or name}"
+        default = field.get_default(call_default_factory=True, validated_data={})
+        if not isinstance(default, PydanticUndefinedType | BaseModel | None) and default not in ((), {}):
+            written = json.dumps(default).lower() if isinstance(default, bool) else str(default)
+            yield place, (written, part["description"])
+        for nested in _models_of(field.annotation):
+            inside = part.get("items") or part.get("additionalProperties") or part
+            yield from _fields_with_defaults(nested, inside, place)
+
+
+def _models_of(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_of(part)
+
+
+def _descriptions(schema: dict[str, Any]) -> Iterator[str]:
+    yield schema.get("description", "")
+    for part in schema.get("properties", {}).values():
+        yield from _descriptions(part)
+
+
+def test_no_rule_repeats_a_default() -> None:
+    """A default in a rule comes from `value_or` and its like, which take it from the field."""
+    sources = sorted((ROOT / "operator" / "hudi_operator" / "api" / "spec").rglob("*.py"))
+    repeated = [
+        f"{path.name}: {line.strip()}"
+        for path in sources
+        for line in path.read_text().splitlines()
+        if re.search(r"\? (string\()?self[\w.{}()]* : ['\d]|\(defaults? \d", line)
+    ]
+    assert sources
+    assert repeated == []
 
 
 class _Union(BaseModel):

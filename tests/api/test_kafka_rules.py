@@ -425,6 +425,10 @@ REFUSED: dict[str, tuple[Document, str]] = {
         f"{AT}.maxRecordsPerRun in body should be greater than or equal to 1",
     ),
     "a limit of no bytes": (source(maxBytesPerRun=0), "maxBytesPerRun must be at least 1"),
+    "a limit in a unit that quantities do not have": (
+        source(maxBytesPerRun="1GB"),
+        f"{AT}.maxBytesPerRun in body should match",
+    ),
     "a limit beside the source": (
         {**source(), "spec.ingestion.maxRecordsPerRun": 1},
         'unknown field "spec.ingestion.maxRecordsPerRun"',

@@ -64,6 +64,22 @@ def test_a_command_of_a_page_is_one_that_kubectl_carries_out(
     assert done.returncode == 0 or NOTHING_THERE.search(done.stderr), done.stderr
 
 
+@pytest.mark.parametrize(
+    ("field", "default"),
+    [
+        ("huditable.spec.fileSizing.maxFileSize", "Default: 120Mi."),
+        ("huditable.spec.ingestion.schedule", "Default: every: 5m."),
+        ("huditableclass.spec.retry.maxDelay", "Default: 10m."),
+        ("hudioperation.spec.dryRun", "Default: false."),
+    ],
+)
+def test_kubectl_explain_names_the_default_of_a_field(
+    field: str, default: str, kubectl: Callable[[list[str]], subprocess.CompletedProcess[str]]
+) -> None:
+    explained = kubectl(["explain", field])
+    assert default in " ".join(explained.stdout.split()), explained
+
+
 @pytest.mark.parametrize("command", [["get", "hudithings"], ["get", "hop", "--invented"], ["invent", "hop"]])
 def test_a_command_that_there_is_not_is_found(
     command: list[str], kubectl: Callable[[list[str]], subprocess.CompletedProcess[str]]

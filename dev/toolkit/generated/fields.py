@@ -6,7 +6,6 @@ that of a model. What stands between them is replaced by `dev/generate.py`.
 
 import re
 from collections.abc import Iterator
-from enum import Enum
 from typing import get_args
 
 from pydantic import BaseModel
@@ -22,6 +21,7 @@ from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.status.table_class import HudiTableClassStatus
 from hudi_operator.api.values.base import DURATION_PATTERN
+from hudi_operator.api.values.defaults import DefaultsTo, default_text
 
 _BLOCK = re.compile(r"(<!-- fields of (\w+) -->\n).*?(<!-- end of fields -->)", re.DOTALL)
 _HEADER = "| Field | Type | Default | Meaning |\n|---|---|---|---|\n"
@@ -106,15 +106,9 @@ def _plural(kind: str) -> str:
 def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
-    value = field.get_default(call_default_factory=True, validated_data={})
-    if isinstance(value, Enum):
-        return f"`{value.value}`"
-    if isinstance(value, bool):
-        return f"`{str(value).lower()}`"
-    if isinstance(value, BaseModel):
-        written = value.model_dump(by_alias=True, exclude_defaults=True, mode="json")
-        return f"`{', '.join(f'{name}: {text}' for name, text in written.items())}`" if written else ""
-    return f"`{value}`" if value not in (None, "", (), {}) else ""
+    text = default_text(field)
+    in_words = any(isinstance(one, DefaultsTo) for one in field.metadata)
+    return _cell(text) if in_words or not text else f"`{text}`"
 
 
 def _cell(text: str) -> str:

@@ -4,15 +4,9 @@ import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from hudi_operator.api.spec.table import ExecutionMode, HudiTableSpec
+from hudi_operator.api.spec.table import EXECUTORS, POD_CPU, POD_MEMORY, ExecutionMode, HudiTableSpec
 from hudi_operator.api.spec.table_class import ExecutionLimits, HudiTableClassSpec
 from hudi_operator.api.values.base import parse_quantity, quantity_bytes
-
-_DRIVER_CPU = "1"
-_DRIVER_MEMORY = "2Gi"
-_EXECUTOR_CPU = "1"
-_EXECUTOR_MEMORY = "2Gi"
-_EXECUTOR_INSTANCES = 2
 
 _MIB = 2**20
 _SMALLEST_OVERHEAD = 512 * _MIB
@@ -59,7 +53,7 @@ class Sizing:
 HANDING_OVER = Sizing(
     mode=ExecutionMode.LOCAL,
     driver=PodSize(cpu="100m", memory="256Mi"),
-    executor=PodSize(cpu=_EXECUTOR_CPU, memory=_EXECUTOR_MEMORY),
+    executor=PodSize(cpu=POD_CPU, memory=POD_MEMORY),
     executor_instances=0,
 )
 """The size of a run that hands its service to another run's driver, without starting a JVM."""
@@ -89,18 +83,18 @@ def resolve_sizing(spec: HudiTableSpec, table_class: HudiTableClassSpec, *, driv
     return Sizing(
         mode=ExecutionMode.LOCAL if mode is ExecutionMode.AUTO else mode,
         driver=PodSize(
-            cpu=own.driver.cpu or default.driver.cpu or _DRIVER_CPU,
+            cpu=own.driver.cpu or default.driver.cpu or POD_CPU,
             memory=_larger(
-                own.driver.memory or default.driver.memory or _DRIVER_MEMORY,
+                own.driver.memory or default.driver.memory or POD_MEMORY,
                 grown=driver_memory,
                 limit=table_class.limits.driver_memory,
             ),
         ),
         executor=PodSize(
-            cpu=own.executor.cpu or default.executor.cpu or _EXECUTOR_CPU,
-            memory=own.executor.memory or default.executor.memory or _EXECUTOR_MEMORY,
+            cpu=own.executor.cpu or default.executor.cpu or POD_CPU,
+            memory=own.executor.memory or default.executor.memory or POD_MEMORY,
         ),
-        executor_instances=own.executor.instances or default.executor.instances or _EXECUTOR_INSTANCES,
+        executor_instances=own.executor.instances or default.executor.instances or EXECUTORS,
     )
 
 

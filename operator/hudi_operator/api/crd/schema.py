@@ -1,14 +1,16 @@
 """From pydantic models to structural schemas, the subset of OpenAPI that a CustomResourceDefinition accepts.
 
 The rules are those of KEP-2335 and of `k8s.io/apiextensions-apiserver/pkg/apiserver/schema`: no references, no titles,
-no `null` in `anyOf`, no type beside `x-kubernetes-int-or-string`. Defaults are left out on purpose: the operator
-applies them when it reads, so that the API server never writes into what a user declared.
+no `null` in `anyOf`, no type beside `x-kubernetes-int-or-string`. The operator applies defaults when it reads, so that
+the API server never writes into what a user declared: a schema names a default in the description alone.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
+
+from hudi_operator.api.values.defaults import DEFAULT_KEY
 
 Schema = dict[str, Any]
 
@@ -40,27 +42,31 @@ class NotStructural(ValueError):
     """A model that no structural schema can express; the message names the place."""
 
 
-def structural_schema(model: type[BaseModel]) -> Schema:
+def structural_schema(model: type[BaseModel], *, names_defaults: bool = False) -> Schema:
     """Return the structural schema of a model, without defaults and with every reference written out.
 
+    With `names_defaults` each description ends with the default of its field, as in "Default: 120Mi.".
     Raises NotStructural where the model uses something that an API server would refuse, such as a union of two
     types, or that would be lost without notice, such as an unknown keyword.
     """
     raw = model.model_json_schema(by_alias=True, mode="validation")
-    return _Converter(raw.get("$defs", {})).convert(raw, path=model.__name__)
+    return _Converter(raw.get("$defs", {}), names_defaults=names_defaults).convert(raw, path=model.__name__)
 
 
 class _Converter:
     """Converts the parts of one JSON schema; `path` says where a part stands, for error messages."""
 
-    def __init__(self, definitions: Mapping[str, Schema]) -> None:
+    def __init__(self, definitions: Mapping[str, Schema], *, names_defaults: bool) -> None:
         self._definitions = definitions
+        self._names_defaults = names_defaults
 
     def convert(self, raw: Schema, *, path: str) -> Schema:
         node = self._without_references(raw, path=path)
         result: Schema = {}
+        default = node.pop(DEFAULT_KEY, "")
         if "description" in node:
-            result["description"] = _one_line_per_paragraph(node.pop("description"))
+            ending = f" Default: {default}." if default and self._names_defaults else ""
+            result["description"] = _one_line_per_paragraph(node.pop("description")) + ending
         if node.get(_INT_OR_STRING):
             node.pop("type", None)
             result["anyOf"] = [{"type": "integer"}, {"type": "string"}]

@@ -15,7 +15,7 @@ class AllowedRegistry(Model):
     """URL that tables may name."""
 
     secret_names: Annotated[tuple[Name, ...], Field(max_length=8)] = ()
-    """Secrets of the table's namespace that tables may name for this registry; none by default."""
+    """Secrets of the table's namespace that tables may name for this registry; without it none."""
 
 
 class AllowedKafka(Model):
@@ -32,7 +32,7 @@ class AllowedKafka(Model):
     """Topics that tables may read: names, or beginnings that end with `*`; `{namespace}` is the table's namespace."""
 
     registries: Annotated[tuple[AllowedRegistry, ...], Field(max_length=16)] = ()
-    """Schema registries that tables may name, with their own Secrets; none by default."""
+    """Schema registries that tables may name, with their own Secrets; without it none."""
 
     secret_names: Annotated[tuple[Name, ...], Field(max_length=32)] = ()
-    """Secrets of the table's namespace that tables may name for these brokers, and for no registry; none by default."""
+    """Secrets of the table's namespace that tables may name for these brokers, and for no registry; without it none."""

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field
 
 from hudi_jobs.contract import ConcurrencyMode
 from hudi_operator.api.values.base import Model, rules
+from hudi_operator.api.values.defaults import DefaultsTo
 
 _HOST = r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?:[0-9]{1,5}"
 
@@ -33,11 +34,14 @@ class ConcurrencySpec(Model):
     mode: ConcurrencyMode = ConcurrencyMode.SERIALIZED
     """Serialized: only the operator writes, one job at a time; Optimistic: others write too, under a shared lock."""
 
-    lock: Lock | None = None
-    """The lock that all writers share; the class's by default. Only for Optimistic, which needs one."""
+    lock: Annotated[Lock | None, DefaultsTo("the lock of the class")] = None
+    """The lock that all writers share. Only for Optimistic, which needs one."""
 
-    lock_key: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$", max_length=253)] | None = None
-    """Name of the lock after the namespace and a dot, for all writers of the table; the table's name by default."""
+    lock_key: Annotated[
+        Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$", max_length=253)] | None,
+        DefaultsTo("the name of the resource"),
+    ] = None
+    """Name of the lock after the namespace and a dot, for all writers of the table."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from hudi_operator.api.values.base import Model, rules
+from hudi_operator.api.values.defaults import DefaultsTo, value_or
 
 DEFAULT_BUCKETS = 256
 """Hudi's own default (`HoodieIndexConfig.BUCKET_INDEX_NUM_BUCKETS`)."""
@@ -41,8 +42,10 @@ class Index(Model):
     """Hudi's index type; Bloom suits most tables. Later changes are possible between Bloom and Simple, and between
     GlobalBloom and GlobalSimple."""
 
-    buckets: Annotated[int, Field(ge=1, le=100_000)] | None = None
-    """Number of buckets per partition, 256 by default; only for type Bucket. It cannot be changed."""
+    buckets: Annotated[
+        Annotated[int, Field(ge=1, le=100_000)] | None, DefaultsTo(f"{DEFAULT_BUCKETS} for type Bucket")
+    ] = None
+    """Number of buckets per partition; only for type Bucket. It cannot be changed."""
 
     @property
     def bucket_count(self) -> int | None:
@@ -60,11 +63,11 @@ class Index(Model):
 
 
 def _type(spec: str) -> str:
-    return f"(has({spec}.index) && has({spec}.index.type) ? {spec}.index.type : 'Bloom')"
+    return value_or("index.type", Index().type, root=spec)
 
 
 def _buckets(spec: str) -> str:
-    return f"(has({spec}.index) && has({spec}.index.buckets) ? {spec}.index.buckets : {DEFAULT_BUCKETS})"
+    return value_or("index.buckets", DEFAULT_BUCKETS, root=spec)
 
 
 _LOCAL, _GLOBAL = "['Bloom', 'Simple']", "['GlobalBloom', 'GlobalSimple']"

@@ -18,17 +18,16 @@ from hudi_jobs.contract import (
 from hudi_operator.api.spec.source_kind import SourceKind
 from hudi_operator.api.values.base import Count, Model, Name, Quantity, not_less, rules
 from hudi_operator.api.values.columns import PlainColumn
+from hudi_operator.api.values.defaults import DefaultsTo, value_or
 from hudi_operator.api.values.kafka import BootstrapServer, Moment, RegistryUrl, TopicName, TopicPattern
 
 RECORDS_PER_RUN = 5_000_000
 """Messages of a run without a limit of its own; the same as `hoodie.streamer.kafka.source.maxEvents` has."""
 
+_FORMAT = MessageFormat.JSON
 _MESSAGE_TYPE = r"^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*$"
 _METADATA = ("key", "topic", "partition", "offset", "timestamp", "headers")
 _COLUMNS = " + ".join(f"(has(self.{one}) ? [self.{one}] : [])" for one in _METADATA)
-_HAS_COLUMNS = (
-    "(has(self.value) && ((has(self.value.format) && self.value.format != 'Json') || has(self.value.columns)))"
-)
 _SKIPS_TOMBSTONES = "!has(self.tombstones) || self.tombstones != 'Delete'"
 
 
@@ -94,15 +93,15 @@ class ProtobufSpec(Model):
 class MessageValueSpec(Model):
     """What the value of a message holds."""
 
-    format: MessageFormat = MessageFormat.JSON
+    format: MessageFormat = _FORMAT
     """Raw gives the value as it is, as bytes in the column `value`."""
 
     columns: Annotated[str, Field(min_length=1, max_length=16384)] | None = None
     """Columns of JSON values as Spark DDL, for example `id BIGINT, at TIMESTAMP`; inferred without it. With
     envelope Debezium the columns of the database's table."""
 
-    protobuf: ProtobufSpec | None = None
-    """The message of Protobuf values; with a registry by default the first one of the subject's newest schema."""
+    protobuf: Annotated[ProtobufSpec | None, DefaultsTo("the first message of the subject's newest schema")] = None
+    """The message of Protobuf values; required without a registry."""
 
     envelope: Envelope = Envelope.NONE
     """Debezium applies change events: rows that were inserted and updated are written, deleted ones are removed."""
@@ -115,7 +114,7 @@ class MessageValueSpec(Model):
     model_config = ConfigDict(
         json_schema_extra=rules(
             (
-                "!has(self.columns) || !has(self.format) || self.format == 'Json' || "
+                f"!has(self.columns) || {value_or('format', _FORMAT)} == 'Json' || "
                 "(has(self.envelope) && self.envelope == 'Debezium')",
                 "value.columns is only for format Json and envelope Debezium: other values bring their schema with "
                 "them",
@@ -130,7 +129,7 @@ class MessageValueSpec(Model):
                 "envelope Debezium is only for formats Json and Avro",
             ),
             (
-                "!has(self.sourceTables) || self.sourceTables == 'One' || "
+                f"{value_or('sourceTables', source_tables)} == 'One' || "
                 "(has(self.envelope) && self.envelope == 'Debezium')",
                 "sourceTables Several is only for envelope Debezium",
             ),
@@ -175,8 +174,10 @@ class SchemaRegistrySpec(Model):
     url: RegistryUrl
     """URL of the registry."""
 
-    subject: Annotated[str, Field(pattern="^[A-Za-z0-9._-]+$", max_length=256)] | None = None
-    """Subject whose newest schema the rows are read as; `<topic>-value` by default."""
+    subject: Annotated[
+        Annotated[str, Field(pattern="^[A-Za-z0-9._-]+$", max_length=256)] | None, DefaultsTo("<topic>-value")
+    ] = None
+    """Subject whose newest schema the rows are read as."""
 
     credentials_secret_name: Name | None = None
     """Secret with `username` and `password`, as of type kubernetes.io/basic-auth."""
@@ -231,6 +232,9 @@ class KafkaSecuritySpec(Model):
     )
 
 
+_HAS_COLUMNS = f"({value_or('value.format', _FORMAT)} != 'Json' || (has(self.value) && has(self.value.columns)))"
+
+
 class KafkaSourceSpec(SourceKind):
     """Topics of one Kafka cluster."""
 
@@ -259,7 +263,7 @@ class KafkaSourceSpec(SourceKind):
     """Topics by a regular expression that their whole name matches, such as `team-a\\.orders\\..+`."""
 
     starting_offsets: StartingOffsetsSpec = StartingOffsetsSpec(at=OffsetReset.EARLIEST)
-    """Where reading begins in partitions of which nothing has been read; at their earliest messages by default."""
+    """Where reading begins in partitions of which nothing has been read."""
 
     isolation: Isolation = Isolation.READ_COMMITTED
     """Whether messages of transactions that are open or were aborted are read."""
@@ -283,9 +287,10 @@ class KafkaSourceSpec(SourceKind):
     security: KafkaSecuritySpec = KafkaSecuritySpec()
     """How the brokers are reached."""
 
-    max_records_per_run: Count | None = None
-    """Maximum messages per run, or batch. Without it and maxBytesPerRun 5,000,000, as in HoodieStreamer, so that the
-    first run of a long topic is not one commit."""
+    max_records_per_run: Annotated[
+        Count | None, DefaultsTo(f"{RECORDS_PER_RUN}, and no limit where maxBytesPerRun is set")
+    ] = None
+    """Maximum messages per run, or batch. The default keeps the first run of a long topic from being one commit."""
 
     max_bytes_per_run: Quantity | None = None
     """Maximum bytes of messages per run, or batch, as an estimate; at least one message is read."""
@@ -327,8 +332,7 @@ class KafkaSourceSpec(SourceKind):
                 "tombstones Delete needs value.columns for format Json: a key is read by the types of the columns",
             ),
             (
-                f"{_SKIPS_TOMBSTONES} || !has(self.value) || !has(self.value.envelope) || "
-                "self.value.envelope == 'None'",
+                f"{_SKIPS_TOMBSTONES} || {value_or('value.envelope', MessageValueSpec().envelope)} == 'None'",
                 "tombstones Delete is not for envelope Debezium, whose events say themselves what is deleted",
             ),
         )

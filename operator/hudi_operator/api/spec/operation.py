@@ -84,7 +84,7 @@ class HudiOperationSpec(Model):
     """Name of the requester, as the API server knows it; a policy of the chart lets the server accept no other name."""
 
     ttl_after_finished: Duration | None = None
-    """Time after its end at which the resource is deleted; it is kept by default."""
+    """Time after its end at which the resource is deleted; without it the resource is kept."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(

@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field
 
 from hudi_jobs.contract import COMMENT_LIMIT
 from hudi_operator.api.values.base import Duration, Model, Name, at_least, rules
+from hudi_operator.api.values.defaults import DefaultsTo
 
 
 class SavepointDeletionPolicy(StrEnum):
@@ -47,11 +48,11 @@ class HudiSavepointSpec(Model):
     keep_forever: bool | None = None
     """Keep the savepoint until the resource is deleted."""
 
-    deletion_policy: SavepointDeletionPolicy | None = None
-    """What the deletion of the resource does: Delete removes the savepoint from the table, Retain leaves it.
-
-    By default one that the operator made is removed, and one that was adopted stays.
-    """
+    deletion_policy: Annotated[
+        SavepointDeletionPolicy | None,
+        DefaultsTo("Delete for a savepoint that the operator made, Retain for an adopted one"),
+    ] = None
+    """What the deletion of the resource does: Delete removes the savepoint from the table, Retain leaves it."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(

@@ -5,13 +5,13 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from hudi_operator.api.values.base import Duration, Model, at_least, rules
+from hudi_operator.api.values.defaults import DefaultsTo, value_or
 
 MOST_SCHEDULED = 40
 """Savepoints that the schedule of one table keeps: fewer than the HudiSavepoints that are looked at with a table."""
 
-_KEPT = " + ".join(
-    f"(has(self.{one}) ? self.{one} : 0)" for one in ("keepLast", "keepDaily", "keepWeekly", "keepMonthly")
-)
+_NOTHING = 0
+_KEPT = " + ".join(value_or(one, _NOTHING) for one in ("keepLast", "keepDaily", "keepWeekly", "keepMonthly"))
 
 
 class Schedule(Model):
@@ -23,8 +23,10 @@ class Schedule(Model):
     cron: Annotated[str, Field(pattern=r"^[^\s]+( +[^\s]+){4}$", max_length=100)] | None = None
     """Five-field cron expression."""
 
-    time_zone: Annotated[str, Field(pattern=r"^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$", max_length=64)] | None = None
-    """IANA time zone of the cron expression; UTC by default."""
+    time_zone: Annotated[
+        Annotated[str, Field(pattern=r"^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$", max_length=64)] | None, DefaultsTo("UTC")
+    ] = None
+    """IANA time zone of the cron expression."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -44,16 +46,16 @@ class SavepointSchedule(Model):
     schedule: Schedule
     """When a HudiSavepoint of the latest commit is created; `every` counts from 1970 on, so `24h` is midnight UTC."""
 
-    keep_last: Keep = 0
+    keep_last: Keep = _NOTHING
     """How many of the newest are kept."""
 
-    keep_daily: Keep = 0
+    keep_daily: Keep = _NOTHING
     """For how many days, in UTC and with a savepoint, the newest savepoint is kept."""
 
-    keep_weekly: Keep = 0
+    keep_weekly: Keep = _NOTHING
     """For how many weeks, from Monday on and with a savepoint, the newest savepoint is kept."""
 
-    keep_monthly: Keep = 0
+    keep_monthly: Keep = _NOTHING
     """For how many months with a savepoint the newest savepoint is kept."""
 
     model_config = ConfigDict(

@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field
 
 from hudi_operator.api.values.base import LARGEST_INT, Duration, Model, Quantity, at_least, not_less, rules
 from hudi_operator.api.values.columns import NO_COLUMN_TWICE, PLAIN_COLUMNS, AnyColumn
+from hudi_operator.api.values.defaults import DefaultsTo, quantity_or, value_or
 
 # Hudi takes partitions as one text with commas between them, and puts some behind the base path without a check.
 PartitionPath = Annotated[
@@ -135,7 +136,7 @@ class CompactionTrigger(Model):
 
 def _only_for(field: str, strategies: tuple[str, ...], *, default: str) -> tuple[str, str]:
     """Return the rule that a field is set only beside some values of `strategy`."""
-    strategy = f"(has(self.strategy) ? self.strategy : '{default}')"
+    strategy = value_or("strategy", default)
     names = ", ".join(f"'{name}'" for name in strategies)
     *others, last = strategies
     listed = f"strategies {', '.join(others)} and {last}" if others else f"strategy {last}"
@@ -165,10 +166,10 @@ class CompactionPlan(Model):
 
     model_config = ConfigDict(
         json_schema_extra=rules(
-            _only_for("targetIO", ("LogFileSize", "LogFileNum", "BoundedIO", "DayBased"), default="LogFileSize"),
-            _only_for("logFileSizeThreshold", ("LogFileSize",), default="LogFileSize"),
-            _only_for("logFileNumThreshold", ("LogFileNum",), default="LogFileSize"),
-            _only_for("targetPartitions", ("DayBased",), default="LogFileSize"),
+            _only_for("targetIO", ("LogFileSize", "LogFileNum", "BoundedIO", "DayBased"), default=strategy),
+            _only_for("logFileSizeThreshold", ("LogFileSize",), default=strategy),
+            _only_for("logFileNumThreshold", ("LogFileNum",), default=strategy),
+            _only_for("targetPartitions", ("DayBased",), default=strategy),
             not_less("targetIO", "1Mi"),
         )
     )
@@ -177,8 +178,8 @@ class CompactionPlan(Model):
 class CompactionSpec(Model):
     """Merging of log files into base files; only for MergeOnRead tables."""
 
-    mode: ServiceMode | None = None
-    """Async runs a separate Job, Inline runs inside the writer; Async by default, and Disabled for CopyOnWrite."""
+    mode: Annotated[ServiceMode | None, DefaultsTo("Async, and Disabled for CopyOnWrite")] = None
+    """Async runs a separate Job, Inline runs inside the writer."""
 
     trigger: CompactionTrigger = CompactionTrigger()
     """When a compaction is due."""
@@ -226,9 +227,6 @@ class ClusteringPartitions(Model):
     )
 
 
-_SMALL_FILE_LIMIT = "quantity(has(self.smallFileLimit) ? string(self.smallFileLimit) : '300Mi')"
-_TARGET_FILE_SIZE = "quantity(has(self.targetFileSize) ? string(self.targetFileSize) : '1Gi')"
-_MAX_BYTES_PER_GROUP = "quantity(has(self.maxBytesPerGroup) ? string(self.maxBytesPerGroup) : '2Gi')"
 _SELECTED = "(has(self.strategy) && self.strategy == 'SelectedPartitions')"
 _SELECTION = " || ".join(f"has(self.partitions.{field})" for field in ("begin", "end", "names", "regex"))
 
@@ -257,13 +255,16 @@ class ClusteringPlan(Model):
     model_config = ConfigDict(
         json_schema_extra=rules(
             (
-                f"{_SMALL_FILE_LIMIT}.compareTo({_TARGET_FILE_SIZE}) <= 0",
-                "smallFileLimit must not be larger than targetFileSize (defaults 300Mi and 1Gi): "
-                "what a clustering writes would be small again",
+                f"{quantity_or('smallFileLimit', small_file_limit)}.compareTo("
+                f"{quantity_or('targetFileSize', target_file_size)}) <= 0",
+                f"smallFileLimit must not be larger than targetFileSize (defaults {small_file_limit} and "
+                f"{target_file_size}): what a clustering writes would be small again",
             ),
             (
-                f"{_TARGET_FILE_SIZE}.compareTo({_MAX_BYTES_PER_GROUP}) <= 0",
-                "targetFileSize must not be larger than maxBytesPerGroup (defaults 1Gi and 2Gi)",
+                f"{quantity_or('targetFileSize', target_file_size)}.compareTo("
+                f"{quantity_or('maxBytesPerGroup', max_bytes_per_group)}) <= 0",
+                f"targetFileSize must not be larger than maxBytesPerGroup (defaults {target_file_size} and "
+                f"{max_bytes_per_group})",
             ),
             not_less("smallFileLimit", "1"),
             (
@@ -304,8 +305,7 @@ class ClusteringExecution(Model):
                 "preserveCommitMetadata cannot be false: Hudi 1.2 always preserves it",
             ),
             (
-                "!has(self.layout) || self.layout == 'Linear' || "
-                "(has(self.sortColumns) && size(self.sortColumns) >= 2)",
+                f"{value_or('layout', layout)} == 'Linear' || (has(self.sortColumns) && size(self.sortColumns) >= 2)",
                 "layout ZOrder and Hilbert need at least two sortColumns; for one column use Linear",
             ),
         )
@@ -338,6 +338,11 @@ class CleaningTrigger(Model):
     """Commits since the last clean that make the next one due."""
 
 
+def _only_with_policy(field: str, policy: CleaningPolicy, *, default: CleaningPolicy) -> tuple[str, str]:
+    """Return the rule that a field is set only beside one value of `policy`."""
+    return f"!has(self.{field}) || {value_or('policy', default)} == '{policy}'", f"{field} is only for policy {policy}"
+
+
 class CleaningRetention(Model):
     """Which file slices a cleaning keeps."""
 
@@ -355,17 +360,9 @@ class CleaningRetention(Model):
 
     model_config = ConfigDict(
         json_schema_extra=rules(
-            *(
-                (
-                    f"!has(self.{field}) || (has(self.policy) ? self.policy : 'KeepLatestCommits') == '{policy}'",
-                    f"{field} is only for policy {policy}",
-                )
-                for field, policy in (
-                    ("retainCommits", "KeepLatestCommits"),
-                    ("retainFileVersions", "KeepLatestFileVersions"),
-                    ("retainHours", "KeepLatestByHours"),
-                )
-            )
+            _only_with_policy("retainCommits", CleaningPolicy.KEEP_LATEST_COMMITS, default=policy),
+            _only_with_policy("retainFileVersions", CleaningPolicy.KEEP_LATEST_FILE_VERSIONS, default=policy),
+            _only_with_policy("retainHours", CleaningPolicy.KEEP_LATEST_BY_HOURS, default=policy),
         )
     )
 
@@ -395,8 +392,8 @@ class ArchivalSpec(Model):
     model_config = ConfigDict(
         json_schema_extra=rules(
             (
-                "(has(self.minCommits) ? self.minCommits : 20) < (has(self.maxCommits) ? self.maxCommits : 30)",
-                "minCommits must be smaller than maxCommits (defaults 20 and 30)",
+                f"{value_or('minCommits', min_commits)} < {value_or('maxCommits', max_commits)}",
+                f"minCommits must be smaller than maxCommits (defaults {min_commits} and {max_commits})",
             ),
         )
     )

@@ -4,11 +4,12 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from hudi_jobs.contract import FileFormat
+from hudi_jobs.contract import FileFormat, WriteOperation
 from hudi_operator.api.spec.kafka import KafkaSourceSpec
 from hudi_operator.api.spec.source_kind import SourceKind
 from hudi_operator.api.spec.upstream import HudiSourceSpec
 from hudi_operator.api.values.base import Count, Model, Quantity, not_less, rules
+from hudi_operator.api.values.defaults import value_or
 from hudi_operator.api.values.paths import SourcePath, apart
 
 OptionValue = Annotated[str, Field(max_length=1024)]
@@ -82,7 +83,10 @@ class Source(Model):
         return {name: kind.what_is_read() for name, kind in kinds.items() if kind is not None}
 
 
-_IS_UPSERT = "(!has(self.operation) || self.operation == 'Upsert')"
+DEFAULT_OPERATION = WriteOperation.UPSERT
+"""The write operation of an ingestion that names none."""
+
+_IS_UPSERT = f"{value_or('operation', DEFAULT_OPERATION)} == 'Upsert'"
 
 SOURCE_RULES = (
     (
@@ -155,7 +159,7 @@ TABLE_RULES = (
     (
         f"!has(self.ingestion) || !has({_KAFKA}) || !has({_KAFKA}.columns) || !has({_KAFKA}.columns.offset) || "
         f"!has(self.orderingFields) || !({_KAFKA}.columns.offset in self.orderingFields) || "
-        "(has(self.ingestion.operation) && self.ingestion.operation != 'Upsert') || "
+        f"{value_or('ingestion.operation', DEFAULT_OPERATION)} != 'Upsert' || "
         f"(!has({_KAFKA}.topicPattern) && (!has({_KAFKA}.topics) || size({_KAFKA}.topics) < 2)) || "
         f"{_KAFKA}.columns.offset in self.recordKey || "
         f"(has({_KAFKA}.columns.topic) && {_KAFKA}.columns.topic in self.recordKey)",

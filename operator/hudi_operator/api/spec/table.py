@@ -11,6 +11,7 @@ from hudi_jobs.contract import (
     TableType,
     WriteOperation,
 )
+from hudi_jobs.contract.table.support import WRITTEN_VERSIONS
 from hudi_operator.api.spec.concurrency import ConcurrencySpec
 from hudi_operator.api.spec.continuous import CONTINUOUS_RULES, Continuous
 from hudi_operator.api.spec.index import INDEX_RULES, Index
@@ -21,10 +22,11 @@ from hudi_operator.api.spec.services import (
     ClusteringSpec,
     CompactionSpec,
 )
-from hudi_operator.api.spec.source import SOURCE_RULES, TABLE_RULES, OptionValue, Source
+from hudi_operator.api.spec.source import DEFAULT_OPERATION, SOURCE_RULES, TABLE_RULES, OptionValue, Source
 from hudi_operator.api.spec.table_version import VERSION_RULES, TableVersion
 from hudi_operator.api.values.base import LARGEST_INT, Duration, Model, Name, Quantity, at_least, not_less, rules
 from hudi_operator.api.values.columns import NO_COLUMN_TWICE, PLAIN_COLUMNS, ColumnName
+from hudi_operator.api.values.defaults import DefaultsTo, duration_or, quantity_or, value_or
 from hudi_operator.api.values.paths import BasePath, QuarantinePath, apart
 
 
@@ -92,9 +94,9 @@ class FileSizing(Model):
     model_config = ConfigDict(
         json_schema_extra=rules(
             (
-                "quantity(has(self.smallFileLimit) ? string(self.smallFileLimit) : '100Mi').compareTo("
-                "quantity(has(self.maxFileSize) ? string(self.maxFileSize) : '120Mi')) <= 0",
-                "smallFileLimit must not be larger than maxFileSize (defaults 100Mi and 120Mi)",
+                f"{quantity_or('smallFileLimit', small_file_limit)}.compareTo("
+                f"{quantity_or('maxFileSize', max_file_size)}) <= 0",
+                f"smallFileLimit must not be larger than maxFileSize (defaults {small_file_limit} and {max_file_size})",
             ),
             not_less("maxFileSize", "1Mi"),
             not_less("recordSizeEstimate", "1"),
@@ -139,8 +141,10 @@ class BadRecords(Model):
 class BulkInsert(Model):
     """How a bulk insert arranges rows, which decides how many files it writes: it fills no small ones."""
 
-    parallelism: Annotated[int, Field(ge=1, le=100_000)] | None = None
-    """Number of write tasks after sorting (hoodie.bulkinsert.shuffle.parallelism); Spark's own number by default."""
+    parallelism: Annotated[
+        Annotated[int, Field(ge=1, le=100_000)] | None, DefaultsTo("the number of tasks that Spark chooses")
+    ] = None
+    """Number of write tasks after sorting (hoodie.bulkinsert.shuffle.parallelism)."""
 
     sort_mode: BulkInsertSortMode = BulkInsertSortMode.NONE
     """None writes rows as they come; GlobalSort makes the fewest files (hoodie.bulkinsert.sort.mode)."""
@@ -148,11 +152,14 @@ class BulkInsert(Model):
     model_config = ConfigDict(
         json_schema_extra=rules(
             (
-                "!has(self.parallelism) || (has(self.sortMode) && self.sortMode != 'None')",
+                f"!has(self.parallelism) || {value_or('sortMode', sort_mode)} != 'None'",
                 "parallelism needs a sortMode other than None: rows that are written as they come stay in their tasks",
             ),
         )
     )
+
+
+_EVERY = "5m"
 
 
 class Ingestion(Model):
@@ -170,13 +177,13 @@ class Ingestion(Model):
     transform: Transform | None = None
     """What happens to rows before they are written."""
 
-    operation: WriteOperation = WriteOperation.UPSERT
+    operation: WriteOperation = DEFAULT_OPERATION
     """Hudi's write operation."""
 
     bulk_insert: BulkInsert = BulkInsert()
     """How a bulk insert arranges rows; only for operation BulkInsert."""
 
-    schedule: Schedule = Schedule(every="5m")
+    schedule: Schedule = Schedule(every=_EVERY)
     """When a run is due in mode Batch; a run with no new input makes no commit."""
 
     freshness: Duration | None = None
@@ -190,10 +197,11 @@ class Ingestion(Model):
         json_schema_extra=rules(
             at_least("freshness", "1m"),
             (
-                "!has(self.freshness) || (has(self.mode) && self.mode != 'Batch') || "
+                f"!has(self.freshness) || {value_or('mode', mode)} != 'Batch' || "
                 "(has(self.schedule) && !has(self.schedule.every)) || duration(self.freshness) >= "
-                "duration(has(self.schedule) ? self.schedule.every : '5m')",
-                "freshness must not be shorter than schedule.every (default 5m): it would be missed between two runs",
+                f"{duration_or('schedule.every', _EVERY)}",
+                f"freshness must not be shorter than schedule.every (default {_EVERY}): it would be missed between two "
+                "runs",
             ),
             *CONTINUOUS_RULES,
             (
@@ -216,13 +224,23 @@ class Ingestion(Model):
         return self.mode is IngestionMode.CONTINUOUS
 
 
+POD_CPU = "1"
+"""CPU of a driver and of an executor where neither the table nor its class sets it."""
+
+POD_MEMORY = "2Gi"
+"""Memory of a driver and of an executor where neither the table nor its class sets it."""
+
+EXECUTORS = 2
+"""Executor pods of an application where neither the table nor its class sets their number."""
+
+
 class Resources(Model):
     """Size of one pod; requests and limits are the same for memory, and no limit is set on CPU."""
 
-    cpu: Quantity | None = None
+    cpu: Annotated[Quantity | None, DefaultsTo(f"{POD_CPU}, unless the class sets another")] = None
     """CPU request."""
 
-    memory: Quantity | None = None
+    memory: Annotated[Quantity | None, DefaultsTo(f"{POD_MEMORY}, unless the class sets another")] = None
     """Memory of the pod; the JVM's heap is the part of it that Spark's overhead leaves."""
 
     model_config = ConfigDict(json_schema_extra=rules(not_less("cpu", "100m"), not_less("memory", "1000Mi")))
@@ -231,7 +249,9 @@ class Resources(Model):
 class ExecutorResources(Resources):
     """Number and size of executor pods."""
 
-    instances: Annotated[int, Field(ge=1, le=1000)] | None = None
+    instances: Annotated[
+        Annotated[int, Field(ge=1, le=1000)] | None, DefaultsTo(f"{EXECUTORS}, unless the class sets another")
+    ] = None
     """Number of executor pods in mode Cluster."""
 
 
@@ -251,8 +271,8 @@ class Execution(Model):
 class HudiTableSpec(Model):
     """The desired state of one Hudi table."""
 
-    table_class_name: Name | None = None
-    """The HudiTableClass with the limits and defaults of the platform; by default the one that is marked as default."""
+    table_class_name: Annotated[Name | None, DefaultsTo("the class that is marked as the default one")] = None
+    """The HudiTableClass with the limits and defaults of the platform."""
 
     management_policy: ManagementPolicy = ManagementPolicy.MANAGE
     """Observe reports the timeline and what would be due, and starts no job."""
@@ -263,8 +283,11 @@ class HudiTableSpec(Model):
     deletion_policy: DeletionPolicy = DeletionPolicy.RETAIN
     """What happens to the data when the resource is deleted: Retain leaves it untouched, Delete removes it."""
 
-    table_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=200)] | None = None
-    """Name of the Hudi table; the resource's name by default."""
+    table_name: Annotated[
+        Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=200)] | None,
+        DefaultsTo("the name of the resource"),
+    ] = None
+    """Name of the Hudi table."""
 
     base_path: BasePath
     """Where the table lives; it cannot be changed."""
@@ -275,9 +298,11 @@ class HudiTableSpec(Model):
     ]
     """CopyOnWrite or MergeOnRead; it cannot be changed."""
 
-    table_version: TableVersion | None = None
+    table_version: Annotated[
+        TableVersion | None, DefaultsTo(f"{max(WRITTEN_VERSIONS)} for a new table, and its own for an existing one")
+    ] = None
     """Version of the table's format that a new table is created with: 6 for readers of Hudi 0.14 and 0.15, 8 for those
-    of 1.0, 9 for those of 1.1 and later. Hudi's newest by default. An existing table keeps its own."""
+    of 1.0, 9 for those of 1.1 and later. An existing table keeps its own."""
 
     record_key: Annotated[
         tuple[ColumnName, ...],
@@ -383,12 +408,11 @@ class HudiTableSpec(Model):
                 "(!has(self.compaction) || !has(self.compaction.plan) || ("
                 "(!has(self.compaction.plan.strategy) || self.compaction.plan.strategy != 'DayBased') && "
                 "!has(self.compaction.plan.partitionRegex))) && "
-                "(!has(self.clustering) || !has(self.clustering.plan) || "
-                "!has(self.clustering.plan.strategy) || self.clustering.plan.strategy == 'SizeBased'))",
+                f"{value_or('clustering.plan.strategy', ClusteringSpec().plan.strategy)} == 'SizeBased')",
                 "plans by partition (DayBased, partitionRegex, RecentDays, SelectedPartitions) need partitionBy",
             ),
             (
-                "!has(self.clustering) || !has(self.clustering.updates) || self.clustering.updates == 'Reject' || "
+                f"{value_or('clustering.updates', ClusteringSpec().updates)} == 'Reject' || "
                 "(has(self.concurrency) && has(self.concurrency.mode) && self.concurrency.mode == 'Optimistic')",
                 "clustering.updates Allow needs concurrency.mode Optimistic: only there does a clustering detect that "
                 "a writer has changed its files, and give up",
@@ -396,11 +420,12 @@ class HudiTableSpec(Model):
             (
                 "(has(self.archival) && has(self.archival.mode) && self.archival.mode == 'Disabled') || "
                 "(has(self.cleaning) && has(self.cleaning.mode) && self.cleaning.mode == 'Disabled') || "
-                "(has(self.cleaning) && has(self.cleaning.policy) && self.cleaning.policy != 'KeepLatestCommits') || "
-                "(has(self.archival) && has(self.archival.minCommits) ? self.archival.minCommits : 20) > "
-                "(has(self.cleaning) && has(self.cleaning.retainCommits) ? self.cleaning.retainCommits : 10)",
-                "archival.minCommits must be larger than cleaning.retainCommits (defaults 20 and 10): "
-                "cleaning needs the commits that it keeps",
+                f"{value_or('cleaning.policy', CleaningSpec().policy)} != 'KeepLatestCommits' || "
+                f"{value_or('archival.minCommits', ArchivalSpec().min_commits)} > "
+                f"{value_or('cleaning.retainCommits', CleaningSpec().retain_commits)}",
+                f"archival.minCommits must be larger than cleaning.retainCommits (defaults "
+                f"{ArchivalSpec().min_commits} and {CleaningSpec().retain_commits}): cleaning needs the commits that "
+                "it keeps",
             ),
             (
                 "!has(self.ingestion) || !has(self.ingestion.source.files) || ("

@@ -19,6 +19,7 @@ from hudi_operator.api.values.base import (
     not_less,
     rules,
 )
+from hudi_operator.api.values.defaults import DefaultsTo, duration_or
 from hudi_operator.api.values.namespaces import LABEL_KEY_PATTERN, AllowedNamespaces, LabelValue
 from hudi_operator.api.values.paths import PathPrefix
 
@@ -47,8 +48,10 @@ def _foreign_keys(field: str) -> tuple[str, str]:
 class ObjectStore(Model):
     """The S3-compatible store that jobs and the operator use."""
 
-    endpoint: Annotated[str, Field(pattern=r"^https?://[^/?#@\s]+$", max_length=256)] | None = None
-    """URL of the store; Amazon's own by default."""
+    endpoint: Annotated[
+        Annotated[str, Field(pattern=r"^https?://[^/?#@\s]+$", max_length=256)] | None, DefaultsTo("Amazon's own")
+    ] = None
+    """URL of the store."""
 
     region: Annotated[str, Field(min_length=1, max_length=64)] = "us-east-1"
     """Region that requests are signed for."""
@@ -159,9 +162,8 @@ class RetrySettings(Model):
         json_schema_extra=rules(
             at_least("initialDelay", "1s"),
             (
-                "duration(has(self.initialDelay) ? self.initialDelay : '10s') <= "
-                "duration(has(self.maxDelay) ? self.maxDelay : '10m')",
-                "initialDelay must not be longer than maxDelay (defaults 10s and 10m)",
+                f"{duration_or('initialDelay', initial_delay)} <= {duration_or('maxDelay', max_delay)}",
+                f"initialDelay must not be longer than maxDelay (defaults {initial_delay} and {max_delay})",
             ),
         )
     )
@@ -190,7 +192,7 @@ class OperationSettings(Model):
     allowed: Annotated[
         tuple[AllowedKind, ...], Field(max_length=8, json_schema_extra={"x-kubernetes-list-type": "set"})
     ] = ()
-    """Kinds of operations that tables of the class may have; none by default."""
+    """Kinds of operations that tables of the class may have; without it none."""
 
     approval: OperationApproval = OperationApproval.AUTOMATIC
     """Whether an operation waits until a person sets its spec.approved."""
@@ -206,17 +208,20 @@ class JobQuota(Model):
     """How many jobs may run at once."""
 
     running_jobs: Annotated[int, Field(ge=1, le=LARGEST_INT)] | None = None
-    """Maximum running jobs of all tables of this class; no limit by default."""
+    """Maximum running jobs of all tables of this class; without it there is no limit."""
 
     running_jobs_per_namespace: Annotated[int, Field(ge=1, le=LARGEST_INT)] | None = None
-    """Maximum running jobs of this class in one namespace; no limit by default."""
+    """Maximum running jobs of this class in one namespace; without it there is no limit."""
 
 
 class HudiTableClassSpec(Model):
     """Policy and defaults for the tables that name this class."""
 
-    spark_image: Annotated[str, Field(pattern=r"^[^\s]+$", max_length=512)] | None = None
-    """Image of drivers and executors; by default that of the operator's settings."""
+    spark_image: Annotated[
+        Annotated[str, Field(pattern=r"^[^\s]+$", max_length=512)] | None,
+        DefaultsTo("the image of the operator's settings"),
+    ] = None
+    """Image of drivers and executors."""
 
     allowed_base_paths: Annotated[tuple[PathPrefix, ...], Field(min_length=1, max_length=64)]
     """Prefixes that tables may live below; `{namespace}` stands for the table's namespace."""
@@ -225,13 +230,13 @@ class HudiTableClassSpec(Model):
     """Prefixes that tables may read from; `{namespace}` stands for the table's namespace."""
 
     allowed_quarantine_paths: Annotated[tuple[PathPrefix, ...], Field(max_length=64)] = ()
-    """Prefixes that tables may quarantine bad rows below; none by default. `{namespace}` is the table's namespace."""
+    """Prefixes that tables may quarantine bad rows below; without it none. `{namespace}` is the table's namespace."""
 
     allowed_kafka: Annotated[tuple[AllowedKafka, ...], Field(max_length=32)] = ()
-    """Kafka clusters that tables may read from, with their topics, registries and Secrets; none by default."""
+    """Kafka clusters that tables may read from, with their topics, registries and Secrets; without it none."""
 
-    allowed_namespaces: AllowedNamespaces | None = None
-    """Namespaces whose tables may use the class; every namespace by default."""
+    allowed_namespaces: Annotated[AllowedNamespaces | None, DefaultsTo("every namespace")] = None
+    """Namespaces whose tables may use the class."""
 
     object_store: ObjectStore | None = None
     """The S3-compatible store; without it the environment of the pods decides."""

@@ -5,8 +5,12 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler
 from pydantic.alias_generators import to_camel
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from hudi_operator.api.values.defaults import DEFAULT_KEY, default_text
 
 GROUP = "hudi-operator.io"
 VERSION = "v1alpha1"
@@ -61,6 +65,15 @@ class Model(BaseModel):
         extra="ignore",
         use_attribute_docstrings=True,
     )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Add the text of each default, from which descriptions and pages are made."""
+        schema = handler(core_schema)
+        properties = handler.resolve_ref_schema(schema)["properties"]
+        for name, field in cls.model_fields.items():
+            properties[field.alias or name][DEFAULT_KEY] = default_text(field)
+        return schema
 
 
 def parse_duration(text: str) -> timedelta:
