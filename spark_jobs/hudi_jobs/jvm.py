@@ -12,10 +12,7 @@ from typing import Any, TypeAlias
 from py4j.java_gateway import JavaClass, JavaMember, JavaPackage, JVMView
 from pyspark import SparkContext
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql.types import DataType, StructType
-
-CORRUPT = "_corrupt_record"
-"""Column of what is no JSON, as Spark calls it by itself: no other name of a value is taken from it."""
+from pyspark.sql.types import DataType
 
 JavaObject: TypeAlias = Any
 """Something that lives in the JVM; py4j knows no types."""
@@ -200,17 +197,6 @@ def schema_json(frame: DataFrame) -> dict[str, Any]:
     """Return the schema of a frame as JSON, of which PySpark has made nothing yet."""
     described: dict[str, Any] = json.loads(frame._jdf.schema().json())  # noqa: SLF001
     return described
-
-
-def inferred_json(texts: DataFrame, options: Mapping[str, str]) -> StructType:
-    """Return the columns that Spark infers from JSON texts, the frame's only column; what is no JSON gives none."""
-    spark = texts.sparkSession
-    strings = getattr(texts._jdf, "as")(classes(spark).org.apache.spark.sql.Encoders.STRING())  # noqa: SLF001
-    reader = spark_session(spark).read().option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", CORRUPT)
-    for name, value in options.items():
-        reader = reader.option(name, value)
-    found = StructType.fromJson(json.loads(reader.json(strings).schema().json()))
-    return StructType([field for field in found.fields if field.name != CORRUPT])
 
 
 def inferred_columns(texts: DataFrame, format_: str, options: Mapping[str, str]) -> JavaObject:

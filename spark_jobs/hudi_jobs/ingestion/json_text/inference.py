@@ -1,5 +1,9 @@
-"""Columns that Spark infers from JSON texts, where nobody has declared any."""
+"""Columns that Spark infers from JSON texts, where nobody has declared any.
 
+What has no value in any text has no type either: `NullType`, or a struct without fields. Spark would make a text of it.
+"""
+
+import json
 from collections.abc import Mapping
 
 from pyspark.sql import DataFrame
@@ -8,8 +12,11 @@ from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.json_text.strict_reader import inference_options
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD
 from hudi_jobs.ingestion.schemas.distinct import require_distinct
-from hudi_jobs.jvm import inferred_json
+from hudi_jobs.ingestion.schemas.untyped import has_untyped, is_untyped
+from hudi_jobs.java_classes import compiled_class
+from hudi_jobs.jvm import classes, java_objects, query_execution, scala_map
 
 _WIDEST = 5_000
 
@@ -19,12 +26,43 @@ def columns_of(texts: DataFrame, options: Mapping[str, str], where: str = "The m
 
     All texts are read, whatever `samplingRatio` says: a field that the sample lacks would vanish.
     """
-    return _narrow(_distinct(inferred_json(texts, inference_options(options)), where))
+    found = _narrow(_distinct(_inferred(texts, options), where))
+    if not has_untyped(found):
+        return found
+    texts_too = _distinct(_inferred(texts, options, takes_empty_texts=True), where)
+    filled = _with_texts(found, texts_too)
+    assert isinstance(filled, StructType), "a row stays a row"
+    return filled
+
+
+def _inferred(texts: DataFrame, options: Mapping[str, str], *, takes_empty_texts: bool = False) -> StructType:
+    """Return the columns of texts; what is no JSON gives none.
+
+    An empty text counts as a value of whichever type the other values have, as in Spark, or as a text.
+    """
+    spark = texts.sparkSession
+    given = scala_map(spark, {**inference_options(options), "columnnameofcorruptrecord": CORRUPT_RECORD})
+    zone = str(spark.conf.get("spark.sql.session.timeZone"))
+    parsed = classes(spark).org.apache.spark.sql.catalyst.json.JSONOptions(given, zone, CORRUPT_RECORD)
+    kind = compiled_class(spark, __package__, ["JsonColumns"])
+    inference = kind.getConstructors()[0].newInstance(java_objects(spark, parsed, takes_empty_texts))
+    found = StructType.fromJson(json.loads(inference.of(query_execution(texts).toRdd())))
+    return StructType([field for field in found.fields if field.name not in {CORRUPT_RECORD, ""}])
+
+
+def _with_texts(found: DataType, texts_too: DataType) -> DataType:
+    """Return a type in which what has no value but empty texts is a text."""
+    if isinstance(found, StructType) and isinstance(texts_too, StructType):
+        pairs = zip(found.fields, texts_too.fields, strict=True)
+        return StructType([StructField(one.name, _with_texts(one.dataType, other.dataType)) for one, other in pairs])
+    if isinstance(found, ArrayType) and isinstance(texts_too, ArrayType):
+        return ArrayType(_with_texts(found.elementType, texts_too.elementType))
+    return texts_too if is_untyped(found) else found
 
 
 def _distinct(found: StructType, where: str) -> StructType:
     """Return columns of which each is there once, where a text names a field twice."""
-    fields = {field.name: _distinct_within(field.dataType, where) for field in found.fields}
+    fields = {field.name: _distinct_within(field.dataType, where) for field in found.fields if field.name}
     require_distinct(fields, where)
     return StructType([StructField(name, kind) for name, kind in fields.items()])
 

@@ -16,6 +16,7 @@ from pyspark.sql.types import (
     IntegerType,
     LongType,
     MapType,
+    NullType,
     ShortType,
     StringType,
     StructField,
@@ -70,7 +71,7 @@ def read(spark: SparkSession, bytes_of_text: Column, schema: StructType, options
     With the option `multiline` it is an array of these, which have `TEXT` besides. The names of options are those of
     Spark's reader in small letters; `inferred` says that Spark has found the columns, and not the user.
     """
-    require_readable(schema)
+    require_readable(schema, inferred=is_set(options, "inferred"))
     zone = str(spark.conf.get("spark.sql.session.timeZone"))
     # A text that was too deep to be inferred has fields that no column is made of.
     levels = {"maxnestingdepth": str(MOST_LEVELS)} if is_set(options, "inferred") else {}
@@ -94,20 +95,20 @@ def is_set(options: Mapping[str, str], name: str) -> bool:
     return options.get(name, "").lower() == "true"
 
 
-def require_readable(schema: StructType, at: str = "") -> None:
-    """Raise `TaskFailed` for a type that no value of JSON has."""
+def require_readable(schema: StructType, at: str = "", *, inferred: bool = False) -> None:
+    """Raise `TaskFailed` for a type that no value of JSON has; inferred columns may have none."""
     for field in schema.fields:
-        _require_type(field.dataType, f"{at}{field.name}")
+        _require_type(field.dataType, f"{at}{field.name}", inferred=inferred)
 
 
-def _require_type(kind: DataType, name: str) -> None:
+def _require_type(kind: DataType, name: str, *, inferred: bool) -> None:
     if isinstance(kind, StructType):
-        require_readable(kind, f"{name}.")
+        require_readable(kind, f"{name}.", inferred=inferred)
     elif isinstance(kind, ArrayType):
-        _require_type(kind.elementType, name)
+        _require_type(kind.elementType, name, inferred=inferred)
     elif isinstance(kind, MapType) and isinstance(kind.keyType, StringType):
-        _require_type(kind.valueType, name)
-    elif type(kind) not in _SCALARS:
+        _require_type(kind.valueType, name, inferred=inferred)
+    elif type(kind) not in _SCALARS and not (inferred and isinstance(kind, NullType)):
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
             f"The column {name} is declared as {kind.simpleString()}, and JSON has no value of that type; "

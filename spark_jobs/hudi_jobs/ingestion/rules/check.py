@@ -38,7 +38,7 @@ from hudi_jobs.ingestion.rules.record_keys import ambiguous_keys, without_key
 from hudi_jobs.ingestion.schemas.gate import Rules, conform, conform_keys, require_columns
 from hudi_jobs.ingestion.schemas.names import require_names
 from hudi_jobs.ingestion.schemas.types import cast, nullable
-from hudi_jobs.ingestion.schemas.untyped import without_untyped
+from hudi_jobs.ingestion.schemas.untyped import require_types, without_untyped
 from hudi_jobs.ingestion.schemas.writable import Roles
 from hudi_jobs.ingestion.transform import apply_transform, computed
 from hudi_jobs.table import HudiTable
@@ -195,6 +195,7 @@ class RowChecks:
         wanted |= dict.fromkeys(definition.partition_by, "partition")
         wanted |= dict.fromkeys(definition.record_key, "record key")
         require_columns(schema, wanted)
+        require_types(schema, wanted)
 
     def _gate(self, frame: DataFrame, rows: SourceRows) -> DataFrame:
         """Return the frame in the table's own types, or raise `TaskFailed` where it does not fit the table."""

@@ -9,6 +9,7 @@ from pyspark.sql.types import StructType
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.schemas.types import fits
+from hudi_jobs.ingestion.schemas.untyped import has_untyped, with_common_types
 
 
 def require_mergeable(one: StructType, other: StructType) -> None:
@@ -26,6 +27,8 @@ def require_mergeable(one: StructType, other: StructType) -> None:
 
 def united(frames: Sequence[DataFrame]) -> DataFrame:
     """Return the rows of all frames by the names of columns; what a frame lacks is null in its rows."""
+    if any(has_untyped(frame.schema) for frame in frames):
+        frames = with_common_types(frames)
     for frame in frames[1:]:
         require_mergeable(frames[0].schema, frame.schema)
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)

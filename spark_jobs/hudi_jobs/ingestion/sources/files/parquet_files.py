@@ -1,9 +1,24 @@
 """Parquet files before Spark reads them: columns that Spark has no type for, or that have no value."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    NullType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.wording import listed
@@ -21,6 +36,16 @@ from hudi_jobs.ingestion.sources.files.parquet_footer import (
 _AT_ONCE = 8
 _MOST_NAMED = 5
 
+_STORED: dict[str, DataType] = {
+    "BOOLEAN": BooleanType(),
+    "INT32": IntegerType(),
+    "INT64": LongType(),
+    "INT96": TimestampType(),
+    "FLOAT": FloatType(),
+    "DOUBLE": DoubleType(),
+    "BYTE_ARRAY": BinaryType(),
+    "FIXED_LEN_BYTE_ARRAY": BinaryType(),
+}
 _ADVICE = {
     "TIMESTAMP(NANOS)": "Write it with microseconds (in pandas and pyarrow coerce_timestamps='us'), or declare the "
     "column as BIGINT and divide it in the transform: timestamp_micros(name DIV 1000).",
@@ -83,10 +108,49 @@ def unreadable(path: str, column: ParquetColumn) -> TaskFailed:
     )
 
 
-def without_values(columns: Sequence[ParquetColumn]) -> frozenset[str]:
-    """Return the columns of a file of which every part has no type, because the writer saw only nulls."""
-    typed = {one.path[0] for one in columns if one.annotation != NO_TYPE}
-    return frozenset(one.path[0] for one in columns) - typed
+def without_type(columns: Sequence[ParquetColumn]) -> frozenset[ParquetColumn]:
+    """Return the columns of a file, and parts of columns, that have no type because the writer saw only nulls."""
+    return frozenset(one for one in columns if one.annotation == NO_TYPE)
+
+
+def without_guesses(found: StructType, empty: Iterable[ParquetColumn]) -> StructType:
+    """Return the columns that Spark finds in a file with no type for those that have none."""
+    made = _with_leaves(found, {one.path: NullType() for one in empty})
+    assert isinstance(made, StructType), "a row stays a row"
+    return made
+
+
+def as_stored(declared: StructType, empty: Iterable[ParquetColumn]) -> StructType:
+    """Return declared columns with what a file has in place of those without a type: Spark reads nothing else there."""
+    made = _with_leaves(declared, {one.path: _STORED[one.physical] for one in empty})
+    assert isinstance(made, StructType), "a row stays a row"
+    return made
+
+
+def _with_leaves(kind: DataType, leaves: Mapping[tuple[str, ...], DataType]) -> DataType:
+    """Return a type with other types at some paths of Parquet, where elements and values lie two groups deep."""
+    if not leaves or () in leaves:
+        return leaves.get((), kind)
+    if isinstance(kind, StructType):
+        return StructType(
+            [
+                StructField(one.name, _with_leaves(one.dataType, _inside(leaves, one.name.lower(), 1)))
+                for one in kind.fields
+            ]
+        )
+    if isinstance(kind, ArrayType):
+        return ArrayType(_with_leaves(kind.elementType, _inside(leaves, None, 2)))
+    if isinstance(kind, MapType):
+        return MapType(kind.keyType, _with_leaves(kind.valueType, _inside(leaves, None, 2)))
+    return kind
+
+
+def _inside(
+    leaves: Mapping[tuple[str, ...], DataType], name: str | None, levels: int
+) -> dict[tuple[str, ...], DataType]:
+    """Return the leaves below a name, or below any, by what follows after so many levels."""
+    found = {path: kind for path, kind in leaves.items() if len(path) >= levels}
+    return {path[levels:]: kind for path, kind in found.items() if name is None or path[0].lower() == name}
 
 
 def _require_names(path: str, columns: Sequence[ParquetColumn]) -> None:

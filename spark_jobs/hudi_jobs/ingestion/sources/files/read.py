@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from hudi_jobs.contract import FailureReason, FileFormat, FileSource
@@ -18,7 +17,8 @@ from hudi_jobs.given_files import GivenFiles
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, Origin, SourceRows
 from hudi_jobs.ingestion.rules.corrupt_texts import BASE64
 from hudi_jobs.ingestion.schemas.ddl import declared_columns
-from hudi_jobs.ingestion.schemas.types import column_named, plain_type
+from hudi_jobs.ingestion.schemas.types import plain_type
+from hudi_jobs.ingestion.schemas.untyped import refitted
 from hudi_jobs.ingestion.sources.files.avro_files import fields_of, schemas_of
 from hudi_jobs.ingestion.sources.files.csv_files import CsvReader
 from hudi_jobs.ingestion.sources.files.folder_columns import FOLDER_FILE, folder_columns, with_folder_columns
@@ -26,7 +26,14 @@ from hudi_jobs.ingestion.sources.files.header_names import HeaderGroup, grouped,
 from hudi_jobs.ingestion.sources.files.json_files import read_json
 from hudi_jobs.ingestion.sources.files.mergeable import united
 from hudi_jobs.ingestion.sources.files.orc_files import orc_columns
-from hudi_jobs.ingestion.sources.files.parquet_files import parquet_columns, require_readable, without_values
+from hudi_jobs.ingestion.sources.files.parquet_files import (
+    as_stored,
+    parquet_columns,
+    require_readable,
+    without_guesses,
+    without_type,
+)
+from hudi_jobs.ingestion.sources.files.parquet_footer import ParquetColumn
 from hudi_jobs.jvm import schema_json
 from hudi_jobs.session import ANCIENT_DATES_OF_SOURCES
 
@@ -216,32 +223,22 @@ def _load_parquet(
     *,
     needed: Sequence[str],
 ) -> DataFrame:
-    """Read the files without the columns that have no value in them, for which Spark would make up a type."""
+    """Read the files so that what has no value in them has no type, for which Spark would make one up."""
     footers = dict(zip(paths, parquet_columns(spark, paths), strict=True))
     wanted = None if schema is None else schema.fieldNames()
     if wanted is not None:
         names = [tuple(dict.fromkeys(one.path[0] for one in columns)) for columns in footers.values()]
         require_declared(grouped(paths, names), needed)
     require_readable(footers, wanted)
-    groups: dict[frozenset[str], list[str]] = {}
+    groups: dict[frozenset[ParquetColumn], list[str]] = {}
     for path, columns in footers.items():
-        groups.setdefault(without_values(columns), []).append(path)
+        groups.setdefault(without_type(columns), []).append(path)
     frames = []
     for empty, members in groups.items():
-        gone = {name.lower() for name in empty}
-        typed = None if schema is None else StructType([one for one in schema.fields if one.name.lower() not in gone])
-        frames.append(_load(spark, source, options, typed, members).drop(*empty))
-    return _with_empty(united(frames), schema, sorted(frozenset().union(*groups)))
-
-
-def _with_empty(frame: DataFrame, schema: StructType | None, empty: Sequence[str]) -> DataFrame:
-    """Return a frame with the columns that have no value in any file: of the declared type, or of none."""
-    if schema is not None:
-        missing = [field for field in schema.fields if field.name not in frame.columns]
-        added = frame.withColumns({field.name: sf.lit(None).cast(field.dataType) for field in missing})
-        return added.select(*map(column_named, schema.fieldNames())) if missing else frame
-    present = {name.lower() for name in frame.columns}
-    return frame.withColumns({name: sf.lit(None) for name in empty if name.lower() not in present})
+        typed = None if schema is None else as_stored(schema, empty)
+        frame = _load(spark, source, options, typed, members)
+        frames.append(refitted(frame, without_guesses(frame.schema, empty) if schema is None else schema))
+    return united(frames)
 
 
 def _load(

@@ -1,8 +1,8 @@
 """Infers the columns of undeclared JSON from a batch's texts, aligned with the table.
 
 A batch may hold a few messages, in which a field happens to be absent, null or a whole number. That does not reveal its
-type: so fields without a value are no columns, the table's own columns are always present, and a number takes the
-table's type if that is wider. Other differences are left to the rules for schema changes.
+type: so a part without a value takes the table's type or has none, the table's own columns are always present, and a
+number takes the table's type if that is wider. Other differences are left to the rules for schema changes.
 """
 
 from collections.abc import Collection
@@ -14,6 +14,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.json_text.inference import columns_of
+from hudi_jobs.ingestion.schemas.untyped import is_untyped
 from hudi_jobs.table import HudiTable
 
 _OF_HUDI = "_hoodie_"
@@ -27,10 +28,8 @@ def inferred_columns(context: TaskContext, texts: DataFrame, others: Collection[
     """
     task = context.task.ingestion
     assert task is not None, "a source belongs to an ingestion"
-    if task.transform_sql is not None:
-        return columns_of(texts, {})
-    found = columns_of(texts, {"dropfieldifallnull": "true"})
-    return _completed(found, _columns_of_table(context, others))
+    found = columns_of(texts, {})
+    return found if task.transform_sql is not None else _completed(found, _columns_of_table(context, others))
 
 
 def _columns_of_table(context: TaskContext, others: Collection[str]) -> StructType:
@@ -49,6 +48,8 @@ def _completed(found: StructType, table: StructType) -> StructType:
 
 
 def _of(table: DataType | None, found: DataType) -> DataType:
+    if table is not None and is_untyped(found):
+        return table
     if isinstance(table, StructType) and isinstance(found, StructType):
         return _completed(found, table)
     if isinstance(table, ArrayType) and isinstance(found, ArrayType):
