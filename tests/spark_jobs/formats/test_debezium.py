@@ -342,3 +342,16 @@ def test_tombstones_delete_nothing_beside_events(spark: SparkSession) -> None:
     with pytest.raises(TaskFailed, match="leave tombstones") as caught:
         require(kafka)
     assert caught.value.reason is FailureReason.INVALID_REQUEST
+
+
+def test_columns_of_nulls_have_no_type_in_events_without_a_schema(topic: Topic) -> None:
+    topic.put(
+        postgres("r", {"id": 1, "note": None, "tags": [], "s": {"a": 1, "b": None}, "o": {}, "empty": ""}, lsn=5),
+        postgres("u", {"id": 1, "note": None, "tags": [None], "s": None, "o": None, "empty": None}, lsn=7),
+    )
+    result = unwrapped(topic, ddl=None, transform_sql="SELECT * FROM source")
+    names = ("note", "tags", "s", "o", "empty")
+    kinds = [result.frame.schema[name].dataType.simpleString() for name in names]
+    assert kinds == ["void", "array<void>", "struct<a:bigint,b:void>", "struct<>", "string"]
+    found = table(rows_of(result), *names, CORRUPT_RECORD)
+    assert found == [(None, [], (1, None), (), "", None), (None, [None], None, None, None, None)]
