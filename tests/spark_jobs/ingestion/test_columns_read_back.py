@@ -6,7 +6,7 @@ passes an upsert, an update, a clustering or compaction, and an update of the re
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from hudi import HudiTableBuilder
 from tests.spark_jobs.conftest import NOON
+from tests.spark_jobs.trials import sampled
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_jobs.services.compaction import EVERY_LOG_FILE
@@ -51,6 +52,24 @@ VALUES = {
     "digest": "X'FF00'",
 }
 
+IN_BULK = {
+    **VALUES,
+    "tiny": "CAST(-3 AS TINYINT)",
+    "tinies": "array(CAST(-3 AS TINYINT), NULL)",
+    "in_a_map": "map('k', CAST(-3 AS SMALLINT))",
+    "in_a_struct": "named_struct('a', CAST(-3 AS SMALLINT), 'b', CAST(NULL AS TINYINT))",
+    "floats": "array(CAST(0.1 AS FLOAT), CAST('NaN' AS FLOAT), NULL)",
+    "of_int32": "array(CAST(-1.5 AS DECIMAL(5, 2)), NULL)",
+    "of_int64": "named_struct('a', CAST(-1.5 AS DECIMAL(15, 2)), 'b', CAST(-1.5 AS DECIMAL(38, 2)))",
+    "three_arrays": "array(array(array('a', NULL), NULL), NULL, array())",
+    "three_kinds": "array(named_struct('a', array(named_struct('b', map('k', array(named_struct('c', X'FF')))))))",
+    "one_field_twice": "named_struct('a', named_struct('b', 1))",
+    "nothing": "named_struct('a', CAST(NULL AS STRING), 'b', CAST(NULL AS ARRAY<INT>))",
+    "no_entry": "CAST(map() AS MAP<STRING, ARRAY<INT>>)",
+    "named_by_parquet": "named_struct('key_value', map('key', 1), 'list', array(1), 'element', 'x')",
+}
+"""Columns for the row writer of a bulk insert, which writes Spark's rows and knows fewer types."""
+
 
 def put(lake: Any, name: str, sql: str, *, at: float) -> None:
     """Write the rows of a query as one Parquet file of the source."""
@@ -62,10 +81,10 @@ def put(lake: Any, name: str, sql: str, *, at: float) -> None:
     os.utime(lake.landing / name, (NOON + at, NOON + at))
 
 
-def rows(ids: Sequence[int], v: int, *, without: str = "") -> str:
+def rows(ids: Sequence[int], v: int, *, without: str = "", columns: Mapping[str, str] = VALUES) -> str:
     """The query of rows with these keys and a column of each type but one."""
-    columns = ", ".join(f"{value} AS {name}" for name, value in VALUES.items() if name != without)
-    return f"SELECT CAST(id AS STRING) AS id, {columns}, {v} AS v FROM VALUES {_listed(ids)} AS t(id)"
+    made = ", ".join(f"{value} AS {name}" for name, value in columns.items() if name != without)
+    return f"SELECT CAST(id AS STRING) AS id, {made}, {v} AS v FROM VALUES {_listed(ids)} AS t(id)"
 
 
 def _listed(ids: Sequence[int]) -> str:
@@ -132,6 +151,22 @@ def test_arrays_of_every_kind_come_back_after_updates_and_a_compaction(lake: Any
     put(lake, "3.parquet", rows(range(2, 4), 3, without=IN_LOGS), at=3)  # into the small file
     assert lake.ingest().outcome is Outcome.SUCCEEDED
     require_read_back(lake, "2.parquet", "3.parquet")
+
+
+@pytest.mark.parametrize("kind", sampled("CopyOnWrite", "MergeOnRead"))
+def test_arrays_of_every_kind_come_back_after_bulk_inserts_and_an_update(lake: Any, kind: str) -> None:
+    without = IN_LOGS if kind == "MergeOnRead" else ""
+    lake.ingestion = {"files": {"format": "parquet", "options": {}}}
+    lake.table = {"type": kind}
+    lake.spec = {"fileSizing": {"smallFileLimit": "0"}}
+    put(lake, "a.parquet", rows(range(2), 1, without=without, columns=IN_BULK), at=1)
+    assert lake.ingest(operation="BulkInsert").outcome is Outcome.SUCCEEDED
+    require_read_back(lake, "a.parquet")
+    put(lake, "b.parquet", rows(range(2), 2, without=without, columns=IN_BULK), at=2)
+    assert lake.ingest().outcome is Outcome.SUCCEEDED
+    put(lake, "c.parquet", rows(range(2, 4), 1, without=without, columns=IN_BULK), at=3)
+    assert lake.ingest(operation="BulkInsert").outcome is Outcome.SUCCEEDED
+    require_read_back(lake, "b.parquet", "c.parquet")
 
 
 ONE_FIELD = """
