@@ -29,6 +29,7 @@ from pyspark.sql.types import (
 
 from hudi_jobs.contract import WriteOperation
 from hudi_jobs.ingestion.schemas.old_lists import lists_of_one_field
+from hudi_jobs.ingestion.schemas.types import with_stored_integers
 from hudi_jobs.ingestion.schemas.writable import (
     Finding,
     Roles,
@@ -107,13 +108,14 @@ def test_a_partition_that_readers_do_not_turn_back_is_refused_with_what_to_do(ki
     assert "transform" in found.sentence
 
 
-@pytest.mark.parametrize(("kind", "column"), [(ByteType(), "c"), (ArrayType(struct(a=ByteType())), "c.element.a")])
-def test_a_bulk_insert_takes_no_bytes_until_the_table_has_them_as_integers(kind: DataType, column: str) -> None:
-    (found,) = said(kind, BULK)
-    assert found.column == column
-    assert "SMALLINT" in found.sentence
-    assert said(kind, UPSERT) == []
-    assert said(kind, BULK, stored=struct(id=TEXT, c=kind)) == []
+def test_bulk_insert_writes_small_integers_as_a_table_has_them() -> None:
+    number = IntegerType()
+    given = struct(
+        a=ByteType(), b=ArrayType(struct(c=ShortType())), d=MapType(TEXT, ArrayType(ByteType())), e=LongType(), f=TEXT
+    )
+    made = struct(a=number, b=ArrayType(struct(c=number)), d=MapType(TEXT, ArrayType(number)), e=LongType(), f=TEXT)
+    assert with_stored_integers(given) == made
+    assert said(ByteType(), BULK) == []
 
 
 def test_a_timestamp_partition_is_told_how_to_become_a_text_or_a_date() -> None:
@@ -129,7 +131,7 @@ def test_a_timestamp_partition_is_told_how_to_become_a_text_or_a_date() -> None:
         (TimestampNTZType(), True, True),
         (BinaryType(), True, False),
         (struct(a=TEXT), True, False),
-        (ByteType(), True, False),
+        (ByteType(), True, True),
         (DecimalType(38, 10), True, True),
         (TAGS, False, False),
         (ATTRIBUTES, False, False),

@@ -37,7 +37,7 @@ from hudi_jobs.ingestion.rules.quality import (
 from hudi_jobs.ingestion.rules.record_keys import ambiguous_keys, without_key
 from hudi_jobs.ingestion.schemas.gate import Rules, conform, conform_keys, require_columns
 from hudi_jobs.ingestion.schemas.names import require_names
-from hudi_jobs.ingestion.schemas.types import cast, nullable
+from hudi_jobs.ingestion.schemas.types import cast, nullable, with_stored_integers
 from hudi_jobs.ingestion.schemas.untyped import require_types, without_untyped
 from hudi_jobs.ingestion.schemas.writable import Roles
 from hudi_jobs.ingestion.transform import apply_transform, computed
@@ -205,6 +205,11 @@ class RowChecks:
                 FailureReason.TABLE_MISMATCH,
                 f"There is no table at {definition.base_path} to delete from; write rows to it first.",
             )
+        if self.task.operation is WriteOperation.BULK_INSERT:
+            # Its writer keeps Spark's small integers, which it cannot write, or which nobody can read inside of others.
+            stored = with_stored_integers(frame.schema)
+            assert isinstance(stored, StructType), "a row stays a row"
+            frame = cast(frame, stored)
         if self.task.operation is not WriteOperation.DELETE:
             written = [field for field in frame.schema if field.name != SEQUENCE]
             require_writable(StructType(written), self._roles, self.table_schema)

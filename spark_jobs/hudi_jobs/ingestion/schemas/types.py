@@ -109,6 +109,17 @@ def without_bounds(kind: DataType) -> DataType:
     return kind
 
 
+def with_stored_integers(kind: DataType) -> DataType:
+    """Return the type with the integers that a table has: in Avro no integer is smaller than an INT."""
+    if isinstance(kind, StructType):
+        return StructType([StructField(one.name, with_stored_integers(one.dataType)) for one in kind.fields])
+    if isinstance(kind, ArrayType):
+        return ArrayType(with_stored_integers(kind.elementType))
+    if isinstance(kind, MapType):
+        return MapType(kind.keyType, with_stored_integers(kind.valueType))
+    return IntegerType() if isinstance(kind, ByteType | ShortType) else kind
+
+
 def has_type(kind: DataType, wanted: type[DataType]) -> bool:
     """Tell whether a type is of a class, or some part of it is."""
     match kind:

@@ -106,7 +106,7 @@ def findings(schema: StructType, roles: Roles, *, stored: StructType | None = No
     known = {} if stored is None else {one.name: one.dataType for one in stored.fields}
     new = [one for one in schema.fields if one.name not in known or not same(known[one.name], one.dataType)]
     for one in new:
-        yield from _unwritable(one.dataType, one.name, by_rows=roles.operation is WriteOperation.BULK_INSERT)
+        yield from _unwritable(one.dataType, one.name)
         if one.name == _DELETED and not isinstance(one.dataType, BooleanType):
             yield Finding(one.name, _is(one.dataType, "and Hudi takes it for the mark of deletes"), "make it a BOOLEAN")
     if stored is None:
@@ -165,7 +165,7 @@ def unsorted_columns(schema: StructType, columns: Iterable[str], *, linear: bool
             yield Finding(name, _is(kinds[name], why), advice, "sort")
 
 
-def _unwritable(kind: DataType, name: str, *, by_rows: bool) -> Iterator[Finding]:
+def _unwritable(kind: DataType, name: str) -> Iterator[Finding]:
     leave_out = f"leave {name} out in the transform until it has values"
     for at, part in _parts(kind, name):
         if isinstance(part, StructType) and not part.fields:
@@ -178,9 +178,6 @@ def _unwritable(kind: DataType, name: str, *, by_rows: bool) -> Iterator[Finding
         elif isinstance(part, NullType):
             why = "as all its values are null, and Hudi needs a type"
             yield Finding(at, _is(part, why), f"cast it to one in the transform, or {leave_out}")
-        elif isinstance(part, ByteType) and by_rows:
-            # `HoodieRowParquetWriteSupport` knows no such type. Other writes make an INT of it, as a table has it then.
-            yield Finding(at, _is(part, "which BulkInsert cannot write"), "make it a SMALLINT in the transform")
         elif not isinstance(part, (*_VALUES, ArrayType, MapType)):
             yield Finding(at, _is(part, "a type that Hudi cannot write"), f"cast it in the transform, or {leave_out}")
 
