@@ -1,1 +1,1 @@
-"""Operations that a HudiOperation asks for once: checked first, recorded before anything is changed, verified after."""
+"""The one-time operations of a `HudiOperation`: checked first, recorded before any change, and verified afterwards."""

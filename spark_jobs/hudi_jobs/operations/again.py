@@ -1,4 +1,4 @@
-"""A check that is made again, because an earlier run has recorded its own and changed nothing that cannot be undone."""
+"""Rechecks an operation that an earlier run has recorded but not yet carried out."""
 
 from collections.abc import Collection, Mapping
 from typing import TypeGuard
@@ -32,11 +32,11 @@ _FINAL = frozenset(
         FailureReason.CHECKPOINT_DAMAGED,
     }
 )
-"""Reasons that do not pass by themselves, so that an operation with a record would be repeated without end."""
+"""Reasons that never resolve by themselves: repeating an operation that failed for them would never succeed."""
 
 
 def require_nothing_come(come: Collection[str], unchanged: str) -> None:
-    """Raise `TaskFailed` for instants that have come to the table, or gone, since its check read every row."""
+    """Raise `TaskFailed` when instants appeared or disappeared after the check read the rows."""
     if come:
         raise TaskFailed(
             FailureReason.CONFLICT,
@@ -46,18 +46,18 @@ def require_nothing_come(come: Collection[str], unchanged: str) -> None:
 
 
 def is_final(error: Exception) -> TypeGuard[TaskFailed]:
-    """Whether a check that is made again would fail for ever."""
+    """Tell whether a repeated check would always fail."""
     return isinstance(error, TaskFailed) and error.reason in _FINAL
 
 
 def not_begun_again(
     work: Work, earlier: RestoreRecord | VersionRecord, error: Exception, *, savepoints: Collection[str] = ()
 ) -> None:
-    """Report what an earlier run has recorded; forget it, and raise a refusal, where every later run would meet that.
+    """Report what an earlier run recorded; on a final refusal, drop the record and raise.
 
-    A report that only came to check says that the table is whole, so that a refusal is final. But the earlier run may
-    have removed the `savepoints` and the metadata table: the refusal says so. Nor is a source waited for without end
-    that may be gone: such a report lets the budget of failures end the operation, and a person delete it.
+    A report in the phase Checking says that the table is unchanged, so the refusal ends the operation. The earlier run
+    may have removed the `savepoints` and the metadata table: the refusal says so. A missing source is retried only
+    until the operation's budget of failures is used up, so that a person can delete the operation.
     """
     report, options = earlier.report(), earlier.metadata_options
     only_checked = report.model_copy(update={"phase": OperationPhase.CHECKING})
@@ -79,7 +79,7 @@ def not_begun_again(
 
 
 def removed_before(work: Work, options: Mapping[str, str], savepoints: Collection[str]) -> str:
-    """Return sentences on the savepoints and the metadata table that an earlier run has removed, or nothing."""
+    """Return sentences on the savepoints and the metadata table that an earlier run removed, or an empty text."""
     gone = set(savepoints) - {each.instant for each in load_timeline(work.context).savepoints()}
     named = listed(sorted(gone, reverse=True), _NAMED)
     saved = f"But an earlier run has already removed the savepoints of these commits: {named}." if gone else ""
@@ -87,7 +87,7 @@ def removed_before(work: Work, options: Mapping[str, str], savepoints: Collectio
 
 
 def remake_if_possible(work: Work, options: Mapping[str, str]) -> None:
-    """Make the metadata table again; where that fails, leave none rather than a part of it."""
+    """Rebuild the metadata table; remove it when it could only be rebuilt in part."""
     try:
         remake_metadata_table(work.context, options)
     except TaskFailed as failure:

@@ -1,4 +1,4 @@
-"""Whether the index of a table is by buckets: a pure reading of the options of a run."""
+"""Tells from a run's options whether the table has a bucket index."""
 
 from collections.abc import Mapping
 
@@ -6,5 +6,5 @@ INDEX, BUCKET = "hoodie.index.type", "BUCKET"
 
 
 def is_in_buckets(options: Mapping[str, str]) -> bool:
-    """Tell whether a key's hash says in which file of its partition it lies."""
+    """Tell whether the hash of a key decides its file within the partition."""
     return options.get(INDEX) == BUCKET

@@ -1,4 +1,4 @@
-"""Whether an operation can be done, seen before anything is written, and what the table holds at its target."""
+"""Checks before any write whether a restore or rollback is possible, and reads what the table held at its target."""
 
 from collections.abc import Collection, Iterable
 from contextlib import AbstractContextManager
@@ -52,7 +52,7 @@ _NEVER_BESIDE = frozenset({"indexing", "logcompaction"})
 
 @dataclass(frozen=True)
 class _Way:
-    """Where a table goes back to, and what goes."""
+    """The commit that the table returns to, and the writes and savepoints that are removed."""
 
     target: Write
     gone: list[Write]
@@ -77,9 +77,9 @@ def _completed(gone: Iterable[Write]) -> tuple[str, ...]:
 
 
 def checked(work: Work) -> RestoreRecord:
-    """Return the record of an operation that can be done; raise `TaskFailed` for one that cannot.
+    """Return the record of an operation that passed its checks; raise `TaskFailed` when it is refused.
 
-    What is known so far is reported also where it is refused.
+    A refusal also reports what is known so far.
     """
     context, operation, table = work.context, work.operation, work.table
     with stage("The operation cannot be checked", otherwise=FailureReason.HUDI_ERROR):
@@ -112,17 +112,17 @@ def checked(work: Work) -> RestoreRecord:
 
 
 def require_same_rows(work: Work, doing: str) -> None:
-    """Raise `TaskFailed` where an operation would merge log files to other rows than the tool that wrote them reads."""
+    """Raise `TaskFailed` when merging log files would give other rows than the tool that wrote them reads."""
     sentence = merge_refusal(work.context, work.table, doing)
     if sentence is not None:
         raise refused(sentence)
 
 
 def require_as_checked(context: TaskContext, record: RestoreRecord) -> tuple[str, ...]:
-    """Return what is pending and would be undone; raise `TaskFailed` where something has come since the check.
+    """Return the pending instants that a restore undoes; raise `TaskFailed` when the timeline changed after the check.
 
-    The check read every row in between. Hudi plans a restore by the timeline of that moment, and would undo what nobody
-    has named. Another run checks again.
+    The check read every row in between. Hudi plans a restore by the timeline of that moment, and would also undo
+    instants that the request does not know. The next run checks again.
     """
     with stage("The table cannot be looked at again", otherwise=FailureReason.HUDI_ERROR):
         timeline = load_timeline(context)
@@ -136,14 +136,14 @@ def require_as_checked(context: TaskContext, record: RestoreRecord) -> tuple[str
 
 
 def _come_since(record: RestoreRecord, timeline: Timeline, removed: set[str]) -> set[str]:
-    """Return the instants by which what would be undone differs from the record, and of new savepoints and cleans."""
+    """Return the instants that differ from the record, with new savepoints and cleans."""
     saved = {each.instant for each in timeline.savepoints()} & removed
     cleans = {each.instant for each in timeline.cleans() if each.instant > record.newest}
     return removed ^ {*record.removed} | saved - {*record.savepoints} | cleans
 
 
 def _looked_at(work: Work, timeline: Timeline, history: History) -> _Way:
-    """Return where the table goes back to, with every check that reads no rows."""
+    """Return where the table goes back to, after every check that reads no rows."""
     context, operation, table, each = work.context, work.operation, work.table, work.obstacles.each
     way: _Way | None = None
     with each():
@@ -172,7 +172,7 @@ def _looked_at(work: Work, timeline: Timeline, history: History) -> _Way:
 
 
 def _require_files(work: Work, target: Write) -> None:
-    """Refuse a commit whose files may be gone. Layout 1 tells by the time of a file when a savepoint was complete."""
+    """Refuse a commit whose files may be gone. Layout 1 has only the file's time to tell when a savepoint completed."""
     context, base_path = work.context, work.context.task.table.base_path
     with in_zone_of_table(context):
         timeline = Timeline(context.spark, HudiTable.existing(context.spark, base_path))
@@ -185,9 +185,9 @@ def _require_files(work: Work, target: Write) -> None:
 
 
 def in_zone_of_table(context: TaskContext) -> AbstractContextManager[object]:
-    """Have Hudi make and tell times in the table's zone; raise `TaskFailed` where it could write no instant there now.
+    """Make Hudi use the table's time zone; raise `TaskFailed` when it could not write an instant there now.
 
-    A run that has begun would fail for that as well, and so would every further one.
+    A run that has begun would fail for the same reason, as would every retry.
     """
     return instants_in_order(context.spark, context.task.table.base_path, context.task.hudi_options)
 
@@ -216,7 +216,7 @@ def _report(context: TaskContext, way: _Way) -> None:
 
 
 def busy(context: TaskContext, timeline: Timeline) -> list[Begun]:
-    """Return what has begun and may be somebody else's work; plans of this table's runs are its own business."""
+    """Return the instants that may be another writer's work in progress, without plans of this table's own runs."""
     others = Others(context)
 
     def is_dead(each: Begun) -> bool:
@@ -230,12 +230,12 @@ def busy(context: TaskContext, timeline: Timeline) -> list[Begun]:
 
 
 def come_since(context: TaskContext, timeline: Timeline, known: Collection[str]) -> set[str]:
-    """Return the commits that have come or gone since these were `known`, and what others may be at work on."""
+    """Return the commits that differ from the `known` ones, and the instants on which others may be at work."""
     return timeline.commits() ^ {*known} | {each.instant for each in busy(context, timeline)}
 
 
 def require_no_restore(context: TaskContext, journal: Journal, *, ours: Restore | None) -> None:
-    """Refuse beside a restore that was begun and has not completed, unless this operation has begun it."""
+    """Refuse while a restore of another operation is pending."""
     for each in History(context.spark, load_timeline(context)).restores():
         if each.is_completed or (ours is not None and each.instant == ours.instant):
             continue
@@ -250,9 +250,10 @@ def require_no_restore(context: TaskContext, journal: Journal, *, ours: Restore 
 
 
 def left_behind(context: TaskContext, journal: Journal, operation: TableOperation) -> RestoreRecord | None:
-    """Return the record of another operation whose restore to the same commit is pending, or None.
+    """Return the record of another operation with a pending restore to the same commit, or None.
 
-    That one is gone: the table would not have begun this one before it was finished, and this run holds the lease.
+    The other operation is gone: the table would have finished it before beginning this one, and this run holds the
+    lease.
     """
     if operation.kind is not OperationKind.RESTORE:
         return None
@@ -262,14 +263,14 @@ def left_behind(context: TaskContext, journal: Journal, operation: TableOperatio
 
 
 def require_known_indexes(table: HudiTable) -> None:
-    """Refuse an index of the metadata table that cannot be made again."""
+    """Refuse an index of the metadata table that cannot be rebuilt."""
     unknown = sorted(metadata_partitions(table.properties) - KEPT_INDEXES)
     if unknown:
         raise refused(f"The metadata table has the index {unknown[0]}, which cannot be rebuilt; drop it first.")
 
 
 def metadata_options_of(table: HudiTable) -> dict[str, str]:
-    """Return the options that make the metadata table of a table again, none where it has none."""
+    """Return the options that rebuild the table's metadata table; an empty dict without one."""
     present = metadata_partitions(table.properties)
     if not present:
         return {}

@@ -1,4 +1,4 @@
-"""The one commit of rows that an operation makes: found again by the operation's uid, and made at most once."""
+"""Writes the one commit of an operation at most once, and finds it again by the operation's uid."""
 
 from pyspark.sql import DataFrame
 
@@ -17,11 +17,11 @@ _ALONE = {
     "hoodie.clustering.inline": "false",
     "hoodie.compact.inline": "false",
 }
-"""Nothing runs inside the write: a clean by the table's own policy would be the last one for now, and keep versions."""
+"""Keeps services out of the write: an inline clean would follow the table's own policy and retain old versions."""
 
 
 def commit_of(context: TaskContext, uid: str) -> str | None:
-    """Return the commit that a run of the operation has made, None where there is none."""
+    """Return the commit that the operation has already written, or None."""
     with stage("The table's timeline cannot be read", otherwise=FailureReason.HUDI_ERROR):
         table = HudiTable.open(context.spark, context.task.table.base_path)
         return None if table is None else table.find_commit({OPERATION_KEY: uid})
@@ -37,10 +37,10 @@ def write_as(
     doing: str,
     after: str | None = None,
 ) -> str:
-    """Write the rows, which have none of Hudi's own columns, as the commit of the operation; return it.
+    """Write rows without Hudi's meta columns as the operation's commit, and return its instant.
 
-    The timeline decides: a write that fails after its commit was completed has succeeded. `doing` says what could not
-    be done, and `after` is a commit that the operation has made before.
+    The timeline decides: a write that fails after its commit completed has succeeded. `doing` names what failed in
+    messages, and `after` is an earlier commit of the same operation.
     """
     base_path = context.task.table.base_path
     options = {

@@ -1,6 +1,6 @@
-"""Rows compared partition by partition, with what of that is told: as much as a status holds, those that differ first.
+"""Compares rows partition by partition, and reports as much as a status holds, differing partitions first.
 
-A path may be anything, also half a character, and of an erasure it may be a key.
+A path may hold any character, also half a surrogate pair; in an erasure it may hold a key.
 """
 
 from collections.abc import Callable
@@ -21,13 +21,13 @@ HIDDEN = "(not shown: it holds a key)"
 
 
 def compare(work: Work, expected: Rows, found: Rows, *, hides: Callable[[str], bool] = lambda _: False) -> str | None:
-    """Tell what the comparison shows, and return a sentence where the rows differ. No path is told that `hides`."""
+    """Report the comparison, and return a sentence when the rows differ; `hides` selects paths to mask."""
     work.tell(OperationPhase.VERIFYING, compared(expected, found, hides=hides))
     return difference(expected, found)
 
 
 def compared(expected: Rows, found: Rows, *, hides: Callable[[str], bool] = lambda _: False) -> Comparison:
-    """Return what is told of two states of a table."""
+    """Return the reported comparison of two states of a table."""
     every = partitions(expected, found, hides=hides)
     listed: list[ComparedPartition] = []
     characters = 0
@@ -48,7 +48,7 @@ def compared(expected: Rows, found: Rows, *, hides: Callable[[str], bool] = lamb
 def partitions(
     expected: Rows, found: Rows, *, hides: Callable[[str], bool] = lambda _: False
 ) -> list[ComparedPartition]:
-    """Return all partitions, none where there were more than a record keeps."""
+    """Return all partitions; an empty list when a record cannot hold so many."""
     before, after = by_partition(expected, found)
     every = [_partition(path, before.get(path), after.get(path), hides) for path in before.keys() | after.keys()]
     return sorted(every, key=lambda each: (each.equal, each.path))

@@ -1,4 +1,4 @@
-"""The file of records: which operations of a table have begun, and how far each came."""
+"""Stores which operations of a table have begun and how far each came."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -21,24 +21,25 @@ from hudi_jobs.operations.versions.record import VersionRecord
 
 RECORD_FILE = "operations.json"
 RECORD_LIMIT = 8_000_000
-"""Bytes; one operation keeps a checkpoint, which may have 500,000 characters, and 10,000 partitions in 1.5 MB."""
+"""Bytes; one operation may hold a checkpoint of 500,000 characters and 10,000 partitions in 1.5 MB."""
 
 MOST_RECORDS = 20
-"""Operations that are remembered; the oldest ones that are done are forgotten first."""
+"""Most operations to remember; the oldest completed ones are dropped first."""
 
 MOST_FOLLOWED = 1_000
-"""Erasures of upstream tables that are remembered, by digests of 64 characters. Their records are forgotten long before
-an ingestion that is far behind has read past the commits of all of them."""
+"""Most erasures of upstream tables to remember, as digests of 64 characters. Their records are dropped long before a
+lagging ingestion has read past all of their commits.
+"""
 
 AnyRecord = RestoreRecord | ServiceRecord | RepairRecord | VersionRecord | EraseRecord
-"""The records of all kinds, which their `kind` tells apart."""
+"""Records of all kinds, told apart by `kind`."""
 
 R = TypeVar("R", bound=OperationRecord)
 S = TypeVar("S", RestoreRecord, VersionRecord)
 
 
 class _Records(Document):
-    """The file: `followed` are the digests of followed erasures, the newest first; older files have none."""
+    """The content of the file; `followed` are the digests of followed erasures, newest first; older files have none."""
 
     version: Literal[1] = 1
     records: tuple[AnyRecord, ...] = ()
@@ -46,21 +47,21 @@ class _Records(Document):
 
     @property
     def every_followed(self) -> tuple[str, ...]:
-        """Return the digests that are kept, after those of records, which older drivers keep alone."""
+        """Return the followed digests, first those of records, where older drivers store them."""
         erasures = (each for each in self.records if isinstance(each, EraseRecord))
         told = (each.every_followed for each in erasures if each.phase is OperationPhase.DONE)
         return tuple(dict.fromkeys((*chain.from_iterable(told), *self.followed)))
 
 
 class Journal:
-    """The file of records. Each write replaces it, if nobody else has written it since it was read."""
+    """The file of records; a write fails when another writer changed the file after it was read."""
 
     def __init__(self, files: TableFiles, base_path: str) -> None:
         self._files = files
         self._base_path = base_path
 
     def find(self, kind: type[R], uid: str) -> R | None:
-        """Return the record of an operation; raise `TaskFailed` where the file is no longer what a run has written."""
+        """Return the record of an operation; raise `TaskFailed` when the file is damaged or the kind differs."""
         found = next((record for record in self._read()[0].records if record.uid == uid), None)
         if found is None or isinstance(found, kind):
             return found
@@ -69,38 +70,38 @@ class Journal:
         )
 
     def unfinished(self) -> frozenset[str]:
-        """Return the uids of operations that have begun, and that another run may go on with."""
+        """Return the uids of begun operations that another run may continue."""
         return frozenset(record.uid for record in self._read()[0].records if record.is_open)
 
     def followed_erasures(self) -> frozenset[str]:
-        """Return the digests of the upstream erasures whose keys were erased from this table as well."""
+        """Return the digests of the upstream erasures that this table has followed."""
         return frozenset(self._read()[0].every_followed)
 
     def record_of(self, restore: Restore) -> RestoreRecord | None:
-        """Return the record of the operation that has begun a restore that is pending, as far as records tell."""
+        """Return the record of the operation that began the pending restore, or None when no record matches."""
         running = (each for each in self._read()[0].records if each.phase is OperationPhase.RUNNING)
         restores = (each for each in running if isinstance(each, RestoreRecord))
         found = (each for each in restores if each.newest < restore.instant)
         return next((each for each in found if restore.target in {each.target, None}), None)
 
     def unfinished_change(self) -> VersionRecord | None:
-        """Return the record of a change of the table's version that may have begun and has not ended, of any operation.
+        """Return the record of an unfinished change of the table version, of any operation.
 
-        Until it ends, the timeline may lie in two layouts.
+        Until the change ends, the timeline may be in two layouts.
         """
         running = (each for each in self._read()[0].records if each.phase is OperationPhase.RUNNING)
         changes = (each for each in running if isinstance(each, VersionRecord))
         return next((each for each in changes if each.target is not None), None)
 
     def newest_change_of_version(self) -> str | None:
-        """Return the newest commit from before a change of the table's version, as far as records tell."""
+        """Return the newest commit before a recorded change of the table version, or None."""
         change = _newest_change(self._read()[0].records)
         return None if change is None else change.target
 
     def keep(self, record: AnyRecord, *, instead_of: str | None = None) -> None:
-        """Write the record of an operation in the place of its former one.
+        """Write the record of an operation, replacing its former one.
 
-        The operation that it goes on `instead_of` counts as done, so that no late run of that begins once more.
+        The operation `instead_of` is marked done, so that a late run of it does not begin again.
         """
         found, version = self._read()
         over = {"phase": OperationPhase.DONE}
@@ -120,7 +121,7 @@ class Journal:
         self._files.write(RECORD_FILE, content, expected=version)
 
     def take_over(self, former: S, operation: TableOperation) -> S:
-        """Return the record of another operation, which is gone, as that of this one, and keep it in its place."""
+        """Return another, vanished operation's record as this operation's own, and store it in place of the other."""
         own = {"uid": operation.uid, "resource": operation.resource, "kind": operation.kind}
         record = former.model_copy(update=own)
         with stage("The record of the operation cannot be written", otherwise=FailureReason.HUDI_ERROR):
@@ -128,13 +129,13 @@ class Journal:
         return record
 
     def forget(self, uid: str) -> None:
-        """Remove the record of an operation that has left everything as it was."""
+        """Remove the record of an operation that changed nothing."""
         found, version = self._read()
         kept = [each for each in found.records if each.uid != uid]
         self._files.write(RECORD_FILE, _encoded(kept, found.followed), expected=version)
 
     def put_beside(self, name: str, content: bytes) -> None:
-        """Replace another file of the folder, whatever it held: the lease is this run's."""
+        """Write another file of the folder, whatever it held; the caller holds the lease."""
         found = self._files.read(name)
         self._files.write(name, content, expected=None if found is None else found[1])
 
@@ -154,7 +155,7 @@ class Journal:
 
 
 def _require_readable(content: bytes) -> None:
-    """Refuse what no run could read: fields that were replaced in a record have not been looked at (`model_copy`)."""
+    """Refuse content that no run could read: `model_copy` does not validate replaced fields."""
     try:
         _Records.model_validate_json(content)
     except ValidationError as error:
@@ -163,11 +164,10 @@ def _require_readable(content: bytes) -> None:
 
 
 def _smaller(records: Sequence[AnyRecord]) -> list[AnyRecord] | None:
-    """Return the records with less of one of them, but for the first; None where nothing more can go.
+    """Return the records with one of the older ones reduced; None when nothing more can be dropped.
 
-    What is done and not verified, perhaps for good, loses its partitions before a repair or a service is forgotten.
-    These leave a whole table at every moment: after its retry budget nobody goes on with one, and a run that finds no
-    record of it looks again. Last of all others lose their partitions.
+    Partitions of operations in verification go first. Then records of repairs and services are dropped: their table is
+    consistent at every moment, and a run without a record checks again. Last, all others lose their partitions.
     """
     older = records[:0:-1]
     done = [each for each in older if each.phase is OperationPhase.VERIFYING]
@@ -178,7 +178,7 @@ def _smaller(records: Sequence[AnyRecord]) -> list[AnyRecord] | None:
 
 
 def _by_sums(records: Iterable[AnyRecord]) -> Iterator[tuple[AnyRecord, tuple[AnyRecord]]]:
-    """Yield the records that have partitions, each with the same without them."""
+    """Yield each record that has partitions, with a copy without them."""
     for each in records:
         smaller = each.without_partitions()
         if smaller != each:
@@ -186,15 +186,15 @@ def _by_sums(records: Iterable[AnyRecord]) -> Iterator[tuple[AnyRecord, tuple[An
 
 
 def _newest_change(records: Sequence[AnyRecord]) -> VersionRecord | None:
-    """Return the record of the newest change of the table's version, before which no MergeOnRead table goes back."""
+    """Return the newest recorded change of the table version; a MergeOnRead table cannot be restored to before it."""
     changes = (each for each in records if isinstance(each, VersionRecord) and each.target is not None)
     return max(changes, key=lambda each: each.target or "", default=None)
 
 
 def _encoded(records: Sequence[AnyRecord], followed: tuple[str, ...]) -> bytes:
-    """Return the newest records as JSON. Those that another run may go on with are kept before others.
+    """Return the newest records as JSON; open operations are kept first.
 
-    The newest change of the version is never forgotten: an operation may be asked to go back before it years later.
+    The newest change of the version is never dropped: a restore to before it may be requested years later.
     """
     done = [each.uid for each in records if not each.is_open]
     forgotten = set(done[max(MOST_RECORDS - (len(records) - len(done)), 1) :])

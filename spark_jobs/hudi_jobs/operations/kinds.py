@@ -1,4 +1,4 @@
-"""Which functions check and do which kind of operation: one line for each kind."""
+"""Maps each kind of operation to the functions that check and run it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from hudi_jobs.operations.work import Work
 
 @dataclass(frozen=True)
 class Kind:
-    """How a kind is done: `would` writes nothing and says what `do` does, which also goes on with what has begun."""
+    """Functions of a kind: `would` checks without writing, `do` runs the operation or continues it."""
 
     would: Callable[[Work], TaskResult]
     do: Callable[[Work], TaskResult]
     before: Callable[[TaskContext, TableOperation, Journal], None] = lambda *_: None
-    """What has to be finished under the lease before anybody can read the table."""
+    """Runs under the lease before the table is read."""
     would_before: Callable[[TaskContext, TableOperation], str | None] = lambda *_: None
-    """What is to be done before that, as in "write X"; None where the table can be read."""
+    """Returns what `before` would do, as in "write X"; None when the table can be read."""
 
 
 KINDS: Mapping[OperationKind, Kind] = {

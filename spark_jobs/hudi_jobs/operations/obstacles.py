@@ -1,4 +1,4 @@
-"""What stands in the way of an operation: a run ends with the first of it, and a dry run looks for all of it."""
+"""Collects the obstacles of an operation: a run stops at the first, a dry run reports all."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from hudi_jobs.operations.refusal import UNCHANGED
 
 
 class Obstacles:
-    """The refusals of one run; `gathers` lets the checks that follow one be made as well."""
+    """The refusals of one run; with `gathers` later checks run after a refusal."""
 
     def __init__(self, *, gathers: bool = False) -> None:
         self._gathers = gathers
@@ -19,7 +19,7 @@ class Obstacles:
 
     @contextmanager
     def each(self) -> Iterator[None]:
-        """Make one check. What it refuses ends the run, or is kept for the end of the dry run."""
+        """Run one check; a refusal ends the run, or is collected in a dry run."""
         try:
             yield
         except TaskFailed as failure:
@@ -28,23 +28,23 @@ class Obstacles:
             self._found.append(failure)
 
     def require_none(self) -> None:
-        """Raise what was found first, where anything was: what follows needs a table without obstacles."""
+        """Raise the first obstacle, if any: the next step needs a table without obstacles."""
         if self._found:
             raise self._found[0]
 
     def ended_by(self, failure: TaskFailed) -> None:
-        """Note what has ended the run. A failure of another kind counts only beside an obstacle, which may be why."""
+        """Record the failure that ended the run; other kinds of failure count only beside an obstacle."""
         is_obstacle = bool(self._found) or failure.reason is FailureReason.OPERATION_REFUSED
         if is_obstacle and failure not in self._found:
             self._found.append(failure)
 
     def named(self) -> tuple[str, ...]:
-        """Return a sentence for each, as far as an outcome has room for them."""
+        """Return a sentence per obstacle, as many as an outcome holds."""
         sentences = list(dict.fromkeys(_bare(each) for each in self._found))
         return tuple(_cut(each) for each in sentences[:MOST_OBSTACLES])
 
     def failure(self, failure: TaskFailed) -> TaskFailed:
-        """Return the failure of the run: the first obstacle, and how many more there are."""
+        """Return the run's failure: the first obstacle, and the number of further ones."""
         more = len(dict.fromkeys(map(_bare, self._found))) - 1
         if more < 1:
             return failure
@@ -57,7 +57,7 @@ def _bare(failure: TaskFailed) -> str:
 
 
 def _cut(text: str) -> str:
-    """Return a text of so many bytes at most: an outcome has few."""
+    """Cut a text to the bytes that an outcome allows."""
     content = text.encode(errors="replace")
     if len(content) <= LONGEST_OBSTACLE:
         return content.decode()

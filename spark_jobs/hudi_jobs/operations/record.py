@@ -1,7 +1,7 @@
-"""The record of an operation: what it is to do and how far it came, in the operator's folder of the table.
+"""Records an operation's goal and progress in the operator's folder of the table.
 
-It is written before anything is changed. A run that finds it goes on from there, so a run may be killed at any moment
-and be repeated as often as it takes. One file holds the records of the newest operations (`journal.py`).
+The record is written before any change. The next run continues from it, so a run may be killed at any moment and
+repeated. One file holds the records of the newest operations (`journal.py`).
 """
 
 from typing import Self
@@ -19,9 +19,9 @@ class Part(Document):
 
 
 class Rows(Document):
-    """How many rows there are, and a checksum over them that does not depend on their order.
+    """The number of rows, and a checksum that does not depend on their order.
 
-    `parts` are the partitions, none where there are more than a record keeps: then the sums stand for them.
+    `parts` are the partitions; empty when a record cannot hold so many, and then only the sums count.
     """
 
     rows: int
@@ -31,23 +31,23 @@ class Rows(Document):
 
     @property
     def is_apart(self) -> bool:
-        """Whether the partitions are kept."""
+        """Whether the partitions are stored."""
         return len(self.parts) == self.partitions
 
     def are_same(self, found: Self) -> bool:
-        """Tell whether rows are the same, by the sums alone where one of them has no partitions."""
+        """Tell whether the rows are equal; by the sums alone when one side has no partitions."""
         sums = (self.rows, self.checksum, self.partitions) == (found.rows, found.checksum, found.partitions)
         return sums and (self.parts == found.parts or not (self.is_apart and found.is_apart))
 
     def in_sum(self) -> Self:
-        """Return the sums alone."""
+        """Return only the sums."""
         return self.model_copy(update={"parts": ()})
 
 
 class OperationRecord(Document):
-    """One operation of any kind; each kind adds what its later runs have to know.
+    """One operation; each kind adds the fields that its later runs need.
 
-    `newest` is the newest instant of the table when the operation was checked: what it makes has a later one.
+    `newest` is the table's newest instant at the check: instants of the operation are later.
     """
 
     uid: str
@@ -58,17 +58,17 @@ class OperationRecord(Document):
 
     @property
     def is_open(self) -> bool:
-        """Whether another run may go on with it."""
+        """Whether another run may continue the operation."""
         return self.phase is not OperationPhase.DONE
 
     def report(self) -> OperationReport:
-        """Return what the outcome of a run says."""
+        """Return the operation's report."""
         return OperationReport(phase=self.phase)
 
     def without_partitions(self) -> Self:
-        """Return what still compares the rows, by their sums, and takes little space."""
+        """Return a smaller copy that keeps only the sums for comparing rows."""
         return self
 
     def without_what_is_done_with(self) -> Self:
-        """Return what is kept of an operation that is done."""
+        """Return the part to store for a completed operation."""
         return self.without_partitions()

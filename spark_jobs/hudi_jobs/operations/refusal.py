@@ -1,4 +1,4 @@
-"""Why an operation is refused: one sentence for each case, by values of the timeline."""
+"""Refuses operations, with one sentence for each reason, from the timeline alone."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -17,12 +17,12 @@ _UNDOABLE = frozenset({"commit", "deltacommit", "replacecommit", "clustering", "
 
 
 def refused(sentence: str) -> TaskFailed:
-    """Return the failure of an operation that has left everything as it was."""
+    """Return the failure for an operation that changed nothing."""
     return TaskFailed(FailureReason.OPERATION_REFUSED, f"{sentence} {UNCHANGED}")
 
 
 def require_target(history: History, instant: str) -> Write:
-    """Return the completed commit of an instant; raise `TaskFailed` for everything else."""
+    """Return the completed commit of the instant; raise `TaskFailed` for anything else."""
     found = [write for write in history.writes if write.instant == instant]
     done = next((write for write in found if write.completed is not None), None)
     if done is not None:
@@ -41,7 +41,7 @@ def require_target(history: History, instant: str) -> Write:
 
 
 def require_latest(history: History, instant: str) -> Write:
-    """Return the commit before the latest one, which is to be undone; raise `TaskFailed` where it is not the latest."""
+    """Return the commit before `instant`; raise `TaskFailed` when `instant` is not the latest commit."""
     latest = require_target(history, instant)
     commits = history.completed()
     if commits[-1] != latest:
@@ -55,7 +55,7 @@ def require_latest(history: History, instant: str) -> Write:
         )
     target = commits[-2]
     gone = history.after(target)
-    if latest not in gone:  # a compaction, which `RestoreInstantComparatorFactory` orders by its request
+    if latest not in gone:  # a compaction; `RestoreInstantComparatorFactory` orders it by its request
         raise refused(
             f"Hudi orders {instant} before {target.instant}, which completed before it, so a rollback would not undo "
             f"it; restore the table to a commit from before {instant}."
@@ -69,9 +69,9 @@ def require_latest(history: History, instant: str) -> Write:
 
 
 def require_contiguous(history: History, target: Write, gone: Sequence[Write]) -> None:
-    """Refuse where the table as of the commit is not what a restore leaves: writes that overlapped with others.
+    """Refuse a target that overlapped with other writes: a restore would not give the table as of the commit.
 
-    A reader goes by the times of requests, a restore by those of completion.
+    Readers go by the times of requests, a restore by those of completion.
     """
     undone = set(gone)
     overlapping = next((write for write in history.writes if _overlaps(write, target, goes=write in undone)), None)
@@ -94,9 +94,9 @@ def require_contiguous(history: History, target: Write, gone: Sequence[Write]) -
 
 
 def _overlaps(write: Write, target: Write, *, goes: bool) -> bool:
-    """Tell whether a write stays that was requested after the target, or goes with rows from before it.
+    """Tell whether a write that was requested after the target stays, or one from before it is undone.
 
-    One that has not completed has no rows that count at any commit.
+    A pending write has no rows at any commit.
     """
     if not goes:
         return write.instant > target.instant
@@ -104,9 +104,9 @@ def _overlaps(write: Write, target: Write, *, goes: bool) -> bool:
 
 
 def _nearest_apart(writes: Sequence[Write], before: str) -> str | None:
-    """Return the newest commit before an instant that no other write overlapped with, else the oldest after it.
+    """Return the nearest commit without overlapping writes: the newest before the instant, else the oldest after it.
 
-    Only what has completed can be gone back to; where many writes overlap, only the nearest commits are tried.
+    Only completed commits are targets; with many overlaps only the nearest commits are tried.
     """
     done = [write for write in writes if write.completed is not None]
     earlier = [write for write in done if write.instant < before]
@@ -118,7 +118,7 @@ def _nearest_apart(writes: Sequence[Write], before: str) -> str | None:
 
 
 def require_format(table: HudiTable, target: Write, changed_after: str | None) -> None:
-    """Refuse to go back over a change of the table's version where log files were written in another format."""
+    """Refuse a restore across a change of the table version, which changed the format of log files."""
     is_merged = str(table.meta.getTableType().name()) == "COPY_ON_WRITE"
     if changed_after is not None and target.instant < changed_after and not is_merged:
         raise refused(
@@ -128,7 +128,7 @@ def require_format(table: HudiTable, target: Write, changed_after: str | None) -
 
 
 def require_whole(history: History, target: Write, cleans: Iterable[Clean]) -> None:
-    """Refuse a commit whose files a clean has removed or may remove, unless a savepoint had kept them by then."""
+    """Refuse a commit with files that a clean removed or may remove, unless a savepoint already kept them."""
     kept_since = history.completed_savepoint(target.instant)
     for clean in cleans:
         is_kept = kept_since is not None and kept_since < clean.instant
@@ -145,7 +145,7 @@ def require_whole(history: History, target: Write, cleans: Iterable[Clean]) -> N
 
 
 def require_present(target: Write, missing: Collection[str]) -> None:
-    """Refuse a commit of which files are missing: Hudi reads it without their rows, and would undo newer copies."""
+    """Refuse a commit with missing files: Hudi would read it without their rows, and would undo newer copies."""
     if missing:
         raise refused(
             f"Files of commit {target.instant} are missing ({listed(sorted(missing), _NAMED)}), which no clean "
@@ -154,7 +154,7 @@ def require_present(target: Write, missing: Collection[str]) -> None:
 
 
 def require_savepoints(savepoints: Sequence[Savepoint], policy: NewerSavepoints) -> None:
-    """Refuse to undo a commit that a savepoint keeps, unless that is what was asked for."""
+    """Refuse to undo a commit with a savepoint, unless the request removes newer savepoints."""
     if savepoints and policy is not NewerSavepoints.REMOVE:
         named = [f"{each.instant} of {each.user!r}" for each in savepoints]
         raise refused(
@@ -164,7 +164,7 @@ def require_savepoints(savepoints: Sequence[Savepoint], policy: NewerSavepoints)
 
 
 def require_nobody_at_work(busy: Sequence[Begun]) -> None:
-    """Refuse beside what another tool may be at work on."""
+    """Refuse while another tool may be at work."""
     if busy:
         named = [f"{each.action} {each.instant}" for each in busy]
         raise refused(

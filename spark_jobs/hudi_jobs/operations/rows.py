@@ -1,8 +1,8 @@
-"""What a table holds at one of its commits, as counts and checksums by partition.
+"""Counts and checksums a table's rows by partition, now or at a commit.
 
-The checksum is the sum of a hash of each row, so neither the order of rows nor the files that they lie in count, nor
-the order of the entries of maps, which Hudi changes where it copies rows. A column is hashed with its name, and one
-without a value counts for nothing: a schema that has grown since does not change the sum.
+The checksum is the sum of a hash of each row, so it does not depend on the order of rows, on files, or on the order of
+map entries, which Hudi changes when it copies rows. A column is hashed with its name, and a null counts for nothing, so
+added columns do not change the sum.
 """
 
 from collections.abc import Collection
@@ -22,10 +22,10 @@ from hudi_jobs.reading import read_rows
 from hudi_jobs.table import HudiTable
 
 MOST_PARTS = 10_000
-"""Partitions that a record keeps by their names."""
+"""Most partitions that a record stores by name."""
 
 LONGEST_NAMES = 500_000
-"""Characters of the names of all of them."""
+"""Characters of all stored partition names together."""
 
 _HUDI = "_hoodie_"
 _PARTITION, _KEY = "_hoodie_partition_path", "_hoodie_record_key"
@@ -34,41 +34,41 @@ _SUM = "decimal(38,0)"
 
 
 def count_rows(context: TaskContext) -> int:
-    """Return how many rows the table has now."""
+    """Return the number of rows now."""
     with stage("The rows of the table cannot be counted", otherwise=FailureReason.HUDI_ERROR):
         return int(current_rows(context).count())
 
 
 def rows_now(context: TaskContext, *, metadata_table: bool = False) -> Rows:
-    """Return what the table holds now, by its metadata table or by listing its files."""
+    """Return the table's rows as sums, through its metadata table or by listing its files."""
     with stage("The rows of the table cannot be read", otherwise=FailureReason.HUDI_ERROR):
         return _summed(current_rows(context, metadata_table=metadata_table))
 
 
 def current_rows(context: TaskContext, *, metadata_table: bool = False) -> DataFrame:
-    """Return the rows of the table now, by its metadata table or by listing its files."""
+    """Return the table's rows, through its metadata table or by listing its files."""
     options, how = context.task.hudi_options, {ENABLED: str(metadata_table).lower()}
     return read_rows(context.spark, context.task.table.base_path, options, **how)
 
 
 def indexed_by(table: HudiTable) -> tuple[str, ...]:
-    """Return the columns by which a table's index of record keys tells rows from one another."""
+    """Return the columns that identify a row in the table's record index."""
     return (_PARTITION, _KEY) if table.has_partitioned_record_index() else (_KEY,)
 
 
 def are_doubled(rows: DataFrame, key: tuple[str | Column, ...]) -> bool:
-    """Tell whether rows have the same key as one another."""
+    """Tell whether rows share a key."""
     return not rows.groupBy(*key).agg(sf.count("*").alias(_COUNT)).where(sf.col(_COUNT) > 1).isEmpty()
 
 
 def summed(frame: DataFrame) -> Rows:
-    """Return what a frame holds that has the columns of the table, Hudi's own too."""
+    """Return the sums of a frame with the table's columns, including Hudi's own."""
     with stage("The rows of the table cannot be read", otherwise=FailureReason.HUDI_ERROR):
         return _summed(frame)
 
 
 def rows_at(context: TaskContext, instant: str, without: Collection[str]) -> Rows:
-    """Return what the table holds as of a commit, after which there are the instants `without`."""
+    """Return the sums as of a commit; `without` are the later instants."""
     with stage(f"The rows as of commit {instant} cannot be read", otherwise=FailureReason.HUDI_ERROR):
         return _summed(rows_as_of(context, instant, without))
 
@@ -80,20 +80,20 @@ def _summed(frame: DataFrame) -> Rows:
 
 
 def row_hash(frame: DataFrame) -> Column:
-    """Return a hash of each row, Hudi's own columns left out."""
+    """Return a hash of each row without Hudi's own columns."""
     columns: list[Column] = []
     for field in sorted(frame.schema.fields, key=lambda field: field.name):
         if not field.name.startswith(_HUDI):
             column = column_named(field.name)
-            # The hash leaves out what is null, so the name says in which column a value stands.
+            # xxhash64 skips nulls, so the name tells which column holds a value.
             columns += [sf.when(column.isNotNull(), sf.lit(field.name)), _without_maps(column, field.dataType)]
     return sf.xxhash64(*columns)
 
 
 def _without_maps(value: Column, kind: DataType) -> Column:
-    """Return a value with an array of its entries, in the order of their keys, in place of each map.
+    """Return a value with each map replaced by an array of its entries, sorted by key.
 
-    Spark neither hashes nor compares maps, because equal ones may differ in order. No key has a map in it.
+    Spark neither hashes nor compares maps, because equal maps may differ in order. Map keys contain no maps.
     """
     match kind:
         case MapType():
@@ -113,7 +113,7 @@ def _without_maps(value: Column, kind: DataType) -> Column:
 
 
 def _folded(sums: DataFrame) -> Rows:
-    """Add the partitions up, one at a time, and keep them apart while they are few."""
+    """Add up the partitions one at a time, and keep them while they are few."""
     rows = checksum = partitions = names = 0
     parts: list[Part] = []
     for each in sums.toLocalIterator():
@@ -127,14 +127,14 @@ def _folded(sums: DataFrame) -> Rows:
 
 
 def by_partition(expected: Rows, found: Rows) -> tuple[dict[str, Part], dict[str, Part]]:
-    """Return the partitions of both by their paths, none unless both have them."""
+    """Return the partitions of both sides by path; empty unless both have them."""
     if not (expected.is_apart and found.is_apart):
         return {}, {}
     return {part.path: part for part in expected.parts}, {part.path: part for part in found.parts}
 
 
 def difference(expected: Rows, found: Rows) -> str | None:
-    """Return a sentence that says where rows differ, or None where they do not."""
+    """Return a sentence on the difference, or None when the rows are equal."""
     if expected.are_same(found):
         return None
     before, after = by_partition(expected, found)

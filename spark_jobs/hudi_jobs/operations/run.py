@@ -1,4 +1,4 @@
-"""One run of an operation: the table, the lease on it, and the kind of what is to be done."""
+"""Runs an operation: opens the table under the lease and calls the functions of its kind."""
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, OperationPhase, OperationReport, TableOperation, TaskResult
@@ -18,7 +18,7 @@ from hudi_jobs.table import HudiTable
 
 
 def operate(context: TaskContext) -> TaskResult:
-    """Do the operation that the task names, or only check it."""
+    """Run the task's operation, or only check it."""
     operation = context.task.operation
     if operation is None:
         raise TaskFailed(FailureReason.INVALID_REQUEST, "The request names no operation.")
@@ -40,7 +40,7 @@ def operate(context: TaskContext) -> TaskResult:
 
 
 def _require_recorded(context: TaskContext, operation: TableOperation) -> None:
-    """Refuse to begin what nobody wants any more: no run has recorded it, so none has changed anything."""
+    """Refuse to begin an operation after its deletion: without a record no run has changed anything."""
     if _journal(context).find(OperationRecord, operation.uid) is None:
         context.operation.append(OperationReport(phase=OperationPhase.CHECKING))
         raise refused("No run had begun the operation when its HudiOperation or its table was deleted.")
@@ -57,18 +57,18 @@ def _kind_of(operation: TableOperation) -> Kind:
 
 
 class _Opened:
-    """The table as it is once the run holds the lease on it."""
+    """The table, read once the run holds the lease."""
 
     def __init__(self, context: TaskContext) -> None:
         self._context = context
         self._table: HudiTable | None = None
 
     def open(self) -> None:
-        """Read the table; raise `TaskFailed` when it is another one, before it is taken for ours."""
+        """Read the table; raise `TaskFailed` when it is another table, before its owner file is written."""
         self._table = open_table(self._context)
 
     def table(self) -> HudiTable:
-        """Return the table; raise `TaskFailed` where there is none."""
+        """Return the table; raise `TaskFailed` when it does not exist."""
         if self._table is None:
             raise refused(f"There is no table at {self._context.task.table.base_path}.")
         return self._table
@@ -80,7 +80,7 @@ def _journal(context: TaskContext) -> Journal:
 
 
 def _dry(context: TaskContext, operation: TableOperation, kind: Kind) -> TaskResult:
-    """Check the operation and say what it would do. A lease would be written, so none is taken."""
+    """Check the operation and report its effect; takes no lease, because that would be a write."""
     would = kind.would_before(context, operation)
     if would is not None:
         context.operation.append(OperationReport(phase=OperationPhase.CHECKING))
@@ -96,7 +96,7 @@ def _dry(context: TaskContext, operation: TableOperation, kind: Kind) -> TaskRes
     except TaskFailed as failure:
         obstacles.ended_by(failure)
         known = context.operation[-1] if context.operation else OperationReport(phase=OperationPhase.CHECKING)
-        # An outcome has no room for the names of files as well.
+        # An outcome has no room for file names as well.
         context.operation.append(known.model_copy(update={"obstacles": obstacles.named(), "files": ()}))
         raise obstacles.failure(failure) from failure
     return result

@@ -1,4 +1,4 @@
-"""What a run of any kind of operation works with: the table that it has to itself, and the file of records."""
+"""The tools of an operation's run: the table under its lease, and the file of records."""
 
 import logging
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ _LOGGER = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Work:
-    """One run of an operation on a table that is there and the declared one; a dry run holds no lease on it."""
+    """One run of an operation on the declared, existing table; a dry run holds no lease."""
 
     context: TaskContext
     operation: TableOperation
@@ -35,7 +35,7 @@ class Work:
     obstacles: Obstacles = field(default_factory=Obstacles)
 
     def keep(self, record: AnyRecord) -> None:
-        """Record how far the operation came, and report it."""
+        """Record and report the operation's progress."""
         with stage("The record of the operation cannot be written", otherwise=FailureReason.HUDI_ERROR):
             self.journal.keep(record)
         self.say(record.report())
@@ -43,11 +43,11 @@ class Work:
             self.tell(record.phase)
 
     def say(self, report: OperationReport) -> None:
-        """Report how far the operation came, whatever becomes of the run."""
+        """Report the operation's progress, whatever becomes of the run."""
         self.context.operation.append(report)
 
     def tell(self, phase: OperationPhase, comparison: Comparison | None = None) -> None:
-        """Tell the operator at once how far the operation came, as well as that can be done: it is only a hint."""
+        """Tell the operator the progress at once, as a hint; failures are only logged."""
         if self.lease is None:
             return
         told = OperationTold(uid=self.operation.uid, run=self.context.run, phase=phase, comparison=comparison)
@@ -57,11 +57,11 @@ class Work:
             _LOGGER.warning("how far the operation came could not be told", exc_info=True)
 
     def not_verified(self, record: AnyRecord, message: str) -> TaskFailed:
-        """Report that the rows are not certain to be those that are wanted, and return the failure that says why."""
+        """Report that the rows may differ from the expected ones, and return the failure with the reason."""
         self.say(record.report().model_copy(update={"verified": False}))
         return TaskFailed(FailureReason.NOT_VERIFIED, message)
 
 
 def succeeded(context: TaskContext, message: str) -> TaskResult:
-    """Return the result of an operation that is done, or of a dry run."""
+    """Return the result of a completed operation or dry run."""
     return TaskResult(id=context.task.id, outcome=Outcome.SUCCEEDED, message=message)

@@ -1,1 +1,1 @@
-"""Erasing rows: their record keys are nowhere below the table afterwards, which is seen by looking everywhere."""
+"""Erases rows, and proves by a search that none of their record keys remains below the table."""

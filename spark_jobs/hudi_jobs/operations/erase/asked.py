@@ -1,4 +1,4 @@
-"""Which keys an erasure is asked to erase: those of the request, and those of the run that an earlier one has begun."""
+"""The keys of an erasure: from the request, and checked against those of an earlier run."""
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.operations.erase import EraseTask
@@ -14,7 +14,7 @@ from hudi_jobs.operations.work import Work
 
 
 def asked(work: Work) -> EraseTask:
-    """Return what is to be erased; raise `TaskFailed` for a request that does not say it."""
+    """Return what to erase; raise `TaskFailed` when the request does not name exactly one way."""
     erase = work.operation.erase
     if erase is None or sum((bool(erase.keys), erase.keys_from is not None, erase.where is not None)) != 1:
         raise TaskFailed(FailureReason.INVALID_REQUEST, "The request does not say which records are to be erased.")
@@ -22,7 +22,7 @@ def asked(work: Work) -> EraseTask:
 
 
 def keys_asked(work: Work, erase: EraseTask) -> Keys:
-    """Return the keys of an erasure that is to begin; raise `TaskFailed` for what selects none, or not these alone."""
+    """Return the keys of a new erasure; raise `TaskFailed` when they select no row, or other rows as well."""
     context, table = work.context, work.table
     rows = current_rows(context)
     if erase.keys_from is not None and located_path(context, erase.keys_from).startswith(
@@ -44,9 +44,9 @@ def keys_asked(work: Work, erase: EraseTask) -> Keys:
 
 
 def keys_again(work: Work, record: EraseRecord) -> Keys:
-    """Return the keys of an erasure that an earlier run has begun.
+    """Return the keys of an erasure that an earlier run began.
 
-    Raises `TaskFailed` where the request no longer names those of the first run, or what that run kept is gone.
+    Raises `TaskFailed` when the request names other keys than the first run erased, or the stored keys are gone.
     """
     erase = asked(work)
     keys = _named_again(work, erase) if erase.where is None else _kept(work, erase.where, record)

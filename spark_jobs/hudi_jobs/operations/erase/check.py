@@ -1,4 +1,4 @@
-"""Whether records can be erased, seen before anything is written: what is asked, what the table is, what would stay."""
+"""Checks before any write whether records can be erased: the request, the table, and what would remain."""
 
 from collections.abc import Collection
 from urllib.parse import unquote
@@ -62,7 +62,7 @@ _COMPLEX_KEYS_ARE_CERTAIN_FROM = 9
 
 
 def checked(work: Work) -> tuple[EraseRecord, Keys]:
-    """Return the record of an erasure that can be done, with its keys; raise `TaskFailed` for one that cannot."""
+    """Return the record and keys of an erasure that passed its checks; raise `TaskFailed` when it is refused."""
     context, table, erase, each = work.context, work.table, asked(work), work.obstacles.each
     timeline, latest = _at_rest(work)
     keys = keys_asked(work, erase)
@@ -119,9 +119,9 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
 
 
 def _at_rest(work: Work) -> tuple[Timeline, str]:
-    """Return the timeline of a table that can be searched, and at which nobody else is at work, with its newest commit.
+    """Return the timeline of a searchable table without other writers, and its newest commit.
 
-    A dry run keeps for later what keeps it from being so.
+    A dry run collects the obstacles instead of stopping at the first.
     """
     context, table, each = work.context, work.table, work.obstacles.each
     with stage("The operation cannot be checked", otherwise=FailureReason.HUDI_ERROR):
@@ -151,7 +151,7 @@ def _require_no_strays(work: Work, files: list[File], keys: Keys) -> None:
 
 
 def _require_unnamed(work: Work, files: list[File], keys: Keys, kept: list[Savepoint]) -> None:
-    """Refuse keys that other texts below the table hold than those of rows: they stay, whatever is deleted."""
+    """Refuse keys that remain in other texts below the table, such as file names or the operator's documents."""
     context, erase, each = work.context, asked(work), work.obstacles.each
     written = (context.task.id, work.operation.resource, erase.report_file or "", *erase.read_by)
     with each():
@@ -166,7 +166,7 @@ def _require_unnamed(work: Work, files: list[File], keys: Keys, kept: list[Savep
 
 
 def _holding(work: Work, data: list[File], keys: Keys) -> set[str]:
-    """Return the files of the table itself that hold a key; refuse where one cannot be read as a whole."""
+    """Return the table's files that hold a key; refuse a file that cannot be read completely."""
     found = search(work.context, data, keys)
     if found.unread:
         path = min(found.unread)
@@ -178,7 +178,7 @@ def _holding(work: Work, data: list[File], keys: Keys) -> set[str]:
 
 
 def _require_known(table: HudiTable) -> None:
-    """Refuse tables whose files cannot all be searched, or whose rows do not lie in them."""
+    """Refuse tables with files that cannot be searched, or with rows outside their own files."""
     properties = table.properties
     if properties.get("hoodie.populate.meta.fields", "true").lower() == "false":
         raise refused("The table has no meta fields, so its files do not tell which keys they hold.")
@@ -192,7 +192,7 @@ def _require_known(table: HudiTable) -> None:
 
 
 def _require_told_apart(work: Work, rows: DataFrame, keys: Keys) -> None:
-    """Refuse keys that other records have as well, those that name partitions, and those that Hudi does not delete."""
+    """Refuse keys that other records share, keys that name partitions, and keys that Hudi does not delete."""
     table = work.table
     paths, has_others = where_found(rows, keys)
     if has_others:
@@ -213,9 +213,9 @@ def _require_told_apart(work: Work, rows: DataFrame, keys: Keys) -> None:
 
 
 def are_named_after(paths: Collection[str], keys: Keys, fields: Collection[str]) -> bool:
-    """Tell whether a partition is named after a key, by the paths of partitions and their fields.
+    """Tell whether one of the partition paths is named after a key.
 
-    Short keys are in paths by chance, unless a partition field is the only record key field.
+    Short keys appear in paths by chance, and count only when a partition field is the only record key field.
     """
     texts = WholeTexts(keys, also_short=len(keys.fields) == 1 and keys.fields[0] in fields)
     return any(texts.are_in(path) or texts.are_in(unquote(path)) for path in paths)

@@ -1,8 +1,8 @@
-"""Keys of which there are several rows: whether deletes take them all, and how many deletes that needs.
+"""Handles keys with several rows: whether deletes remove them all, and how many deletes are needed.
 
-Seen with Hudi 1.2.0: of several rows in one file a delete takes the first, so it is done again. Where the metadata
-table has an index of record keys, that knows one place for each; and beside rows with the same key it cannot be made
-again (`HoodieDuplicateKeyException`). By buckets Hudi writes nothing to a partition with two files of one bucket.
+Seen with Hudi 1.2.0: of several rows in one file a delete removes the first, so it is repeated. The record index of a
+metadata table knows one place for each key, and cannot be rebuilt beside rows with the same key
+(`HoodieDuplicateKeyException`). With a bucket index Hudi refuses to write to a partition with two files of one bucket.
 """
 
 from pyspark.sql import DataFrame
@@ -16,17 +16,17 @@ from hudi_jobs.operations.rows import are_doubled, indexed_by
 from hudi_jobs.operations.work import Work
 
 MOST_COPIES = 20
-"""Rows of a key in one file: each takes a commit of its own."""
+"""Most rows of a key in one file: each needs a commit of its own."""
 
 _GROUP = "_hoodie_file_group"
 _BUCKET = 8
-"""Characters of a file group's id that are the number of its bucket (`BucketIdentifier`)."""
+"""Length of the bucket number at the start of a file group's id (`BucketIdentifier`)."""
 
 _ADVICE = "Remove all but the newest row of each key first (repair.deduplicate)."
 
 
 def require_deletable(work: Work, rows: DataFrame, keys: Keys) -> None:
-    """Refuse keys of which a copy would stay, or after which the metadata table could not be made again."""
+    """Refuse keys with rows that deletes would leave, or that would keep the metadata table from being rebuilt."""
     found = with_key(rows, keys).withColumn(_GROUP, file_group())
     most = found.groupBy(PARTITION, _GROUP, RECORD_KEY).count().agg(sf.max("count")).first()
     if most is not None and (most[0] or 0) > MOST_COPIES:
@@ -42,7 +42,7 @@ def require_deletable(work: Work, rows: DataFrame, keys: Keys) -> None:
 
 
 def lie_apart(rows: DataFrame) -> bool:
-    """Tell whether rows of one key lie in several file groups."""
+    """Tell whether rows of one key are in several file groups."""
     places = rows.withColumn(_GROUP, file_group()).select(PARTITION, _GROUP, RECORD_KEY).distinct()
     return are_doubled(places, (RECORD_KEY,))
 

@@ -1,7 +1,7 @@
-"""Which erasures of the upstream table one of a derived table follows: those of the same keys, done before it.
+"""Finds the upstream erasures that an erasure of a derived table follows: earlier ones of the same keys.
 
-Values are the same keys only where both tables have the same record key fields: of a cascaded erasure the operator has
-seen that, of another one the driver does.
+Keys are the same only when both tables have the same record key fields: the operator checks this for a cascaded
+erasure, the driver for any other.
 """
 
 import re
@@ -17,14 +17,14 @@ from hudi_jobs.operations.work import Work
 from hudi_jobs.table import HudiTable
 
 MOST_COMPARED = 1_000
-"""Erasures whose digests are made again: of 100,000 keys each takes some milliseconds."""
+"""Most upstream erasures to recompute digests for; 100,000 keys take some milliseconds each."""
 
 
 def followed_by(work: Work, erase: EraseTask, keys: Keys) -> tuple[str, ...]:
     """Return the digests of the upstream erasures that this one follows.
 
-    An operation that is made after another has failed midway finds no rows upstream, so it is the commit of the former
-    one that is still to be read. Where the upstream table cannot be read, the keys are erased all the same.
+    When an operation replaces one that failed midway, the rows are already gone upstream, and the commit of the first
+    one is still to be read. An unreadable upstream table does not stop the erasure.
     """
     found: list[Erasure] = []
     if erase.upstream is not None:
@@ -37,12 +37,12 @@ def followed_by(work: Work, erase: EraseTask, keys: Keys) -> tuple[str, ...]:
 
 
 def _has_same_fields(work: Work, upstream: str, keys: Keys) -> bool:
-    with looking_at(upstream):  # `HudiTable.open` would remove what a killed writer has left there, maybe of others
+    with looking_at(upstream):  # `HudiTable.open` would remove leftovers of killed writers, maybe of another team
         return set(key_fields(HudiTable.at(work.context.spark, upstream))) == {*keys.fields}
 
 
 def matching(keys: Keys, cascaded_from: str | None, found: Iterable[Erasure]) -> tuple[str, ...]:
-    """Return the digest in the erasure that this one was cascaded from, and those of others with the same keys."""
+    """Return the digest of the erasure that cascaded to this one, and of others with the same keys."""
     told = [one for one in found if re.fullmatch(DIGEST, one.digest) and re.fullmatch(UID, one.uid)]
     first = () if cascaded_from is None else (cascaded_from,)
     uids = list(dict.fromkeys((*first, *(one.uid for one in told))))[: MOST_COMPARED + 1]

@@ -1,6 +1,6 @@
-"""Which records are erased: their keys, as the table has them, and how they are told from all others.
+"""The keys of the records to erase: their values, their texts in Hudi, and how to recognise them.
 
-Keys stay in the memory of the run and in what it was asked. What is written down is their number and a digest.
+Keys stay in the run's memory and in the request. Only their number and a digest are written down.
 """
 
 import hashlib
@@ -32,26 +32,26 @@ PARTITION = "_hoodie_partition_path"
 _FILE = "_hoodie_file_name"
 
 SHORTEST_IN_BYTES = 8
-"""Characters of UTF-8: shorter texts are found by chance where nobody has written them."""
+"""UTF-8 bytes: shorter texts occur by chance in unrelated bytes."""
 
 LARGEST_FILE = 64 * 1024 * 1024
-"""Bytes of a file of keys."""
+"""Bytes; the limit of a file of keys."""
 
 _BLANK = r"(?U)^\s*$"
 _LOST = "\ufffd"
-"""What stands for bytes that Spark could not read."""
+"""Spark's replacement for bytes that are not UTF-8."""
 
 _RECORD_KEY_FIELDS = "hoodie.table.recordkey.fields"
 _PARTITION_FIELDS = "hoodie.table.partition.fields"
 _PLAIN = (StringType, ByteType, ShortType, IntegerType, LongType)
 
 Key = tuple[str, ...]
-"""The values of the record key fields, in their order."""
+"""Values of the record key fields, in the order of the fields."""
 
 
 @dataclass(frozen=True, repr=False)
 class Keys:
-    """The keys of an operation; `records` are texts of `_hoodie_record_key`, also of records that are gone."""
+    """The keys of an operation; `records` are the texts of `_hoodie_record_key`, also of deleted records."""
 
     fields: tuple[str, ...]
     values: frozenset[Key]
@@ -63,40 +63,40 @@ class Keys:
 
     @cached_property
     def in_bytes(self) -> list[bytes]:
-        """The texts that are looked for in bytes: of a key of several fields the whole, never a part of it.
+        """The texts to look for in bytes; of a key with several fields only the whole text.
 
-        Each as it is, and as `spellings` has it.
+        Includes every spelling of `spellings`.
         """
         return _spelt(self._long)
 
     @property
     def short(self) -> list[bytes]:
-        """The same of those that are too short to be looked for, which no message may show either."""
+        """The spellings of keys too short for a search in bytes, which messages must not show either."""
         return _spelt(self.texts - self._long)
 
     @cached_property
     def plain_values(self) -> frozenset[Key]:
-        """The values with an empty text for each field that has none, which a key generator spells in its own way."""
+        """The values, with an empty text for each missing field: key generators spell a missing value differently."""
         return frozenset(tuple("" if value in NOTHING else value for value in key) for key in self.values)
 
     @property
     def count_in_bytes(self) -> int:
-        """How many of the keys are looked for in bytes."""
+        """Number of keys to look for in bytes."""
         return min(len(self._long), len(self))
 
     @property
     def count_short(self) -> int:
-        """How many of them are too short for that."""
+        """Number of keys too short to look for in bytes."""
         return min(len(self.texts) - len(self._long), len(self))
 
     @property
     def are_all_in_bytes(self) -> bool:
-        """Whether none of them is."""
+        """Whether every key is long enough to look for in bytes."""
         return len(self._long) == len(self.texts)
 
     @property
     def have_numbers(self) -> bool:
-        """Whether one is of digits alone, as numbers are that nobody takes for a key."""
+        """Whether a key has only digits, and so may match an unrelated number."""
         return any(text.isascii() and text.isdigit() for text in self.texts)
 
     @property
@@ -105,7 +105,7 @@ class Keys:
 
     @property
     def texts(self) -> set[str]:
-        """The texts of the keys; a value is found behind the name of its only field as well."""
+        """The texts of the keys; a single field's `field:value` is left out, since searching its value finds both."""
         named = {f"{self.fields[0]}:{key[0]}" for key in self.values} if len(self.fields) == 1 else set()
         return set(self.records - named)
 
@@ -115,19 +115,19 @@ def _spelt(texts: Iterable[str]) -> list[bytes]:
 
 
 def key_fields(table: HudiTable) -> tuple[str, ...]:
-    """Return the record key fields, as the table's own properties name them."""
+    """Return the record key fields from the table's properties."""
     named = table.properties.get(_RECORD_KEY_FIELDS, "")
     return tuple(name.strip() for name in named.split(",") if name.strip())
 
 
 def partition_fields(table: HudiTable) -> frozenset[str]:
-    """Return the partition fields, without what says how each is written (`field:SIMPLE`)."""
+    """Return the partition fields, without the type suffix (`field:SIMPLE`)."""
     named = table.properties.get(_PARTITION_FIELDS, "")
     return frozenset(name.partition(":")[0].strip() for name in named.split(",") if name.strip())
 
 
 def keys_named(context: TaskContext, erase: EraseTask, table: HudiTable, uid: str) -> Keys:
-    """Return the keys that are listed, in the request or in its file; raise `TaskFailed` for what is no key."""
+    """Return the keys listed in the request or its file; raise `TaskFailed` for an invalid key."""
     fields = key_fields(table)
     given: Iterable[object] = _read(context, erase.keys_from) if erase.keys_from is not None else erase.keys
     values = frozenset(_key(each, fields) for each in given)
@@ -142,7 +142,7 @@ def keys_named(context: TaskContext, erase: EraseTask, table: HudiTable, uid: st
 
 
 def keys_where(context: TaskContext, rows: DataFrame, table: HudiTable, predicate: str, uid: str) -> tuple[Keys, int]:
-    """Return the keys of the rows that a predicate selects, and how many rows of these keys it does not select."""
+    """Return the keys of the rows that the predicate selects, and the number of unselected rows with these keys."""
     fields = key_fields(table)
     wanted = (*(_text(name, rows).alias(f"_{place}") for place, name in enumerate(fields)), sf.col(RECORD_KEY))
     with unquoted():
@@ -158,19 +158,19 @@ def keys_where(context: TaskContext, rows: DataFrame, table: HudiTable, predicat
 def keys_of(
     fields: tuple[str, ...], values: frozenset[Key], uid: str, *, records: frozenset[str] = frozenset()
 ) -> Keys:
-    """Return keys by their values, with every text that Hudi's key generators make of them, and those of `records`."""
+    """Return keys by their values, with all texts that Hudi's key generators make of them, and `records`."""
     named = {",".join(f"{field}:{value}" for field, value in zip(fields, key, strict=True)) for key in values}
     plain = {key[0] for key in values} if len(fields) == 1 else set()
     return Keys(fields=fields, values=values, records=records | named | plain, digest=digest_of(fields, values, uid))
 
 
 def digest_of(fields: Sequence[str], values: Iterable[Key], uid: str) -> str:
-    """Return what tells whether an operation was about these keys, in whatever order a table has their fields."""
+    """Return a digest of the operation's keys that does not depend on the order of the fields."""
     return digests_of(fields, values, [uid])[0]
 
 
 def digests_of(fields: Sequence[str], values: Iterable[Key], uids: Iterable[str]) -> list[str]:
-    """Return the same for several operations."""
+    """Return the digests of the keys for several operations."""
     order = sorted(range(len(fields)), key=fields.__getitem__)
     ordered = sorted(tuple(key[place] for place in order) for key in values)
     content = json.dumps(ordered).encode()
@@ -178,32 +178,32 @@ def digests_of(fields: Sequence[str], values: Iterable[Key], uids: Iterable[str]
 
 
 def named_digest(fields: Collection[str], values: Iterable[Key]) -> str:
-    """Return what tells whether two files hold the same keys, in any order: the same for each table and operation."""
+    """Return a digest of the keys in any order, equal for every table and operation."""
     named = (json.dumps(dict(zip(fields, key, strict=True)), sort_keys=True) for key in values)
     return hashlib.sha256("\n".join(sorted(named)).encode()).hexdigest()
 
 
 def file_group() -> Column:
-    """Return which group of files a row lies in, as the names of its base and log files begin."""
+    """Return the column with a row's file group id, the first part of its base and log file names."""
     return sf.substring_index(_FILE, "_", 1)
 
 
 def with_key(rows: DataFrame, keys: Keys, *, without: bool = False) -> DataFrame:
-    """Return the rows that have one of the keys, or all others."""
+    """Return the rows with one of the keys, or with `without` all other rows."""
     return _with_record(rows, keys.records, without=without)
 
 
 def _with_record(rows: DataFrame, records: Iterable[str], *, without: bool = False) -> DataFrame:
     wanted = local_frame(rows.sparkSession, ([record] for record in records), "erased STRING")
-    is_wanted = rows[RECORD_KEY] == wanted["erased"]  # the table may have a column of that name
+    is_wanted = rows[RECORD_KEY] == wanted["erased"]  # the table may have a column `erased`
     return rows.join(sf.broadcast(wanted), is_wanted, "left_anti" if without else "left_semi")
 
 
 def where_found(rows: DataFrame, keys: Keys) -> tuple[frozenset[str], bool]:
-    """Return the partitions of the rows that have one of the keys, and whether one of these rows is another record.
+    """Return the partitions of the rows with one of the keys, and whether such a row is another record.
 
-    The text of a key does not tell the values of its fields: `a:1,b:2` is also what a Complex key generator makes of
-    `a` alone with the value `1,b:2`, and what a Simple one makes of just this value.
+    The text of a key does not tell the values of its fields: `a:1,b:2` comes from a Complex key generator for `a` alone
+    with the value `1,b:2`, and from a Simple one for just this value.
     """
     places = [f"field_{place}" for place in range(len(keys.fields))]
     values = sorted((*key, True) for key in keys.plain_values)
@@ -220,7 +220,7 @@ def _comparable(text: Column) -> Column:
 
 
 def require_comparable(rows: DataFrame, fields: Collection[str]) -> None:
-    """Refuse key fields whose values have no plain text of their own."""
+    """Refuse key fields of types that have no exact text, such as decimals and times."""
     for name in fields:
         kind = rows.select(_column(name, rows)).schema.fields[0].dataType
         if not _is_plain(kind):
@@ -259,7 +259,7 @@ def _key(given: object, fields: tuple[str, ...]) -> Key:
 
 
 def _read(context: TaskContext, path: str) -> list[object]:
-    """Return what each line of a file of keys says; no message repeats one."""
+    """Return the keys in the lines of a file; messages never quote a line."""
     with stage("The file of keys cannot be read", otherwise=FailureReason.SOURCE_UNREADABLE):
         files, place = located(context.spark, path)
         if not (files.exists(place) and files.getFileStatus(place).isFile()):
@@ -274,9 +274,9 @@ def _read(context: TaskContext, path: str) -> list[object]:
 
 
 def parsed(lines: Sequence[str]) -> list[object]:
-    """Return what the lines of a file of keys say; raise `TaskFailed` where one may say something else.
+    """Return the keys in the lines; raise `TaskFailed` for an ambiguous line.
 
-    Bytes that are no UTF-8 are there as U+FFFD; a key that has this character can be written with an escape of JSON.
+    Bytes that are no UTF-8 appear as U+FFFD; a key with this character can be written with a JSON escape.
     """
     _require_few(len(lines))
     if any(_LOST in line for line in lines):

@@ -1,4 +1,4 @@
-"""What is said of files that still hold a key once the rows are deleted: of a table only strange files may go."""
+"""Writes the message on files that still hold a key after the rows are deleted."""
 
 from collections.abc import Iterable, Mapping
 
@@ -12,9 +12,9 @@ _OF_OPERATOR = f"/{OPERATOR_FOLDER}/"
 
 
 def left_said(left: Mapping[str, str], *, by_predicate: bool) -> str:
-    """Return the sentences for some files, with what may be shown of each path.
+    """Return the message for the files, with the printable part of each path.
 
-    A predicate selects none of the rows any more, so an erasure by the same one would find nothing to do.
+    The predicate selects no rows any more, so the same erasure would find nothing to do.
     """
     kept = {path for path in left if not is_data(path) or _OF_OPERATOR in path}
     of_table = {path for path in left.keys() - kept if is_of_table(path)}
@@ -40,7 +40,7 @@ def left_said(left: Mapping[str, str], *, by_predicate: bool) -> str:
 
 
 def shown(left: Mapping[str, str], paths: Iterable[str]) -> list[str]:
-    """Return what may be shown of some of the files, each once."""
+    """Return the printable names of the files, without duplicates."""
     return sorted({left[path] for path in paths})
 
 

@@ -1,4 +1,4 @@
-"""What later runs of an erasure have to know. The keys are not among it: they come with each run's request."""
+"""The record of an erasure for later runs, without its keys: these come with each run's request."""
 
 from typing import Literal, Self
 
@@ -13,9 +13,9 @@ from hudi_jobs.operations.record import OperationRecord, Rows
 class EraseRecord(OperationRecord):
     """An erasure; `latest` is the newest commit before it, `expected` are the rows that stay.
 
-    `upstream_digest` is the digest of the same keys in the erasure that this one was cascaded from, `followed` are
-    those in earlier ones, and `failed` is why the rows are deleted and nothing is proven. `savepoints` are those that
-    are released, and `metadata_options` make the metadata table again.
+    `upstream_digest` is the digest in the erasure that cascaded to this one, and `followed` are the digests of earlier
+    ones of the same keys. `failed` is the reason when rows are deleted but the proof failed. `savepoints` are released,
+    and `metadata_options` rebuild the metadata table.
     """
 
     kind: Literal[OperationKind.ERASE]
@@ -37,11 +37,11 @@ class EraseRecord(OperationRecord):
 
     @property
     def is_open(self) -> bool:
-        """Whether another run may go on with it: after a proof that failed none does."""
+        """Whether another run may continue; no run continues after a failed proof."""
         return super().is_open and self.failed is None
 
     def report(self) -> OperationReport:
-        """Return what the outcome of a run says."""
+        """Return the operation's report."""
         return OperationReport(
             phase=self.phase,
             savepoints=self.savepoints[:MOST_LISTED],
@@ -55,9 +55,9 @@ class EraseRecord(OperationRecord):
         )
 
     def told(self, **figures: object) -> Self:
-        """Return the record with figures of its report."""
+        """Return a copy with new figures in its report."""
         return self.model_copy(update={"erased": self.erased.model_copy(update=figures)})
 
     def without_partitions(self) -> Self:
-        """Return what still compares the rows, by their sums, and takes little space."""
+        """Return a smaller copy that keeps only the sums for comparing rows."""
         return self.model_copy(update={"expected": self.expected.in_sum()})

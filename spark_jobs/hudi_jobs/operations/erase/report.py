@@ -1,4 +1,4 @@
-"""The report of an erasure as a file: who asked, when, what went, and how it was proven. It holds no key."""
+"""Writes the report of an erasure to a file: requester, time, figures and proof, without any key."""
 
 import json
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _REPLACING = True
 def write_report(
     context: TaskContext, asked: EraseTask, record: EraseRecord, partitions: Iterable[ComparedPartition]
 ) -> str | None:
-    """Write the report where it is asked for, over one of an earlier run of the same operation; return its path."""
+    """Write the report to the requested path, over one of an earlier run, and return the path."""
     path = asked.report_file
     if path is None:
         return None

@@ -1,4 +1,4 @@
-"""An erasure: what would go, what goes, and the search that finds none of the keys afterwards."""
+"""Runs an erasure: checks it, deletes the rows, and searches for the keys afterwards."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -48,7 +48,7 @@ from hudi_jobs.services.timeline import Timeline
 
 
 def would_erase(work: Work) -> TaskResult:
-    """Check an erasure, and say what it would do."""
+    """Check an erasure and report its effect, without writing."""
     record, _ = checked(work)
     work.say(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
     files = counted(record.erased.holding_files or 0, "file")
@@ -56,8 +56,8 @@ def would_erase(work: Work) -> TaskResult:
 
 
 def erase(work: Work) -> TaskResult:
-    """Erase records, or go on with that."""
-    work = replace(work, context=replace(work.context, held=work.lease))  # services that it runs have the same lease
+    """Erase records, or continue an erasure that an earlier run began."""
+    work = replace(work, context=replace(work.context, held=work.lease))  # services inside the erasure share its lease
     record = work.journal.find(EraseRecord, work.operation.uid)
     if record is not None:
         work.say(record.report())
@@ -83,10 +83,10 @@ def erase(work: Work) -> TaskResult:
 
 @contextmanager
 def _unquoted(keys: Keys) -> Iterator[None]:
-    """Turn a failure that quotes a key, as Hudi's own do of records that it cannot write, into one that does not.
+    """Replace failures that quote a key; Hudi's errors on records do.
 
-    Short keys are words and numbers that stand in many errors by chance, so they alone are left out of what Hudi says.
-    What the steps say themselves shows no key, and names the files that a person has to deal with.
+    Short keys are words and numbers that appear in errors by chance, so only they are masked in Hudi's messages.
+    Messages of the steps themselves hold no key, and name the files that a person must handle.
     """
     try:
         yield
@@ -103,7 +103,7 @@ def _unquoted(keys: Keys) -> Iterator[None]:
 
 
 def _said(error: Exception) -> TaskFailed | None:
-    """Return a failure in the words of Hudi or Spark; None for one in the words of a step, and for a lost JVM."""
+    """Return a failure with Hudi's or Spark's words; None for a message of a step, and for a lost JVM."""
     if isinstance(error, TaskFailed):
         return error if error.__cause__ is not None else None
     if isinstance(error, DriverStopping | ConnectionError | EOFError) or type(error) in {Py4JError, Py4JNetworkError}:
@@ -113,14 +113,14 @@ def _said(error: Exception) -> TaskFailed | None:
 
 
 def _keep_keys(work: Work, keys: Keys) -> None:
-    """Keep what only a predicate tells, as long as there are rows: a later run has to have the same keys."""
+    """Store the keys of a predicate while their rows exist, so that a later run erases the same keys."""
     predicate = asked(work).where
     if predicate is not None:
         seal(work.context, keys, work.operation.uid, predicate)
 
 
 class _Run:
-    """What is done once the operation is recorded."""
+    """The steps of a recorded erasure."""
 
     def __init__(self, work: Work, keys: Keys) -> None:
         self._work = work
@@ -137,7 +137,7 @@ class _Run:
         return succeeded(self._context, f"Erased {_rows(record)}; {_seen(record, self._keys)}. {lost}".rstrip())
 
     def _change(self, record: EraseRecord) -> EraseRecord:
-        """Delete the rows, then everything that held them: log files, older versions, and the metadata table."""
+        """Delete the rows, then everything that holds them: log files, older versions and the metadata table."""
         context = self._context
         prepare(context, record)
         reach(Phase.PREPARED)
@@ -157,7 +157,7 @@ class _Run:
         return record
 
     def _verify(self, record: EraseRecord) -> EraseRecord:
-        """Compare every other row with what was counted before, and search every file below the table."""
+        """Compare all other rows with the expected ones, and search every file below the table."""
         found = rows_now(self._context)
         record = record.model_copy(update={"rows_after": found.rows})
         wrong = compare(self._work, record.expected, found, hides=self._holds_a_key)
@@ -184,7 +184,7 @@ class _Run:
         return any(self._texts.are_in(each) for each in (path, unquote(path)))
 
     def _fail(self, record: EraseRecord, reason: FailureReason) -> None:
-        """Record that no run follows, so that what was kept for one goes: it is of the keys."""
+        """Record the failure, so that no run continues, and discard the stored keys."""
         self._work.keep(record.model_copy(update={"failed": reason}))
         discard(self._context, self._work.journal.unfinished())
 
@@ -212,7 +212,7 @@ class _Run:
         return located_path(self._context, self._work.table.base_path)
 
     def _shown(self, holding: set[str], files: list[File], unknown: set[str]) -> dict[str, str]:
-        """Return files that hold a key, or have one in their names, without what such names tell."""
+        """Return the files that hold a key in content or name, with the key masked in each name."""
         base, texts = self._base(), WholeTexts(self._keys)
         tried = {file.path: shown_name(file.path, base, texts) for file in files}
         named = {path: said for path, said in tried.items() if said is not None}
@@ -226,7 +226,7 @@ def _nothing(work: Work) -> TaskResult:
 
 
 def _seen(record: EraseRecord, keys: Keys) -> str:
-    """Say what the search has shown: of keys that are too short for bytes no more than what they were compared with."""
+    """Describe the proof; keys too short for bytes were only compared with record keys."""
     files = counted(record.erased.files_searched or 0, "file")
     if keys.are_all_in_bytes:
         return f"none of {files} holds a key"

@@ -1,8 +1,8 @@
-"""The keys that a predicate has selected, kept for the next run: once their rows are gone, nothing else tells them.
+"""Stores the keys that a predicate selected for the next run, because their rows are deleted.
 
-They lie in the operator's folder of the table until the operation is done, encrypted (AES-256-GCM) with a key that is
-made of the predicate, which only the resource and the request of its Job hold. Whoever knows the predicate can open it,
-and could have asked it of the rows; with the resource, what is left of such a file is lost.
+The file is in the operator's folder of the table until the operation is done, encrypted (AES-256-GCM) with a key made
+of the predicate, which only the resource and its Job's request hold. A person who knows the predicate could have read
+the keys from the rows. Deleting the resource makes a leftover file unreadable.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from hudi_jobs.operations.erase.keys import Keys, keys_of
 from hudi_jobs.operations.refusal import refused
 
 LARGEST = 64 * 1024 * 1024
-"""Bytes of such a file."""
+"""Bytes; the limit of a stored file."""
 
 _SALT, _NONCE, _TAG_BITS = 16, 12, 128
 _ROUNDS = 200_000
@@ -29,7 +29,7 @@ _PREFIX, _SUFFIX = "keys-of-", ".sealed"
 
 
 def seal(context: TaskContext, keys: Keys, uid: str, predicate: str) -> None:
-    """Keep the keys of an operation, over what an earlier run has kept of it."""
+    """Store the operation's keys, over those of an earlier run."""
     document = {"values": sorted(keys.values), "records": sorted(keys.records)}
     content = zlib.compress(json.dumps(document).encode())
     if len(content) + 1024 > LARGEST:
@@ -43,7 +43,7 @@ def seal(context: TaskContext, keys: Keys, uid: str, predicate: str) -> None:
 
 
 def unsealed(context: TaskContext, fields: tuple[str, ...], uid: str, predicate: str) -> Keys | None:
-    """Return the keys of an operation that an earlier run has kept; None where they cannot be had."""
+    """Return the keys that an earlier run of the operation stored; None when they are missing or damaged."""
     found = open_table_files(context.spark, context.task.table.base_path, limit=LARGEST).read(_name(uid))
     if found is None:
         return None
@@ -60,7 +60,7 @@ def unsealed(context: TaskContext, fields: tuple[str, ...], uid: str, predicate:
 
 
 def discard(context: TaskContext, open_operations: frozenset[str]) -> None:
-    """Remove what was kept for operations that are done, or that nobody goes on with."""
+    """Remove the stored keys of all operations that are not open."""
     folder = f"{context.task.table.base_path.rstrip('/')}/{OPERATOR_FOLDER}"
     kept = {_name(uid) for uid in open_operations}
     with stage("The stored keys cannot be removed", otherwise=FailureReason.HUDI_ERROR):
@@ -82,7 +82,7 @@ def _secret(uid: str, predicate: str, salt: bytes) -> bytes:
 
 
 def _cipher(context: TaskContext, mode: int, secret: bytes, nonce: bytes, content: bytes) -> bytes:
-    """Return what Java's own cipher makes of bytes: the image has no library of Python for it."""
+    """Encrypt or decrypt bytes with Java's cipher: the image has no Python library for it."""
     crypto = classes(context.spark).javax.crypto
     cipher = crypto.Cipher.getInstance("AES/GCM/NoPadding")
     key = crypto.spec.SecretKeySpec(bytearray(secret), "AES")

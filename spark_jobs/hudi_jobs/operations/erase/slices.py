@@ -1,6 +1,6 @@
-"""Savepoints that keep files with keys: a clean leaves the whole file slice once a savepoint lists a file of it.
+"""Finds savepoints that keep files with keys: a clean keeps a whole file slice when a savepoint lists one of its files.
 
-So a log file stays too that came into the slice afterwards and is in no list (`CleanPlanner`).
+So a log file that joined the slice later and is in no list stays too (`CleanPlanner`).
 """
 
 from collections.abc import Collection, Iterator
@@ -16,7 +16,7 @@ from hudi_jobs.table import names_in, saved_files
 
 
 def holding_savepoints(work: Work, savepoints: Collection[Savepoint], paths: Collection[str]) -> list[Savepoint]:
-    """Return the savepoints because of which a clean leaves one of some files."""
+    """Return the savepoints that make a clean keep one of the files."""
     if not savepoints:
         return []
     holding = {path.rpartition("/")[2] for path in paths} | _beside(work, {path for path in paths if is_log(path)})
@@ -26,7 +26,7 @@ def holding_savepoints(work: Work, savepoints: Collection[Savepoint], paths: Col
 
 
 def _beside(work: Work, logs: Collection[str]) -> set[str]:
-    """Return the names of all files in the slices of some log files."""
+    """Return the names of all files in the slices of the log files."""
     if not logs:
         return set()
     base, context = located_path(work.context, work.table.base_path), work.context
@@ -45,7 +45,7 @@ def _beside(work: Work, logs: Collection[str]) -> set[str]:
 
 
 def _slices(view: JavaObject, partition: str) -> Iterator[JavaObject]:
-    """Yield the file slices of a partition, also of file groups that were replaced."""
+    """Yield the file slices of a partition, also those of replaced file groups."""
     yield from iterated(view.getAllFileSlices(partition).iterator())
     for group in iterated(view.getAllReplacedFileGroups(partition).iterator()):
         yield from iterated(group.getAllFileSlices().iterator())

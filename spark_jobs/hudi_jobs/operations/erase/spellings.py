@@ -1,7 +1,7 @@
-"""How documents, paths and URLs write a text.
+"""Lists the spellings of a text in documents, paths and URLs.
 
-JSON allows many texts for one. The ones here are those of its usual writers: Python, Jackson, Gson, .NET, PHP and Go,
-each as it is, and once more inside of another JSON text.
+JSON allows many spellings. Covered are those of common writers: Python, Jackson, Gson, .NET, PHP and Go, each as it is
+and once more inside another JSON text.
 """
 
 import json
@@ -14,21 +14,21 @@ from hudi_jobs.operations.refusal import refused
 
 MOST_SPELT = 1_000_000
 LARGEST_SPELT = 64 * 1024 * 1024
-"""Spellings of all keys, and their bytes, that a driver holds at once, and once more in its JVM."""
+"""Most spellings of all keys, and their bytes, to hold in the driver and in its JVM."""
 
 _ESCAPED_IN_FOLDERS = frozenset("\"#%'*/:=?\\{[]^\x7f") | frozenset(map(chr, range(32)))
-"""What Hudi, as Hive, does not leave in the name of a partition (`PartitionPathEncodeUtils`)."""
+"""Characters that Hudi, like Hive, escapes in partition names (`PartitionPathEncodeUtils`)."""
 
 _ESCAPED_IN_JSON = (
     "",
     "&<>\u2028\u2029",  # encoding/json of Go
     "&<>'=\u2028\u2029",  # Gson
-    "&<>'+\"`\x7f",  # System.Text.Json of .NET, and with flags json_encode of PHP
+    "&<>'+\"`\x7f",  # System.Text.Json of .NET, and json_encode of PHP with flags
 )
-"""Characters that a writer of JSON writes as `\\u` and four digits, though it need not."""
+r"""Characters that a JSON writer escapes as `\u` and four digits without need."""
 
 _LEFT_IN_URLS = ("", "!'()*", "!'()*;,/?:@&=+$#")
-"""Characters that functions leave as they are: `quote` of Python, `encodeURIComponent` and `encodeURI`."""
+"""Characters left unescaped by Python's `quote`, `encodeURIComponent` and `encodeURI`."""
 
 _AS_IT_IS = re.compile(r"[A-Za-z0-9_.~-]*")
 _AS_IT_IS_IN_JSON = re.compile(r"[A-Za-z0-9_.~ !#$%()*,:;?@\[\]^{|}-]*")
@@ -36,13 +36,13 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-f]{4})|.)")
 _BYTE = re.compile("%[0-9A-F]{2}")
 
 _Style = tuple[str, bool, bool, bool]
-"""What is escaped, whether all is that is not ASCII, whether `/` is, and whether digits are upper-case letters."""
+"""The escaped characters, and whether to escape non-ASCII characters and `/`, and to write digits in upper case."""
 
 _PLAIN: tuple[_Style, ...] = (("", False, False, False), ("", True, False, False))
 
 
 def spellings(text: str) -> set[str]:
-    """Return a text and how documents and paths write it, where that differs."""
+    """Return a text and its other spellings in documents and paths."""
     if _AS_IT_IS.fullmatch(text):
         return {text}
     found = {text, text.replace('"', '""')}
@@ -54,7 +54,7 @@ def spellings(text: str) -> set[str]:
 
 
 def require_few(texts: Iterable[str], *, most: int = MOST_SPELT) -> None:
-    """Refuse texts that documents and paths write in so many ways that no driver looks for all of them at once."""
+    """Refuse keys with more spellings than a driver can search at once."""
     count = size = 0
     for text in texts:
         found = spellings(text)
@@ -67,7 +67,7 @@ def require_few(texts: Iterable[str], *, most: int = MOST_SPELT) -> None:
 
 
 def _styles(text: str) -> set[_Style]:
-    """Return the ways to write a text as JSON: few, because most texts have few characters that are escaped."""
+    """Return the JSON styles that differ for this text; few, because most texts have few escaped characters."""
     escaped = {"".join(each for each in known if each in text) for known in _ESCAPED_IN_JSON}
     is_ascii, slash = {text.isascii(), True}, {False, "/" in text}
     return {

@@ -1,4 +1,4 @@
-"""What an erasure does to the table, in steps that may each be done again."""
+"""Applies an erasure to the table, in steps that can each be repeated."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -44,18 +44,18 @@ _CLEANING = {
     "hoodie.clean.trigger.max.commits": "0",
     "hoodie.clean.trigger.strategy": "NUM_COMMITS",
 }
-"""Of each file group the newest version stays, and of one that was replaced none (`CleanPlanner`)."""
+"""Keeps only the newest version of each file group, and none of a replaced one (`CleanPlanner`)."""
 
 _MOST_ROUNDS = 100
 
 _BY_HUDIS_COLUMNS = "_hoodie.spark.sql.writes.prepped"
-"""By what Hudi's own columns say of a row, as `DELETE` of Spark SQL does, and not by a key that is made again."""
+"""Makes Hudi delete by its meta columns, as `DELETE` of Spark SQL does, instead of recomputed keys."""
 
 
 def require_as_checked(context: TaskContext, seen: Timeline) -> None:
-    """Raise `TaskFailed` where something has come to the table since the check, which read every row in between.
+    """Raise `TaskFailed` when the table changed after the check.
 
-    Rows that others have written since are no rows that are expected afterwards, and a new savepoint keeps the keys.
+    Rows written since are not among the expected ones, and a new savepoint would keep the keys.
     """
     with stage("The table cannot be looked at again", otherwise=FailureReason.HUDI_ERROR):
         timeline = load_timeline(context)
@@ -65,7 +65,7 @@ def require_as_checked(context: TaskContext, seen: Timeline) -> None:
 
 
 def prepare(context: TaskContext, record: EraseRecord) -> None:
-    """Remove what dead writers have left, plans of clusterings, and the savepoints of the record."""
+    """Remove leftovers of dead writers, plans of clusterings, and the savepoints of the record."""
     Others(context).roll_back(load_timeline(context))
     _require_no_write_left(context)
     for pending in load_timeline(context).pending_clusterings():
@@ -75,10 +75,10 @@ def prepare(context: TaskContext, record: EraseRecord) -> None:
 
 
 def _release(context: TaskContext, instants: Sequence[str]) -> None:
-    """Delete savepoints, and what a run that was killed meanwhile has left of one.
+    """Delete savepoints, also one that a killed run left pending.
 
-    Hudi makes a savepoint pending before it deletes it (`SavepointHelpers.deleteSavepoint`). Beside anything that is
-    pending there would be no metadata table again.
+    Hudi makes a savepoint pending before it deletes it (`SavepointHelpers.deleteSavepoint`). A pending instant would
+    keep the metadata table from being rebuilt.
     """
     with stage("The savepoints cannot be released", otherwise=FailureReason.HUDI_ERROR):
         timeline = load_timeline(context)
@@ -93,10 +93,10 @@ def _release(context: TaskContext, instants: Sequence[str]) -> None:
 
 
 def _require_no_write_left(context: TaskContext) -> None:
-    """Raise where a write stays pending beside which nothing can be proven: its files may hold keys.
+    """Raise while a pending write remains: its files may hold keys, so nothing can be proven.
 
-    Under a lock Hudi's next write leaves it alone, and what a killed run of this operation has begun shows a heartbeat
-    for some minutes. Without one Hudi rolls it back itself.
+    With a lock, Hudi's next write leaves the pending one alone, and a killed run of this operation shows a heartbeat
+    for some minutes. Without a lock Hudi rolls it back itself.
     """
     left = load_timeline(context).unfinished_writes()
     if left and context.task.concurrency is ConcurrencyMode.OPTIMISTIC:
@@ -108,9 +108,9 @@ def _require_no_write_left(context: TaskContext) -> None:
 
 
 def delete_rows(context: TaskContext, record: EraseRecord, keys: Keys) -> str | None:
-    """Delete the rows, and again while there are any; return the last commit of these, None where there were no rows.
+    """Delete the rows until none is left, and return the last commit; None when there were no rows.
 
-    A delete takes one of the rows that have the same key in one file, and log files are merged before the next one.
+    Of several rows with the same key in one file a delete removes one, so log files are merged before the next delete.
     """
     found = commit_of(context, record.uid)
     for _ in range(MOST_COPIES + 1):
@@ -131,7 +131,7 @@ def _left(context: TaskContext, keys: Keys) -> DataFrame | None:
 
 def _delete(context: TaskContext, record: EraseRecord, rows: DataFrame, *, after: str | None) -> str:
     told = {ERASED_KEY: record.erased.digest or ""}
-    with in_zone_of_table(context):  # as the write is done
+    with in_zone_of_table(context):  # the same zone as for the write
         table = HudiTable.existing(context.spark, context.task.table.base_path)
         is_found = are_found_again(context.spark, table, context.task.hudi_options, rows)
     if is_found and after is None and not (has_record_index(table.properties) and lie_apart(rows)):
@@ -143,9 +143,9 @@ def _delete(context: TaskContext, record: EraseRecord, rows: DataFrame, *, after
 
 
 def remove_versions(context: TaskContext, record: EraseRecord) -> int:
-    """Merge every log file into its base file, and remove what no reader of the newest commit needs.
+    """Merge every log file into its base file, and remove all versions that the newest commit does not need.
 
-    Returns how many files the cleans of the operation have removed, also those of runs that were ended.
+    Returns how many files the operation's cleans removed, including cleans of killed runs.
     """
     _merge_logs(context)
     _repeated(lambda: clean(_for(context, Service.CLEANING, _CLEANING)))
@@ -160,9 +160,9 @@ def _merge_logs(context: TaskContext) -> None:
 def _for(
     context: TaskContext, service: Service, options: dict[str, str], planned: PlannedServiceTask | None = None
 ) -> TaskContext:
-    """Return what a service is run with, under the lease that the operation holds.
+    """Return the context for a service under the operation's lease.
 
-    It makes no savepoint of a takeover: on a commit whose rows are still in log files, that would keep the keys.
+    It makes no savepoint for a takeover: with rows still in log files, the savepoint would keep the keys.
     """
     task = context.task
     changes = {"service": service, "operation": None, "planned": planned, "savepoint": None}
@@ -170,7 +170,7 @@ def _for(
 
 
 def _repeated(work: Callable[[], TaskResult]) -> None:
-    """Do it until there is nothing to do."""
+    """Repeat a service until it has nothing to do."""
     for _ in range(_MOST_ROUNDS):
         if _required(work()).outcome is Outcome.NOTHING_TO_DO:
             return

@@ -1,1 +1,1 @@
-"""Repairs: one module for each step, and one run for all of them."""
+"""Repairs a table: one module for each step, and one run for all steps."""

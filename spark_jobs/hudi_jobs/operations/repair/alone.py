@@ -1,4 +1,4 @@
-"""Whether nobody is at work on a table that is to be mended; the instant that a repair is about is dead by its word."""
+"""Checks that nobody works on a table under repair; the request vouches that the named instant is dead."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,14 +20,14 @@ _RECURSIVELY = True
 
 
 def require_instant(work: Work) -> str:
-    """Return the instant that a repair is about."""
+    """Return the instant that the repair names."""
     if work.operation.instant is None:
         raise TaskFailed(FailureReason.INVALID_REQUEST, "The request names no instant for the repair.")
     return work.operation.instant
 
 
 def pending_instant(work: Work, timeline: Timeline) -> Begun:
-    """Return the pending instant that a repair is about; raise `TaskFailed` where it is none."""
+    """Return the pending instant that the repair names; raise `TaskFailed` when it is not pending."""
     instant = require_instant(work)
     found = next((each for each in timeline.begun() if each.instant == instant), None)
     if found is not None:
@@ -39,7 +39,7 @@ def pending_instant(work: Work, timeline: Timeline) -> Begun:
 
 
 def require_dead(work: Work, named: Begun, timeline: Timeline, files: tuple[str, ...]) -> None:
-    """Refuse where the instant, or any other one, shows a sign of life; `files` are those of the instant's own."""
+    """Refuse when the instant or another one shows a sign of life; `files` are the instant's timeline files."""
     others, check = Others(work.context), work.obstacles.each
     alive = [each for each in timeline.begun() if others.is_alive(each.instant)]
     with check():
@@ -59,7 +59,7 @@ def require_dead(work: Work, named: Begun, timeline: Timeline, files: tuple[str,
 
 
 def _newest_marker(work: Work, instant: str) -> tuple[str, ...]:
-    """Return the newest marker of a write, which makes one for each file that it begins (`DirectWriteMarkers`)."""
+    """Return the newest marker of a write; it creates one for each file (`DirectWriteMarkers`)."""
     folder = f"{_MARKERS}/{instant}"
     newest, found = 0, ""
     with stage("The markers of a pending write cannot be listed", otherwise=FailureReason.HUDI_ERROR):
@@ -73,9 +73,9 @@ def _newest_marker(work: Work, instant: str) -> tuple[str, ...]:
 
 
 def require_no_heartbeat(context: TaskContext) -> None:
-    """Refuse beside a heartbeat of anybody, also of a writer that has no instant yet; the table need not be readable.
+    """Refuse while any heartbeat beats, also of a writer without an instant; works on unreadable tables.
 
-    Hudi's beats in the metadata table are elsewhere, and runs that are known to be dead do not count.
+    Heartbeats of the metadata table are elsewhere, and runs known to be dead do not count.
     """
     with stage("The heartbeats of writers cannot be listed", otherwise=FailureReason.STORAGE_UNAVAILABLE):
         filesystem, place = located(context.spark, context.task.table.base_path, HEARTBEATS)
@@ -87,7 +87,7 @@ def require_no_heartbeat(context: TaskContext) -> None:
 
 
 def require_at_rest(work: Work, timeline: Timeline, what: str) -> None:
-    """Refuse beside anything that is pending, whoever has begun it."""
+    """Refuse while anything is pending, whoever began it."""
     begun = timeline.begun()
     with work.obstacles.each():
         require_nobody_at_work(busy(work.context, timeline))
@@ -106,7 +106,7 @@ def require_at_rest(work: Work, timeline: Timeline, what: str) -> None:
 
 @contextmanager
 def once_begun() -> Iterator[None]:
-    """Turn a refusal into a failure that another run follows: what keeps a repair that has begun will not for good."""
+    """Turn a refusal into a retryable failure, because a begun repair must finish."""
     try:
         yield
     except TaskFailed as error:

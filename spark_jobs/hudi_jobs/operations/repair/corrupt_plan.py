@@ -1,8 +1,8 @@
-"""RemoveCorruptPlan: the plan of a pending instant that Hudi cannot read, which keeps every service from planning.
+"""Removes a pending instant's plan that Hudi cannot read and that blocks all planning (RemoveCorruptPlan).
 
-Only a plan that nobody has begun is removed: what an executor has written would be taken for committed once the
-instant is older than the active timeline. Before table version 8 log files carry the instant of the compaction that is
-pending (`CompactionAdminClient`), and would lose their base file with its plan.
+Only a plan without an executor is removed: written files would count as committed once the instant is older than the
+active timeline. Before table version 8 log files carry the instant of the pending compaction (`CompactionAdminClient`),
+and would lose their base file with its plan.
 """
 
 from hudi_jobs.contract import FailureReason

@@ -1,8 +1,8 @@
-"""RebuildMetadataTable and RebuildRecordIndex: what readers and writers look files and keys up in is made again.
+"""Rebuilds the metadata table or its record index (RebuildMetadataTable, RebuildRecordIndex).
 
-Making it lists all files of the table, and reads all keys for their index. A run that is killed in between leaves a
-table without it, which is read by listing files. So the next run can wait for a writer that has begun since: what that
-one writes while the metadata table is made might be missing in it.
+Rebuilding lists all files of the table, and reads all keys for the record index. A run killed in between leaves a table
+without a metadata table, which readers read by listing files. So the next run can wait for a writer that began since:
+its files might be missing in a metadata table built meanwhile.
 """
 
 from typing import Any
@@ -59,7 +59,7 @@ def _found(work: Work) -> dict[str, Any]:
 
 
 def _alone(work: Work) -> Timeline:
-    """Return the timeline of a table at rest; refuse beside a heartbeat and anything that is pending."""
+    """Return the timeline of a table at rest; refuse a heartbeat or a pending instant."""
     with work.obstacles.each():
         require_no_heartbeat(work.context)
     timeline = load_timeline(work.context)
@@ -102,7 +102,7 @@ def _require_remade(work: Work, record: RepairRecord) -> None:
 
 
 def require_indexes(work: Work, record: RepairRecord) -> None:
-    """Raise `TaskFailed` where the metadata table has not all parts that it had."""
+    """Raise `TaskFailed` when the metadata table lacks one of its earlier indexes."""
     lacking = sorted(set(record.indexes) - _present(work))
     if lacking:
         raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi did not rebuild {', '.join(lacking)}; see the driver's log.")

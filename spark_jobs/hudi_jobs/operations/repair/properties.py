@@ -1,9 +1,8 @@
-"""RestoreProperties: `hoodie.properties` is written again from its backup, where it is missing or damaged.
+"""Restores a missing or damaged `hoodie.properties` from its backup (RestoreProperties).
 
-Hudi keeps a backup while it writes the file, and removes it afterwards (`HoodieTableConfig.modify`). Its own `recover`
-does the work, and its readers take the backup meanwhile. An empty file, or one that breaks off before its checksum,
-keeps them from opening the table (`HoodieTableConfig`), and one that breaks off later may say something else of it. So
-such a file is moved aside before.
+Hudi keeps a backup while it writes the file, and removes it afterwards (`HoodieTableConfig.modify`). Its `recover` does
+the work, and readers use the backup meanwhile. An empty file, or one cut before its checksum, prevents opening the
+table (`HoodieTableConfig`), and one cut later may give wrong properties. So a damaged file is moved aside first.
 """
 
 from hudi_jobs.context import TaskContext
@@ -64,7 +63,7 @@ def _mend(work: Work, record: RepairRecord) -> None:
 
 
 def _is_begun_copy(context: TaskContext) -> bool:
-    """Tell whether the file is what an earlier run has begun to write: the beginning of the backup."""
+    """Tell whether the file is an earlier run's unfinished copy: a prefix of the backup."""
     return is_there(context, _BACKUP) and content_of(context, _BACKUP).startswith(content_of(context, _FILE))
 
 
@@ -76,11 +75,11 @@ def _require_mended(work: Work, record: RepairRecord) -> None:
 
 
 def set_unreadable_aside(context: TaskContext, operation: TableOperation) -> None:
-    """Move a file aside that keeps Hudi from opening the table at all; its readers take the backup from then on.
+    """Move aside a file that prevents opening the table, so that readers use the backup.
 
-    Nobody can have the table open anew meanwhile, and who has it open does not read the file again. Raises
-    `TaskFailed`, with nothing written, where the backup cannot take its place, or beside a heartbeat: what has begun is
-    looked at once the table can be read.
+    Nobody can newly open the table meanwhile, and programs that have it open do not read the file again. Raises
+    `TaskFailed` before any write when the backup cannot replace the file, or beside a heartbeat; pending instants are
+    checked once the table is readable.
     """
     if not _is_unreadable(context, operation):
         return
@@ -92,7 +91,7 @@ def set_unreadable_aside(context: TaskContext, operation: TableOperation) -> Non
 
 
 def would_set_aside(context: TaskContext, operation: TableOperation) -> str | None:
-    """Return what would be done to a table that cannot be opened; None where it can, or another step is asked for."""
+    """Return the action for a table that cannot be opened; None for a readable table or another step."""
     if not _is_unreadable(context, operation):
         return None
     require_no_heartbeat(context)
@@ -108,9 +107,9 @@ def _is_unreadable(context: TaskContext, operation: TableOperation) -> bool:
 
 
 def _whole(context: TaskContext, file: str) -> JavaObject | None:
-    """Return the properties of a file with what Hudi needs to open a table, whose last line is whole; else None.
+    """Return the properties of a complete file with the entries that Hudi needs to open a table; else None.
 
-    What writes the file ends each line (`java.util.Properties.store`), and its checksum is one of two names alone.
+    Writers end each line with a newline (`java.util.Properties.store`), and the checksum covers only two names.
     """
     content = content_of(context, file)
     properties = _properties(context, content)
@@ -120,7 +119,7 @@ def _whole(context: TaskContext, file: str) -> JavaObject | None:
 
 
 def _require_backup(context: TaskContext) -> None:
-    """Raise `TaskFailed` where the backup is not sound, not of this table, or may just be written."""
+    """Raise `TaskFailed` when the backup is damaged, of another table, or modified just now."""
     if not _is_sound(context, _BACKUP):
         raise refused(f"{_BACKUP} is missing, or its checksum does not match its content; write {_FILE} by hand.")
     others = Others(context)
@@ -138,7 +137,7 @@ def _require_backup(context: TaskContext) -> None:
 
 
 def _is_sound(context: TaskContext, file: str) -> bool:
-    """Tell whether a file holds the properties of a table, with the checksum that Hudi gives them."""
+    """Tell whether a file holds table properties with Hudi's valid checksum."""
     with stage(f"{file} cannot be read", otherwise=FailureReason.STORAGE_UNAVAILABLE):
         properties = _whole(context, file) if is_there(context, file) else None
     if properties is None:

@@ -1,4 +1,4 @@
-"""What later runs of a repair have to know: what the step found, and the rows that the table held."""
+"""Records the findings of a repair's step for later runs, and the rows that the table held."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, Self
@@ -11,14 +11,13 @@ from hudi_jobs.operations.record import OperationRecord, Rows
 
 
 class RepairRecord(OperationRecord):
-    """A repair; `expected` are the rows before, None where they could not be read.
+    """A repair; `expected` are the rows before, or None when they were unreadable.
 
-    `file` is what is removed, a path below the table, with its checksum. `metadata_options` are those that make the
-    metadata table again, and `indexes` the parts that it then has.
-    Of files that no instant accounts for, `until` is when they were changed at the latest, in seconds of Unix time,
-    `count` and `bytes` what goes of them, and `files` the first of those. Of rows with the same key, `count` are the
-    rows that go, `rows_before` all rows, `keys` how many keys there are, and `keys_checksum` is over these;
-    `commits_before` are the commits that had completed when they were counted, of whoever and of whatever name.
+    `file` is the removed file, a path below the table, with its checksum. `metadata_options` rebuild the metadata
+    table, and `indexes` are its parts afterwards. For orphan files, `until` is their latest modification time in
+    seconds of Unix time, `count` and `bytes` are their totals, and `files` the first of them. For rows with the same
+    key, `count` are the rows to remove, `rows_before` all rows, `keys` the number of keys, and `keys_checksum` is over
+    the keys; `commits_before` are all commits that had completed at the count, of any writer and name.
     """
 
     kind: Literal[OperationKind.REPAIR] = OperationKind.REPAIR
@@ -41,7 +40,7 @@ class RepairRecord(OperationRecord):
     commit: Instant | None = None
 
     def report(self) -> OperationReport:
-        """Return what the outcome of a run says."""
+        """Return the operation's report."""
         expected = self.expected
         before = expected.rows if expected is not None and self.rows_before is None else self.rows_before
         return OperationReport(
@@ -59,17 +58,17 @@ class RepairRecord(OperationRecord):
         )
 
     def following(self, found: Mapping[str, Any]) -> Self:
-        """Return the record with what a later look has found, and the metadata table that was there at first.
+        """Return the record with a later look's findings, and with the metadata table of the first look.
 
-        An earlier run may have removed that, or made a part of it again.
+        An earlier run may have removed the metadata table, or rebuilt a part of it.
         """
         first = {"metadata_options": self.metadata_options, "indexes": self.indexes} if self.metadata_options else {}
         return self.model_copy(update={**found, **first})
 
     def without_partitions(self) -> Self:
-        """Return what still compares the rows, by their sums, and takes little space."""
+        """Return a smaller copy that keeps only the sums for comparing rows."""
         return self if self.expected is None else self.model_copy(update={"expected": self.expected.in_sum()})
 
     def without_what_is_done_with(self) -> Self:
-        """Return what is kept of a repair that is done."""
+        """Return the part to store for a completed repair."""
         return self.without_partitions().model_copy(update={"commits_before": ()})

@@ -1,4 +1,4 @@
-"""RollbackInflight: a write or a clustering of a tool that is dead is undone, with the files that it has left."""
+"""Rolls back a dead tool's pending write or clustering, with its files (RollbackInflight)."""
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed

@@ -1,4 +1,4 @@
-"""One run of a repair: it looks, records, mends, and compares the rows with those of before."""
+"""Runs a repair: checks, records, repairs, and compares the rows with those of before."""
 
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, RepairStep, TaskResult
 from hudi_jobs.failures import TaskFailed
@@ -17,14 +17,14 @@ from hudi_jobs.services.preparation import load_timeline
 
 
 def would_repair(work: Work) -> TaskResult:
-    """Say what the step would do, or why it would be refused."""
+    """Report the step's effect, or its refusal, without writing."""
     record, found = _looked(work, _asked(work))
     work.say(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
     return succeeded(work.context, f"Would {found.what}; nothing was written.")
 
 
 def repair(work: Work) -> TaskResult:
-    """Do the step, or go on with that; a writer may have begun since the run that has begun it."""
+    """Run the step, or continue it; a writer may have begun since the first run."""
     name = _asked(work)
     record = work.journal.find(RepairRecord, work.operation.uid)
     if record is not None:
@@ -78,12 +78,12 @@ def _looked(work: Work, name: RepairStep) -> tuple[RepairRecord, Found]:
 
 
 def _rows(work: Work) -> Rows | None:
-    """Return the rows before; None where what is to be mended keeps everybody from reading them."""
+    """Return the rows before the repair; None when the damage makes them unreadable."""
     try:
         return rows_now(work.context)
     except TaskFailed as error:
         if error.reason is FailureReason.TIMELINE_ZONE_UNKNOWN:
-            raise  # which the repair does not mend
+            raise  # the repair does not mend the time zone
         work.context.log("the rows cannot be read before the repair", cause=error.message)
         return None
 

@@ -1,4 +1,4 @@
-"""What a step of a repair is made of."""
+"""The parts of a repair's step."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,10 +10,10 @@ from hudi_jobs.operations.work import Work
 
 @dataclass(frozen=True)
 class Found:
-    """What a step has found: what it would do, as in "roll back the commit X", and what its record keeps of it.
+    """The findings of a step: its effect, as in "roll back the commit X", and the fields for the record.
 
-    Where that has the rows that are `expected`, nobody else counts them. With `is_nothing` there is nothing to mend,
-    and that is no failure.
+    When the fields include `expected`, the rows are not counted again. `is_nothing` means that nothing needs repair,
+    which is no failure.
     """
 
     what: str
@@ -25,9 +25,9 @@ class Found:
 class Step:
     """One repair.
 
-    `look` writes nothing, and raises `TaskFailed` where nothing is to be mended or somebody may be at work; a dry run
-    looks on where it can (`Obstacles`). `mend` does it, may be done again after a run that was killed, and returns the
-    record where that has to say more. `require_mended` raises `TaskFailed` where it is not mended.
+    `look` writes nothing, and raises `TaskFailed` when nothing needs repair or others may be at work; a dry run
+    collects such obstacles (`Obstacles`). `mend` repairs, can be repeated after a killed run, and returns a changed
+    record if any. `require_mended` raises `TaskFailed` when the repair did not succeed.
     """
 
     look: Callable[[Work], Found]

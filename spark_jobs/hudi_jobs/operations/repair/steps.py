@@ -1,4 +1,4 @@
-"""The steps of repairs: one line for each."""
+"""Maps each step of repairs to its functions."""
 
 from collections.abc import Mapping
 

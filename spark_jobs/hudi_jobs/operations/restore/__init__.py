@@ -1,1 +1,1 @@
-"""Going back to a commit: by a restore or a rollback, with the checkpoint that counts afterwards."""
+"""Restores a table to a commit, by a restore or rollback, with the checkpoint that applies afterwards."""

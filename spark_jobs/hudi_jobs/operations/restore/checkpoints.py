@@ -1,4 +1,4 @@
-"""What a restore does to the checkpoint: which one counts afterwards, and whether its input is still there."""
+"""Finds the checkpoint that applies after a restore, and checks that its input still exists."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -27,13 +27,13 @@ _ADVICE = (
 
 
 class SourceFailed(TaskFailed):
-    """The source could not say whether input can be read again: it may be down, or gone for good."""
+    """The source did not answer whether input can be read again: it may be down, or gone for good."""
 
 
 def checkpoints_undone(table: HudiTable, removed: Collection[str]) -> Undone | None:
-    """Return the checkpoints that go with these commits, None where the one that counts stays.
+    """Return the checkpoints that these commits carry; None when the current checkpoint stays.
 
-    A compaction stays that was requested before the target, also where it has completed since and carries one of them.
+    A compaction requested before the target stays, also when it completed later and carries one of these checkpoints.
     """
     newest = newest_progress(table)
     at = newest_progress(table, without={*removed, *_carriers(table, removed)})
@@ -46,9 +46,9 @@ def checkpoints_undone(table: HudiTable, removed: Collection[str]) -> Undone | N
 def checkpoint_to_commit(
     table: HudiTable, removed: Collection[str], undone: Undone | None, *, reingest: bool
 ) -> Checkpoint | None:
-    """Return the checkpoint that has to be committed after a restore, None where the right one is there without that.
+    """Return the checkpoint to commit after a restore, or None when the table already has the right one.
 
-    Raises `TaskFailed` where nothing had been read at the target, and what stays says otherwise.
+    Raises `TaskFailed` when nothing had been read at the target, but a remaining commit carries a checkpoint.
     """
     if undone is None:
         return None
@@ -65,7 +65,7 @@ def checkpoint_to_commit(
 
 
 def _carriers(table: HudiTable, removed: Collection[str]) -> set[str]:
-    """Return the commits that stay beside `removed` and carry a checkpoint of these over, as services do."""
+    """Return the remaining commits that carry a checkpoint of a removed one, as services do."""
     left, going, beside = {*removed}, set[int](), dict[str, int]()
     for commit in table.commits():
         if not left:
@@ -84,10 +84,10 @@ def _checkpoint(commit: Commit) -> Checkpoint | None:
 
 
 def require_input(context: TaskContext, undone: Undone) -> None:
-    """Refuse where what was read for checkpoints that go is not certain to be read again.
+    """Refuse when the input of the undone checkpoints may not be readable again.
 
-    Without an ingestion that is declared, nothing is read, and nothing can be asked. Raises `SourceFailed` where the
-    source does not answer.
+    Without a declared ingestion nothing is read, so there is no source to ask. Raises `SourceFailed` when the source
+    does not answer.
     """
     task = context.task.ingestion
     if task is None:
@@ -101,9 +101,9 @@ def require_input(context: TaskContext, undone: Undone) -> None:
 
 
 def other_kind(undone: Undone, kind: str) -> str:
-    """Return a sentence where rows that go were read from another kind of source than the one that is declared.
+    """Return a sentence when the undone rows came from another kind of source than the declared one.
 
-    No run commits a checkpoint of another kind than the one before it has (`require_kind`).
+    A run never commits a checkpoint of another kind than the previous one (`require_kind`).
     """
     kinds = {one.kind for one in (undone.at, undone.newest) if one is not None} - {kind}
     if not kinds:
@@ -115,7 +115,7 @@ def other_kind(undone: Undone, kind: str) -> str:
 
 
 def commit_checkpoint(context: TaskContext, record: RestoreRecord) -> str | None:
-    """Commit the checkpoint of the record without rows, unless that has been done; return the commit."""
+    """Commit the record's checkpoint without rows, once, and return the commit."""
     table = HudiTable.open(context.spark, context.task.table.base_path)
     if record.checkpoint is None or table is None:
         return None

@@ -1,4 +1,4 @@
-"""A restore or a rollback: what would go, what goes, and whether the table then holds what it held."""
+"""Runs a restore or rollback: checks it, restores the table, and compares the rows."""
 
 from hudi_jobs.contract import OperationPhase, Outcome, TaskResult
 from hudi_jobs.contract.wording import counted, listed
@@ -28,7 +28,7 @@ _NAMED = 5
 
 
 def would_go_back(work: Work) -> TaskResult:
-    """Check a restore or rollback, and say what it would do."""
+    """Check a restore or rollback and report its effect, without writing."""
     former = left_behind(work.context, work.journal, work.operation)
     if former is not None:
         work.say(former.report().model_copy(update={"phase": OperationPhase.CHECKING}))
@@ -43,12 +43,12 @@ def would_go_back(work: Work) -> TaskResult:
 
 
 def go_back(work: Work) -> TaskResult:
-    """Restore the table, or go on with that."""
+    """Restore the table, or continue a restore that an earlier run began."""
     return _Run(work).go()
 
 
 class _Run:
-    """What is done under the lease."""
+    """The steps under the lease."""
 
     def __init__(self, work: Work) -> None:
         self._work = work
@@ -57,7 +57,7 @@ class _Run:
         self._journal = work.journal
 
     def go(self) -> TaskResult:
-        """Begin, or go on from the record."""
+        """Begin, or continue from the record."""
         context = self._context
         record = self._journal.find(RestoreRecord, self._operation.uid) or self._taken_over()
         if record is not None:
@@ -81,7 +81,7 @@ class _Run:
         return succeeded(context, f"{message} {lost_metadata_table(context, record.metadata_options)}".rstrip())
 
     def _taken_over(self) -> RestoreRecord | None:
-        """Go on with what an operation that is gone has begun and left pending, by what that one has recorded."""
+        """Continue the pending restore of a vanished operation, from its record."""
         former = left_behind(self._context, self._journal, self._operation)
         if former is None:
             return None
@@ -90,7 +90,7 @@ class _Run:
         return record
 
     def _begun(self, record: RestoreRecord) -> Restore | None:
-        """Return the restore that an earlier run has begun; of one without a plan yet nothing is kept."""
+        """Return the restore that an earlier run began; a request without a plan is dropped."""
         if record.phase is OperationPhase.RUNNING:
             history = History(self._context.spark, load_timeline(self._context))
             for each in history.restores():
@@ -99,7 +99,7 @@ class _Run:
         return restore_of(self._context, record)
 
     def _begin(self, earlier: RestoreRecord | None) -> RestoreRecord:
-        """Check and record. What an earlier run has removed before it was killed is not there to be found any more."""
+        """Check and record; savepoints that an earlier run removed before it was killed are taken from its record."""
         try:
             require_no_restore(self._context, self._journal, ours=None)
             record = checked(self._work)
@@ -151,7 +151,7 @@ class _Run:
         return record
 
     def _verify(self, record: RestoreRecord) -> RestoreRecord:
-        """Compare the rows with those that were counted before anything was changed."""
+        """Compare the rows with those counted before the restore."""
         context = self._context
         later = self._later(record)
         found = rows_at(context, record.target, later) if later else rows_now(context)
@@ -175,7 +175,7 @@ class _Run:
         return record
 
     def _later(self, record: RestoreRecord) -> set[str]:
-        """Return what somebody has written since the restore: then the table is compared as of its target."""
+        """Return the writes after the restore; with any, the table is compared as of its target."""
         writes = History(self._context.spark, load_timeline(self._context)).writes
         return {each.instant for each in writes if each.instant > (record.restore or "")} - {record.checkpoint_commit}
 

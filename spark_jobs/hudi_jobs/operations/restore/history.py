@@ -1,4 +1,4 @@
-"""A table's timeline as a restore sees it: what goes and what stays, by Hudi's own comparison of instants."""
+"""Reads a timeline for a restore: what is undone and what stays, by Hudi's own comparison of instants."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _SERVICES = frozenset({_CLUSTERING, _COMPACTION, "logcompaction"})
 
 @dataclass(frozen=True)
 class Write:
-    """An instant that writes rows or rewrites files; `completed` is when, None where it is pending."""
+    """An instant that writes rows or rewrites files; `completed` is its completion time, None while pending."""
 
     instant: str
     action: str
@@ -28,7 +28,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Restore:
-    """A restore; `target` is None where its plan cannot be read. `undone` are all instants of its plan."""
+    """A restore; `target` is None when its plan cannot be read. `undone` are all instants of its plan."""
 
     instant: str
     target: str | None
@@ -50,18 +50,18 @@ class History:
 
     @property
     def writes(self) -> list[Write]:
-        """Return all instants that write, pending ones too, the oldest request first."""
+        """Return all writing instants, also pending ones, ordered by request."""
         return sorted((write for write, _ in self._found), key=lambda write: write.instant)
 
     def completed(self) -> list[Write]:
-        """Return the completed commits in the order of their completion, as Hudi has it."""
+        """Return the completed commits in Hudi's order of completion."""
         known = {write.instant: write for write in self.writes if write.completed is not None}
         timeline = self._active.getCommitsTimeline().filterCompletedInstants()
         newest_first = timeline.getReverseOrderedInstantsByCompletionTime().iterator()
         return [known[str(each.requestedTime())] for each in iterated(newest_first)][::-1]
 
     def after(self, target: Write) -> list[Write]:
-        """Return what a restore to a completed commit undoes, the newest request first."""
+        """Return the writes that a restore to the commit undoes, the newest request first."""
         comparator = self._hudi.table.action.rollback.RestoreInstantComparatorFactory.createComparator(self._meta)
         state = self._hudi.common.table.timeline.HoodieInstant.State.COMPLETED
         place = self._meta.getInstantGenerator().createNewInstant(state, "restore", target.instant, target.completed)
@@ -71,18 +71,18 @@ class History:
         return sorted(gone, key=lambda write: write.instant, reverse=True)
 
     def actions_of(self, instant: str) -> set[str]:
-        """Return the actions that the active timeline has of an instant."""
+        """Return the actions of an instant in the active timeline."""
         found = self._active.getInstants()
         return {str(each.getAction()) for each in found if str(each.requestedTime()) == instant}
 
     def archived_from(self, instant: str) -> set[str]:
-        """Return the writes of the archive from an instant on."""
+        """Return the archived writes from an instant on."""
         archived = self._meta.getArchivedTimeline(instant).getInstants()
         times = {str(each.requestedTime()) for each in archived if str(each.getAction()) in _WRITES}
         return {time for time in times if time >= instant}
 
     def documents_of(self, writes: Iterable[Write], *, most: int) -> Iterator[str | None]:
-        """Yield what completed writes say of themselves, as JSON; None for one that names more than `most` files."""
+        """Yield the metadata of completed writes as JSON; None for a write with more than `most` files."""
         wanted = {write.instant for write in writes if write.completed is not None}
         for write, each in self._found:
             if write.instant in wanted and write.completed is not None:
@@ -90,16 +90,16 @@ class History:
                 yield str(metadata.toJsonString()) if int(metadata.getWriteStats().size()) <= most else None
 
     def completed_savepoint(self, instant: str) -> str | None:
-        """Return when the savepoint of a commit was complete, None where it has none."""
+        """Return the completion time of a commit's savepoint, or None."""
         for each in self._active.getSavePointTimeline().filterCompletedInstants().getInstants():
             if str(each.requestedTime()) == instant:
                 return str(each.getCompletionTime())
         return None
 
     def files_at(self, target: Write) -> set[str]:
-        """Return paths below the table of files at a commit: those that it wrote, and all that its savepoint lists.
+        """Return the paths of files at a commit: those that it wrote, and all that its savepoint lists.
 
-        What older commits wrote is not certain without a savepoint: their files may have been replaced by then.
+        Without a savepoint, files of older commits are uncertain: they may have been replaced by then.
         """
         found = saved_files(self._active, target.instant)
         for write, each in self._found:
@@ -114,7 +114,7 @@ class History:
         return sorted(found, key=lambda restore: restore.instant)
 
     def drop_unreadable_restore(self, instant: str) -> None:
-        """Remove the request of a restore without a plan: its run was killed while it wrote it."""
+        """Remove a restore request without a plan; its run was killed while writing it."""
         for each in self._active.getRestoreTimeline().filterInflightsAndRequested().getInstants():
             if str(each.requestedTime()) == instant:
                 self._active.deletePending(each)

@@ -1,8 +1,8 @@
-"""A table as it was at a commit, read while newer commits, cleans and pending work are there.
+"""Reads a table as of a commit, beside newer commits, cleans and pending instants.
 
-Hudi's own time travel refuses a commit from before the last clean, even one that a savepoint keeps, and one from after
-a pending write (`TimelineUtils.validateTimestampAsOf`). So the relation is given a timeline that holds what a restore
-to that commit would leave. Nothing is written.
+Hudi's own time travel refuses a commit from before the last clean, even with a savepoint, and one from after a pending
+write (`TimelineUtils.validateTimestampAsOf`). So the relation gets the timeline that a restore to that commit would
+leave. Nothing is written.
 """
 
 from collections.abc import Collection
@@ -21,7 +21,7 @@ _NEVER = frozenset({"clean", "restore"})
 
 
 def rows_as_of(context: TaskContext, instant: str, without: Collection[str]) -> DataFrame:
-    """Return the rows at a completed commit; `without` are the later instants, which a restore to it undoes."""
+    """Return the rows at a completed commit; `without` are the later instants, which a restore would undo."""
     spark, base_path = context.spark, context.task.table.base_path
     with completions_in_order(spark, base_path, context.task.hudi_options):
         return _rows_as_of(spark, base_path, instant, without)
@@ -34,7 +34,7 @@ def _rows_as_of(spark: SparkSession, base_path: str, instant: str, without: Coll
     options = jvm.org.apache.hudi.DataSourceOptionsHelper.parametersWithReadDefaults(given)
     source = getattr(getattr(jvm.org.apache.hudi, "DefaultSource$"), "MODULE$")
     relation = source.createRelation(spark_session(spark).sqlContext(), meta, None, options)
-    # Making the relation has read the timeline again; its files are listed when the rows are read.
+    # Making the relation has read the timeline again; the files are listed when the rows are read.
     timeline, left = meta.getActiveTimeline(), jvm.java.util.ArrayList()
     for each in timeline.getInstants():
         if _stays(each, instant, without):
@@ -44,7 +44,7 @@ def _rows_as_of(spark: SparkSession, base_path: str, instant: str, without: Coll
 
 
 def _stays(each: JavaObject, instant: str, without: Collection[str]) -> bool:
-    """Tell whether the timeline would hold an instant after a restore. Pending compactions decide what a slice is."""
+    """Tell whether the timeline holds an instant after a restore; pending compactions define file slices."""
     time, action = str(each.requestedTime()), str(each.getAction())
     if time in without or action in _NEVER:
         return False

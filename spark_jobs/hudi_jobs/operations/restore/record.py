@@ -1,4 +1,4 @@
-"""What later runs of a restore have to know: where it goes to, what is removed, and the rows that are expected."""
+"""Records a restore for later runs: its target, the removed commits, and the expected rows."""
 
 from collections.abc import Iterable
 from typing import Literal, Self
@@ -13,11 +13,11 @@ from hudi_jobs.operations.record import OperationRecord, Rows
 class RestoreRecord(OperationRecord):
     """A restore or a rollback to the commit `target`.
 
-    `removed` are completed instants, the newest first. `checkpoint` is the one to commit, where that of the target does
-    not count by itself or is not to, and `metadata_options` are those that make the metadata table again. `count`,
-    `bytes` and `files` are what the commits that go have written. `pending` is what had not completed at the last look
-    before the restore and goes too, None where no run has looked; `besides` is what came after that look and went.
-    Their times are those of others, of whatever form.
+    `removed` are completed instants, newest first. `checkpoint` is the one to commit when the target's own does not
+    apply, and `metadata_options` rebuild the metadata table. `count`, `bytes` and `files` describe the files of the
+    removed commits. `pending` are the incomplete instants at the last look before the restore, which it undoes too;
+    None when no run has looked. `besides` are instants that came after that look and were undone. Times of other
+    writers may have any form.
     """
 
     kind: Literal[OperationKind.RESTORE, OperationKind.ROLLBACK]
@@ -38,7 +38,7 @@ class RestoreRecord(OperationRecord):
     files: tuple[str, ...] = ()
 
     def report(self) -> OperationReport:
-        """Return what the outcome of a run says."""
+        """Return the operation's report."""
         return OperationReport(
             phase=self.phase,
             target=self.target,
@@ -59,16 +59,16 @@ class RestoreRecord(OperationRecord):
         )
 
     def undone_besides(self, undone: Iterable[str]) -> tuple[str, ...]:
-        """Return what a restore has undone that was not there at the last look before it, the newest first."""
+        """Return the undone instants that came after the last look before the restore, newest first."""
         if self.pending is None:
             return ()
         return tuple(sorted({*undone} - {*self.removed} - {*self.pending}, reverse=True))
 
     def following(self, earlier: Self) -> Self:
-        """Return the record of an operation whose earlier run has not begun the restore, and may have prepared it.
+        """Return the record that continues a run which prepared but did not begin the restore.
 
-        A run may be killed while it makes the metadata table again, of which Hudi shows one part after another. So what
-        was there at first counts.
+        A run may be killed while rebuilding the metadata table, which Hudi shows part by part. So the state of the
+        first run counts.
         """
         saved = {*self.savepoints, *earlier.savepoints}
         changes = {
@@ -78,12 +78,12 @@ class RestoreRecord(OperationRecord):
         return self.model_copy(update=changes)
 
     def without_partitions(self) -> Self:
-        """Return what still compares the rows, by their sums; the checkpoint is committed before they are compared."""
+        """Return a smaller copy with only the sums; a committed checkpoint is dropped as well."""
         is_committed = self.phase is not OperationPhase.RUNNING
         checkpoint = None if is_committed else self.checkpoint
         return self.model_copy(update={"expected": self.expected.in_sum(), "checkpoint": checkpoint})
 
     def without_what_is_done_with(self) -> Self:
-        """Return what is kept of an operation that is done."""
+        """Return the part to store for a completed operation."""
         changes = {"removed": self.removed[:MOST_LISTED], "pending": None}
         return self.without_partitions().model_copy(update=changes)

@@ -1,4 +1,4 @@
-"""The files that a restore removes, as far as the commits that go name them and they are still there."""
+"""Counts the files that a restore removes: those that the undone commits name and that still exist."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,19 +12,19 @@ from hudi_jobs.operations.restore.history import History, Write
 from hudi_jobs.table import HudiTable
 
 _MOST_NAMED = 20_000
-"""Files that commits name; where there are more, their number and size are not looked for."""
+"""Most files to count; with more, their number and size are left out."""
 
 _MOST_FOLDERS = 10_000
 _LONGEST_NAMED = 120
-"""Characters of a path, of which the end is shown: an outcome holds the instants that go as well."""
+"""Characters; only the end of a path is shown, because an outcome also holds the undone instants."""
 
 _LOG_FILES_GO_FROM = 8
-"""The first version in which a rollback removes log files; before, it writes a block into them that undoes others."""
+"""The first version where a rollback removes log files; earlier ones append a rollback block."""
 
 
 @dataclass(frozen=True)
 class Removal:
-    """How many files there are, and how large; `files` are the first of them, by the ends of their paths."""
+    """The number and total size of the files; `files` are the ends of the first paths."""
 
     count: int
     bytes: int
@@ -32,7 +32,7 @@ class Removal:
 
 
 def removal_of(context: TaskContext, table: HudiTable, history: History, gone: Iterable[Write]) -> Removal | None:
-    """Return what the completed commits that go have written; None where that is too much to be looked for."""
+    """Return the files that the undone commits wrote; None when there are too many to count."""
     named, folders = set[str](), set[str]()
     count = 0
     for document in history.documents_of(gone, most=_MOST_NAMED):
@@ -50,7 +50,7 @@ def removal_of(context: TaskContext, table: HudiTable, history: History, gone: I
 
 
 def _files_in(metadata: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the paths that a commit has written, below the table."""
+    """Yield the paths below the table that a commit wrote."""
     for stats in (metadata.get("partitionToWriteStats") or {}).values():
         for stat in stats:
             path = str(stat.get("path") or "")

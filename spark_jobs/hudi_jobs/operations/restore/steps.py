@@ -1,9 +1,9 @@
-"""The restore itself, in steps that may each be done again: what Hudi 1.2.0 would trip over goes first.
+"""Restores the table in steps that can each be repeated, after removing what Hudi 1.2.0 fails on.
 
-A newer savepoint ends a restore midway, so it is deleted before. What is undone may stay pending, as every clustering
-does, and then writes to its files or later compactions fail, so it is rolled back after. The metadata table is removed
-before and made again after: Hudi restores it only as far back as its own last compaction, and a run may be killed in
-between.
+A newer savepoint ends a restore midway, so it is deleted first. Undone instants may stay pending, as every clustering
+does, and then writes to their files or later compactions fail, so they are rolled back afterwards. The metadata table
+is removed before and rebuilt after: Hudi restores it only as far back as its own last compaction, and a run may be
+killed in between.
 """
 
 from collections.abc import Mapping
@@ -34,20 +34,20 @@ _DOUBLED = "HoodieDuplicateKeyException"
 _NAMED = 5
 
 _LOG_FILES_APART_FROM = 8
-"""The first version whose log files bear the instant of the commit that wrote them."""
+"""The first version with the commit's own instant in the names of its log files."""
 
 _MOST_STATES = 3
-"""How often an instant is rolled back: a clustering may be pending under two actions at once."""
+"""Most rollbacks of an instant: a clustering may be pending under two actions at once."""
 
 
 def restore_of(context: TaskContext, record: RestoreRecord) -> Restore | None:
-    """Return the restore that a run of this operation has begun or completed."""
+    """Return the restore that a run of this operation began or completed."""
     found = [each for each in _history(context).restores() if each.instant > record.newest]
     return next((each for each in reversed(found) if each.target == record.target), None)
 
 
 def prepare(context: TaskContext, record: RestoreRecord) -> None:
-    """Remove what dead writers have left, the savepoints of the record, and the metadata table."""
+    """Remove leftovers of dead writers, the savepoints of the record, and the metadata table."""
     Others(context).roll_back(load_timeline(context))
     timeline = load_timeline(context)
     present = {each.instant for each in timeline.savepoints()}
@@ -62,7 +62,7 @@ def prepare(context: TaskContext, record: RestoreRecord) -> None:
 
 
 def remove_metadata_table(context: TaskContext) -> None:
-    """Remove the metadata table, if there is any."""
+    """Remove the metadata table, if any."""
     meta = load_timeline(context).meta
     with (
         stage("The metadata table cannot be removed", otherwise=FailureReason.HUDI_ERROR),
@@ -73,7 +73,7 @@ def remove_metadata_table(context: TaskContext) -> None:
 
 
 def drop_where_rows_are_missed(context: TaskContext, expected: Rows) -> None:
-    """Remove the metadata table, if there is any, where its readers miss rows that listing the files shows."""
+    """Remove the metadata table when its readers miss rows that listing the files shows."""
     wrong = difference(expected, rows_now(context, metadata_table=True)) if has_metadata_table(context) else None
     if wrong is not None:
         context.log("the metadata table is removed, because its readers miss rows", difference=wrong)
@@ -81,7 +81,7 @@ def drop_where_rows_are_missed(context: TaskContext, expected: Rows) -> None:
 
 
 def restore(context: TaskContext, record: RestoreRecord) -> Restore:
-    """Restore the table to the target of the record, or finish that; return the restore as the timeline has it."""
+    """Restore the table to the record's target, or finish the restore, and return it from the timeline."""
     context.log("restoring", target=record.target, removed=len(record.removed))
     with (
         stage(f"The restore to {record.target} did not complete", otherwise=FailureReason.HUDI_ERROR),
@@ -95,11 +95,11 @@ def restore(context: TaskContext, record: RestoreRecord) -> Restore:
 
 
 def roll_back_what_stayed(context: TaskContext, done: Restore) -> None:
-    """Roll back what the restore has undone and left pending.
+    """Roll back the instants that the restore undid but left pending.
 
-    That is each clustering, and the service that it was undoing when its run ended: Hudi first makes a completed
-    commit pending, by which the action of a service changes, and a restore that goes on passes over an instant with
-    another action than in its plan (`BaseRestoreActionExecutor.getInstantsToRollback`).
+    These are each clustering, and the service that the restore was undoing when its run ended: Hudi first makes a
+    completed commit pending, which changes a service's action, and a continued restore skips an instant with another
+    action than in its plan (`BaseRestoreActionExecutor.getInstantsToRollback`).
     """
     left: list[str] = []
     for _ in range(_MOST_STATES):
@@ -118,10 +118,10 @@ def roll_back_what_stayed(context: TaskContext, done: Restore) -> None:
 
 
 def _left_pending(context: TaskContext, done: Restore) -> list[str]:
-    """Return the instants that the restore has undone and left pending, the oldest first.
+    """Return the instants that the restore undid but left pending, oldest first.
 
-    Before version 8 log files bear the instant of a compaction that is pending, and are removed with it. So there none
-    is rolled back that others have written beside since.
+    Before version 8 log files carry the instant of a pending compaction, and are removed with it. There, a compaction
+    stays when others have written since.
     """
     table = HudiTable.existing(context.spark, context.task.table.base_path)
     timeline = Timeline(context.spark, table)
@@ -140,9 +140,9 @@ def _left_pending(context: TaskContext, done: Restore) -> list[str]:
 
 
 def remove_what_was_left(context: TaskContext) -> None:
-    """Remove what an earlier run has left after the restore: a begun commit of the checkpoint, and a metadata table.
+    """Remove an earlier run's leftovers: a begun commit of the checkpoint, and a metadata table.
 
-    It may have been killed while it made either of them. Beside a pending write no metadata table is made again.
+    The run may have been killed during either. A pending write would keep the metadata table from being rebuilt.
     """
     Others(context).roll_back(load_timeline(context))
     remove_metadata_table(context)
@@ -154,9 +154,9 @@ def has_metadata_table(context: TaskContext) -> bool:
 
 
 def lost_metadata_table(context: TaskContext, options: Mapping[str, str]) -> str:
-    """Return a sentence where the table had a metadata table, made by these options, and has none any more.
+    """Return a sentence when the metadata table of these options no longer exists.
 
-    What a write creates has no index that no option names (see `as_found`).
+    A write creates only the indexes that options name (see `as_found`).
     """
     if not options or has_metadata_table(context):
         return ""
@@ -169,10 +169,10 @@ def lost_metadata_table(context: TaskContext, options: Mapping[str, str]) -> str
 
 
 def remake_metadata_table(context: TaskContext, metadata_options: Mapping[str, str]) -> None:
-    """Make the metadata table again that the table had. Beside what is pending none is made (see `as_found`).
+    """Rebuild the table's metadata table, unless instants are pending (see `as_found`).
 
-    A savepoint that a run left pending would keep that so for good, whichever run it was. Beside rows with the same key
-    Hudi can make no index of record keys, however often it is asked. Then there is none.
+    A savepoint that a run left pending would prevent the rebuild for good, so it is dropped first. Hudi cannot build a
+    record index over rows with the same key; then no metadata table remains.
     """
     with stage("The metadata table cannot be rebuilt", otherwise=FailureReason.HUDI_ERROR):
         Others(context).drop_savepoints(load_timeline(context))

@@ -1,1 +1,1 @@
-"""A table service that is asked for once."""
+"""Runs a table service once, on request."""

@@ -1,4 +1,4 @@
-"""What later runs of a service that was asked for once have to know: which it is, and what it found pending."""
+"""Records a requested service for later runs: its name, and the plan that it found pending."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from hudi_jobs.operations.record import OperationRecord
 
 
 class ServiceRecord(OperationRecord):
-    """A run of a service; `found` is the plan that was pending when it began, `instant` what it has completed."""
+    """A run of a service; `found` is the plan pending at its start, `instant` the one that it completed."""
 
     kind: Literal[OperationKind.RUN_SERVICE] = OperationKind.RUN_SERVICE
     service: RunnableService
@@ -17,5 +17,5 @@ class ServiceRecord(OperationRecord):
     count: int | None = None
 
     def report(self) -> OperationReport:
-        """Return what the outcome of a run says."""
+        """Return the operation's report."""
         return OperationReport(phase=self.phase, instant=self.instant or self.found, count=self.count)

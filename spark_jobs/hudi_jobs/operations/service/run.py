@@ -1,7 +1,7 @@
-"""A table service that is run once, whatever its schedule says: a plan is finished or made, and never a second one.
+"""Runs a table service once, regardless of its schedule: finishes a pending plan or makes one, never a second.
 
-The service itself is the one that runs on a schedule (`hudi_jobs/services`), with the options of the operation. What a
-killed run has left is told from the timeline: nothing else makes a plan while the operation has the table to itself.
+The service itself is the scheduled one (`hudi_jobs/services`), with the operation's options. The timeline shows
+leftovers of killed runs: only the operation makes plans while it has the table to itself.
 """
 
 from collections.abc import Callable, Mapping
@@ -42,10 +42,10 @@ from hudi_jobs.table import HudiTable
 
 @dataclass(frozen=True)
 class _Runnable:
-    """How a service is run, and what is known of it before and after.
+    """A service's functions: how to run it, and what it would do.
 
-    `would` counts what it would deal with and names the first files that would go, and `verb` and `noun` say what that
-    is. `pending` are plans that it would finish first, and `require` raises `TaskFailed` for what can never be.
+    `would` counts its work and names the first files to delete, in units of `verb` and `noun`. `pending` are plans to
+    finish first, and `require` raises `TaskFailed` for impossible runs.
     """
 
     run: Callable[[TaskContext], TaskResult]
@@ -89,7 +89,7 @@ _MERGING = frozenset({RunnableService.COMPACTION, RunnableService.CLUSTERING})
 
 
 def would_run_service(work: Work) -> TaskResult:
-    """Say what the service would do: finish a plan that is pending, or how much it would deal with."""
+    """Report the service's effect: finish a pending plan, or how much it would process."""
     run = _asked(work)
     timeline = _checked(work, run)
     what, found = _SERVICES[run.service], _pending(run, timeline)
@@ -112,7 +112,7 @@ def would_run_service(work: Work) -> TaskResult:
 
 
 def run_service(work: Work) -> TaskResult:
-    """Run the service, or go on with that."""
+    """Run the service, or continue it."""
     run = _asked(work)
     record = work.journal.find(ServiceRecord, work.operation.uid)
     if record is None:
@@ -132,7 +132,7 @@ def run_service(work: Work) -> TaskResult:
 
 
 def _begun(work: Work, run: ServiceRun) -> ServiceRecord:
-    """Check and record, before anything is written."""
+    """Check and record, before any write."""
     timeline = _checked(work, run)
     record = ServiceRecord(
         uid=work.operation.uid,
@@ -161,12 +161,12 @@ def _checked(work: Work, run: ServiceRun) -> Timeline:
 
 
 def _pending(run: ServiceRun, timeline: Timeline) -> str | None:
-    """Return the plan that the service finishes first; whose it is has been looked at."""
+    """Return the pending plan that the service finishes first; its owner was checked before."""
     return min(_SERVICES[run.service].pending(timeline), default=None)
 
 
 def _completed(work: Work, record: ServiceRecord) -> str | None:
-    """Return the instant that an earlier run of this operation has completed: commits carry its uid, cleans nothing."""
+    """Return the instant that an earlier run completed; commits carry the operation's uid, cleans carry nothing."""
     if record.service is RunnableService.CLEANING:
         cleans = [time for time, action in load_timeline(work.context).completed() if action == "clean"]
         return next((time for time in cleans if time == record.found or time > record.newest), None)
@@ -185,7 +185,7 @@ def _count_of(result: TaskResult) -> int | None:
 
 
 def _as_service(work: Work, run: ServiceRun) -> TaskContext:
-    """Return the context in which the service is done, under the lease that this run holds."""
+    """Return the context for the service, under this run's lease."""
     changes = {
         "service": Service(run.service.value),
         "hudi_options": {**work.context.task.hudi_options, **run.options},

@@ -1,1 +1,1 @@
-"""Changes of the version of a table: checked first, kept by a savepoint, and compared after."""
+"""Changes a table's version: checked first, protected by a savepoint, compared afterwards."""

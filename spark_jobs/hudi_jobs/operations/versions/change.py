@@ -1,11 +1,11 @@
-"""The change of a table's version, in steps that may each be done again.
+"""Changes a table's version in steps that can each be repeated.
 
-Hudi 1.2.0 changes a timeline of one layout into one of the other file by file, in any order, and the version last
-(`SevenToEightUpgradeHandler`, `EightToSevenDowngradeHandler`). A driver that is killed in between leaves a timeline of
-which each layout shows a part. `UpgradeDowngrade.run` begins by rolling back what that part shows as unfinished, such
-as a commit whose completed file alone was moved: its rows would go. So the timeline is moved before Hudi's own run,
-by the same code of Hudi, and as often as it takes.
-Before the first move everything is merged and nothing is pending, so that no file is read differently afterwards.
+Hudi 1.2.0 converts a timeline between layouts file by file, in any order, and the version last
+(`SevenToEightUpgradeHandler`, `EightToSevenDowngradeHandler`). A driver killed in between leaves a timeline with a part
+in each layout. `UpgradeDowngrade.run` begins by rolling back what its part shows as unfinished, such as a commit with
+only its completed file moved: its rows would be lost. So the timeline is moved before Hudi's own run, by the same Hudi
+code, and as often as needed. Before the first move everything is merged and nothing is pending, so that every file is
+read the same afterwards.
 """
 
 from collections.abc import Collection
@@ -33,17 +33,17 @@ from hudi_jobs.table import HudiTable
 _PROPERTIES, _BACKUP = "hoodie.properties", "hoodie.properties.backup"
 _KEEP_BOTH, _RECURSIVELY = False, False
 _EVERYTHING = {ENABLED: "false", **EVERY_LOG_FILE}
-"""Options of a compaction that merges every log file, as Hudi's own before a change of version."""
+"""Options of a compaction that merges every log file, as Hudi does before a change of version."""
 
 _BATCH = "hoodie.commits.archival.batch"
 _ARCHIVED_AT_ONCE, _ALL = "500", "100000"
-"""A downgrade of Hudi 1.2.0 drops an archived instant whenever it begins another batch (`ArchiveEntryFlusher`)."""
+"""A downgrade of Hudi 1.2.0 drops one archived instant with each new batch (`ArchiveEntryFlusher`)."""
 
 
 def prepare_change(context: TaskContext, record: VersionRecord, known: Collection[str]) -> str:
-    """Merge all log files and keep the latest commit with a savepoint; return that commit.
+    """Merge all log files, protect the latest commit by a savepoint, and return that commit.
 
-    Merging may take hours, so what has come since the check beside the `known` commits is looked for again after it.
+    Merging may take hours, so commits beyond the `known` ones are looked for again afterwards.
     """
     remove_metadata_table(context)
     Others(context).roll_back(load_timeline(context))
@@ -76,9 +76,10 @@ def prepare_change(context: TaskContext, record: VersionRecord, known: Collectio
 
 
 def drop_savepoints(context: TaskContext, record: VersionRecord, *, but: str | None = None) -> None:
-    """Remove the savepoints of an operation, but for that on a commit.
+    """Remove the operation's savepoints, except the one on the commit `but`.
 
-    A run may be killed between its savepoint and the record of it. The next one may be refused, or find a newer commit.
+    A run may be killed between making a savepoint and recording it. The next run may be refused, or find a newer
+    commit.
     """
     with stage("The savepoints of the operation cannot be removed", otherwise=FailureReason.HUDI_ERROR):
         own = (SAVEPOINT_USER, _comment(record))
@@ -91,12 +92,12 @@ def drop_savepoints(context: TaskContext, record: VersionRecord, *, but: str | N
 
 
 def _comment(record: VersionRecord) -> str:
-    """Return what a savepoint says of whose it is: another operation may have had the same name."""
+    """Return the savepoint's comment, with the uid: another operation may have had the same name."""
     return f"before version {record.version_after} of the table, for HudiOperation {record.resource} (uid {record.uid})"
 
 
 def change_version(context: TaskContext, record: VersionRecord) -> None:
-    """Take the table to the version of the record, wherever an earlier run has ended."""
+    """Change the table to the record's version, from wherever an earlier run ended."""
     for version in _steps(record.version_before, record.version_after):
         found = _version(context)
         if found == version or (found < version) is not (record.version_before < record.version_after):
@@ -110,7 +111,7 @@ def change_version(context: TaskContext, record: VersionRecord) -> None:
 
 
 def _steps(before: int, after: int) -> tuple[int, ...]:
-    """Return the versions to go through. In one go from 9 to 6, Hudi replaces the payload class that 8 brings back."""
+    """Return the versions to pass through; from 9 to 6 at once, Hudi loses the payload class that 8 restores."""
     return (8, after) if {before, after} == {6, 9} else (after,)
 
 
@@ -118,18 +119,18 @@ def _change(context: TaskContext, found: int, version: int) -> None:
     is_newer = version >= LAYOUT_2_FROM
     is_move = (found < LAYOUT_2_FROM) is is_newer
     half_moved = is_move and _move_again_what_is_in_both(context, found)
-    # What of an archive cannot be read ends the first run, and is left behind by those that have to finish.
+    # Unreadable parts of an archive end the first run; a run that finishes the move leaves them behind.
     options = {"hoodie.fail.on.timeline.archiving": str(not half_moved).lower()}
     options[_BATCH] = _ARCHIVED_AT_ONCE if is_newer else _ALL
     with _client(context, {ENABLED: "false"}) as client:
-        if is_move and (is_newer or half_moved):  # a downgrade that cannot move a file ends by itself
+        if is_move and (is_newer or half_moved):  # a downgrade that cannot move a file fails by itself
             client.move_timeline(version, **options)
             _require_moved(context, found)
         client.change_version(version, **options)
 
 
 def _move_again_what_is_in_both(context: TaskContext, found: int) -> bool:
-    """Tell whether a move has begun. What is in both layouts was being moved, and its first file is whole."""
+    """Tell whether a move has begun, and delete the second copy of each file in both layouts: the first is whole."""
     filesystem, path = _filesystem(context)
     first, second = timeline_folders(found)
     left = {_normal(name) for name in _instant_files(context, first)}
@@ -141,14 +142,14 @@ def _move_again_what_is_in_both(context: TaskContext, found: int) -> bool:
 
 
 def _require_moved(context: TaskContext, found: int) -> None:
-    """Raise before the version is written where Hudi has passed over a file that it could not move, with a warning."""
+    """Raise before the version is written when Hudi skipped a file that it could not move."""
     left = _instant_files(context, timeline_folders(found)[0])
     if left:
         raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi has not moved {', '.join(left[:3])} of the timeline.")
 
 
 def mend_properties(context: TaskContext) -> None:
-    """Put the properties back that a driver was killed over: Hudi empties the file before it writes it again."""
+    """Restore properties lost with a killed driver: Hudi empties the file before it rewrites it."""
     filesystem, path = _filesystem(context)
     broken, backup = path(f"{META_FOLDER}/{_PROPERTIES}"), path(f"{META_FOLDER}/{_BACKUP}")
     if not filesystem.exists(backup) or filesystem.getFileStatus(backup).getLen() == 0:
@@ -165,14 +166,14 @@ def _instant_files(context: TaskContext, folder: str) -> list[str]:
 
 
 def _normal(name: str) -> str:
-    """Return the name that a file of the timeline has in both layouts."""
+    """Return a timeline file's name as it is in both layouts."""
     found = INSTANT_FILE.fullmatch(name)
     assert found is not None, "it was told by this pattern"
     return f"{found['time']}{found['rest'].replace('.clustering', '.replacecommit')}"
 
 
 def _filesystem(context: TaskContext) -> tuple[JavaObject, JavaObject]:
-    """Return the file system of the table, and what makes a path of it."""
+    """Return the table's file system, and a function that makes its paths."""
     base, kind = context.task.table.base_path, classes(context.spark).org.apache.hadoop.fs.Path
     return kind(base).getFileSystem(hadoop_configuration(context.spark)), lambda name: kind(base, name)
 

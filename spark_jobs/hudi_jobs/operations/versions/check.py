@@ -1,4 +1,4 @@
-"""Whether the version of a table can be changed without losing a row, seen before anything is written."""
+"""Checks before any write whether a table's version can be changed without losing a row."""
 
 from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
@@ -29,7 +29,7 @@ _MERGE_PROPERTY, _LEGACY = "hoodie.record.merge.property.", "hoodie.table.legacy
 
 
 def require_changeable(work: Work, version: int) -> None:
-    """Raise `TaskFailed` with a sentence where the table cannot be taken to a version."""
+    """Raise `TaskFailed` when the table cannot be changed to the version."""
     each = work.obstacles.each
     with each():
         _require_direction(work, version)
@@ -53,7 +53,7 @@ def require_changeable(work: Work, version: int) -> None:
 
 
 def require_as_checked(context: TaskContext, known: Collection[str]) -> None:
-    """Raise `TaskFailed` where commits have come or gone, or others have begun something, since the check."""
+    """Raise `TaskFailed` when commits came or went, or others began something, after the check."""
     with stage("The table cannot be looked at again", otherwise=FailureReason.HUDI_ERROR):
         come = come_since(context, load_timeline(context), known)
     require_nothing_come(come, VERSION_KEPT)
@@ -81,7 +81,7 @@ def _require_direction(work: Work, version: int) -> None:
 
 
 def _require_nothing_pending(work: Work, timeline: Timeline) -> None:
-    """Refuse beside what others have begun, and what this table's runs have begun and cannot end here."""
+    """Refuse instants of other writers, and pending ones of this table's runs that cannot be ended here."""
     others = {each.instant for each in busy(work.context, timeline)}
     for each in timeline.begun():
         if each.instant in others or each.action not in _ENDED_HERE:
@@ -93,7 +93,7 @@ def _require_nothing_pending(work: Work, timeline: Timeline) -> None:
 
 
 def obstacles(properties: Mapping[str, str], found: int, version: int) -> Iterator[str]:
-    """Yield what Hudi's handlers trip over, some of them after they have moved the timeline, or lose without a word."""
+    """Yield the obstacles that Hudi's handlers fail on, some after moving the timeline, or lose silently."""
     for key, usual in _PLACES.items():
         if properties.get(key, "") not in usual:
             yield f"{key} is {properties[key]}, but Hudi converts only the default folders of a timeline."
@@ -111,9 +111,9 @@ def obstacles(properties: Mapping[str, str], found: int, version: int) -> Iterat
 
 
 def untold_zone(properties: Mapping[str, str], options: Mapping[str, str], found: int, version: int) -> Iterator[str]:
-    """Yield what keeps a table in local time from a change of layout where nobody has declared its zone.
+    """Yield a sentence when a table in local time changes its layout without a declared time zone.
 
-    Hudi writes the files of the timeline again in the other layout, so their times do not show the zone any more.
+    Hudi rewrites the timeline's files in the other layout, so their times do not show the zone any more.
     """
     is_move = (found < LAYOUT_2_FROM) is not (version < LAYOUT_2_FROM)
     if is_move and not is_in_utc(properties) and TIMELINE_ZONE_OPTION not in options:
@@ -140,11 +140,11 @@ def _lost_by_a_downgrade(properties: Mapping[str, str], version: int) -> Iterato
 
 
 def _require_no_log_file(work: Work) -> None:
-    """Refuse a downgrade where the store would put log files into other slices.
+    """Refuse a downgrade when the store would assign log files to other slices.
 
-    In layout 1 an instant is complete when its file was last changed, and a log file belongs to the newest base file
-    from before that (`HoodieFileGroup.getBaseInstantTime`). An upgrade keeps those times, and the slice gate has
-    compared them with the names of the files.
+    In layout 1 an instant's completion time is its file's modification time, and a log file belongs to the newest base
+    file from before it (`HoodieFileGroup.getBaseInstantTime`). An upgrade keeps those times, and the slice gate has
+    compared them with the file names.
     """
     path = _log_file(work)
     if path is not None:
@@ -156,7 +156,7 @@ def _require_no_log_file(work: Work) -> None:
 
 
 def _log_file(work: Work) -> str | None:
-    """Return the path of a log file of the table, if there is any."""
+    """Return the path of a log file of the table, or None."""
     base = work.table.base_path
     for status in statuses_below(*located(work.context.spark, base)):
         path = str(status.getPath().toString())

@@ -1,4 +1,4 @@
-"""What later runs of an upgrade or downgrade have to know: the versions, the savepoint, and the rows."""
+"""Records an upgrade or downgrade for later runs: the versions, the savepoint, and the rows."""
 
 from typing import Literal, Self
 
@@ -12,8 +12,8 @@ from hudi_jobs.operations.record import OperationRecord, Rows
 class VersionRecord(OperationRecord):
     """An upgrade or a downgrade from one table version to another.
 
-    `target` is the commit with the savepoint, once everything from before the change of format is merged and kept:
-    from then on the timeline may be in between. `metadata_options` are those that make the metadata table again.
+    `target` is the commit with the savepoint, set once everything before it is merged and protected: from then on the
+    timeline may be between layouts. `metadata_options` rebuild the metadata table.
     """
 
     kind: Literal[OperationKind.UPGRADE, OperationKind.DOWNGRADE]
@@ -26,19 +26,19 @@ class VersionRecord(OperationRecord):
 
     @property
     def is_prepared(self) -> bool:
-        """Whether the change may have begun; until then a run checks again, as rows may have come since."""
+        """Whether the change may have begun; until then each run checks again, because rows may have come."""
         return self.phase is not OperationPhase.RUNNING or self.target is not None
 
     def following(self, earlier: Self) -> Self:
-        """Return the record of an operation whose earlier run may have removed the metadata table already.
+        """Return the record that continues a run which may have removed the metadata table.
 
-        It may also have been killed while it made that again, of which Hudi shows one part after another. So what was
-        there at first counts.
+        That run may have been killed while rebuilding it, which Hudi shows part by part. So the state of the first run
+        counts.
         """
         return self.model_copy(update={"metadata_options": earlier.metadata_options or self.metadata_options})
 
     def report(self) -> OperationReport:
-        """Return what the outcome of a run says."""
+        """Return the operation's report."""
         return OperationReport(
             phase=self.phase,
             target=self.target,
@@ -53,5 +53,5 @@ class VersionRecord(OperationRecord):
         )
 
     def without_partitions(self) -> Self:
-        """Return what still compares the rows, by their sums, and takes little space."""
+        """Return a smaller copy that keeps only the sums for comparing rows."""
         return self.model_copy(update={"expected": self.expected.in_sum()})

@@ -1,4 +1,4 @@
-"""An upgrade or a downgrade of the table version: merged, kept by a savepoint, changed, and compared."""
+"""Runs an upgrade or downgrade: merges, makes a savepoint, changes the version, and compares the rows."""
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, OperationPhase, TableOperation, TaskResult
@@ -31,14 +31,14 @@ from hudi_jobs.table import HudiTable
 
 
 def would_change_version(work: Work) -> TaskResult:
-    """Check an upgrade or downgrade, and say what it would do."""
+    """Check an upgrade or downgrade and report its effect, without writing."""
     record = _checked(work)
     work.say(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
     return succeeded(work.context, f"Would change the table {_way(record)}; nothing was written.")
 
 
 def finish_change(context: TaskContext, operation: TableOperation, journal: Journal) -> None:
-    """Finish a change that an earlier run was killed in: until then no reader finds the whole timeline."""
+    """Finish the change of a killed run: until then no reader finds the whole timeline."""
     own = journal.find(VersionRecord, operation.uid)
     record = own or _left_behind(context, operation, journal)
     if record is None or record.phase is not OperationPhase.RUNNING or record.target is None:
@@ -53,8 +53,8 @@ def finish_change(context: TaskContext, operation: TableOperation, journal: Jour
 def _left_behind(context: TaskContext, operation: TableOperation, journal: Journal) -> VersionRecord | None:
     """Return the record of another operation that was changing the table to the same version, or None.
 
-    That one is gone: the table would not have begun this one before it was finished, and this run holds the lease.
-    Where the timeline lies in one layout, that one has changed nothing.
+    The other operation is gone: the table would have finished it before beginning this one, and this run holds the
+    lease. A timeline in one layout means that it changed nothing.
     """
     former = journal.unfinished_change()
     if former is None or (former.kind, former.version_after) != (operation.kind, operation.table_version):
@@ -64,7 +64,7 @@ def _left_behind(context: TaskContext, operation: TableOperation, journal: Journ
 
 
 def change_table_version(work: Work) -> TaskResult:
-    """Change the version of a table, or go on with that."""
+    """Change the table's version, or continue a change."""
     context, record = work.context, work.journal.find(VersionRecord, work.operation.uid)
     if record is not None:
         work.say(record.report())
@@ -82,7 +82,7 @@ def change_table_version(work: Work) -> TaskResult:
 
 
 def _prepared(work: Work, earlier: VersionRecord | None) -> VersionRecord:
-    """Check, record, and prepare the change, also where an earlier run has done a part of that."""
+    """Check, record and prepare the change, also after an earlier run did a part."""
     context, known = work.context, Timeline(work.context.spark, work.table).commits()
     try:
         record = _checked(work)
@@ -131,7 +131,7 @@ def _changed(work: Work, record: VersionRecord) -> VersionRecord:
     context = work.context
     change_version(context, record)
     reach(Phase.CHANGED)
-    remove_metadata_table(context)  # an earlier run may have been killed while it made a new one
+    remove_metadata_table(context)  # an earlier run may have been killed while rebuilding it
     remake_metadata_table(context, record.metadata_options)
     record = record.model_copy(update={"phase": OperationPhase.VERIFYING})
     work.keep(record)
@@ -140,7 +140,7 @@ def _changed(work: Work, record: VersionRecord) -> VersionRecord:
 
 
 def _verified(work: Work, record: VersionRecord) -> VersionRecord:
-    """Compare the rows with those that were counted before anything was changed."""
+    """Compare the rows with those counted before the change."""
     context, found = work.context, rows_now(work.context)
     record = record.model_copy(update={"rows_after": found.rows})
     wrong = compare(work, record.expected, found)

@@ -1,1 +1,1 @@
-"""SQL predicates of owners of tables, by which they select what is erased."""
+"""Evaluates the SQL predicates that select rows to erase."""

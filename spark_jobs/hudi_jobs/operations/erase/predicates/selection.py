@@ -1,7 +1,7 @@
-"""The rows that a SQL predicate of a table's owner selects: values, columns of the table, and functions over them.
+"""Selects rows by a SQL predicate over values, columns of the table, and a list of allowed functions.
 
-What is allowed is listed, and decided on the parsed predicate before anything is looked up, then once more on the
-resolved one. No message repeats the predicate, nor what Spark says of it: it may name a person.
+The check against the list runs on the parsed predicate before any lookup, and again on the resolved one. No message
+quotes the predicate or Spark's error about it: both may name a person.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ to_timestamp trim trunc upper year
 """
 
 FUNCTIONS = frozenset(_FUNCTIONS.split())
-"""Names of functions: each gives the same value for the same row whenever it is asked."""
+"""Functions that always give the same value for the same row."""
 
 _RESOLVED_KINDS = """
 Abs Add And ArrayContains AttributeReference BinaryPad BinaryPredicate BitwiseAnd BitwiseNot BitwiseOr BitwiseXor
@@ -64,11 +64,11 @@ Upper Year
 _RESOLVED = frozenset(f"{CATALYST}expressions.{name}" for name in _RESOLVED_KINDS.split()) | frozenset(
     f"{CATALYST}plans.logical.{name}" for name in ("Filter", "SubqueryAlias", "View")
 )
-"""What the analyzer makes of the allowed nodes, functions and types of columns: nothing of it asks for the time."""
+"""Nodes that the analyzer makes of the allowed nodes, functions and types; none reads the clock."""
 
 
 def matching(spark: SparkSession, rows: DataFrame, predicate: str) -> DataFrame:
-    """Return the rows for which the predicate is true; raise `TaskFailed` for one that is not allowed."""
+    """Return the rows for which the predicate is true; raise `TaskFailed` when it is not allowed."""
     _require_text(predicate)
     reader = PlanReader(spark)
     try:
@@ -99,7 +99,7 @@ def matching(spark: SparkSession, rows: DataFrame, predicate: str) -> DataFrame:
 
 @contextmanager
 def unquoted() -> Iterator[None]:
-    """Turn what goes wrong while rows are asked into a failure that does not quote the predicate."""
+    """Replace errors of the evaluation by a failure that does not quote the predicate."""
     try:
         yield
     except (Py4JJavaError, PySparkException):

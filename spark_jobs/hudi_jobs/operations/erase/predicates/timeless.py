@@ -1,8 +1,9 @@
-"""Whether a predicate selects the same rows whenever it is asked: what Spark makes of texts by the time of day.
+"""Refuses predicates that depend on the time of day through Spark's casts of texts.
 
 Seen in Spark 3.5.9: a constant text such as `today` or `now` becomes a date or a time (`SpecialDatetimeValues`,
-`AstBuilder.visitTypeConstructor`), and a text with hours and no date, also one in a column, a time of the current day
-(`SparkDateTimeUtils.stringToTimestamp`). So a constant text must begin with a date, and no other text becomes a time.
+`AstBuilder.visitTypeConstructor`), and a text with hours but no date, also from a column, becomes a time of the current
+day (`SparkDateTimeUtils.stringToTimestamp`). So a constant text must begin with a date, and other texts must not become
+times.
 """
 
 import re
@@ -21,14 +22,14 @@ _DATED_LITERAL = re.compile(rf"\w+\s*('{_DATED}'|\"{_DATED}\")")
 
 
 def require_dated_literals(parsed: Iterable[Node]) -> None:
-    """Refuse dates and times of a parsed predicate that the parser may have read from the clock."""
+    """Refuse date and time literals that the parser may have read from the clock."""
     for node in parsed:
         if node.kind == _LITERAL and _is_time(node.names[0]) and _DATED_LITERAL.fullmatch(node.names[2]) is None:
             raise _by_the_clock()
 
 
 def require_dated_casts(replaced: Iterable[Node]) -> None:
-    """Refuse texts that become dates or times by the clock; `replaced` has no function that stands for a cast."""
+    """Refuse casts of texts to dates or times that depend on the clock; `replaced` has the resolved casts."""
     for node in replaced:
         if node.kind == _CAST and _is_text(node.names[0]) and _is_time(node.names[1]) and not _is_dated(node):
             raise _by_the_clock()

@@ -1,1 +1,1 @@
-"""Records of a quarantine that have a key which is erased."""
+"""Erases keys from the records of a quarantine."""

@@ -1,7 +1,7 @@
-"""Records of a quarantine that have a key which is erased: they go, and every other record stays.
+"""Removes records with an erased key from quarantine files, and keeps all other records.
 
-What stays of a file is written under a new name before the file is deleted, so a run may be killed in between: then
-records are there twice until the next run, and none is lost.
+The kept records are written to a new file before the old one is deleted: a run killed in between leaves them twice
+until the next run, and loses none.
 """
 
 import re
@@ -26,7 +26,7 @@ from hudi_jobs.operations.erase.search.scan import File, files_below, search
 from hudi_jobs.operations.refusal import refused
 
 LARGEST = 256 * 1024 * 1024
-"""Bytes of a file that is written anew."""
+"""Bytes; the largest file to rewrite."""
 
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:(?=/)")
 _KEPT, _KEPT_AGAIN = "kept-", "kept2-"
@@ -36,7 +36,7 @@ _LINES = "value STRING"
 
 @dataclass
 class _Seen:
-    """What was seen in a folder: files of nobody, and by name how many records go, and whether some are undecided."""
+    """Findings in a folder: unknown files, the number of records to remove by file name, and undecided files."""
 
     odd: set[str] = field(default_factory=set)
     going: Counter[str] = field(default_factory=Counter)
@@ -44,7 +44,7 @@ class _Seen:
 
 
 def count_in(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> int:
-    """Return how many records of some folders have a key; refuse files of which none could be removed."""
+    """Return how many records in the folders have a key; refuse files that cannot be cleaned."""
     records, count = BadRecords(keys), 0
     for folder in folders:
         files = _own(context, folder)
@@ -67,7 +67,7 @@ def count_in(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> int:
 
 
 def erase_from(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> None:
-    """Remove the records with a key from the files of some folders."""
+    """Remove the records with a key from the files of the folders."""
     records = BadRecords(keys)
     for folder in folders:
         files = _plain(_own(context, folder))
@@ -79,7 +79,7 @@ def erase_from(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> No
 
 
 def holding_in(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> set[str]:
-    """Return the files of some folders that hold a key, or cannot be searched."""
+    """Return the files of the folders that hold a key or cannot be searched."""
     records, found = BadRecords(keys), set[str]()
     for folder in folders:
         files = _own(context, folder)
@@ -89,7 +89,7 @@ def holding_in(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> se
 
 
 def _searched(context: TaskContext, folder: str, files: list[File], keys: Keys, records: BadRecords) -> _Seen:
-    """Look for keys in the bytes of some files, and in each of their records."""
+    """Search the bytes of the files, and each of their records."""
     plain, seen = _plain(files), _Seen()
     with stage("The quarantine cannot be searched", otherwise=FailureReason.HUDI_ERROR):
         scanned = search(context, files, keys)
@@ -105,9 +105,9 @@ def _searched(context: TaskContext, folder: str, files: list[File], keys: Keys, 
 
 
 def _own(context: TaskContext, folder: str) -> list[File]:
-    """Return the files of this table: other tables may have the same folder, and the same value as another key.
+    """Return this table's files: other tables may share the folder, and hold the same value under another key.
 
-    Below the folder of a run is that of its task, which is named by the namespace and name of the table.
+    A run's folder holds a folder for its task, named by namespace and name of the table.
     """
     table, depth = _table(context), _depth(context, folder)
     return [file for file in files_below(context, folder) if _segments(file.path)[depth - len(table) : depth] == table]
@@ -119,12 +119,12 @@ def _table(context: TaskContext) -> list[str]:
 
 
 def _depth(context: TaskContext, folder: str) -> int:
-    """Return how many folders the path of a file of this table has until that of the table."""
+    """Return the depth of the table's folder in the paths of its files."""
     return len(_segments(str(located(context.spark, folder)[1].toString()))) + 1 + len(_table(context))
 
 
 def _segments(path: str) -> list[str]:
-    """Return the folders of a path, whatever its scheme is written like."""
+    """Return the segments of a path without its scheme."""
     return [name for name in _SCHEME.sub("", path).split("/") if name]
 
 
@@ -133,7 +133,7 @@ def _plain(files: list[File]) -> list[File]:
 
 
 def _judged(context: TaskContext, folder: str, files: list[File], records: BadRecords) -> Iterator[tuple[str, Verdict]]:
-    """Yield for each record of some files the name of its file, and what becomes of it."""
+    """Yield the file name and the verdict of each record in the files."""
     if not files:
         return
     given = GivenFiles(context.spark.newSession(), [file.path for file in files])
@@ -144,12 +144,12 @@ def _judged(context: TaskContext, folder: str, files: list[File], records: BadRe
 
 
 def _judge(line: str, path: str, records: BadRecords, depth: int) -> Verdict:
-    """Judge a record by where it is: of a run that died, it is still below a folder that the writer has made."""
+    """Judge a record; one left by a killed run is still in the writer's temporary folder."""
     return records.judge(line, is_unreadable=UNREADABLE in _segments(path)[depth:-1])
 
 
 def _lines(context: TaskContext, folder: str, file: File, records: BadRecords) -> tuple[list[str], list[str]]:
-    """Return the records of a file that stay, and those that go."""
+    """Return the records of a file to keep and to remove."""
     if file.size > LARGEST:
         raise TaskFailed(
             FailureReason.NOT_ERASED,
@@ -177,7 +177,7 @@ def _rewrite(context: TaskContext, file: File, kept: list[str], gone: list[str])
 
 
 def _new_name(name: str) -> str:
-    """Return the name of what stays of a file: not its own, for a run may be killed while it writes."""
+    """Return another name for the kept records, because a run may be killed while it writes them."""
     bare = name.removeprefix(_KEPT).removeprefix(_KEPT_AGAIN)
     return f"{_KEPT_AGAIN if name.startswith(_KEPT) else _KEPT}{bare}"
 

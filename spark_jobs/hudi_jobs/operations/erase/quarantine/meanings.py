@@ -1,7 +1,7 @@
-"""Values of key fields by what they mean: numbers and times that are written in several ways.
+"""Compares values of key fields by meaning: numbers and times have several spellings.
 
-`CAST` to STRING makes the texts of keys, and `to_json` the records of a quarantine, both in UTC: of the same row they
-write `10.50` and `10.5`, or `2026-01-02 00:00:00` and `2026-01-02T00:00:00.000Z`, which has no digits after the third.
+`CAST` to STRING makes the texts of keys, and `to_json` the records of a quarantine, both in UTC: for the same row they
+write `10.50` and `10.5`, or `2026-01-02 00:00:00` and `2026-01-02T00:00:00.000Z`, which is cut after the third digit.
 """
 
 import re
@@ -25,14 +25,14 @@ _DIGITS_IN_BYTES = 16
 
 
 def is_time(text: str) -> bool:
-    """Tell whether a text is a date or a time as Spark writes them."""
+    """Tell whether the text is a date or a time in Spark's format."""
     return _TIME.fullmatch(text.strip()) is not None
 
 
 def may_be_short(text: str) -> bool:
-    """Tell whether fewer than eight bytes may stand for a text: itself, a time, or at most sixteen digits.
+    """Tell whether a source may write the text in fewer than eight bytes: a short text, a time, or at most 16 digits.
 
-    These may be hexadecimal, and grouped as in an address.
+    The digits may be hexadecimal, and grouped as in an address.
     """
     digits = _GROUPED.sub("", text)
     is_of_digits = len(digits) <= _DIGITS_IN_BYTES and _HEXADECIMAL.fullmatch(digits) is not None
@@ -40,7 +40,7 @@ def may_be_short(text: str) -> bool:
 
 
 def meaning(text: str) -> str:
-    """Return what is the same of all texts of a number, and of a time to its millisecond; else the text."""
+    """Return a text that is equal for all spellings of a number, or of a time to its millisecond."""
     text = text.strip()
     if _WHOLE_NUMBER.fullmatch(text):
         number = _EXACT.create_decimal(text)
@@ -49,12 +49,12 @@ def meaning(text: str) -> str:
 
 
 def finer(text: str) -> str:
-    """Return the digits of a time below its millisecond."""
+    """Return the digits of a time below the millisecond."""
     return _time(text.strip())[1]
 
 
 def numbers_in(text: str) -> set[str]:
-    """Return the meanings of the numbers that stand alone in a text, and are no part of a time."""
+    """Return the meanings of the numbers in the text that are not part of a time."""
     return {meaning(each) for each in _NUMBERS.findall(text)}
 
 

@@ -1,9 +1,9 @@
-"""Whether a record of a quarantine has a key: by its key fields, and where it does not tell them by its text.
+"""Judges by its key fields whether a quarantine record has a key; else by its text.
 
-A run writes rows that it has read as JSON objects with all their values, and leaves out those that are null
-(`ingestion/rules/quality.py`), where bytes are base64. What it cannot read is there as it came, in the folder
-`unreadable`: a line of a file, or a message, as base64 where it is no UTF-8 (`corrupt_text`). It may lack a field, or
-have it in another place. Records of earlier releases do not tell base64 from a text.
+A run writes the rows that it read as JSON objects with all non-null values (`ingestion/rules/quality.py`), and bytes as
+base64. Unreadable records keep their original form in the folder `unreadable`: a line of a file, or a message, as
+base64 when it is not UTF-8 (`corrupt_text`). They may lack a field, or have it in another place. Records of earlier
+releases do not mark base64.
 """
 
 import json
@@ -22,11 +22,11 @@ _RECORD, _MESSAGE = "record", "message"
 _BYTES = "latin-1"
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _LOST = "\ufffd"
-"""What stands for a character that Spark could not read."""
+"""Spark's replacement for an unreadable character."""
 
 
 class Verdict(IntEnum):
-    """What becomes of a record."""
+    """The fate of a record."""
 
     STAYS = 0
     UNDECIDED = 1
@@ -34,13 +34,13 @@ class Verdict(IntEnum):
 
 
 class _Number(str):
-    """A number of JSON as it is written there."""
+    """A JSON number with its original spelling."""
 
     __slots__ = ()
 
 
 class BadRecords:
-    """Tells records with a key from others: of very many keys as fast as of one."""
+    """Finds the records that have a key, as fast for many keys as for one."""
 
     def __init__(self, keys: Keys) -> None:
         self._fields, self._whole = keys.fields, WholeTexts(keys)
@@ -72,12 +72,12 @@ class BadRecords:
         )
 
     def judge(self, line: str, *, is_unreadable: bool) -> Verdict:
-        """Return what becomes of a line of the quarantine."""
+        """Return the verdict on a line of the quarantine."""
         if self._whole.are_in(line):
             return Verdict.GOES
         told = _parsed(line)
         if not isinstance(told, dict) or not isinstance(told.get(_RECORD), str):
-            is_cut = told is None and f'"{_RECORD}":' in line  # a run that died left it, and base64 ends anywhere
+            is_cut = told is None and f'"{_RECORD}":' in line  # left by a killed run; its base64 may be cut anywhere
             verdict = self._by_text(line, self._unmarked(line), is_message=True)
             return max(verdict, Verdict.UNDECIDED if is_cut else Verdict.STAYS)
         text, is_message = str(told[_RECORD]), _MESSAGE in told
@@ -98,7 +98,7 @@ class BadRecords:
         return max(alike, default=Verdict.STAYS)
 
     def _values_in(self, text: str, *, is_unreadable: bool) -> list[str] | None:
-        """Return the values of the key fields; None where the record does not tell them."""
+        """Return the values of the key fields, or None when the record does not have them."""
         record = _parsed(text, is_exact=is_unreadable)
         if not isinstance(record, dict):
             return None
@@ -111,9 +111,9 @@ class BadRecords:
         return texts
 
     def _unmarked(self, text: str) -> bytes | None:
-        """Return the bytes that a message of an earlier release may be: those of a text are UTF-8.
+        """Return the bytes that an earlier release may have written as base64, or None for UTF-8 texts.
 
-        A word may be base64 by chance. It is none for keys that cannot be told in so few bytes.
+        A word may be valid base64 by chance; it is ignored unless a key can be this short.
         """
         content = bytes_of(text)
         if content is None or _is_text(content):
@@ -122,7 +122,7 @@ class BadRecords:
         return None if is_word and not self._may_be_short else content
 
     def _by_text(self, text: str, content: bytes | None, *, is_message: bool) -> Verdict:
-        """Judge a text, which may stand for bytes as well."""
+        """Judge a text, and the bytes it may encode."""
         if _NO_TEXT.search(text) or (_LOST in text and not self._is_ascii):
             return self._by_bytes(text.encode(errors="replace"))
         verdict = self._by_words(text, is_message=is_message)
@@ -140,7 +140,7 @@ class BadRecords:
             return Verdict.STAYS
         numbers = numbers_in(text)
         verdict = self._are_there(self._told_by(self._texts.found(text)), numbers)
-        if verdict is Verdict.STAYS and is_message:  # a binary one may have none but visible characters
+        if verdict is Verdict.STAYS and is_message:  # a binary message may have only visible characters
             behind_lengths = self._told_by(self._texts.found(text, encoding="utf-8"))
             verdict = min(self._are_there(behind_lengths, numbers), Verdict.UNDECIDED)
         return max(verdict, Verdict.UNDECIDED if self._are_only_times else Verdict.STAYS)
@@ -149,9 +149,9 @@ class BadRecords:
         return {value for each in spelt for value in self._values[each]}
 
     def _are_there(self, found: Iterable[str], numbers: set[str]) -> Verdict:
-        """Tell whether a key has all its values among those that were found, or among numbers written otherwise.
+        """Judge whether all values of a key are among the texts found, or among numbers with another spelling.
 
-        Sources write times in many ways, so these may be there unseen.
+        Sources write times in many formats, so a time may be present unseen.
         """
         verdict, found = Verdict.STAYS, set(found)
         alike = {meaning(value) for value in found} | numbers
@@ -178,9 +178,9 @@ def _one_alike(value: str, asked: str, is_unreadable: bool) -> Verdict:  # noqa:
 
 
 def _parsed(text: str, *, is_exact: bool = False) -> object:
-    """Return what a JSON text says, with numbers as they are written; None where it is none.
+    """Return the parsed JSON with numbers as written; None when the text is not JSON.
 
-    With `is_exact` a text is none either where an object has a name twice: readers differ in which one they take.
+    With `is_exact` an object with a repeated name is not JSON either: readers differ in which value they take.
     """
     hook = _with_each_name_once if is_exact else None
     try:
@@ -196,7 +196,7 @@ def _with_each_name_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _value(record: object, field: str) -> object:
-    """Return the value of a field, also of one inside of another; None where there is none."""
+    """Return the value of a field, also of a nested one; None when it is missing."""
     if isinstance(record, dict) and field in record:
         return record[field]
     name, _, inside = field.partition(".")
@@ -204,7 +204,7 @@ def _value(record: object, field: str) -> object:
 
 
 def _bytes_in(value: object) -> Iterator[bytes]:
-    """Yield what each text in a value may be base64 of: of most that are none, bytes that hold no key by chance."""
+    """Yield the base64 content of each text; a text that is none gives bytes that hold no key by chance."""
     if isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _bytes_in(each)

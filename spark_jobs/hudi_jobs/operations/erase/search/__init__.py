@@ -1,1 +1,1 @@
-"""The search for keys in every byte below a base path, and in names of files."""
+"""Searches for keys in every byte and file name below a base path."""

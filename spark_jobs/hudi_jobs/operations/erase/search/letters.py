@@ -1,7 +1,7 @@
-"""Which characters beside a text make it longer, so that it does not stand there as a whole.
+"""Tells which neighbouring characters extend a text, so that a match is only part of a longer word.
 
-A digit, `_`, `-`, `@` and a combining mark always do. A letter does where the text has letters of the same script
-there: `顧客` beside `customer-7` is a word of its own. Where one cannot be sure, the text counts as a whole.
+A digit, `_`, `-`, `@` and a combining mark always extend it. A letter does when the text has letters of the same script
+there: `顧客` beside `customer-7` is another word. In doubt the match counts as a whole text.
 """
 
 import unicodedata
@@ -15,11 +15,11 @@ _COMBINING = "COMBINING"
 _ATTACHED = frozenset(
     ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "YI", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
 )
-"""Scripts that write the next word without a space before it: behind a digit it is never a part of the text."""
+"""Scripts without spaces between words: their letters after a digit never extend the text."""
 
 
 def script_of(character: str) -> str:
-    """Return the script of a letter, mark or number, which is the first word of its name in Unicode."""
+    """Return the script of a letter, mark or number: the first word of its Unicode name."""
     if character in _JOINING:
         return ALWAYS
     if not character or unicodedata.category(character)[0] not in "LMN":
@@ -29,17 +29,17 @@ def script_of(character: str) -> str:
 
 
 def script_before(text: str) -> str:
-    """Return the script whose letters make a text longer where they go before it."""
+    """Return the script of the letters that extend the text to the left."""
     return _next_to(text)
 
 
 def script_after(text: str) -> str:
-    """Return the script whose letters make a text longer where they follow it."""
+    """Return the script of the letters that extend the text to the right."""
     return _next_to(text[::-1])
 
 
 def is_longer(character: str, script: str) -> bool:
-    """Tell whether a character beside a text makes it longer, by the script of the text's letters there."""
+    """Tell whether a neighbouring character extends a text with letters of this script there."""
     found = script_of(character)
     return found == ALWAYS or (found != NONE and found == script)
 
@@ -51,7 +51,7 @@ def _next_to(text: str) -> str:
 
 
 def for_scanner(texts: Sequence[bytes]) -> bytearray:
-    """Return texts as `KeyTexts` takes them: after the scripts of all characters, so that both judge alike."""
+    """Encode texts for `KeyTexts`, with the script of every character, so that both sides judge alike."""
     ranges = _ranges()
     numbers = {NONE: 0, ALWAYS: 1}
     written = bytearray(_integers(len(ranges)))
@@ -66,7 +66,7 @@ def for_scanner(texts: Sequence[bytes]) -> bytearray:
 
 @cache
 def _ranges() -> list[tuple[int, str]]:
-    """Return where characters of another script begin, in the order of all characters."""
+    """Return the first character of each run of characters with the same script, in code point order."""
     return list(_beginnings())
 
 

@@ -1,7 +1,7 @@
-"""What the operator itself writes below a table: of its documents a key is looked for in what comes from outside.
+"""Searches the operator's own documents below a table, only in texts from outside.
 
-The names of these documents, their fields and the words of a choice are the same beside every table, and numbers count
-something, so none of them tells anything of a row.
+The documents' names, fields and enumerated values are the same for every table, and numbers are counts, so none of them
+tells anything about a row.
 """
 
 import json
@@ -36,7 +36,7 @@ from hudi_jobs.operations.refusal import refused
 
 _NAMED = 3
 _DRAFT = ".draft"
-"""How a document ends while it is written, on a local disk (`LocalFiles`): a half of one is damaged for a moment."""
+"""Suffix of a document in writing on a local disk (`LocalFiles`): a partial document is damaged for a moment."""
 
 _DOCUMENTS = frozenset({INGESTION_LEASE, ORDER_FILE, OWNER_FILE, PROGRESS_FILE, RECORD_FILE, SERVICES_LEASE, TOLD_FILE})
 _CHOICES = (FailureReason, OperationKind, OperationPhase, OrderState, Outcome, ProgressState, RunMode, Service, State)
@@ -59,12 +59,12 @@ _FIXED_NAMES = frozenset(
     }
 )
 _FIXED_FORMS = re.compile(r"manifest_[0-9]+|[0-9]{14,17}(_[0-9]{14,17})?(_[0-9]+)?(\.[a-z]+){0,2}")
-"""Names of Hudi's instants (`InstantFileNameGenerator`), which tell an action and how far it came, and of its archive
-(`LSMTimeline`)."""
+"""Names of Hudi's instants (`InstantFileNameGenerator`): time, action, state; and of its archive (`LSMTimeline`).
+"""
 
 
 def search_below(context: TaskContext, files: Iterable[File], keys: Keys) -> Search:
-    """Look for the keys in every byte of files below the table, and in the texts of the operator's documents."""
+    """Search every byte of files below the table, and the texts of the operator's documents."""
     root = _root(context)
     documents: list[File] = []
     others: list[File] = []
@@ -85,7 +85,7 @@ def search_below(context: TaskContext, files: Iterable[File], keys: Keys) -> Sea
 
 
 def texts_from_outside(content: bytes) -> list[str] | None:
-    """Return the texts of a document but for the words of a choice; None where it is no document."""
+    """Return the texts of a document without enumerated values, or None when it is no document."""
     try:
         return [text for text in _texts(json.loads(content)) if text not in _WORDS]
     except (ValueError, RecursionError):
@@ -101,9 +101,9 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def shown_name(path: str, base: str, texts: WholeTexts) -> str | None:
-    """Return what of a path may be shown, where a name in it below the table holds a key; None where none does.
+    """Return the printable part of a path with a key in a name below the table; None without one.
 
-    Names that Hudi and the operator give themselves are the same beside every table.
+    Hudi's and the operator's own names are the same for every table, and are not searched.
     """
     shown = before_the_name(path, base, texts)
     if shown is None:
@@ -118,7 +118,7 @@ def shown_name(path: str, base: str, texts: WholeTexts) -> str | None:
 
 
 def require_not_written(keys: Keys, written: Iterable[str]) -> None:
-    """Refuse keys that the operation itself writes."""
+    """Refuse keys that the operation itself would write."""
     if any(map(WholeTexts(keys).are_in, written)):
         raise refused(
             "One of the keys is also a name that the operator writes below the table: that of the namespace, the "
@@ -129,7 +129,7 @@ def require_not_written(keys: Keys, written: Iterable[str]) -> None:
 
 
 def require_none_of_ours(context: TaskContext, files: Iterable[File], keys: Keys) -> None:
-    """Refuse keys that the operator's folder names."""
+    """Refuse keys that appear in the operator's folder."""
     texts = WholeTexts(keys)
     base = located_path(context, context.task.table.base_path)
     ours = [file for file in files if file.path.startswith(f"{_root(context)}{OPERATOR_FOLDER}/")]
@@ -151,7 +151,7 @@ def require_none_of_ours(context: TaskContext, files: Iterable[File], keys: Keys
 
 
 def require_no_word_of_metadata(context: TaskContext, keys: Keys) -> None:
-    """Refuse keys that are words of the schema of the metadata table, which is written into each of its files."""
+    """Refuse keys that are words of the metadata table's schema: each of its files contains the schema."""
     avro = classes(context.spark).org.apache.hudi.avro.model
     if WholeTexts(keys).are_in(str(avro.HoodieMetadataRecord.getClassSchema().toString())):
         raise refused(
@@ -170,5 +170,5 @@ def _root(context: TaskContext) -> str:
 
 
 def paths_shown(paths: Collection[str], hidden: Mapping[str, str | None]) -> str:
-    """Return some paths for a message; of those with a key in a name `hidden` says what may be shown."""
+    """Return the paths for a message, with the printable part from `hidden` where a name holds a key."""
     return listed(sorted({hidden.get(path) or path for path in paths}), _NAMED)

@@ -1,4 +1,4 @@
-"""Rows that stay and hold a key in some text of theirs: no file that they lie in could be shown to be without it."""
+"""Refuses keys that also appear in other rows: the files of these rows would still contain the key."""
 
 from collections.abc import Collection, Iterable
 
@@ -18,13 +18,13 @@ from hudi_jobs.operations.refusal import refused
 _NAMED = 5
 _KINDS: tuple[type[DataType], ...] = (StringType, BinaryType)
 _BETWEEN = "\u2028"
-"""Of several texts of a value: no part of a word, so each of them stands alone, and its bytes are no length of one."""
+"""Separator between a value's texts; it extends no word, and its bytes are no length prefix."""
 
 
 def require_in_no_other_row(
     context: TaskContext, others: DataFrame, data: Iterable[File], holding: Collection[str], keys: Keys
 ) -> None:
-    """Refuse keys that rows which stay hold in another column; `holding` are the files of the table that hold a key."""
+    """Refuse keys that remaining rows hold in other columns; `holding` are the table's files with a key."""
     if not keys.in_bytes:
         return
     rows, columns = mentions(context, _in_files(others, data, holding), keys)
@@ -38,7 +38,7 @@ def require_in_no_other_row(
 
 
 def mentions(context: TaskContext, rows: DataFrame, keys: Keys) -> tuple[int, list[str]]:
-    """Return how many rows hold a key in one of their texts, also in nested ones, and the columns of these texts."""
+    """Return the number of rows with a key in one of their texts, also nested ones, and the columns of these texts."""
     fields = [(field, kind) for field in rows.schema.fields for kind in _KINDS if has_type(field.dataType, kind)]
     values = [_joined(column_named(field.name), field.dataType, kind) for field, kind in fields]
     texts = rows.select(*(value.alias(f"_{place}") for place, value in enumerate(values)))
@@ -47,9 +47,9 @@ def mentions(context: TaskContext, rows: DataFrame, keys: Keys) -> tuple[int, li
 
 
 def _in_files(rows: DataFrame, data: Iterable[File], holding: Collection[str]) -> DataFrame:
-    """Return the rows without those of files that hold no key: whatever is not certain to be such a row stays.
+    """Return the rows without those of file groups that hold no key.
 
-    Of a log file the search does not see every value's end, so the rows beside one are all looked at.
+    The search does not see where every value of a log file ends, so groups with a log file are kept.
     """
     groups: dict[str, bool] = {}
     for file in data:
@@ -62,13 +62,13 @@ def _in_files(rows: DataFrame, data: Iterable[File], holding: Collection[str]) -
 
 
 def _joined(value: Column, kind: DataType, wanted: type[DataType]) -> Column:
-    """Return what is in a value of a kind: all texts as one text, all bytes as bytes, in which lengths count."""
+    """Return all texts of a value as one text, or all bytes as one byte string with length prefixes."""
     joined = sf.array_join(_all_in(value, kind, wanted), _BETWEEN)
     return joined.cast("binary") if wanted is BinaryType else joined
 
 
 def _all_in(value: Column, kind: DataType, wanted: type[DataType]) -> Column:
-    """Return the texts or the bytes in a value, as an array of texts."""
+    """Return all texts or bytes in a value, as an array of texts."""
     none = sf.array().cast("array<string>")
     match kind:
         case StructType():

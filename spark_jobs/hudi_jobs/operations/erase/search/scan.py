@@ -1,6 +1,6 @@
-"""Whether keys are in files: in any byte of one, in what is compressed in it, and among the record keys of Parquet.
+"""Searches keys in files: in every byte, in compressed parts, and among the record keys of Parquet files.
 
-Short keys are compared as values alone: their bytes are everywhere by chance.
+Short keys are only compared as values: their bytes appear everywhere by chance.
 """
 
 import re
@@ -25,31 +25,31 @@ from hudi_jobs.operations.erase.search.letters import for_scanner
 from hudi_jobs.table import HudiTable
 
 _SCANNER = "KeyScanner"
-_COMPILED = ("KeyTexts", "KeySearch", "KeyParquet", "KeyHFile", _SCANNER)  # each with those before it
+_COMPILED = ("KeyTexts", "KeySearch", "KeyParquet", "KeyHFile", _SCANNER)  # each class needs those before it
 META_FOLDER = ".hoodie"
 METADATA_TABLE = f"{META_FOLDER}/metadata"
 _RECORD_INDEX = 5
-_THREADS = 2  # each may hold a row group of a file
+_THREADS = 2  # each thread may hold a row group in memory
 _META = f"/{META_FOLDER}/"
 _BASE = re.compile(r"[0-9A-Za-z-]+_[0-9A-Za-z-]+_[0-9]+\.parquet")
 
 
 @dataclass(frozen=True)
 class File:
-    """A file by its path, as Hadoop has it."""
+    """A file with its Hadoop path and size in bytes."""
 
     path: str
     size: int
 
     @property
     def name(self) -> str:
-        """The last part of the path."""
+        """The last segment of the path."""
         return self.path.rpartition("/")[2]
 
 
 @dataclass
 class Search:
-    """What a search has seen: in `found` the files that hold a key, in `unread` those that cannot all be read."""
+    """Findings of a search: `found` are files with a key, `unread` files that could not be read completely."""
 
     files: int = 0
     size: int = 0
@@ -59,7 +59,7 @@ class Search:
 
 
 def files_below(context: TaskContext, folder: str) -> list[File]:
-    """Return every file in a folder and in those below, in the order of their paths; none where there is no folder."""
+    """Return all files below a folder, sorted by path; an empty list without the folder."""
     filesystem, path = located(context.spark, folder)
     if not filesystem.exists(path):
         return []
@@ -68,18 +68,18 @@ def files_below(context: TaskContext, folder: str) -> list[File]:
 
 
 def located_path(context: TaskContext, folder: str) -> str:
-    """Return a folder as the paths of its files begin."""
+    """Return the folder's qualified path, the prefix of its files' paths."""
     filesystem, place = located(context.spark, folder)
     return str(filesystem.makeQualified(place).toString())
 
 
 def is_data(path: str) -> bool:
-    """Tell whether a file lies in the table itself, and not in Hudi's own folder."""
+    """Tell whether a file is outside of Hudi's own folder."""
     return _META not in path
 
 
 def is_log(path: str) -> bool:
-    """Tell whether a file is a log file of the table, by its name."""
+    """Tell by its name whether a file is a log file of the table."""
     name = path.rpartition("/")[2]
     return is_data(path) and name.startswith(".") and ".log." in name
 
@@ -90,19 +90,19 @@ def is_base(name: str) -> bool:
 
 
 def group_of(name: str) -> str:
-    """Return which group of files a base or log file belongs to, by its name."""
+    """Return the file group id in the name of a base or log file."""
     return name.removeprefix(".").partition("_")[0]
 
 
 def unsearched_logs(files: Iterable[File], keys: Keys) -> set[str]:
-    """Return the log files of the table where keys are too short for a search in bytes: only that would find them."""
+    """Return the log files when a key is too short for the search in bytes, the only one that covers log files."""
     if keys.are_all_in_bytes:
         return set()
     return {file.path for file in files if is_log(file.path)}
 
 
 def search(context: TaskContext, files: Iterable[File], keys: Keys) -> Search:
-    """Look for the keys in every byte of some files, and among the record keys of those that are Parquet."""
+    """Search every byte of the files for the keys, and the record keys of Parquet files."""
     with stage("The files of the table cannot be searched", otherwise=FailureReason.HUDI_ERROR):
         files = list(files)
         result = Search(files=len(files), size=sum(file.size for file in files))
@@ -119,13 +119,13 @@ def search(context: TaskContext, files: Iterable[File], keys: Keys) -> Search:
 
 
 def _with_record_keys(spark: SparkSession, files: Collection[File], keys: Keys) -> set[str]:
-    """Return the Parquet files that have a row with one of the keys. Those of other schemas have no such column."""
+    """Return the Parquet files that have a row with one of the keys; other schemas lack the record key column."""
     wanted = {file.path for file in files if file.name.endswith(".parquet") and file.size}
     return among(wanted, with_key(_record_keys(spark, wanted), keys)) if wanted else set()
 
 
 def _without_record_keys(spark: SparkSession, files: Collection[File]) -> set[str]:
-    """Return what is named as base files are and has rows without a record key, which may hold one as a number."""
+    """Return the base files with rows without a record key, which may hold a key as a number."""
     named = {file.path for file in files if is_data(file.path) and is_base(file.name) and file.size}
     if not named:
         return set()
@@ -133,13 +133,13 @@ def _without_record_keys(spark: SparkSession, files: Collection[File]) -> set[st
 
 
 def _record_keys(spark: SparkSession, paths: Collection[str]) -> DataFrame:
-    """Return the record keys of Parquet files, null where there are none, with the name of each one's `file`."""
+    """Return the record keys of Parquet files and each row's `file` name; the key is null without that column."""
     rows = GivenFiles(spark.newSession(), sorted(paths)).frame("parquet", schema=f"{RECORD_KEY} STRING")
     return rows.withColumn("file", sf.col("_metadata.file_name"))
 
 
 def in_record_index(context: TaskContext, base_path: str, keys: Keys) -> set[str]:
-    """Return the index of record keys where it has one of the keys, which are too short for a search in bytes."""
+    """Return the record index's path when it holds one of the keys and keys are too short for a search in bytes."""
     table = HudiTable.open(context.spark, base_path)
     if table is None or keys.are_all_in_bytes or not has_record_index(table.properties):
         return set()
@@ -151,13 +151,13 @@ def in_record_index(context: TaskContext, base_path: str, keys: Keys) -> set[str
 
 
 def among(paths: Collection[str], rows: DataFrame) -> set[str]:
-    """Return the paths whose last part is in the column `file`: Spark spells the rest of a path in its own way."""
+    """Return the paths with a file name in the column `file`; Spark encodes the rest of a path differently."""
     names = {str(row["file"]) for row in rows.select("file").distinct().collect()}
     return {path for path in paths if path.rpartition("/")[2] in names}
 
 
 class Scanner:
-    """Looks for texts in the bytes of files and of values, inside the JVM."""
+    """Searches texts in the bytes of files and values, inside the JVM."""
 
     def __init__(self, context: TaskContext, texts: Sequence[bytes]) -> None:
         spark = context.spark
@@ -171,20 +171,20 @@ class Scanner:
         (constructor,) = loader.loadClass(_SCANNER).getConstructors()
         configuration = hadoop_configuration(spark)
         self._scanner = constructor.newInstance(java_objects(spark, configuration, for_scanner(texts)))
-        # Called by reflection, because py4j takes a class that another compiler has made for the same one.
+        # Reflection, because py4j confuses classes of the same name from different compilers.
         function = jvm.java.lang.Class.forName("java.util.function.Function")
         self._apply: JavaObject = next(method for method in function.getMethods() if method.getName() == "apply")
         self._spark, self._stopping = spark, context.stopping
 
     def search(self, file: File) -> tuple[int, bool, bool]:
-        """Return how many bytes were decoded, whether a text is there, and whether some part could not be read."""
+        """Return the number of decoded bytes, whether a text was found, and whether a part could not be read."""
         if self._stopping.is_set():
             raise DriverStopping
         _, decoded, found, unread = self._answer(file.path)
         return decoded, bool(found), bool(unread)
 
     def count(self, rows: DataFrame) -> tuple[int, ...]:
-        """Return how many rows of texts hold one of them, and in how many values of each column; 0 of no rows."""
+        """Return the number of rows with one of the texts, and of values per column; 0 for no rows."""
         return self._answer(local_rows(rows))
 
     def _answer(self, about: JavaObject) -> tuple[int, ...]:

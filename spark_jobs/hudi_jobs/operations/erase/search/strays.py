@@ -1,11 +1,11 @@
-"""Files below a table that are not its own: nothing shows that they hold no key.
+"""Finds files below a table that do not belong to it: nothing can show that they hold no key.
 
-A search in bytes does not find short keys, and what such a file is, nothing tells: a key may be in it as a number, in
-another encoding, or compressed in a way that no reader of the search knows.
+A search in bytes does not find short keys, and a foreign file may hold a key as a number, in another encoding, or
+compressed in an unknown way.
 
-Of its own files a table has, in its partitions, base files, whose record keys are compared, log files, of which none is
-left, and what marks a partition. The metadata table is made again, and the rest of Hudi's folder is searched before
-anything is written (`timeline.py`).
+A table's own files are, in its partitions, base files (record keys are compared), log files (none is left), and
+partition markers. The metadata table is rebuilt, and the rest of Hudi's folder is searched before any write
+(`timeline.py`).
 """
 
 import re
@@ -23,17 +23,17 @@ _OF_HUDI = (
     re.compile(r"\.[^._/]+_[^./]*\.log\.[0-9]+(_[0-9]+-[0-9]+-[0-9]+(\.cdc)?)?"),
     re.compile(r"\.hoodie_partition_metadata(_[0-9A-Za-z-]+)?(\.parquet|\.orc)?"),
 )
-"""Names of log files (`FSUtils.LOG_FILE_PATTERN`), and of `HoodiePartitionMetadata`, also of one half written."""
+"""Names of log files (`FSUtils.LOG_FILE_PATTERN`) and of `HoodiePartitionMetadata`, also half-written ones."""
 
 
 def strays(files: Iterable[File], base: str) -> set[str]:
-    """Return the files below a table that are not its own."""
+    """Return the files below a table that do not belong to it."""
     root = f"{base.rstrip('/')}/"
     return {file.path for file in files if file.size and not _is_own(file.path.removeprefix(root))}
 
 
 def strays_shown(paths: Collection[str], base: str, keys: Keys) -> dict[str, str]:
-    """Return what a message may say of each of these paths: of names that hold a key, also a short one, nothing."""
+    """Return the printable part of each path: names that hold a key, also a short one, are cut off."""
     if not paths:
         return {}
     texts = WholeTexts(keys, also_short=True)
@@ -41,7 +41,7 @@ def strays_shown(paths: Collection[str], base: str, keys: Keys) -> dict[str, str
 
 
 def strays_refused(paths: Collection[str], base: str, keys: Keys) -> str:
-    """Return why nothing is erased beside such files, and what to do."""
+    """Return the refusal for foreign files, with advice."""
     shown = strays_shown(sorted(paths)[:_NAMED], base, keys)
     named = sorted(set(shown.values()))
     names = listed(named, _NAMED, count=len(named) + len(paths) - len(shown))
@@ -57,6 +57,6 @@ def _is_own(below: str) -> bool:
 
 
 def is_of_table(path: str) -> bool:
-    """Tell whether a file has the name of one that holds rows of a table, or marks a partition."""
+    """Tell whether a file has the name of a data file or a partition marker."""
     name = path.rpartition("/")[2]
     return is_base(name) or any(each.fullmatch(name) for each in _OF_HUDI)

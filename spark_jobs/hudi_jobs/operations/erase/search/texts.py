@@ -1,4 +1,4 @@
-"""Keys in texts: in a record of the quarantine, and in the names of files and folders."""
+"""Finds keys in texts: in quarantine records, and in the names of files and folders."""
 
 import re
 from bisect import bisect
@@ -10,19 +10,19 @@ from hudi_jobs.operations.erase.search.letters import is_longer, script_after, s
 
 _ESCAPE = re.compile(r"(\\[bfnrt]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2})$")
 _LONGEST_ESCAPE = 6
-"""How JSON and URLs spell other characters: no letter of these is one of the text."""
+"""Longest escape of a character in JSON or a URL; its letters do not extend the text."""
 
 _LONGEST_LENGTH = 4
-"""Bytes of a length that stands before a text."""
+"""Bytes of the length before a text."""
 
 _MASK = "***"
 
 
 class Texts:
-    """Finds texts in another one where each stands as a whole, as `KeyTexts` does in text: very many as fast as one.
+    """Finds many whole texts in a text as fast as one, in the same way as `KeyTexts`.
 
-    Of binary content `encoding` is how it became a text: there a length before a text, which counts bytes, makes it
-    whole as well.
+    With `encoding` the text was decoded from binary content, where a length prefix counted in bytes also makes a text
+    whole.
     """
 
     def __init__(self, texts: Iterable[str], *, encoding: str | None = None) -> None:
@@ -31,11 +31,11 @@ class Texts:
         self._indexes = [_Index(group) for _, group in groupby(ordered, key=_bounded_length)]
 
     def are_in(self, line: str, *, names_files: bool = False) -> bool:
-        """Tell whether one of them is in a line; the ending of a file makes none longer where one may be named."""
+        """Tell whether a line holds one of the texts; with `names_files` a file suffix does not extend a text."""
         return any(True for _ in self._places(line, names_files=names_files))
 
     def masked(self, line: str) -> str:
-        """Return a line with each of them left out, and all else as it is."""
+        """Return the line with each text masked."""
         shown, done = "", 0
         for start, end in sorted(place for place in self._places(line) if place[0] < place[1]):
             if start >= done:
@@ -44,13 +44,13 @@ class Texts:
         return shown + line[done:]
 
     def found(self, line: str, *, encoding: str | None = None) -> set[str]:
-        """Return those that are in a line, which with an `encoding` may be binary."""
+        """Return the texts found in the line; with `encoding` the line may be binary."""
         return {line[start:end] for start, end in self._places(line, encoding)}
 
     def _places(
         self, line: str, encoding: str | None = None, *, names_files: bool = False
     ) -> Iterator[tuple[int, int]]:
-        """Yield where in a line they begin and end."""
+        """Yield the start and end of each text in the line."""
         for index in self._indexes:
             for start, text in index.found_in(line):
                 end = start + len(text)
@@ -66,7 +66,7 @@ class WholeTexts(Texts):
 
 
 def _bounded_length(text: str) -> int:
-    """Return the length of a text by which it is looked for: of long ones, as much as all of them have."""
+    """Return the length that groups the text in an index, capped for long texts."""
     return min(len(text), SHORTEST_IN_BYTES)
 
 
@@ -79,10 +79,10 @@ def _is_whole(line: str, start: int, end: int, encoding: str | None, *, names_fi
 
 
 def _has_its_length_before(line: str, start: int, end: int, encoding: str) -> bool:
-    """Tell whether what goes before is the length of a text, and nothing else that a text may have there.
+    """Tell whether the bytes before a text are its length, and nothing else.
 
-    A variable number may be a character as well, for example a quote. Then it is certain only where it is a letter or
-    digit behind what is no text.
+    A variable-length number may also be a character, such as a quote. It counts only when it is a letter or digit after
+    a non-text byte.
     """
     before = line[max(start - _LONGEST_LENGTH, 0) : start].encode(encoding, errors="replace")
     size = len(line[start:end].encode(encoding, errors="replace"))
@@ -99,16 +99,16 @@ def _is_seen(character: str) -> bool:
 
 
 def _variable(size: int) -> bytes:
-    """Return a length as a variable number, as Protobuf writes it, and Avro the double of it."""
+    """Encode a length as a variable-length number of Protobuf; Avro encodes the double."""
     low, high = size & 0x7F, size >> 7
     return bytes([low | 0x80]) + _variable(high) if high else bytes([low])
 
 
 class _Index:
-    """Finds texts as `KeyTexts` does: what a character takes is bounded by the longest text, not by their number.
+    """Finds texts like `KeyTexts`: the cost per character depends on the longest text, not on their number.
 
-    They are sorted, so the greatest that is not above what lies in a line is the longest one there, or begins with it:
-    all others there are beginnings of that one. `_within` has for each the longest other one that it begins with.
+    The texts are sorted, so the greatest text not above the rest of the line is the longest match, or starts with it;
+    all other matches are prefixes of that one. `_within` holds for each text its longest proper prefix among the texts.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -120,7 +120,7 @@ class _Index:
             self._within.append(self._beginning(place - 1, text))
 
     def found_in(self, line: str) -> Iterator[tuple[int, str]]:
-        """Yield each of them that is in a line, with where it begins."""
+        """Yield the start and the text of each match in the line."""
         for start in range(len(line) - self._shortest + 1):
             if line[start : start + self._shortest] in self._beginnings:
                 rest = line[start : start + self._longest]
@@ -130,7 +130,7 @@ class _Index:
                     place = self._within[place]
 
     def _beginning(self, place: int, text: str) -> int:
-        """Return the longest one that a text begins with: this one, or one that it begins with; else -1."""
+        """Return the index of the longest stored text that is a prefix of `text`, or -1."""
         while place >= 0 and not text.startswith(self._texts[place]):
             place = self._within[place]
         return place
@@ -146,13 +146,13 @@ def _stands_alone(line: str, start: int, end: int, *, names_files: bool) -> bool
 
 
 def _is_joined(line: str, start: int, end: int) -> bool:
-    """Tell whether the name of an address goes on before it: `b@example.com` is no part of `a.b@example.com`."""
+    """Tell whether an address's name continues to the left: `b@example.com` is no part of `a.b@example.com`."""
     text, before = line[start:end], line[max(start - 2, 0) : start]
     return "@" in text and before[1:] in {".", "+", "'"} and is_longer(before[:1], script_before(text))
 
 
 def before_the_name(path: str, below: str, texts: WholeTexts) -> str | None:
-    """Return what of a path may be shown, where a name in it below a folder holds a key; None where none does."""
+    """Return the printable part of a path with a key in a name below the folder; None without one."""
     names = path.removeprefix(below).split("/")
     first = next((place for place, name in enumerate(names) if texts.are_in(name, names_files=True)), None)
     return None if first is None else f"{path[: len(path) - len('/'.join(names[first:]))]}..."

@@ -1,8 +1,8 @@
-"""Keys in Hudi's own folder and in names, from which no erasure removes them: one that finds them does not begin.
+"""Refuses keys in Hudi's own folder and in names, because an erasure cannot remove them there.
 
-Commits name input files in their checkpoints. Up to Hudi 0.15, those of log files have statistics of all columns as
-well, with the least and the greatest record key (`HoodieDeltaWriteStat.recordsStats`). Hudi 1.2.0 writes none, and
-keeps none where it archives a commit or upgrades the table.
+Commits name input files in their checkpoints. Up to Hudi 0.15, commits with log files also have statistics of all
+columns, with the least and the greatest record key (`HoodieDeltaWriteStat.recordsStats`). Hudi 1.2.0 writes none, and
+drops them when it archives a commit or upgrades the table.
 """
 
 import json
@@ -29,18 +29,18 @@ from hudi_jobs.operations.refusal import refused
 from hudi_jobs.services.timeline import Savepoint
 
 LARGEST = 64 * 1024 * 1024
-"""Bytes of a commit that is looked into."""
+"""Bytes; the largest commit to look into."""
 
 _NAMED = 3
 _STATISTICS = "recordsStats"
 _VALUE = "val"
-"""How Jackson writes what an `Option` holds."""
+"""Jackson's field for the content of an `Option`."""
 
 
 def require_unnamed(context: TaskContext, files: Collection[File], keys: Keys, released: Collection[Savepoint]) -> None:
-    """Refuse keys that Hudi's own folder names, but for the metadata table and savepoints, which the erasure removes.
+    """Refuse keys in Hudi's folder, except in the metadata table and released savepoints: the erasure removes those.
 
-    Whether statistics have a short key, or one of digits, nothing tells: offsets and sizes have digits too.
+    Statistics may hold a short key or one of digits without a trace: offsets and sizes have digits too.
     """
     base = located_path(context, context.task.table.base_path)
     staying = [file for file in files if _stays(file, f"{base.rstrip('/')}/", {each.instant for each in released})]
@@ -82,7 +82,7 @@ def _require_unnamed_folders(paths: Iterable[str], base: str, texts: WholeTexts)
 
 
 def has_statistics(content: str) -> bool:
-    """Tell whether a commit has statistics of the columns of log files, or is nothing that can be looked into."""
+    """Tell whether a commit has column statistics of log files, or cannot be parsed."""
     found = []
 
     def look(document: dict[str, object]) -> dict[str, object]:

@@ -1,1 +1,1 @@
-"""Files that no instant accounts for: what is there, what is known of them, and their removal after a copy."""
+"""Removes files without an instant: lists them, compares them with the timelines, and copies them first."""

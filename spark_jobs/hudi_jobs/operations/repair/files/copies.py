@@ -1,4 +1,4 @@
-"""Copies of files that a repair removes: below `.hudi-operator/removed/`, in a folder of the operation."""
+"""Copies files that a repair removes to `.hudi-operator/removed/`, in a folder of the operation."""
 
 import hashlib
 
@@ -17,7 +17,7 @@ _THAT_FILE_ONLY = False
 
 
 def content_of(context: TaskContext, file: str) -> bytes:
-    """Return a file's bytes; raise `TaskFailed` where it cannot be read now, for it may be sound, or is too large."""
+    """Return a file's bytes; raise `TaskFailed` when it is temporarily unreadable, maybe intact, or too large."""
     filesystem, path = _place(context, file)
     with stage(f"{file} cannot be read", otherwise=FailureReason.STORAGE_UNAVAILABLE):
         size = int(filesystem.getFileStatus(path).getLen())
@@ -27,18 +27,18 @@ def content_of(context: TaskContext, file: str) -> bytes:
 
 
 def checksum_of(context: TaskContext, file: str) -> str:
-    """Return a checksum of a file's bytes, which are read as `content_of` does."""
+    """Return a checksum of a file's bytes; raises like `content_of`."""
     return hashlib.sha256(content_of(context, file)).hexdigest()
 
 
 def is_there(context: TaskContext, file: str) -> bool:
-    """Tell whether there is a file."""
+    """Tell whether the file exists."""
     filesystem, path = _place(context, file)
     return bool(filesystem.exists(path))
 
 
 def keep_copy(context: TaskContext, file: str, checksum: str) -> None:
-    """Copy a file, unless an earlier run has; raise `TaskFailed` where it, or its copy, is another one."""
+    """Copy a file once; raise `TaskFailed` when the file or its copy has other content than `checksum`."""
     filesystem, source = _place(context, file)
     target = _place(context, copy_of(context, file))[1]
     if checksum_of(context, file) != checksum:
@@ -52,7 +52,7 @@ def keep_copy(context: TaskContext, file: str, checksum: str) -> None:
 
 
 def require_copy(context: TaskContext, file: str, checksum: str) -> None:
-    """Raise `TaskFailed` where the copy of a file is not what was removed."""
+    """Raise `TaskFailed` when the copy differs from the removed file."""
     if checksum_of(context, copy_of(context, file)) != checksum:
         raise TaskFailed(
             FailureReason.HUDI_ERROR, f"{copy_of(context, file)} is not a copy of the original file; inspect it."
@@ -67,7 +67,7 @@ def remove(context: TaskContext, file: str) -> None:
 
 
 def copy_of(context: TaskContext, file: str) -> str:
-    """Return where the copy of a file is, as a path below the table."""
+    """Return the path of a file's copy, relative to the table."""
     operation = context.task.operation
     assert operation is not None, "only an operation repairs"
     return f"{REMOVED_FOLDER}/{operation.uid}/{file.rpartition('/')[2]}"

@@ -1,7 +1,7 @@
-"""What the timelines of a table know of its files: the active one, its archive, and the savepoints.
+"""Reads a table's files from its timelines: the active one, the archive, and the savepoints.
 
-An archive that cannot be read as a whole refuses the repair: instants that it has lost would seem never to have been.
-Hudi fails on what is missing in an archive of layout 2, and passes over what is damaged in one of layout 1.
+An archive that cannot be read completely refuses the repair: lost instants would seem never to have existed. Hudi fails
+on missing parts of an archive of layout 2, and skips damaged parts of layout 1.
 """
 
 import json
@@ -20,14 +20,14 @@ from hudi_jobs.operations.work import Work
 from hudi_jobs.table import HudiTable, commit_metadata, saved_files
 
 MOST_ARCHIVED = 500_000
-"""Archived instants whose times are held in memory."""
+"""Most archived instants to hold in memory."""
 
 _ARCHIVE_OF_LAYOUT_1 = ".commits_.archive"
 _CORRUPT = "CORRUPT_BLOCK"
 
 
 def known_of(work: Work, table: HudiTable) -> Known:
-    """Return what the timelines say; raise `TaskFailed` where they cannot be read as a whole."""
+    """Return the content of the timelines; raise `TaskFailed` when they cannot be read completely."""
     with stage("The commits of the table cannot be read", otherwise=FailureReason.HUDI_ERROR):
         active = table.meta.getActiveTimeline()
         instants = {str(each.requestedTime()) for each in elements(active.getInstants())}
@@ -44,7 +44,7 @@ def known_of(work: Work, table: HudiTable) -> Known:
 
 
 def _commits(active: JavaObject) -> tuple[set[str], set[str]]:
-    """Return the completed commits, and the paths of the files that they have written."""
+    """Return the completed commits, and the paths of the files that they wrote."""
     timeline = active.getCommitsTimeline().filterCompletedInstants()
     commits, listed = set[str](), set[str]()
     for instant in elements(timeline.getInstants()):
@@ -55,7 +55,7 @@ def _commits(active: JavaObject) -> tuple[set[str], set[str]]:
 
 
 def paths_of(commit: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the paths below the table of all files that a commit names; those elsewhere are no files of it."""
+    """Yield the paths below the table of all files that a commit names; files elsewhere are left out."""
     for partition, stats in (commit.get("partitionToWriteStats") or {}).items():
         for stat in stats:
             within = f"{partition}/" if partition else ""
@@ -83,7 +83,7 @@ def _archived(work: Work, table: HudiTable) -> set[str]:
 
 
 def _require_whole(work: Work, table: HudiTable) -> None:
-    """Raise where a file of the archive is missing or damaged."""
+    """Raise when a file of the archive is missing or damaged."""
     spark, meta = work.context.spark, table.meta
     jvm, storage = classes(spark), meta.getStorage()
     if table.version >= INSTANTS_IN_LOGS_FROM:  # the same versions have the archive of layout 2
@@ -99,7 +99,7 @@ def _require_whole(work: Work, table: HudiTable) -> None:
 
 
 def _is_sound(jvm: JavaObject, storage: JavaObject, status: JavaObject) -> bool:
-    """Tell whether every block of a file of an archive of layout 1 can be read, and there is any."""
+    """Tell whether a layout-1 archive file has blocks, and all of them are readable."""
     schema = jvm.org.apache.hudi.avro.model.HoodieArchivedMetaEntry.getClassSchema()
     file = jvm.org.apache.hudi.common.model.HoodieLogFile(status.getPath())
     reader = jvm.org.apache.hudi.common.table.log.HoodieLogFormat.newReader(

@@ -1,4 +1,4 @@
-"""Every file of a table: all below its folder but Hudi's own folder and the operator's."""
+"""Lists every file below a table's folder, except in Hudi's and the operator's folders."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +12,13 @@ from hudi_jobs.operations.repair.files.orphans import File
 from hudi_jobs.operations.work import Work
 
 MOST_FILES = 500_000
-"""Files whose names the driver holds in memory."""
+"""Most file names to hold in the driver's memory."""
 
 _RESERVED = frozenset({".hoodie", OPERATOR_FOLDER})
 
 
 def files_of_table(work: Work) -> list[File]:
-    """Return the files; raise `TaskFailed` where there are too many, or a folder leads elsewhere."""
+    """Return the files; raise `TaskFailed` when there are too many, or a folder leads elsewhere."""
     filesystem, base = located(work.context.spark, work.table.base_path)
     above = f"{str(base.toUri().getPath()).rstrip('/')}/"
     found: list[File] = []
@@ -46,7 +46,7 @@ def _statuses(filesystem: JavaObject, base: JavaObject) -> Iterator[JavaObject]:
 
 
 def _require_no_links(base_path: str, folders: set[str]) -> None:
-    """Refuse folders of a local table that are links: what is in them lies elsewhere."""
+    """Refuse folders of a local table that are links: their content lies elsewhere."""
     location = Location.parse(base_path)
     if location.store != "file":
         return

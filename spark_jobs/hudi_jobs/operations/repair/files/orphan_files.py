@@ -1,9 +1,9 @@
-"""RemoveOrphanFiles: data files that no instant accounts for, as writers leave them that died before a rollback.
+"""Removes data files without an instant, as writers leave them that die before a rollback (RemoveOrphanFiles).
 
-What a reader sees stays, whatever the timeline says of it: readers take the files of instants from before the active
-timeline for committed (`HoodieTimeline.isBeforeTimelineStarts`), and rows in them would go. So does what the metadata
-table lists. The files are listed below the table before the first of them goes, and none that is not in that list is
-removed by a later run.
+Files that a reader sees stay, whatever the timeline says: readers take files of instants from before the active
+timeline for committed (`HoodieTimeline.isBeforeTimelineStarts`), and their rows would be lost. Files that the metadata
+table lists stay as well. The list of files is stored below the table before the first removal, and later runs remove
+only files in that list.
 """
 
 import json
@@ -34,7 +34,7 @@ from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.table import HudiTable
 
 MOST_REMOVED = 10_000
-"""Files that one operation removes; another one removes more."""
+"""Most files to remove in one operation; the next operation removes more."""
 
 _LIST_LIMIT = 8_000_000
 _THAT_FILE_ONLY = False
@@ -76,7 +76,7 @@ def _mend(work: Work, record: RepairRecord) -> None:
 
 
 def _look_again(work: Work, record: RepairRecord) -> "_Orphans":
-    """Look again before anything goes."""
+    """Check again before the first removal."""
     with once_begun():
         _require_alone(work)
         return _Orphans(work, _until(record))
@@ -91,7 +91,7 @@ def _require_mended(work: Work, record: RepairRecord) -> None:
 
 
 class _Orphans:
-    """One look at the files of a table: what may go, and what stays though no instant accounts for it."""
+    """One look at a table's files: those to remove, and those that stay without an instant."""
 
     def __init__(self, work: Work, until: float) -> None:
         table = HudiTable.existing(work.context.spark, work.table.base_path)
@@ -104,11 +104,11 @@ class _Orphans:
         self._seen = len(unaccounted) - len(self.orphans)
 
     def removable(self) -> list[File]:
-        """Return those that one operation removes."""
+        """Return the files to remove in one operation."""
         return self.orphans[:MOST_REMOVED]
 
     def left(self) -> str:
-        """Return what stays, in words."""
+        """Return a sentence on the files that stay."""
         counts = (
             (self._seen, "that readers or the metadata table show"),
             (len(self._kinds[Kind.YOUNG]), "that are too young"),
@@ -129,7 +129,7 @@ def _require_alone(work: Work) -> None:
 
 
 def _now(work: Work) -> float:
-    """Return the time by the clock of the store, which has dated the lease of this run. A dry run has none."""
+    """Return the time by the store's clock, from the lease of this run; a dry run has no lease."""
     ours = time.time()
     return ours if work.operation.dry_run else min(Others(work.context).store_time(), ours)
 
@@ -152,7 +152,7 @@ def _list_name(work: Work) -> str:
 
 
 def _listed(work: Work) -> frozenset[str] | None:
-    """Return the paths that the first run has listed; None where it has not come to that."""
+    """Return the paths that the first run listed; None when it stored no list."""
     found = open_table_files(work.context.spark, work.table.base_path, limit=_LIST_LIMIT).read(_list_name(work))
     if found is None:
         return None
@@ -164,7 +164,7 @@ def _listed(work: Work) -> frozenset[str] | None:
 
 
 def _write_list(work: Work, orphans: Collection[File]) -> frozenset[str]:
-    """Write down what goes, as far as it fits, and return that."""
+    """Store the list of files to remove, as many as fit, and return their paths."""
     lines, size = [], 0
     for file in orphans:
         line = json.dumps({"path": file.path, "bytes": file.size, "changed": file.changed})

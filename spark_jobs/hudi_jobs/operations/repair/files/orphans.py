@@ -1,9 +1,9 @@
-"""Which files of a table no instant accounts for: a pure reading of names, lists and times.
+"""Classifies a table's files by their instants, from names, lists and times alone.
 
-A name tells which instant has written a file (`FSUtils.makeBaseFileName`, `FSUtils.makeLogFileName`), but for log files
-before table version 8: they bear the instant of their base file, and rolled back rows stay in them beside a note that
-says so. They keep their names when the table gets a newer version, so all of such a table are left. What has another
-name is nobody's business here.
+A name tells the instant that wrote the file (`FSUtils.makeBaseFileName`, `FSUtils.makeLogFileName`), except for log
+files before table version 8: they carry the instant of their base file, and rolled back rows stay in them beside a
+rollback block. They keep their names when the table is upgraded, so all log files of such a table stay. Files with
+other names are not judged.
 """
 
 import re
@@ -14,7 +14,7 @@ from enum import StrEnum
 from hudi_jobs.contract import OPERATOR_FOLDER
 
 INSTANTS_IN_LOGS_FROM = 8
-"""The first version in which the name of a log file has the instant of the write."""
+"""The first version with the write's instant in the names of log files."""
 
 _INSTANT = r"(?P<instant>[0-9]{14}(?:[0-9]{3})?)"
 _ATTEMPT = r"[0-9]+-[0-9]+-[0-9]+"
@@ -26,7 +26,7 @@ _META_FOLDER, _PARTITION_FILE = ".hoodie", ".hoodie_partition_metadata"
 
 @dataclass(frozen=True, order=True)
 class File:
-    """A file by its path below the table; `changed` is when, in seconds of Unix time."""
+    """A file with its path below the table; `changed` is its modification time in seconds of Unix time."""
 
     path: str
     size: int
@@ -34,22 +34,22 @@ class File:
 
     @property
     def folder(self) -> str:
-        """The folder, which is the partition of a data file."""
+        """The folder; the partition of a data file."""
         return self.path.rpartition("/")[0]
 
     @property
     def name(self) -> str:
-        """The last part of the path."""
+        """The last segment of the path."""
         return self.path.rpartition("/")[2]
 
 
 @dataclass(frozen=True)
 class Known:
-    """What the timelines say.
+    """The content of the timelines.
 
-    `version` is the oldest that the table has had. `instants` are all requested times of the active timeline and of the
-    archive, in any state. `listed` are the paths of all files that completed commits of the active timeline have
-    written, `commits` those of them that no savepoint keeps, and `kept` the names of files that savepoints keep.
+    `version` is the oldest that the table has had. `instants` are all requested times of the active timeline and the
+    archive, in any state. `listed` are the paths of all files that completed commits of the active timeline wrote,
+    `commits` those of them without a savepoint, and `kept` the names of files that savepoints keep.
     """
 
     version: int
@@ -60,19 +60,19 @@ class Known:
 
 
 class Kind(StrEnum):
-    """What a file is taken for."""
+    """The verdict on a file."""
 
     ACCOUNTED = "accounted"
     ORPHAN = "orphan"
     YOUNG = "young"
     UNKNOWN = "unknown"
-    """Its name is none of a data file, or tells nothing, or it lies in no partition of the table."""
+    """Not a data file's name, a name without an instant, or a file outside the table's partitions."""
 
 
 def kinds_of(files: Collection[File], known: Known, *, until: float) -> Mapping[Kind, list[File]]:
-    """Return the files by what they are taken for; one that was changed after `until` is no orphan yet.
+    """Return the files by their verdict; a file changed after `until` is too young for an orphan.
 
-    Whether a reader or the metadata table shows an orphan all the same is not asked here.
+    Whether a reader or the metadata table shows an orphan is checked elsewhere.
     """
     partitions, foreign = _partitions(files), _foreign(files)
     found: dict[Kind, list[File]] = {kind: [] for kind in Kind}
@@ -85,13 +85,13 @@ def kinds_of(files: Collection[File], known: Known, *, until: float) -> Mapping[
 
 
 def oldest_version(properties: Mapping[str, str], version: int) -> int:
-    """Return the oldest version that a table has had since it was made, or last came from before version 8."""
+    """Return the oldest version of a table since its creation; 0 when it came from before version 8."""
     first = properties.get(_FIRST_VERSION, "")
     return min(version, int(first)) if first.isascii() and first.isdecimal() else 0
 
 
 def instant_of(name: str, version: int) -> str | None:
-    """Return the instant that has written a data file; None where the name does not tell it."""
+    """Return the instant that wrote a data file; None when the name does not tell."""
     match = _BASE.fullmatch(name)
     if match is None and version >= INSTANTS_IN_LOGS_FROM:
         match = _LOG.fullmatch(name)
@@ -108,10 +108,10 @@ def _kind(file: File, known: Known, *, until: float) -> Kind:
 
 
 def _is_unaccounted(instant: str, known: Known) -> bool:
-    """Tell whether an instant cannot have written a file that no commit of the active timeline lists.
+    """Tell whether an instant cannot have written a file that no active commit lists.
 
-    What an archived commit has written is not read again, so its files stay. Of an instant from before the oldest one
-    that is known nothing can be told.
+    Archived commits are not read again, so their files stay. Nothing is known of instants older than the oldest known
+    one.
     """
     if instant in known.instants:
         return instant in known.commits
@@ -119,7 +119,7 @@ def _is_unaccounted(instant: str, known: Known) -> bool:
 
 
 def _partitions(files: Iterable[File]) -> set[str]:
-    """Return the folders that Hudi has marked as partitions."""
+    """Return the folders with Hudi's partition marker."""
     return {file.folder for file in files if file.name == _PARTITION_FILE}
 
 

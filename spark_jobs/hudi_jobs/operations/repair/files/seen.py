@@ -1,4 +1,4 @@
-"""Which files readers show: those of the newest file slices by listing, and all that the metadata table lists."""
+"""Finds files that readers use: those of the newest file slices, and those that the metadata table lists."""
 
 from collections.abc import Collection
 
@@ -18,7 +18,7 @@ _ROOT = "."
 
 
 def paths_seen(work: Work, table: HudiTable, files: Collection[File]) -> set[str]:
-    """Return which of some files belong to what a reader sees that lists folders, as paths below the table."""
+    """Return the files that readers see by listing folders, as paths below the table."""
     if not files:
         return set()
     found = set[str]()
@@ -38,7 +38,7 @@ def paths_seen(work: Work, table: HudiTable, files: Collection[File]) -> set[str
 
 
 def paths_in_metadata_table(work: Work, table: HudiTable, files: Collection[File]) -> set[str]:
-    """Return which of some files the metadata table lists; none where there is no metadata table."""
+    """Return the files that the metadata table lists; an empty set without a metadata table."""
     if not files or not table.meta.getTableConfig().isMetadataTableAvailable():
         return set()
     session = work.context.spark.newSession()

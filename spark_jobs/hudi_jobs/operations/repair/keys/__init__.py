@@ -1,1 +1,1 @@
-"""Rows that have the same key: which of them stays, and what the table holds afterwards."""
+"""Removes rows that share a key: which row stays, and what the table holds afterwards."""

@@ -1,6 +1,6 @@
-"""How many rows have the same key as others, what goes of them, and what a record keeps of that.
+"""Counts rows that share a key, the rows to remove, and the figures for the record.
 
-An earlier run may have counted them, and other commits may have come since. Then everything is looked at again.
+After an earlier run's count other commits may have come; then everything is counted again.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -32,13 +32,13 @@ from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.table import HudiTable
 
 MOST_PARTITIONS = 1_000
-"""Partitions that one repair overwrites."""
+"""Most partitions to overwrite in one repair."""
 
 _LONGEST_NAMES = 100_000
-"""Characters of the names of all of them, which are one option of the write."""
+"""Characters of all partition names together, one option of the write."""
 
 BETWEEN = ","
-"""What is between these names."""
+"""Separator of the partition names."""
 
 IS_DELETED = "_hoodie_is_deleted"
 _NAMED = 3
@@ -46,7 +46,7 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Seen:
-    """What one look has shown: the figures, and how many rows go in which partitions."""
+    """The result of one look: the figures, and the number of rows to remove per partition."""
 
     doubles: Doubles
     figures: Figures
@@ -54,12 +54,12 @@ class Seen:
 
     @property
     def partitions(self) -> tuple[str, ...]:
-        """The partitions in which rows go."""
+        """The partitions with rows to remove."""
         return tuple(sorted(self.going))
 
     @property
     def what(self) -> str:
-        """What the repair would do."""
+        """The effect of the repair, as a sentence part."""
         going = [f"{path or 'the table'} {count:,}" for path, count in self.going.items()]
         rows, keys = counted(self.figures.surplus, "older row"), counted(self.figures.doubled, "key")
         where = counted(len(self.going), "partition")
@@ -67,7 +67,7 @@ class Seen:
 
 
 def look(work: Work) -> Found:
-    """Look at the rows of a table at rest, and at what keeps them from being written again."""
+    """Count the shared keys of a table at rest, and check that its rows can be rewritten."""
     with work.obstacles.each():
         require_no_heartbeat(work.context)
     require_at_rest(work, load_timeline(work.context), "such a commit")
@@ -92,7 +92,7 @@ def _require_rewritable(work: Work) -> None:
 
 
 def _recorded(work: Work, seen: Seen, commits: Collection[str]) -> dict[str, Any]:
-    """Return what the record keeps of a look; refuse what the overwrite could not write, or would lose."""
+    """Return the figures for the record; refuse rows that the overwrite could not write or would lose."""
     if seen.figures.surplus:
         by_rows = is_in_buckets(work.context.task.hudi_options)
         require_keys(work.context.spark, work.table, work.context.task, by_rows=by_rows)
@@ -113,7 +113,7 @@ def _recorded(work: Work, seen: Seen, commits: Collection[str]) -> dict[str, Any
 
 
 def seen_now(work: Work) -> Seen:
-    """Look at the rows now."""
+    """Count the shared keys now."""
     context, table = work.context, work.table
     key, order = key_columns(context.task.hudi_options), order_of(table.properties)
     with stage("The keys of the table cannot be counted", otherwise=FailureReason.HUDI_ERROR):
@@ -126,7 +126,7 @@ def seen_now(work: Work) -> Seen:
 
 
 def _require_writable(seen: Seen) -> None:
-    """Refuse partitions that cannot be named in an option, and rows that a write would take for deletes."""
+    """Refuse partition names that an option cannot hold, and rows that a write would treat as deletes."""
     if any(BETWEEN in path for path in seen.partitions):
         raise refused("A partition with such rows has a comma in its name, so it cannot be overwritten alone.")
     if sum(map(len, seen.partitions)) > _LONGEST_NAMES:
@@ -139,7 +139,7 @@ def _require_writable(seen: Seen) -> None:
 
 
 def _require_indexable(table: HudiTable, doubles: Doubles) -> None:
-    """Refuse where keys may be in several partitions, and an index of record keys that does not know of that."""
+    """Refuse keys in several partitions together with a record index over the whole table."""
     if not has_record_index(table.properties) or set(doubles.key) <= set(indexed_by(table)):
         return
     with stage("The keys of the table cannot be counted", otherwise=FailureReason.HUDI_ERROR):
@@ -152,13 +152,13 @@ def _require_indexable(table: HudiTable, doubles: Doubles) -> None:
 
 
 def _expected(seen: Seen) -> Rows:
-    """Return what the table is to hold."""
+    """Return the rows that the table will hold."""
     doubles, partitions = seen.doubles, seen.partitions
     return summed(doubles.untouched(partitions).unionByName(doubles.staying(partitions)))
 
 
 def counted_again(work: Work, record: RepairRecord) -> tuple[RepairRecord, Seen]:
-    """Return what is there now, and the record that says so: commits may have come since an earlier look."""
+    """Return the current count and the record with it: commits may have come after an earlier look."""
     commits = load_timeline(work.context).commits()
     with _giving_back_the_metadata_table(work, record):
         seen = seen_now(work)
@@ -182,7 +182,7 @@ def _require_as_recorded(found: Figures, record: RepairRecord) -> None:
 
 @contextmanager
 def _giving_back_the_metadata_table(work: Work, record: RepairRecord) -> Iterator[None]:
-    """Make the metadata table again, which an earlier run may have removed, before a refusal that no run follows."""
+    """Rebuild a metadata table that an earlier run removed, before raising a final refusal."""
     try:
         yield
     except TaskFailed as error:

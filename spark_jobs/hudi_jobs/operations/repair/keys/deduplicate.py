@@ -1,14 +1,14 @@
-"""Deduplicate: of rows with the same key the newest stays, and the others go in one commit.
+"""Keeps the newest of rows with the same key, and removes the others in one commit (Deduplicate).
 
-A delete by key would take the newest too, and an update changes each row with the key (`HoodieWriteMergeHandle`).
-Hudi's own `DedupeSparkJob` replaces base files in place, outside of the timeline. So the partitions in which rows go
-are overwritten with those that stay: one commit that replaces their file groups, which can be undone until a clean has
-removed these. The metadata table is removed before, and made again after it: its index of record keys held one place
-for several rows, and Hudi 1.2.0 was seen to fail where an overwrite of named partitions asks it in executors for their
-file groups, without a timeline server.
+A delete by key would remove the newest row too, and an update changes each row with the key (`HoodieWriteMergeHandle`).
+Hudi's own `DedupeSparkJob` replaces base files in place, outside of the timeline. So the affected partitions are
+overwritten with the rows that stay: one commit that replaces their file groups, and can be undone until a clean removes
+these. The metadata table is removed before and rebuilt afterwards: its record index has one place for several rows, and
+Hudi 1.2.0 was seen to fail when an overwrite of named partitions asks it for their file groups in executors, without a
+timeline server.
 
-The overwrite replaces what it finds when it begins, long after the rows were read. So the commits of the timeline are
-compared with those from before the rows were read: right before it, and once more after it.
+The overwrite replaces everything that it finds when it begins, long after the rows were read. So the commits of the
+timeline are compared with those from before the read, right before and once more after the overwrite.
 """
 
 from hudi_jobs.as_found.metadata import ENABLED
@@ -38,13 +38,13 @@ _PLAIN = {
     "hoodie.combine.before.insert": "false",
     "hoodie.datasource.write.insert.drop.duplicates": "false",
 }
-"""The rows are written as they are."""
+"""Writes the rows unchanged."""
 
 _BY_ROWS = {
     "hoodie.bulkinsert.overwrite.operation.type": WriteOperation.INSERT_OVERWRITE.hudi_name,
     "hoodie.datasource.write.row.writer.enable": "true",
 }
-"""An overwrite that does not ask the index, which by buckets fails where there are two files of one of them."""
+"""An overwrite without an index lookup, which fails when a bucket has two files."""
 
 
 def _mend(work: Work, record: RepairRecord) -> RepairRecord:
@@ -96,14 +96,14 @@ def _overwrite(work: Work, record: RepairRecord, seen: Seen) -> str:
 
 
 def _require_as_counted(work: Work, record: RepairRecord) -> None:
-    """Raise where anything has come since the rows were read: the overwrite replaces all files that it finds."""
+    """Raise when anything came after the rows were read: the overwrite replaces all files that it finds."""
     timeline = load_timeline(work.context)
     come = timeline.commits() ^ {*record.commits_before} | {each.instant for each in timeline.begun()}
     require_nothing_come(come, "no row was removed")
 
 
 def _require_alone(work: Work, record: RepairRecord) -> None:
-    """Raise where anything has come beside the overwrite, or is still at work on what that has replaced."""
+    """Raise when a commit came beside the overwrite, or a writer is still at work on the replaced files."""
     _require_nothing_pending(work)
     come = load_timeline(work.context).commits() - {*record.commits_before, record.commit}
     if come and record.commits_before:

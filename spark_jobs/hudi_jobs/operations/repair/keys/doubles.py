@@ -1,9 +1,9 @@
-"""Rows of a table that have the same key, and which of them stays.
+"""Finds rows of a table with the same key, and ranks the row that stays first.
 
-A key is the record key, with its partition where the index of the table looks for keys in their partition alone. The
-row that Hudi would let win by the table's own properties stays: that with the greatest ordering value, of equal ones
-that of the newest commit; or, where the last write wins, that of the newest commit. What is equal in all that differs
-in its place in the commit, and at last in what it holds, so that every run lets the same row stay.
+A key is the record key, with its partition when the table's index looks up keys within partitions. The row that wins by
+Hudi's rules for the table stays: that with the greatest ordering value, and among equals that of the newest commit; or,
+when the last write wins, that of the newest commit. Rows equal in all of these are ordered by their place in the
+commit, and finally by content, so that every run keeps the same row.
 """
 
 from collections.abc import Mapping
@@ -26,14 +26,14 @@ _OF_THE_TABLE = frozenset({"GLOBAL_BLOOM", "GLOBAL_SIMPLE", "GLOBAL_RECORD_LEVEL
 _SEQUENCE = "_hoodie_commit_seqno"
 _TIME, _PLACES = "_hoodie_commit_time", (_SEQUENCE, "_hoodie_file_name")
 _NUMBERS = r"_(\d{1,19})_(\d{1,19})$"
-"""The partition of the task and the number of the record in it, at the end (`HoodieRecord.generateSequenceId`)."""
+"""Spark's task partition and the record number at the end of a sequence number (`HoodieRecord.generateSequenceId`)."""
 
-_COUNT, _RANK = "_hoodie_copies", "_hoodie_rank"  # no table has a column of its own that begins so
+_COUNT, _RANK = "_hoodie_copies", "_hoodie_rank"  # no table has a column of its own with this prefix
 _SUM = "decimal(38,0)"
 
 
 def key_columns(options: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the columns that make a key; raise `TaskFailed` for an index of which that is not known."""
+    """Return the columns of a key; raise `TaskFailed` for an unknown index."""
     index = options.get(INDEX, "")
     if index in _OF_THE_TABLE:
         return (KEY,)
@@ -43,7 +43,7 @@ def key_columns(options: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def order_of(properties: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the columns by which the row that stays is the greatest, the one that counts first in front."""
+    """Return the ordering columns, the most significant first; the greatest row stays."""
     stored = properties.get("hoodie.table.ordering.fields", properties.get("hoodie.table.precombine.field"))
     fields = columns_of(stored)
     return (_TIME, *fields, *_PLACES) if ordering_of(properties).ignored else (*fields, _TIME, *_PLACES)
@@ -51,7 +51,7 @@ def order_of(properties: Mapping[str, str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Figures:
-    """How many keys there are, with a checksum over them; how many are there twice; and the rows that are too many."""
+    """The number of keys with a checksum over them, the number of shared keys, and of surplus rows."""
 
     keys: int
     checksum: int
@@ -61,7 +61,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Doubles:
-    """The rows of a table, with Hudi's own columns, by their keys; hashes of maps have to be allowed."""
+    """A table's rows with Hudi's columns, grouped by key; hashing of maps must be allowed."""
 
     rows: DataFrame
     key: tuple[str, ...]
@@ -79,12 +79,12 @@ class Doubles:
         return Figures(int(found.keys), int(found.checksum or 0), int(found.doubled), int(found.surplus))
 
     def going(self, most: int) -> dict[str, int]:
-        """Return how many rows go in each partition where some do, for one more partition than the most at the most."""
+        """Return the number of rows to remove per affected partition, for at most `most` + 1 partitions."""
         going = self._ranked.where(sf.col(_RANK) > 1).groupBy(PARTITION).count().orderBy(PARTITION)
         return {str(row[0] or ""): int(row[1]) for row in going.limit(most + 1).collect()}
 
     def staying(self, partitions: tuple[str, ...]) -> DataFrame:
-        """Return all rows that stay in some partitions."""
+        """Return all rows that stay in the partitions."""
         inside = sf.col(PARTITION).isin(*partitions)
         others = self.rows.where(inside).join(self._doubled, list(self.key), "left_anti")
         newest = self._ranked.where(inside & (sf.col(_RANK) == 1)).drop(_RANK)
@@ -108,7 +108,7 @@ class Doubles:
 
     @cached_property
     def _ranked(self) -> DataFrame:
-        """The rows whose keys are there twice; the one that stays has the rank 1."""
+        """The rows with shared keys; the row that stays has rank 1."""
         order = [self._place(name).desc_nulls_last() for name in self.order]
         rows = self.rows.join(self._doubled, list(self.key), "left_semi")
         window = Window.partitionBy(*self.key).orderBy(*order, row_hash(rows).desc())
@@ -120,6 +120,6 @@ class Doubles:
 
 
 def in_sequence(column: Column) -> Column:
-    """Return text that sorts Hudi's sequence numbers as numbers: as they are, record 10 comes before record 9."""
+    """Return texts that sort Hudi's sequence numbers numerically: unpadded, record 10 sorts before record 9."""
     numbers = (sf.lpad(sf.regexp_extract(column, _NUMBERS, number), 19, "0") for number in (1, 2))
     return sf.concat(*numbers, column)

@@ -1,4 +1,4 @@
-"""Rows that a repair counts by itself before it begins, and how readers of the metadata table see them."""
+"""Counts the rows before a repair, and compares them with the view of metadata table readers."""
 
 from hudi_jobs.operations.record import Rows
 from hudi_jobs.operations.refusal import refused
@@ -9,7 +9,7 @@ from hudi_jobs.operations.work import Work
 
 
 def rows_to_keep(work: Work) -> Rows:
-    """Return the rows; refuse where readers of the metadata table see others, for one of the two is wrong."""
+    """Return the rows; refuse when readers of the metadata table see other rows, because one view is wrong."""
     rows = rows_now(work.context)
     wrong = difference(rows, rows_now(work.context, metadata_table=True)) if has_metadata_table(work.context) else None
     if wrong is not None:
@@ -21,7 +21,7 @@ def rows_to_keep(work: Work) -> Rows:
 
 
 def require_as_the_metadata_table(work: Work, record: RepairRecord) -> None:
-    """Raise `TaskFailed` where readers of the metadata table see other rows than are expected."""
+    """Raise `TaskFailed` when readers of the metadata table see other rows than expected."""
     if record.expected is None or not has_metadata_table(work.context):
         return
     wrong = difference(record.expected, rows_now(work.context, metadata_table=True))
