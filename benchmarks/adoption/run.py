@@ -147,7 +147,7 @@ def adopt_all(stage: Stage, lake: Lake) -> None:
         sys.exit(f"{len(names)} of {len(CASES)} tables can be managed")
     with timed("3. applied and observed without drift"):
         stage.cluster.apply(*documents)
-        wait(stage, lake, names, lambda status: is_ready(status) and not condition_of(status, "Drift"))
+        wait(stage, lake, names, lambda status: is_ready(status) and not status.get("findings"))
     with timed("4. quiet"):
         wait(stage, lake, names, lambda status: (status.get("takeover") or {}).get("phase") == "Quiet")
     with timed("5. managed until the first cycle is over"):

@@ -147,9 +147,9 @@ def test_kubectl_prints_the_columns_of_a_table(tables: Any) -> None:
         "Last run": "Succeeded",
         "Complete up to": None,
         "Backlog": 7,
-        "Compacted": None,
-        "Clustered": None,
-        "Cleaned": None,
+        "Compaction": None,
+        "Clustering": None,
+        "Cleaning": None,
         "Jobs": JOB["name"],
     }
 

@@ -75,4 +75,4 @@ async def test_one_that_was_begun_and_whose_resource_is_gone_is_not_run_again() 
     assert len(one.requests) == 1
     status = one.cluster.tables["flights"]["status"]
     assert not [entry for entry in status.get("operations", ()) if entry["state"] not in {"Failed", "Succeeded"}]
-    assert "Maintenance" not in [condition["type"] for condition in status["conditions"]]
+    assert "Maintenance" not in [condition["reason"] for condition in status["conditions"]]

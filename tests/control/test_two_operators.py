@@ -39,6 +39,10 @@ def conditions(operator: Operator) -> dict[str, dict[str, Any]]:
     return {one["type"]: one for one in operator.status["conditions"]}
 
 
+def findings(operator: Operator) -> dict[str, str]:
+    return {one["code"]: one["message"] for one in operator.status.get("findings", [])}
+
+
 def operator_elsewhere() -> Operator:
     operator = Operator(living_table())
     vars(operator.cluster)["cluster_uid"] = elsewhere
@@ -54,15 +58,11 @@ async def test_the_second_operator_does_nothing_but_tell_until_it_is_told_to_tak
     await second.settle()
     assert second.cluster.created == []
     told = conditions(second)
-    assert {kind: told[kind]["reason"] for kind in ("Ready", "Stalled", "OwnedElsewhere")} == {
-        "Ready": "OwnedElsewhere",
-        "Stalled": "OwnedElsewhere",
-        "OwnedElsewhere": "OwnedElsewhere",
-    }
-    assert "hudi-operator.io/take-over=cluster/hudi-operator." in told["OwnedElsewhere"]["message"]
+    assert {told[kind]["reason"] for kind in ("Ready", "Stalled", "Healthy")} == {"OwnedElsewhere"}
+    assert "hudi-operator.io/take-over=cluster/hudi-operator." in findings(second)["OwnedElsewhere"]
     assert any(reason == "OwnedElsewhere" for _, reason, _ in second.cluster.events)
     await first.settle()
-    assert "OwnedElsewhere" not in conditions(first)
+    assert "OwnedElsewhere" not in findings(first)
 
     metadata = second.cluster.tables["flights"]["metadata"]
     metadata["annotations"] = {"hudi-operator.io/take-over": "cluster/hudi-operator"}
@@ -72,8 +72,8 @@ async def test_the_second_operator_does_nothing_but_tell_until_it_is_told_to_tak
     first.cluster.snapshot = second.cluster.snapshot = as_recorded_by(request)
     await second.settle()
     await first.settle()
-    assert "OwnedElsewhere" not in conditions(second)
-    assert "another-cluster/hudi-operator" in conditions(first)["OwnedElsewhere"]["message"]
+    assert "OwnedElsewhere" not in findings(second)
+    assert "another-cluster/hudi-operator" in findings(first)["OwnedElsewhere"]
 
 
 async def test_an_operator_from_a_backup_of_the_cluster_does_nothing_but_tell() -> None:
@@ -85,16 +85,16 @@ async def test_an_operator_from_a_backup_of_the_cluster_does_nothing_but_tell() 
     restored.cluster.tables = copy.deepcopy(first.cluster.tables)
     restored.cluster.snapshot = first.cluster.snapshot
     await restored.settle()
-    assert "OwnedElsewhere" not in conditions(restored), "both know the run that the record names"
+    assert "OwnedElsewhere" not in findings(restored), "both know the run that the record names"
 
     first.cluster.tables["flights"]["metadata"]["annotations"] = {"hudi-operator.io/requested-at": MOMENT}
     await first.reconcile()
     first.cluster.snapshot = restored.cluster.snapshot = as_recorded_by(newest_request(first.cluster))
     await first.settle()
-    assert "OwnedElsewhere" not in conditions(first)
+    assert "OwnedElsewhere" not in findings(first)
     await restored.settle()
     assert restored.cluster.created == []
-    assert f"take-over={first.cluster.created[-1]}." in conditions(restored)["OwnedElsewhere"]["message"]
+    assert f"take-over={first.cluster.created[-1]}." in findings(restored)["OwnedElsewhere"]
 
 
 async def test_the_data_of_a_table_that_another_operator_owns_is_not_deleted() -> None:

@@ -267,6 +267,10 @@ class Table:
         """One condition; empty where it is absent."""
         return condition_of(self.status(), kind)
 
+    def findings(self) -> list[str]:
+        """The codes of all findings."""
+        return [one["code"] for one in self.status().get("findings", [])]
+
     def wait(self, until: Callable[[Document], Any], *, what: str, seconds: float = PATIENCE) -> Document:
         """Wait until the status is like this, and return it."""
 

@@ -12,11 +12,13 @@ from pyspark.sql import SparkSession
 from hudi_jobs.contract import Outcome, Service
 from hudi_jobs.driver import Driver
 from hudi_operator.api.resources import HudiTable, HudiTableClass
+from hudi_operator.api.status.findings import Severity
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.planning.decide import decide
+from hudi_operator.planning.findings.registry import DEFINITIONS
 from hudi_operator.planning.model import JobObservation, JobPhase, LaunchJob, Observation, Plan
 from hudi_operator.planning.status.build import build_status
 
@@ -160,18 +162,21 @@ class Managed:
 
     def refusal(self) -> str:
         """Return why nothing is started, where a condition says so."""
-        told = {str(one.type): one for one in self.status.conditions if one.status == "True"}
-        one = told.get("Drift") or told.get("Stalled")
-        return f"{one.reason}: {one.message}" if one else ""
+        found = next((f"{one.code}: {one.message}" for one in self.status.findings if one.code in _REFUSALS), "")
+        stalled = (one for one in self.status.conditions if one.type == "Stalled")
+        return found or next((f"{one.reason}: {one.message}" for one in stalled), "")
 
     def conditions(self) -> list[tuple[str, bool]]:
         """Return what each condition says, and whether it is well."""
-        abnormal = {"Stalled", "Reconciling", "Drift"}
+        abnormal = {"Stalled", "Reconciling"}
         return [
             (f"{one.type} {one.reason}: {one.message}", (one.status == "True") != (one.type in abnormal))
             for one in self.status.conditions
         ]
 
+
+_REFUSALS = frozenset(one.code for one in DEFINITIONS if one.severity is not Severity.INFO)
+"""Findings that say why nothing, or not everything, starts."""
 
 _CLASS = HudiTableClass.model_validate(
     {

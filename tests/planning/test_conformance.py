@@ -258,6 +258,16 @@ def observations(draw: st.DrawFn) -> Observation:
     )
 
 
+OF_A_TABLE = {
+    ConditionType.READY,
+    ConditionType.RECONCILING,
+    ConditionType.STALLED,
+    ConditionType.SUSPENDED,
+    ConditionType.FRESH,
+    ConditionType.HEALTHY,
+}
+
+
 def condition(after: HudiTableStatus, kind: ConditionType) -> Condition | None:
     return find_condition(after.conditions, kind)
 
@@ -270,6 +280,10 @@ def check_conformance(after: HudiTableStatus, *, generation: int) -> None:
     )
     assert ready is not None, "Ready is always present"
     assert after.conditions[0] is ready
+    assert set(types) <= OF_A_TABLE
+    assert ConditionType.HEALTHY in types, "Healthy is always present"
+    codes = [one.code for one in after.findings]
+    assert len(codes) == len(set(codes)), "the list is a map by code"
     assert len(types) == len(set(types)), "the list is a map by type"
     assert stalled is None or stalled.status == "True", "Stalled stands only while true"
     assert reconciling is None or reconciling.status == "True", "Reconciling stands only while true"

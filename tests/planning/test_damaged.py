@@ -15,6 +15,7 @@ from tests.planning.world import (
     at,
     done,
     ended,
+    finding,
     instant,
     memory,
     minutes,
@@ -30,6 +31,7 @@ from tests.planning.world import (
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.status.conditions import Condition, ConditionType, find_condition
+from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.status.timeline import TimelineStatus
 from hudi_operator.planning.model import CreateJob, Damaged, LaunchJob, Observation, TimelineSnapshot
@@ -80,7 +82,7 @@ def test_nothing_starts_on_a_serialized_table_beside_a_commit_that_may_be_anybod
     assert stalled is not None
     assert stalled.reason == "TimelineCorrupt"
     # It is not said that somebody else has written either.
-    assert condition(after, ConditionType.FOREIGN_WRITER) is None
+    assert finding(after, FindingCode.FOREIGN_WRITER) is None
 
 
 def test_the_status_goes_on_telling_what_the_timeline_holds_and_names_the_file() -> None:

@@ -11,6 +11,8 @@ from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Service, Task
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.status.conditions import ConditionType, find_condition
+from hudi_operator.api.status.findings import Finding, FindingCode
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus, ServicesStatus, ServiceStatus
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import JobObservation, JobPhase, Observation, Plan, TimelineSnapshot
@@ -301,6 +303,18 @@ def plan_for(observation: Observation, *, now: datetime = NOW) -> Plan:
 
 def status_of(observation: Observation, *, now: datetime = NOW) -> HudiTableStatus:
     return build_status(observation, plan_for(observation, now=now), now=now)
+
+
+def finding(after: HudiTableStatus, *codes: FindingCode) -> Finding | None:
+    """Return the finding with one of these codes."""
+    return next((one for one in after.findings if one.code in codes), None)
+
+
+def maintenance(after: HudiTableStatus) -> str | None:
+    """Return what a table says that an operation has to itself, or that waits for a person after an operation."""
+    found = find_condition(after.conditions, ConditionType.RECONCILING)
+    left = finding(after, FindingCode.NOT_VERIFIED)
+    return found.message if found is not None and found.reason == "Maintenance" else left.message if left else None
 
 
 def again(observation: Observation, after: HudiTableStatus) -> Observation:

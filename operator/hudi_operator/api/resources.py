@@ -30,7 +30,7 @@ OPERATION_UID_ANNOTATION = "hudi-operator.io/operation-uid"
 """On a HudiOperation, set by the operator: its uid, by which a copy that was restored from a backup is recognised."""
 
 TAKE_OVER_ANNOTATION = "hudi-operator.io/take-over"
-"""On a HudiTable: the owner, as its condition OwnedElsewhere names it, from whom this operator takes the table over."""
+"""On a HudiTable: the owner, as its finding OwnedElsewhere names it, from whom this operator takes the table over."""
 
 
 SAVEPOINTS = "HudiSavepoint"

@@ -2,7 +2,6 @@
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.spec.table import HudiTableSpec
-from hudi_operator.api.status.conditions import ConditionType
 from hudi_operator.services.definition import TableServiceDefinition
 
 
@@ -17,7 +16,6 @@ def _options(spec: HudiTableSpec) -> dict[str, str]:
 
 ARCHIVAL = TableServiceDefinition(
     service=Service.ARCHIVAL,
-    condition=ConditionType.ARCHIVED,
     completes=frozenset(),
     plans=frozenset(),
     deals_with=lambda _pending: False,

@@ -3,7 +3,6 @@
 from hudi_jobs.contract import Service
 from hudi_operator.api.spec.services import CleaningPolicy
 from hudi_operator.api.spec.table import HudiTableSpec
-from hudi_operator.api.status.conditions import ConditionType
 from hudi_operator.services.definition import TableServiceDefinition
 from hudi_operator.timeline import Action, PendingInstant, PendingKind
 
@@ -34,7 +33,6 @@ def _options(spec: HudiTableSpec) -> dict[str, str]:
 
 CLEANING = TableServiceDefinition(
     service=Service.CLEANING,
-    condition=ConditionType.CLEANED,
     completes=frozenset({Action.CLEAN}),
     plans=frozenset(),
     deals_with=_deals_with,

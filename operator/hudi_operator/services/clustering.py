@@ -9,7 +9,6 @@ from hudi_operator.api.spec.services import (
     ClusteringUpdates,
 )
 from hudi_operator.api.spec.table import HudiTableSpec
-from hudi_operator.api.status.conditions import ConditionType
 from hudi_operator.api.values.base import quantity_bytes
 from hudi_operator.services.definition import TableServiceDefinition, given
 from hudi_operator.timeline import Action, PendingKind
@@ -81,7 +80,6 @@ def _partitions(clustering: ClusteringSpec) -> dict[str, str]:
 
 CLUSTERING = TableServiceDefinition(
     service=Service.CLUSTERING,
-    condition=ConditionType.CLUSTERED,
     completes=frozenset({Action.REPLACE_COMMIT}),
     plans=frozenset({PendingKind.CLUSTERING}),
     deals_with=lambda pending: pending.kind in _KINDS,

@@ -8,7 +8,6 @@ from hudi_operator.api.spec.services import (
     ServiceMode,
 )
 from hudi_operator.api.spec.table import HudiTableSpec
-from hudi_operator.api.status.conditions import ConditionType
 from hudi_operator.api.values.base import parse_duration, quantity_bytes
 from hudi_operator.services.definition import TableServiceDefinition, given
 from hudi_operator.timeline import Action, PendingKind
@@ -70,7 +69,6 @@ def _needs_all_partitions(spec: HudiTableSpec) -> bool:
 
 COMPACTION = TableServiceDefinition(
     service=Service.COMPACTION,
-    condition=ConditionType.COMPACTED,
     completes=frozenset({Action.COMMIT}),
     plans=_KINDS,
     deals_with=lambda pending: pending.kind in _KINDS,

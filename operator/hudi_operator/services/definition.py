@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from hudi_jobs.contract import Service
 from hudi_operator.api.spec.services import ServiceMode
 from hudi_operator.api.spec.table import HudiTableSpec
-from hudi_operator.api.status.conditions import ConditionType
 from hudi_operator.timeline import Action, PendingInstant, PendingKind
 
 Options = Mapping[str, str]
@@ -16,13 +15,12 @@ Options = Mapping[str, str]
 class ServiceDefinition:
     """One service of a table: ingestion or a table service.
 
-    `condition` reports the outcome of its runs. `completes` are the actions of the instants that its runs complete; if
-    empty, only the driver's report tells success. `plans` are the kinds of plans that it makes and executes, and
-    `deals_with` tells which pending instants it finishes or rolls back.
+    `completes` are the actions of the instants that its runs complete; if empty, only the driver's report tells
+    success. `plans` are the kinds of plans that it makes and executes, and `deals_with` tells which pending instants
+    it finishes or rolls back.
     """
 
     service: Service
-    condition: ConditionType
     completes: frozenset[Action]
     plans: frozenset[PendingKind]
     deals_with: Callable[[PendingInstant], bool]

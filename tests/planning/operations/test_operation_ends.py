@@ -7,13 +7,27 @@ from typing import Any
 
 import pytest
 from tests.planning.operations.operations import UID, after_run, begun, decided, entry, launches, of, operation, world
-from tests.planning.world import NOW, again, ago, at, done, memory, minutes, plan_for, run, status_of
+from tests.planning.world import (
+    NOW,
+    again,
+    ago,
+    at,
+    done,
+    finding,
+    maintenance,
+    memory,
+    minutes,
+    plan_for,
+    run,
+    status_of,
+)
 
 from hudi_jobs.contract import Outcome
 from hudi_jobs.contract.operations.told import OperationTold
 from hudi_operator.api.resources import OPERATIONS
 from hudi_operator.api.spec.table_class import RetrySettings
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType, find_condition
+from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.operation import OperationState
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.api.status.takeover import Protection, TakeoverPhase, TakeoverStatus
@@ -45,7 +59,7 @@ def test_success_ends_it_and_its_report_is_shown() -> None:
     assert (after.state, after.begun, after.finished_at) == (SUCCEEDED, True, at(NOW))
     assert after.report is not None
     assert (after.report.removed_count, after.report.rows_after, after.report.verified) == (1, 20, True)
-    assert find_condition(status_of(seen).conditions, ConditionType.MAINTENANCE) is None
+    assert maintenance(status_of(seen)) is None
     assert launches(again(replace(seen, jobs=()), status_of(seen))) == [], "it is finished once"
 
 
@@ -117,7 +131,7 @@ def test_what_is_refused_while_it_is_checked_has_changed_nothing_and_is_over() -
     after = of(seen)
     assert (after.state, after.reason, after.begun) == (FAILED, "OperationRefused", False)
     assert "Nothing was changed" in after.message
-    assert find_condition(status_of(seen).conditions, ConditionType.MAINTENANCE) is None
+    assert maintenance(status_of(seen)) is None
 
 
 def test_a_run_that_was_killed_while_it_checked_does_not_hold_a_table_whose_operation_is_refused_then() -> None:
@@ -127,7 +141,7 @@ def test_a_run_that_was_killed_while_it_checked_does_not_hold_a_table_whose_oper
     report = {"phase": "Checking"}
     seen = after_run(Outcome.FAILED, reason="OperationRefused", message="No.", report=report, remembered=of(killed))
     assert (of(seen).state, of(seen).begun) == (FAILED, False)
-    assert find_condition(status_of(seen).conditions, ConditionType.MAINTENANCE) is None
+    assert maintenance(status_of(seen)) is None
 
 
 def test_what_a_job_says_that_only_has_its_name_is_not_said_of_it() -> None:
@@ -155,7 +169,7 @@ def test_what_may_have_begun_is_tried_until_it_is_finished(changes: dict[str, An
     assert (after.state, after.begun, after.failures, after.reason) == (RUNNING, True, 1, "Retrying")
     assert launches(seen) == [], "it backs off"
     ended = again(replace(seen, jobs=()), status_of(seen))
-    assert find_condition(status_of(ended).conditions, ConditionType.MAINTENANCE) is not None
+    assert maintenance(status_of(ended)) is not None
     (launch,) = launches(ended, now=NOW + minutes(1))
     assert launch.job.operation is not None
     assert launch.job.operation.instant == ago(20)
@@ -307,7 +321,7 @@ def test_its_restore_is_not_taken_for_somebody_elses() -> None:
     last = after.services.ingestion.last_run
     assert last is not None
     assert last.undone_by == ago(1), "the run is known to be undone"
-    assert find_condition(after.conditions, ConditionType.FOREIGN_WRITER) is None
+    assert finding(after, FindingCode.FOREIGN_WRITER) is None
 
 
 @pytest.mark.parametrize("known", [(), (begun(state="Failed"),)], ids=["no operation", "one that is over"])

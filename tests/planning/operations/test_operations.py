@@ -23,7 +23,20 @@ from tests.planning.operations.operations import (
 )
 from tests.planning.operations.told import told_as
 from tests.planning.savepoints.savepoints import savepoint
-from tests.planning.world import NOW, active, again, ago, at, done, job, minutes, plan_for, status_of, table_class
+from tests.planning.world import (
+    NOW,
+    active,
+    again,
+    ago,
+    at,
+    done,
+    job,
+    maintenance,
+    minutes,
+    plan_for,
+    status_of,
+    table_class,
+)
 
 from hudi_jobs.contract import OperationKind, Outcome, Service
 from hudi_jobs.contract.operations.told import OperationTold
@@ -213,9 +226,7 @@ def test_nothing_else_starts_while_an_operation_is_to_begin() -> None:
         memory = after.services.of(service)
         assert (memory.due, memory.reason) == (True, "Maintenance"), service
         assert "Blocked by HudiOperation back" in memory.message, service
-    condition = find_condition(after.conditions, ConditionType.MAINTENANCE)
-    assert condition is not None
-    assert condition.reason == "Draining"
+    assert maintenance(after) is not None
     ready = find_condition(after.conditions, ConditionType.READY)
     assert ready is not None
     assert ready.reason == "Maintenance"
@@ -448,7 +459,7 @@ def test_a_refused_job_is_tried_again_later() -> None:
 def test_without_operations_a_table_says_nothing_of_them() -> None:
     after = status_of(world())
     assert (after.operations, after.services.operation) == ((), None)
-    assert find_condition(after.conditions, ConditionType.MAINTENANCE) is None
+    assert maintenance(after) is None
 
 
 def test_a_job_that_nobody_asks_for_any_more_is_not_created_late() -> None:

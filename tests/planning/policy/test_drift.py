@@ -15,6 +15,7 @@ from tests.planning.world import (
     as_declared,
     at,
     done,
+    finding,
     instant,
     minutes,
     observe,
@@ -33,6 +34,7 @@ from hudi_jobs.contract.table.schema_history import Evolution
 from hudi_jobs.contract.table.zone import ShownZone
 from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
 from hudi_operator.api.status.conditions import ConditionType, find_condition
+from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.planning.model import Blocker, BlockerReason, CreateJob, LaunchJob, Plan, TimelineSnapshot
 from hudi_operator.planning.policy.drift import drift_of
@@ -105,6 +107,8 @@ def wrong(**changes: Any) -> HudiTable:
     )
 
 
+DRIFT = (FindingCode.SPEC_DRIFT, FindingCode.SERVICES_REFUSED, FindingCode.SETTING_NOT_APPLIED)
+
 WRONG = ("tableName", "type", "recordKey", "partitionBy", "orderingFields", "index")
 
 
@@ -114,13 +118,13 @@ def test_everything_that_differs_stops_the_table_in_one_condition(policy: str) -
 
     assert not launches(plan_for(observation))
     after = status_of(observation)
-    drift, ready = (find_condition(after.conditions, kind) for kind in (ConditionType.DRIFT, ConditionType.READY))
+    drift, ready = finding(after, *DRIFT), find_condition(after.conditions, ConditionType.READY)
     assert drift is not None
     assert ready is not None
-    assert (drift.status, drift.reason) == ("True", "DeclaredOtherwise")
+    assert (drift.severity, drift.code, drift.blocks) == ("Critical", "SpecDrift", ("All",))
     assert [field for field in WRONG if f"{field}: " in drift.message] == list(WRONG)
     assert "index: the spec declares Bloom, but the table has Bucket/4; declare what the table has." in drift.message
-    assert (ready.status, ready.reason, ready.message) == ("False", "DeclaredOtherwise", drift.message)
+    assert (ready.status, ready.reason, ready.message) == ("False", "SpecDrift", drift.message)
     stalled = find_condition(after.conditions, ConditionType.STALLED)
     assert stalled is not None
     assert find_condition(after.conditions, ConditionType.RECONCILING) is None
@@ -139,7 +143,7 @@ def test_no_service_starts_while_the_table_drifts_whatever_is_pending_or_request
 
     stopped = observe(one, snapshot=as_it_is)
     assert not launches(plan_for(stopped))
-    assert "DeclaredOtherwise" in reasons(status_of(stopped))
+    assert "SpecDrift" in reasons(status_of(stopped))
 
     corrected = replace(stopped, table=one.model_copy(update={"spec": table(type="MergeOnRead").spec}))
     assert launches(plan_for(corrected))
@@ -161,7 +165,7 @@ def test_a_corrected_spec_resumes_at_once() -> None:
     corrected = again(observe(table(generation=2), snapshot=seen()), after)
 
     assert launches(plan_for(corrected))
-    assert find_condition(status_of(corrected).conditions, ConditionType.DRIFT) is None
+    assert finding(status_of(corrected), *DRIFT) is None
 
 
 @pytest.mark.parametrize("version", ["4", "5", "7", "3"])
@@ -182,7 +186,7 @@ def test_a_metadata_table_that_is_asked_for_by_name_is_reported_and_stops_nothin
 
     assert launches(plan_for(observation))
     after = status_of(observation)
-    drift = find_condition(after.conditions, ConditionType.DRIFT)
+    drift = finding(after, *DRIFT)
     assert drift is not None
     assert "a run creates one once nothing is pending" in drift.message
     assert find_condition(after.conditions, ConditionType.STALLED) is None
@@ -230,7 +234,7 @@ def test_a_table_that_keeps_what_flink_has_deleted_starts_nothing() -> None:
         observed = observe(table=table(managementPolicy=policy), snapshot=found)
         plan = plan_for(observed)
         assert launches(plan) == []
-        told = find_condition(status_of(observed).conditions, ConditionType.DRIFT)
+        told = finding(status_of(observed), *DRIFT)
         assert told is not None
         assert "_hoodie_operation" in told.message
 
@@ -259,11 +263,13 @@ def test_an_unknown_zone_starts_no_job_and_is_the_reason_also_while_the_table_is
     observed = observe(table=table(managementPolicy=policy, **declaration), snapshot=foreign(zone=zone))
     assert launches(plan_for(observed)) == []
     after = status_of(observed)
-    for kind in (ConditionType.STALLED, ConditionType.DRIFT):
-        told = find_condition(after.conditions, kind)
-        assert told is not None
-        assert (told.status, told.reason) == ("True", "TimelineZoneUnknown")
-        assert part in told.message
+    stalled = find_condition(after.conditions, ConditionType.STALLED)
+    found = finding(after, FindingCode.TIMELINE_ZONE_UNKNOWN)
+    assert stalled is not None
+    assert found is not None
+    assert (stalled.status, stalled.reason) == ("True", "TimelineZoneUnknown")
+    assert part in stalled.message
+    assert part in found.message
 
 
 def test_a_zone_that_the_files_do_not_show_and_the_spec_declares_starts_jobs() -> None:
@@ -277,12 +283,14 @@ def test_compaction_that_completed_before_its_request_starts_nothing(policy: str
     observed = observe(table=table(managementPolicy=policy), snapshot=foreign(early_compaction=compaction))
     assert launches(plan_for(observed)) == []
     after = status_of(observed)
-    for kind in (ConditionType.STALLED, ConditionType.DRIFT):
-        told = find_condition(after.conditions, kind)
-        assert told is not None
-        assert (told.status, told.reason) == ("True", "FileSlicesUncertain")
-        assert compaction in told.message
-        assert "KEEP_LATEST_FILE_VERSIONS" in told.message
+    stalled = find_condition(after.conditions, ConditionType.STALLED)
+    found = finding(after, FindingCode.FILE_SLICES_UNCERTAIN)
+    assert stalled is not None
+    assert found is not None
+    assert (stalled.status, stalled.reason) == ("True", "FileSlicesUncertain")
+    for message in (stalled.message, found.message):
+        assert compaction in message
+        assert "KEEP_LATEST_FILE_VERSIONS" in message
 
 
 def test_a_renamed_column_starts_nothing_and_names_the_column() -> None:
@@ -290,7 +298,7 @@ def test_a_renamed_column_starts_nothing_and_names_the_column() -> None:
     for policy in ("Manage", "Observe"):
         observed = observe(table=table(managementPolicy=policy), snapshot=foreign(evolution=evolution))
         assert launches(plan_for(observed)) == []
-        told = find_condition(status_of(observed).conditions, ConditionType.DRIFT)
+        told = finding(status_of(observed), *DRIFT)
         assert told is not None
         assert "note was renamed to remark" in told.message
 
@@ -308,14 +316,14 @@ def test_times_of_milliseconds_keep_ingestion_from_starting_and_nothing_else() -
     observed = observe(table=table(), snapshot=typed("timestamp-millis"))
     assert launches(plan_for(observed)) == []
     after = status_of(observed)
-    assert after.services.ingestion.reason == "DeclaredOtherwise"
+    assert after.services.ingestion.reason == "SpecDrift"
     assert "column at: the table has timestamp-millis" in (after.services.ingestion.message or "")
     stalled = find_condition(after.conditions, ConditionType.STALLED)
     assert stalled is not None
     assert stalled.status == "True"
 
     left_alone = observe(table=table(ingestion=None), snapshot=typed("timestamp-millis"))
-    assert find_condition(status_of(left_alone).conditions, ConditionType.DRIFT) is None
+    assert finding(status_of(left_alone), *DRIFT) is None
 
 
 def test_a_column_that_spark_cannot_read_keeps_compactions_from_starting_and_lets_cleanings_start() -> None:
@@ -328,7 +336,7 @@ def test_a_column_that_spark_cannot_read_keeps_compactions_from_starting_and_let
     observed = observe(table=table(**spec), snapshot=found)
     assert [one.job.service for one in launches(plan_for(observed))] == ["Cleaning"]
     after = status_of(observed)
-    assert after.services.compaction.reason == "DeclaredOtherwise"
-    told = find_condition(after.conditions, ConditionType.DRIFT)
+    assert after.services.compaction.reason == "SpecDrift"
+    told = finding(after, *DRIFT)
     assert told is not None
     assert "column at: the table has time-millis" in told.message

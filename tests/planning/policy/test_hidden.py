@@ -7,16 +7,11 @@ from tests.planning.test_conformance import observations
 from tests.planning.world import plan_for, status_of
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.status.conditions import ConditionType
+from hudi_operator.planning.findings.registry import DEFINITIONS
 from hudi_operator.planning.model import CreateJob, LaunchJob, Observation
 from hudi_operator.services.registry import SERVICES
 
-TOLD_BY_A_TIMELINE = {
-    ConditionType.DRIFT,
-    ConditionType.FOREIGN_WRITER,
-    ConditionType.OWNED_ELSEWHERE,
-    ConditionType.PENDING_INSTANT_OVERDUE,
-}
+TOLD_BY_A_TIMELINE = {one.code for one in DEFINITIONS if one.needs_timeline}
 
 
 @given(observations())
@@ -32,5 +27,5 @@ def test_nothing_of_a_folder_is_shown_and_nothing_starts(observation: Observatio
         assert (memory.pending, memory.due, memory.reason) == ((), False, "Blocked")
     own = f"{observation.table.metadata.namespace}/{observation.table.metadata.name}"
     assert after.owner is None or after.owner.table == own
-    assert not {condition.type for condition in after.conditions} & TOLD_BY_A_TIMELINE
+    assert not {one.code for one in after.findings} & TOLD_BY_A_TIMELINE
     assert not [action for action in plan_for(observation).actions if isinstance(action, LaunchJob | CreateJob)]

@@ -22,6 +22,7 @@ from tests.planning.world import (
     at,
     done,
     ended,
+    finding,
     memory,
     minutes,
     observe,
@@ -39,6 +40,7 @@ from tests.planning.world import (
 from hudi_jobs.contract import Outcome, ProgressState, Service
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType, find_condition
+from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.freshness import FreshnessStatus
 from hudi_operator.planning.model import (
     JobObservation,
@@ -49,8 +51,6 @@ from hudi_operator.planning.model.circumstances import class_version_of
 from hudi_operator.planning.model.freshness import source_of
 from hudi_operator.planning.status.build import build_status
 from hudi_operator.planning.status.transitions import transitions
-from hudi_operator.services.cleaning import CLEANING
-from hudi_operator.services.ingestion import INGESTION
 
 LOSSY = {"kafka": {"bootstrapServers": ["kafka:9092"], "topics": ["orders"], "onDataLoss": "Skip"}}
 
@@ -68,7 +68,7 @@ def losing(batches: int = 3) -> TimelineSnapshot:
 def test_messages_that_were_gone_are_told_while_the_driver_runs() -> None:
     before = seen(a_stream(a_table()), shows=losing())
     after = status_of(before)
-    found = find_condition(after.conditions, ConditionType.INPUT_SKIPPED)
+    found = finding(after, FindingCode.FILES_SKIPPED, FindingCode.RECORDS_SKIPPED)
     assert found is not None
     assert "7 offsets that are known, the last ones orders-0: 1..7" in found.message
     told = [one.reason for one in transitions(before.table.status, after)]
@@ -94,7 +94,7 @@ def test_messages_that_were_gone_stay_counted_however_the_run_ends(
     assert last is not None
     assert (last.reason, last.records_skipped, last.skipped) == (known, 7, ("orders-0: 1..7",))
     assert after.services.ingestion.records_skipped == 7
-    condition = find_condition(after.conditions, ConditionType.INPUT_SKIPPED)
+    condition = finding(after, FindingCode.FILES_SKIPPED, FindingCode.RECORDS_SKIPPED)
     assert condition is not None
     assert "7 offsets that are known" in condition.message
 
@@ -144,18 +144,19 @@ def test_a_restore_that_undoes_commits_of_a_driver_that_runs_makes_its_freshness
     assert again.services.ingestion.freshness == known
 
 
-def test_a_table_whose_driver_finds_no_place_says_so_by_its_conditions() -> None:
+def test_a_table_whose_driver_finds_no_place_says_so() -> None:
     one = a_table(status=status(ingestion=memory(last_run=run())))
     full = table_class(jobQuota={"runningJobs": 2})
-    found = status_of(observe(one, table_class=full, running_in_class=2)).conditions
-    for kind in (ConditionType.READY, INGESTION.condition):
-        condition = find_condition(found, kind)
-        assert condition is not None
-        assert (condition.status, condition.reason) == (ConditionStatus.UNKNOWN, "ClassQuotaReached")
-        assert "The class runs 2 jobs, which is its limit." in condition.message
+    found = status_of(observe(one, table_class=full, running_in_class=2))
+    ready, ingestion = find_condition(found.conditions, ConditionType.READY), found.services.ingestion
+    assert ready is not None
+    assert (ready.status, ready.reason) == (ConditionStatus.UNKNOWN, "ClassQuotaReached")
+    assert (ingestion.due, ingestion.reason) == (True, "ClassQuotaReached")
+    for message in (ready.message, ingestion.message):
+        assert "The class runs 2 jobs, which is its limit." in message
 
 
-def test_a_service_that_finds_no_place_beside_a_driver_says_so_by_its_condition() -> None:
+def test_a_service_that_finds_no_place_beside_a_driver_says_so() -> None:
     one = a_table(type="CopyOnWrite", cleaning={"retainCommits": 2}, **LOCK)
     shows = TimelineSnapshot(
         timeline=DUE_FOR_CLEANING, runs=tuple((JOB, each.time) for each in DUE_FOR_CLEANING.completed)
@@ -164,9 +165,8 @@ def test_a_service_that_finds_no_place_beside_a_driver_says_so_by_its_condition(
     known = running(live=live(class_version=class_version_of(full)))
     done_before = memory(last_run=run(service=Service.CLEANING))
     observation = seen(one, known=known, shows=shows, memories={"cleaning": done_before}, table_class=full)
-    found = find_condition(status_of(observation).conditions, CLEANING.condition)
-    assert found is not None
-    assert (found.status, found.reason) == (ConditionStatus.UNKNOWN, "ClassQuotaReached")
+    cleaning = status_of(observation).services.cleaning
+    assert (cleaning.due, cleaning.reason) == (True, "ClassQuotaReached")
 
 
 def writes_of_an_idle_table(minutes_long: int) -> int:

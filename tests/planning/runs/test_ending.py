@@ -382,16 +382,16 @@ def test_a_store_that_cannot_be_read_is_asked_again_and_not_for_ever() -> None:
 
 
 def test_other_conditions_stay_as_they_were() -> None:
-    ingested = Condition(
-        type=ConditionType.INGESTED,
+    healthy = Condition(
+        type=ConditionType.HEALTHY,
         status=ConditionStatus.TRUE,
         observed_generation=1,
         last_transition_time=at(NOW - minutes(60)),
-        reason="Succeeded",
-        message="Wrote 3 rows.",
+        reason="NoFindings",
+        message="Nothing needs a person's attention.",
     )
-    stalled = ingested.model_copy(update={"type": ConditionType.STALLED})
-    plan = decide_ending(ending(status=HudiTableStatus(conditions=(ingested, stalled))), now=NOW)
+    stalled = healthy.model_copy(update={"type": ConditionType.STALLED})
+    plan = decide_ending(ending(status=HudiTableStatus(conditions=(healthy, stalled))), now=NOW)
     kinds = [condition.type for condition in plan.status.conditions]
-    assert kinds == [ConditionType.READY, ConditionType.RECONCILING, ConditionType.INGESTED]
-    assert ingested in plan.status.conditions
+    assert kinds == [ConditionType.READY, ConditionType.RECONCILING, ConditionType.HEALTHY]
+    assert healthy in plan.status.conditions

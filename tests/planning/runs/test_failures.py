@@ -212,7 +212,9 @@ def test_a_clustering_that_lost_to_a_writer_backs_off_and_leaves_the_table_ready
     assert [(done.outcome, done.message) for done in plan.finished] == [("Conflict", "A writer won.")]
     assert (plan.services.clustering.conflicts, plan.services.clustering.reason) == (1, "WaitingForRetry")
     words = {str(one.type): f"{one.status} {one.reason}" for one in after.conditions}
-    assert (words["Ready"], words["Clustered"]) == ("True Succeeded", "False Conflict")
+    assert (words["Ready"], words["Healthy"]) == ("True Succeeded", "True NoFindings")
+    assert after.services.clustering.last_run is not None
+    assert after.services.clustering.last_run.outcome == "Conflict"
     assert "Gave way to another run once (Conflict)" in plan.services.clustering.message
 
 

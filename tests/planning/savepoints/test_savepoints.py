@@ -39,7 +39,7 @@ from hudi_operator.api.resources import InvalidObject, ObjectMetadata
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table_savepoints import SavepointState
 from hudi_operator.api.status.takeover import Protection, TakeoverPhase, TakeoverStatus
-from hudi_operator.planning.model import LaunchJob, TimelineSnapshot, TimelineTrouble
+from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.refusal import refused
 from hudi_operator.planning.status.savepoint_status import decide_savepoint
 from hudi_operator.timeline import CleanSummary
@@ -336,6 +336,12 @@ def test_a_commit_that_makes_no_sense_is_never_asked_for() -> None:
     assert all(len(instant) == 17 for _, instant in works(strange))
 
 
+def told(seen: Observation) -> tuple[list[str], str]:
+    """Return the findings of a table, and whether the table is ready."""
+    after = status_of(seen)
+    return [one.code.value for one in after.findings], after.conditions[0].status.value
+
+
 def test_what_nobody_asks_for_any_more_has_not_failed() -> None:
     failed = run(Outcome.FAILED, service="Savepoint", reason="HudiError")
     known = memory(last_run=failed, failures=3, failures_generation=1)
@@ -343,12 +349,10 @@ def test_what_nobody_asks_for_any_more_has_not_failed() -> None:
     plan = plan_for(seen)
     assert plan.services.savepoint is not None
     assert plan.services.savepoint.failures == 0
-    told = {one.type.value: one.status for one in status_of(seen).conditions}
-    assert (told["Savepointed"], told["Ready"]) == ("True", "True")
+    assert told(seen) == ([], "True")
     asked = world(savepoint(), told={"savepoint": known}, remembered=(entry(instant=ago(10), failures=3),))
     assert plan_for(asked).services.of(Service.SAVEPOINT).failures == 3
-    failing = {one.type.value: one.status for one in status_of(asked).conditions}
-    assert (failing["Savepointed"], failing["Ready"]) == ("False", "True")
+    assert told(asked) == (["SavepointFailed"], "True")
 
 
 def test_one_that_this_version_cannot_read_keeps_its_savepoint() -> None:

@@ -253,7 +253,11 @@ MISSED = (
         ({}, {"suspend": True}, "The table is suspended: nothing is ingested until spec.suspend is false."),
         ({"more_input": True}, {}, "raise maxBytesPerRun or maxFilesPerRun, or give the driver more resources"),
         ({"more_input": True}, {}, "The last run reached its limits and left input unread."),
-        ({"failures": 1, "last_run": run(Outcome.FAILED), "failures_generation": 1}, {}, "see the condition Ingested."),
+        (
+            {"failures": 1, "last_run": run(Outcome.FAILED), "failures_generation": 1},
+            {},
+            "see status.services.ingestion.lastRun.",
+        ),
     ],
 )
 def test_a_table_that_misses_it_says_since_when_by_how_much_and_what_helps(

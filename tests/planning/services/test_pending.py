@@ -13,6 +13,7 @@ from tests.planning.world import (
     ago,
     at,
     done,
+    finding,
     job,
     memory,
     minutes,
@@ -27,7 +28,7 @@ from tests.planning.world import (
 from tests.planning.world import table_class as a_class
 
 from hudi_jobs.contract import Outcome, Service
-from hudi_operator.api.status.conditions import ConditionType, find_condition
+from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.left import LeftInstant
 from hudi_operator.jobs.settings.hudi_options import owned_hudi_options
 from hudi_operator.jobs.sizing import PlanSize, job_sizing
@@ -304,11 +305,11 @@ def overdue(seen: Timeline, *, now: Any = NOW, **spec: Any) -> str | None:
     left = status(left_behind=tuple(one.time for one in seen.pending))
     one = table(status=left, created=NOW - minutes(600), **{**QUIET, **CLUSTERED, **spec})
     after = status_of(observe(one, snapshot=TimelineSnapshot(timeline=seen)), now=now)
-    found = find_condition(after.conditions, ConditionType.PENDING_INSTANT_OVERDUE)
+    found = finding(after, FindingCode.PENDING_INSTANT_OVERDUE)
     return found.message if found else None
 
 
-def test_an_instant_that_has_been_pending_for_longer_than_the_class_allows_raises_a_condition() -> None:
+def test_an_instant_that_has_been_pending_for_longer_than_the_class_allows_is_a_finding() -> None:
     late = NOW + minutes(14.5)
     assert overdue(REQUESTED["clustering"], now=late - minutes(0.01)) is None
     assert overdue(REQUESTED["clustering"], now=late) == (

@@ -23,10 +23,6 @@ def test_the_status_has_a_place_for_every_service_and_no_other() -> None:
     assert set(ServicesStatus.model_fields) == {service.lower() for service in SERVICES}
 
 
-def test_every_service_has_a_condition_of_its_own() -> None:
-    assert len({one.condition for one in DEFINITIONS}) == len(DEFINITIONS)
-
-
 def test_table_services_and_no_others_are_evaluated_by_a_timeline() -> None:
     evaluated = [service for service in Service if evaluation_of(service) is not None]
 

@@ -13,6 +13,7 @@ from tests.planning.world import (
     again,
     at,
     ended,
+    finding,
     job,
     memory,
     minutes,
@@ -28,7 +29,7 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import JobOutcome, Outcome, Service
-from hudi_operator.api.status.conditions import ConditionType, find_condition
+from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.rescan import RescanState, RescanStatus
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.jobs.requests.request import build_request
@@ -134,16 +135,16 @@ def test_skipped_files_are_reported_until_there_are_none() -> None:
     after = after_run(running, succeeded(files_skipped=7, skipped=names), committed)
 
     assert (after.services.ingestion.files_skipped, len(after.services.ingestion.skipped)) == (7, 2)
-    found = find_condition(after.conditions, ConditionType.INPUT_SKIPPED)
+    found = finding(after, FindingCode.FILES_SKIPPED, FindingCode.RECORDS_SKIPPED)
     assert found is not None
-    assert found.reason == "FilesSkipped"
+    assert found.code == "FilesSkipped"
     assert "7 files" in found.message
     assert "Rename these objects" in found.message
     known = again(running, after)
     silent = after_run(known, JobOutcome(results=()), committed)
     assert silent.services.ingestion.files_skipped == 7
     gone = after_run(known, succeeded(files_skipped=0), committed)
-    assert find_condition(gone.conditions, ConditionType.INPUT_SKIPPED) is None
+    assert finding(gone, FindingCode.FILES_SKIPPED, FindingCode.RECORDS_SKIPPED) is None
 
 
 KAFKA = {"kafka": {"bootstrapServers": ["kafka:9092"], "topics": ["orders"]}}
@@ -193,9 +194,9 @@ def test_messages_that_were_lost_add_up_until_a_loss_is_to_stop_ingestion() -> N
             "known, the last ones orders/0: 100 to 106, orders/1: 100 to 106, orders/2: 100 to 106.",
         )
     ]
-    found = find_condition(first.conditions, ConditionType.INPUT_SKIPPED)
+    found = finding(first, FindingCode.FILES_SKIPPED, FindingCode.RECORDS_SKIPPED)
     assert found is not None
-    assert found.reason == "RecordsSkipped"
+    assert found.code == "RecordsSkipped"
     assert "7 offsets that are known" in found.message
     assert "orders/0: 100 to 106" in found.message
     second = after_run(again(running, first), succeeded(records_skipped=2, skipped=("orders/9: 0 to 1",)), committed)
@@ -206,14 +207,14 @@ def test_messages_that_were_lost_add_up_until_a_loss_is_to_stop_ingestion() -> N
 
     strict = status_of(observe(table(status=quiet, ingestion={"source": KAFKA})))
     assert strict.services.ingestion.records_skipped == 0
-    assert find_condition(strict.conditions, ConditionType.INPUT_SKIPPED) is None
+    assert finding(strict, FindingCode.FILES_SKIPPED, FindingCode.RECORDS_SKIPPED) is None
 
 
 def test_a_loss_of_which_nobody_knows_how_much_it_was_is_said_too() -> None:
     running = observe(table(status=status(active_jobs=(active(),)), ingestion={"source": LOSSY}))
     names = ("orders-0: from 7 on, of the topic that was deleted",)
     after = after_run(running, succeeded(records_skipped=0, skipped=names), snapshot((JOB, "20260310115900000")))
-    found = find_condition(after.conditions, ConditionType.INPUT_SKIPPED)
+    found = finding(after, FindingCode.FILES_SKIPPED, FindingCode.RECORDS_SKIPPED)
     assert found is not None
     assert names[0] in found.message
     assert "RecordsSkipped" in {one.reason for one in transitions(running.table.status, after)}
@@ -223,7 +224,7 @@ def test_files_that_were_passed_over_are_no_losses_of_the_topics_that_follow_the
     before = status(ingestion=memory(files_skipped=7, skipped=("a.csv",)))
     after = status_of(observe(table(status=before, ingestion={"source": LOSSY})))
     assert (after.services.ingestion.files_skipped, after.services.ingestion.skipped) == (0, ())
-    assert find_condition(after.conditions, ConditionType.INPUT_SKIPPED) is None
+    assert finding(after, FindingCode.FILES_SKIPPED, FindingCode.RECORDS_SKIPPED) is None
 
 
 def test_a_run_that_failed_has_lost_nothing_yet() -> None:
@@ -232,7 +233,7 @@ def test_a_run_that_failed_has_lost_nothing_yet() -> None:
     assert after.history[0].outcome is Outcome.FAILED
     assert after.services.ingestion.records_skipped == 0
     assert "RecordsSkipped" not in {one.reason for one in transitions(running.table.status, after)}
-    assert find_condition(after.conditions, ConditionType.INPUT_SKIPPED) is None
+    assert finding(after, FindingCode.FILES_SKIPPED, FindingCode.RECORDS_SKIPPED) is None
 
 
 def test_a_run_that_found_nothing_to_read_again_has_served_the_request() -> None:

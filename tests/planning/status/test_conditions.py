@@ -53,27 +53,27 @@ SITUATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
     "never reconciled": (
         {},
         {},
-        {"Ready": "Unknown Progressing", "Reconciling": "True Progressing", "Ingested": "Unknown Progressing"},
+        {"Ready": "Unknown Progressing", "Reconciling": "True Progressing"},
     ),
     "its first run has succeeded": (
         {"status": RAN},
         {"snapshot": COMMITTED},
-        {"Ready": "True Succeeded", "Ingested": "True Succeeded"},
+        {"Ready": "True Succeeded"},
     ),
     "its run had nothing to do": (
         {"status": status(ingestion=memory(last_run=run(Outcome.NOTHING_TO_DO)))},
         {"snapshot": COMMITTED},
-        {"Ready": "True NothingToDo", "Ingested": "True NothingToDo"},
+        {"Ready": "True NothingToDo"},
     ),
     "a later run is under way": (
         {"status": RAN.model_copy(update={"active_jobs": (active(),)})},
         {"snapshot": COMMITTED, "jobs": (job(),)},
-        {"Ready": "True Succeeded", "Ingested": "True Succeeded"},
+        {"Ready": "True Succeeded"},
     ),
     "it waits for its first scheduled run": (
         {"ingestion": {"schedule": {"cron": "30 12 * * *"}}},
         {},
-        {"Ready": "True WaitingForSchedule", "Ingested": "Unknown Progressing"},
+        {"Ready": "True WaitingForSchedule"},
     ),
     "its last run has failed": (
         {"status": status(ingestion=after_failures(3))},
@@ -81,28 +81,27 @@ SITUATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
         {
             "Ready": "False SourceNotFound",
             "Reconciling": "True ProgressingWithRetry",
-            "Ingested": "False SourceNotFound",
         },
     ),
     "its spec can never succeed": (
         {"status": status(ingestion=after_failures(1, reason="InvalidRequest"))},
         {"snapshot": COMMITTED},
-        {"Ready": "False InvalidRequest", "Stalled": "True InvalidRequest", "Ingested": "False InvalidRequest"},
+        {"Ready": "False InvalidRequest", "Stalled": "True InvalidRequest"},
     ),
     "its spec was corrected after a failure": (
         {"generation": 2, "status": status(ingestion=after_failures(1, reason="InvalidRequest", generation=1))},
         {"snapshot": COMMITTED},
-        {"Ready": "Unknown Progressing", "Reconciling": "True Progressing", "Ingested": "Unknown Progressing"},
+        {"Ready": "Unknown Progressing", "Reconciling": "True Progressing"},
     ),
     "something stands in its way": (
         {"status": RAN},
         {"snapshot": COMMITTED, "blockers": (Blocker(reason=BlockerReason.PATH_CLAIMED, message="Taken."),)},
-        {"Ready": "False BasePathClaimed", "Stalled": "True BasePathClaimed", "Ingested": "True Succeeded"},
+        {"Ready": "False BasePathClaimed", "Stalled": "True BasePathClaimed"},
     ),
     "its class is gone": (
         {},
         {"table_class": None, "blockers": (Blocker(reason=BlockerReason.CLASS_NOT_FOUND, message="Gone."),)},
-        {"Ready": "False TableClassNotFound", "Stalled": "True TableClassNotFound", "Ingested": "Unknown Progressing"},
+        {"Ready": "False TableClassNotFound", "Stalled": "True TableClassNotFound"},
     ),
     "its store is down": (
         {"status": RAN},
@@ -110,7 +109,6 @@ SITUATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
         {
             "Ready": "False StorageUnavailable",
             "Reconciling": "True ProgressingWithRetry",
-            "Ingested": "True Succeeded",
         },
     ),
     "its job cannot start": (
@@ -119,27 +117,27 @@ SITUATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
             "snapshot": COMMITTED,
             "jobs": (job(phase=JobPhase.STARTING, trouble=PodTrouble.UNSCHEDULABLE, message="Full."),),
         },
-        {"Ready": "False Unschedulable", "Reconciling": "True ProgressingWithRetry", "Ingested": "True Succeeded"},
+        {"Ready": "False Unschedulable", "Reconciling": "True ProgressingWithRetry"},
     ),
     "it is suspended": (
         {"suspend": True, "status": RAN},
         {"snapshot": COMMITTED},
-        {"Ready": "True Succeeded", "Suspended": "True Suspended", "Ingested": "True Succeeded"},
+        {"Ready": "True Succeeded", "Suspended": "True Suspended"},
     ),
     "it is suspended before its first run": (
         {"suspend": True},
         {},
-        {"Ready": "True Suspended", "Suspended": "True Suspended", "Ingested": "Unknown Suspended"},
+        {"Ready": "True Suspended", "Suspended": "True Suspended"},
     ),
     "it is suspended after a failure, so that nothing is tried again": (
         {"suspend": True, "status": status(ingestion=after_failures(1))},
         {"snapshot": COMMITTED},
-        {"Ready": "False SourceNotFound", "Suspended": "True Suspended", "Ingested": "False SourceNotFound"},
+        {"Ready": "False SourceNotFound", "Suspended": "True Suspended"},
     ),
     "it is only observed": (
         {"managementPolicy": "Observe"},
         {"snapshot": COMMITTED},
-        {"Ready": "True Observed", "Ingested": "Unknown Observed"},
+        {"Ready": "True Observed"},
     ),
     "it is only observed and is not there": (
         {"managementPolicy": "Observe", "ingestion": None},
@@ -160,8 +158,8 @@ def test_services_of_an_observed_table_say_what_would_be_due_and_never_that_they
     # An earlier run of ours says nothing of what other tools have left since.
     for remembered in (status(), status(clustering=memory(last_run=run(service="Clustering")))):
         one = table(managementPolicy="Observe", ingestion=None, clustering=clustering, status=remembered)
-        clustered = condition(status_of(observe(one, snapshot=COMMITTED)), ConditionType.CLUSTERED)
-        assert (clustered.status, clustered.reason) == ("Unknown", "Observed")
+        clustered = status_of(observe(one, snapshot=COMMITTED)).services.clustering
+        assert (clustered.due, clustered.reason) == (True, "Observed")
         assert "1 of 1 commits" in clustered.message
         assert "only observed" in clustered.message
 
@@ -172,14 +170,18 @@ def test_of_a_timeline_that_cannot_be_read_no_service_says_that_it_is_done(troub
 
     after = status_of(observe(one, snapshot=snapshot(trouble=trouble, message="It is torn.")))
 
-    for kind in (ConditionType.CLEANED, ConditionType.ARCHIVED):
-        assert (condition(after, kind).status, condition(after, kind).reason) == ("Unknown", trouble.value)
+    for service in (after.services.cleaning, after.services.archival):
+        assert (service.due, service.reason) == (False, trouble.value)
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_the_conditions_when(situation: str) -> None:
     spec, changes, expected = SITUATIONS[situation]
-    assert words(status_of(observe(table(**WITHOUT_SERVICES, **spec), **changes))) == expected
+    trouble = changes["snapshot"].trouble if "snapshot" in changes else None
+    healthy = "True NoFindings" if trouble is None else f"Unknown {trouble}"
+    told = words(status_of(observe(table(**WITHOUT_SERVICES, **spec), **changes)))
+    assert told.pop("Healthy") == healthy
+    assert told == expected
 
 
 def test_all_blockers_are_named_in_one_message() -> None:
@@ -269,7 +271,11 @@ def test_a_spec_that_cannot_be_read_stalls_the_table_and_keeps_what_was_known() 
     )
     after = build_invalid_status(invalid, now=NOW)
 
-    assert words(after) == {"Ready": "False InvalidSpec", "Stalled": "True InvalidSpec"}
+    assert words(after) == {
+        "Ready": "False InvalidSpec",
+        "Stalled": "True InvalidSpec",
+        "Healthy": "Unknown NotRead",
+    }
     assert after.message == (
         "The spec is not valid for this version of the operator: spec.type: no such type. Correct the spec."
     )
@@ -280,6 +286,7 @@ def test_a_spec_that_cannot_be_read_stalls_the_table_and_keeps_what_was_known() 
 def test_a_failure_is_reported_with_its_next_attempt() -> None:
     one = table(status=status(active_jobs=(active(),)))
     after = status_of(observe(one, jobs=(ended(outcome=failed()),)))
-    assert condition(after, ConditionType.INGESTED).message == (
-        "It is not there. Failed once (SourceNotFound); the next attempt is at 2026-03-10T12:00:10Z."
-    )
+    ingestion = after.services.ingestion
+    assert ingestion.last_run is not None
+    assert (ingestion.last_run.outcome, ingestion.last_run.message) == ("Failed", "It is not there.")
+    assert ingestion.message == "Failed once (SourceNotFound); the next attempt is at 2026-03-10T12:00:10Z."

@@ -69,7 +69,7 @@ FIRST = status_of(observe())
         (ready(), ready(suspend=True), [(False, "Suspended")]),
         (ready(suspend=True), ready(), [(False, "Resumed")]),
         (blocked(), ready(suspend=True), [(False, "Succeeded"), (False, "Suspended")]),
-        (ready(), maintained(), [(True, "Maintenance"), (False, "Draining")]),
+        (ready(), maintained(), [(True, "Maintenance")]),
         (maintained(), over(), [(False, "Progressing"), (False, "Resumed"), (False, "OperationSucceeded")]),
         # What is no news.
         (maintained(), maintained(), []),

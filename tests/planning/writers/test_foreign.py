@@ -15,6 +15,7 @@ from tests.planning.world import (
     at,
     done,
     ended,
+    finding,
     instant,
     job,
     memory,
@@ -30,6 +31,7 @@ from tests.planning.world import (
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.status.conditions import ConditionType, find_condition
+from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.timeline import TimelineStatus
 from hudi_operator.planning.model import LaunchJob, Mark, Observation, TimelineSnapshot
 from hudi_operator.planning.requeue import requeue_after
@@ -135,7 +137,7 @@ WORTHLESS = (
 def test_what_names_no_instant_accepts_nothing_and_that_is_said(value: str) -> None:
     observation = accepting(value, *unmarked(30))
     assert foreign(observation) == [ago(30)]
-    alarm = find_condition(status_of(observation).conditions, ConditionType.FOREIGN_WRITER)
+    alarm = finding(status_of(observation), FindingCode.FOREIGN_WRITER)
     assert alarm is not None
     assert alarm.message.endswith("names no completed instant of this table and is ignored.")
     assert f"{ACCEPT}={ago(30)}" in alarm.message
@@ -292,7 +294,7 @@ def test_nothing_starts_beside_another_writer_and_the_conditions_say_who_must_de
 
     assert not any(isinstance(action, LaunchJob) for action in plan.actions)
     assert plan.services.ingestion.reason == "ForeignWriter"
-    alarm = find_condition(after.conditions, ConditionType.FOREIGN_WRITER)
+    alarm = finding(after, FindingCode.FOREIGN_WRITER)
     assert alarm is not None
     assert alarm.message == (
         f"Another writer made deltacommit {ago(30)}, deltacommit {ago(35)} on this Serialized table; nothing starts, "
@@ -310,7 +312,7 @@ def test_the_remedy_that_the_message_names_works() -> None:
     others = unmarked(30, 35)
     annotations = {"hudi-operator.io/accept-foreign-commits": ago(30)}
     after = status_of(seen(*others, annotations=annotations))
-    assert find_condition(after.conditions, ConditionType.FOREIGN_WRITER) is None
+    assert finding(after, FindingCode.FOREIGN_WRITER) is None
     assert find_condition(after.conditions, ConditionType.STALLED) is None
 
 
@@ -324,7 +326,7 @@ def test_a_job_that_runs_goes_on_when_another_writer_is_noticed() -> None:
 def test_many_foreign_commits_are_named_by_the_newest() -> None:
     observation = seen(*unmarked(*range(30, 38)))
     after = status_of(observation)
-    alarm = find_condition(after.conditions, ConditionType.FOREIGN_WRITER)
+    alarm = finding(after, FindingCode.FOREIGN_WRITER)
     assert alarm is not None
     assert "and 5 more on this" in alarm.message
 
@@ -375,7 +377,7 @@ def test_a_first_reconcile_says_nothing_of_old_cleans() -> None:
 
 
 def test_a_clean_that_was_accepted_is_not_foreign_and_the_message_names_it() -> None:
-    alarm = find_condition(status_of(cleaned(10)).conditions, ConditionType.FOREIGN_WRITER)
+    alarm = finding(status_of(cleaned(10)), FindingCode.FOREIGN_WRITER)
     assert alarm is not None
     assert alarm.message.startswith(f"Another writer made clean {ago(10.1)} on this Serialized table")
     assert f"{ACCEPT}={ago(10.1)}." in alarm.message

@@ -12,6 +12,7 @@ from tests.planning.world import (
     active,
     ago,
     done,
+    finding,
     job,
     observe,
     plan_for,
@@ -23,7 +24,7 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import OwnerRecord
-from hudi_operator.api.status.conditions import ConditionType, find_condition
+from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.table import OwnerStatus
 from hudi_operator.api.status.timeline import TimelineStatus
 from hudi_operator.planning.model import LaunchJob, Mark, Observation, TimelineSnapshot, TimelineTrouble
@@ -69,8 +70,8 @@ def launches(observation: Observation) -> list[LaunchJob]:
 
 
 def elsewhere(observation: Observation) -> str | None:
-    condition = find_condition(status_of(observation).conditions, ConditionType.OWNED_ELSEWHERE)
-    return condition.message if condition else None
+    found = finding(status_of(observation), FindingCode.OWNED_ELSEWHERE)
+    return found.message if found else None
 
 
 def test_nothing_starts_on_the_table_of_another_operator_until_a_person_names_it() -> None:

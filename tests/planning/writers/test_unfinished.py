@@ -18,6 +18,7 @@ from tests.planning.world import (
     done,
     ended,
     failed,
+    finding,
     job,
     memory,
     minutes,
@@ -33,6 +34,7 @@ from tests.planning.world import (
 
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Service
 from hudi_operator.api.status.conditions import ConditionType, find_condition
+from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.takeover import TakeoverPhase, TakeoverStatus
 from hudi_operator.planning.model import JobPhase, LaunchJob, Mark, Observation, Plan, TimelineSnapshot, TimelineTrouble
 from hudi_operator.timeline import Timeline
@@ -131,7 +133,7 @@ def test_what_is_left_alone_is_shown_with_whose_it_is_and_until_when(what: str) 
 def test_what_is_overdue_is_announced_as_another_tools_before_it_is_dealt_with(what: str) -> None:
     following = remembered_from(seen(FOREIGN[what], **BESIDE))
     after = status_of(following, now=NOW + minutes(ALARM - 1))
-    alarm = find_condition(after.conditions, ConditionType.PENDING_INSTANT_OVERDUE)
+    alarm = finding(after, FindingCode.PENDING_INSTANT_OVERDUE)
     assert alarm is not None
     assert f"Another tool or an unknown run began it. It is left alone until {at(NOW + minutes(ALARM))}." in (
         alarm.message

@@ -5,11 +5,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from hudi_jobs.contract import Service
 from hudi_operator.api.spec.operation import HudiOperationSpec
 from hudi_operator.api.spec.savepoint import HudiSavepointSpec
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
-from hudi_operator.api.status.conditions import ConditionType
 from hudi_operator.api.status.operation import HudiOperationStatus
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table import HudiTableStatus
@@ -143,12 +143,12 @@ TABLE = ResourceKind(
         ),
         *(
             PrinterColumn(
-                name=kind.value,
-                json_path=f'.status.conditions[?(@.type=="{kind.value}")].reason',
-                description=f"Reason of the condition {kind.value}",
+                name=service.value,
+                json_path=f".status.services.{service.value.lower()}.reason",
+                description=f"Why {service.value.lower()} is due or not",
                 wide=True,
             )
-            for kind in (ConditionType.COMPACTED, ConditionType.CLUSTERED, ConditionType.CLEANED)
+            for service in (Service.COMPACTION, Service.CLUSTERING, Service.CLEANING)
         ),
         PrinterColumn(
             name="Jobs", json_path=".status.activeJobs[*].name", description="Jobs that have not ended", wide=True

@@ -270,7 +270,7 @@ class KafkaSourceSpec(SourceKind):
 
     on_data_loss: DataLossPolicy = DataLossPolicy.FAIL
     """What happens when messages that have not been read are no longer in the topic: Fail reads nothing more, Skip
-    continues with what is there and says so in the condition InputSkipped."""
+    continues with what is there and says so in the finding RecordsSkipped."""
 
     tombstones: Tombstones = Tombstones.SKIP
     """Messages without a value are left out, or delete the record of their key; Delete needs operation Upsert."""

@@ -1,8 +1,8 @@
 """Conditions by the rules of Kubernetes and kstatus.
 
-Ready is always present. Reconciling, Stalled, Suspended, PendingInstantOverdue, Drift, ForeignWriter, InputSkipped,
-OwnedElsewhere, Maintenance and UnsafeSettings are abnormal-true: they stand only while true. Source: cli-utils
-`pkg/kstatus/README.md` and Flux's conformance checks (`fluxcd/pkg/runtime/conditions/check`).
+Ready is always present, and Healthy on a HudiTable. Reconciling, Stalled, Suspended and UnsafeSettings are
+abnormal-true: they stand only while true. Source: cli-utils `pkg/kstatus/README.md` and Flux's conformance checks
+(`fluxcd/pkg/runtime/conditions/check`).
 """
 
 from collections.abc import Iterable
@@ -37,45 +37,11 @@ class ConditionType(StrEnum):
     EXPIRED = "Expired"
     """On a HudiSavepoint: it has expired and the savepoint was removed; present instead of Ready."""
 
-    INGESTED = "Ingested"
-    """The last ingestion succeeded or had nothing to do."""
-
-    SAVEPOINTED = "Savepointed"
-    """The last run for a HudiSavepoint succeeded; present only while a HudiSavepoint asks for something."""
-
-    COMPACTED = "Compacted"
-    """The last compaction succeeded or had nothing to do."""
-
-    CLUSTERED = "Clustered"
-    """The last clustering succeeded or had nothing to do."""
-
-    CLEANED = "Cleaned"
-    """The last cleaning succeeded or had nothing to do."""
-
-    ARCHIVED = "Archived"
-    """The last archiving succeeded or had nothing to do."""
+    HEALTHY = "Healthy"
+    """On a HudiTable: no finding is Critical or a Warning; Unknown while the timeline cannot be read."""
 
     FRESH = "Fresh"
     """The table is no further behind its source than `spec.ingestion.freshness` asks; only where that is set."""
-
-    PENDING_INSTANT_OVERDUE = "PendingInstantOverdue"
-    """An instant has been pending for longer than the class allows; present only while true."""
-
-    MAINTENANCE = "Maintenance"
-    """A HudiOperation has the table to itself, or a person has to check its result; present only while true."""
-
-    DRIFT = "Drift"
-    """The table differs from the spec, and no run can change it; present only while true."""
-
-    FOREIGN_WRITER = "ForeignWriter"
-    """A serialized table has commits of another writer that nobody accepted; present only while true."""
-
-    INPUT_SKIPPED = "InputSkipped"
-    """Files of the source are not read although they may never have been, or messages were gone before they could be
-    read; present only while true."""
-
-    OWNED_ELSEWHERE = "OwnedElsewhere"
-    """Another operator owns the table, so nothing starts; present only while true."""
 
     UNSAFE_SETTINGS = "UnsafeSettings"
     """On a HudiTableClass: it lets tables use settings that can do harm; present only while true."""

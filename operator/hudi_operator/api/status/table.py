@@ -8,6 +8,7 @@ from pydantic import Field
 from hudi_jobs.contract import MOST_AFFECTED, Outcome, RunMode, SavepointStep, Service
 from hudi_operator.api.status.acts import AffectedStatus, PendingOwner
 from hudi_operator.api.status.conditions import REASON_PATTERN, Condition
+from hudi_operator.api.status.findings import FINDINGS_SHOWN, Finding
 from hudi_operator.api.status.freshness import FreshnessStatus
 from hudi_operator.api.status.left import LeftInstant
 from hudi_operator.api.status.live import LiveStatus
@@ -379,6 +380,15 @@ class HudiTableStatus(Model):
         ),
     ] = ()
     """Conditions by the rules of kstatus."""
+
+    findings: Annotated[
+        tuple[Finding, ...],
+        Field(
+            max_length=FINDINGS_SHOWN,
+            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["code"]},
+        ),
+    ] = ()
+    """What needs attention, the worst first; at most 16."""
 
     timeline: TimelineStatus | None = None
     """What the table's timeline holds; absent until the table exists."""

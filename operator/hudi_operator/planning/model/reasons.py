@@ -98,6 +98,9 @@ class Waiting(StrEnum):
 class TableReason(StrEnum):
     """What a condition of a table says of it."""
 
+    NO_FINDINGS = "NoFindings"
+    """Nothing needs a person's attention."""
+
     PROGRESSING = "Progressing"
     """The first run of a spec is under way."""
 
@@ -107,17 +110,6 @@ class TableReason(StrEnum):
     TABLE_NOT_FOUND = "TableNotFound"
     """There is no table at the path that is to be observed."""
 
-    FOREIGN_WRITER = "ForeignWriter"
-    """A Serialized table has commits or services of another writer that nobody has accepted."""
-
-    OWNED_ELSEWHERE = "OwnedElsewhere"
-    """Another operator owns the table, or the record of its owner cannot be read."""
-
-    DRIFT = "DeclaredOtherwise"
-    """The table differs from its spec, or has what the operator does not support; the condition Drift says what."""
-
-    RECORDS_SKIPPED = "RecordsSkipped"
-    """Messages of a stream were gone before they could be read, and `onDataLoss` is Skip; as an Event, a Warning."""
     FRESH = "Fresh"
     """The table is no further behind its source than `ingestion.freshness` asks."""
 
@@ -126,12 +118,6 @@ class TableReason(StrEnum):
 
     FRESHNESS_UNKNOWN = "FreshnessUnknown"
     """No run has reported how far the source, as now declared, has been read."""
-
-    INPUT_SKIPPED = "FilesSkipped"
-    """Files match the pattern, and Hadoop has no object, or another one, under the path that it makes of their keys."""
-
-    OVERDUE = "Overdue"
-    """An instant has been pending for longer than `pendingInstantAlarm` of the class."""
 
 
 class ClassReason(StrEnum):
@@ -149,6 +135,9 @@ class TableEvent(StrEnum):
 
     RESUMED = "Resumed"
     """The table is no longer suspended, or no operation has it to itself any more."""
+
+    FINDING_RESOLVED = "FindingResolved"
+    """A finding is gone."""
 
     STATUS_UNREADABLE = "StatusUnreadable"
     """Parts of the stored status cannot be read by this version of the operator, and are rebuilt; a Warning."""

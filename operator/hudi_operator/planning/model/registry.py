@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from hudi_jobs.contract import Effect, FailureReason, Outcome
+from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.planning.model.blockers import BlockerReason
 from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.observation import START_TROUBLES, PodTrouble, TimelineTrouble
@@ -37,6 +38,7 @@ AnyReason = (
     | TimelineTrouble
     | Reason
     | Waiting
+    | FindingCode
     | TableReason
     | ClassReason
     | SavepointReason
@@ -53,6 +55,12 @@ _ASK = "ask the platform team."
 _ANOTHER_COMMIT = "Name another commit, in another HudiSavepoint."
 _ERASE_AGAIN = "Do what the message says of each file, then erase the same keys with another HudiOperation."
 _ANOTHER_OPERATION = "Create another HudiOperation."
+_CHECK_THE_TABLE = "Check the table, then delete the HudiOperation."
+_FINISH_THE_RESTORE = (
+    "Finish the restore with the tool that began it; after a HudiOperation that is gone, create another one that "
+    "restores to the same commit."
+)
+_SAVEPOINT_OR_ROLLBACK = "Delete the savepoint, or the rollback."
 _DRIVER_LOG = "See the log of the driver's pod."
 _MORE_MEMORY = "Nothing: each attempt gives the driver half as much memory again, up to the limit of the class."
 _NOTHING = "Nothing."
@@ -192,15 +200,11 @@ _FAILURES: _Table = {
     FailureReason.CHECKPOINT_DAMAGED: (Retry.JOB, "Restore the part of the checkpoint that the message names."),
     FailureReason.OWNED_ELSEWHERE: (Retry.CONFLICT, _WHICH_OPERATOR),
     FailureReason.PATH_OUTSIDE_TABLE: (Retry.JOB, "Find out who wrote the plan; the message names it."),
-    FailureReason.ROLLBACK_OF_SAVEPOINT: (Retry.JOB, "Delete the savepoint, or the rollback."),
-    FailureReason.RESTORE_PENDING: (
-        Retry.JOB,
-        "Finish the restore with the tool that began it; after a HudiOperation that is gone, create another one that "
-        "restores to the same commit.",
-    ),
+    FailureReason.ROLLBACK_OF_SAVEPOINT: (Retry.JOB, _SAVEPOINT_OR_ROLLBACK),
+    FailureReason.RESTORE_PENDING: (Retry.JOB, _FINISH_THE_RESTORE),
     FailureReason.SAVEPOINT_REFUSED: (Retry.NEVER, _ANOTHER_COMMIT),
     FailureReason.OPERATION_REFUSED: (Retry.NEVER, _ANOTHER_OPERATION),
-    FailureReason.NOT_VERIFIED: (Retry.NEVER, "Check the table, then delete the HudiOperation."),
+    FailureReason.NOT_VERIFIED: (Retry.NEVER, _CHECK_THE_TABLE),
     FailureReason.NOT_ERASED: (Retry.NEVER, _ERASE_AGAIN),
     FailureReason.OUT_OF_MEMORY: (Retry.JOB, _MORE_MEMORY),
     FailureReason.CONFLICT: (Retry.CONFLICT, _NOTHING),
@@ -273,22 +277,55 @@ _WAITING: _Table = {
     Waiting.CHECKING_COMMITS: (Retry.WHEN_CLEARED, _NOTHING),
 }
 
-_TABLES: _Table = {
-    TableReason.PROGRESSING: (Retry.NEVER, ""),
-    TableReason.PROGRESSING_WITH_RETRY: (Retry.JOB, "See the reason of Ready."),
-    TableReason.TABLE_NOT_FOUND: (Retry.WHEN_CLEARED, "Correct `basePath`, or wait for the tool that makes the table."),
-    TableReason.FOREIGN_WRITER: (Retry.INTERVENTION, "Decide who writes."),
-    TableReason.OWNED_ELSEWHERE: (Retry.INTERVENTION, _WHICH_OPERATOR),
-    TableReason.DRIFT: (Retry.INTERVENTION, "Declare what the table has."),
-    TableReason.RECORDS_SKIPPED: (
+_FINDINGS: _Table = {
+    FindingCode.OWNED_ELSEWHERE: (Retry.INTERVENTION, _WHICH_OPERATOR),
+    FindingCode.TABLE_VERSION_UNSUPPORTED: (
+        Retry.INTERVENTION,
+        "Upgrade the table with your own tool; the message says how.",
+    ),
+    FindingCode.TIMELINE_ZONE_UNKNOWN: (
+        Retry.INTERVENTION,
+        "Declare the zone of the tool that writes the table as `timelineTimeZone`.",
+    ),
+    FindingCode.FILE_SLICES_UNCERTAIN: (
+        Retry.INTERVENTION,
+        "Clean the table to one version of each file with the tool that wrote it; see docs/adopting.md.",
+    ),
+    FindingCode.SPEC_DRIFT: (Retry.INTERVENTION, "Declare what the table has."),
+    FindingCode.FOREIGN_WRITER: (Retry.INTERVENTION, "Decide who writes."),
+    FindingCode.NOT_VERIFIED: (Retry.INTERVENTION, _CHECK_THE_TABLE),
+    FindingCode.ROLLBACK_OF_SAVEPOINT: (Retry.INTERVENTION, _SAVEPOINT_OR_ROLLBACK),
+    FindingCode.RESTORE_PENDING: (Retry.WHEN_CLEARED, _FINISH_THE_RESTORE),
+    FindingCode.TIMELINE_CORRUPT: (Retry.WHEN_CLEARED, "Restore the file; the message names it."),
+    FindingCode.SERVICES_REFUSED: (
+        Retry.INTERVENTION,
+        "Do what the message says of each column or property, or disable the services.",
+    ),
+    FindingCode.PENDING_INSTANT_OVERDUE: (
+        Retry.WHEN_CLEARED,
+        "See `status.services` for what is done about the instant.",
+    ),
+    FindingCode.RECORDS_SKIPPED: (
         Retry.NEVER,
         "Load the rows from elsewhere; retain messages longer, or read more often. `onDataLoss: Fail` clears it.",
     ),
+    FindingCode.FILES_SKIPPED: (Retry.NEVER, "Rename the objects, or narrow `pathGlob`."),
+    FindingCode.SAVEPOINT_FAILED: (
+        Retry.JOB,
+        "See `status.services.savepoint` for the next attempt, or delete the HudiSavepoint.",
+    ),
+    FindingCode.TIMELINE_DAMAGED: (Retry.WHEN_CLEARED, "Restore the file that `status.timeline.problems` names."),
+    FindingCode.SETTING_NOT_APPLIED: (Retry.NEVER, "Declare what the table has, or do what the message says."),
+}
+
+_TABLES: _Table = {
+    TableReason.NO_FINDINGS: (Retry.NEVER, ""),
+    TableReason.PROGRESSING: (Retry.NEVER, ""),
+    TableReason.PROGRESSING_WITH_RETRY: (Retry.JOB, "See the reason of Ready."),
+    TableReason.TABLE_NOT_FOUND: (Retry.WHEN_CLEARED, "Correct `basePath`, or wait for the tool that makes the table."),
     TableReason.FRESH: (Retry.NEVER, ""),
     TableReason.FRESHNESS_MISSED: (Retry.WHEN_CLEARED, "The message says what ingestion waits for."),
-    TableReason.FRESHNESS_UNKNOWN: (Retry.WHEN_CLEARED, "See the condition Ingested."),
-    TableReason.INPUT_SKIPPED: (Retry.NEVER, "Rename the objects, or narrow `pathGlob`."),
-    TableReason.OVERDUE: (Retry.WHEN_CLEARED, "`status.services` says what is done about the instant."),
+    TableReason.FRESHNESS_UNKNOWN: (Retry.WHEN_CLEARED, "See `status.services.ingestion`."),
 }
 
 _CLASSES: _Table = {
@@ -339,7 +376,7 @@ _OPERATIONS: _Table = {
     OperationReason.VERIFYING: (Retry.WHEN_CLEARED, _NOTHING),
     OperationReason.RETRYING: (Retry.JOB, "Remove the cause that the message names: the next run continues."),
     OperationReason.SUCCEEDED: (Retry.NEVER, ""),
-    OperationReason.NOT_VERIFIED: (Retry.INTERVENTION, "Check the table, then delete the HudiOperation."),
+    OperationReason.NOT_VERIFIED: (Retry.INTERVENTION, _CHECK_THE_TABLE),
     OperationReason.NOT_ERASED: (Retry.INTERVENTION, _ERASE_AGAIN),
     OperationReason.CASCADING: (Retry.WHEN_CLEARED, "See the HudiOperations that `status.cascade` names."),
     OperationReason.CASCADE_FAILED: (
@@ -393,6 +430,7 @@ _KINDS: Mapping[type[AnyReason], tuple[str, _Table]] = {
     RunRemark: ("Run that did not fail", dict.fromkeys(RunRemark, (Retry.NEVER, ""))),
     Reason: ("Whether a service is due", _SERVICES),
     Waiting: ("Service that waits", _WAITING),
+    FindingCode: ("Finding", _FINDINGS),
     TableReason: ("Condition of a table", _TABLES),
     ClassReason: ("Condition of a class", _CLASSES),
     SavepointReason: ("Savepoint", _SAVEPOINTS),

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
-from hudi_jobs.contract import Difference, FailureReason, Service, differences
+from hudi_jobs.contract import Difference, Service, differences
 from hudi_jobs.contract.table.facts import SLICES_FIELD, ZONE_FIELD
 from hudi_jobs.contract.table.support import TABLE_VERSION
 from hudi_operator.api.resources import HudiTable
+from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.jobs.requests.request import definition_of
-from hudi_operator.planning.model import Observation, TimelineSnapshot, TimelineTrouble
-from hudi_operator.planning.model.reasons import TableReason
+from hudi_operator.planning.model import Observation, TimelineSnapshot
 
 
 def drift_of(observation: Observation) -> tuple[Difference, ...]:
@@ -37,22 +37,22 @@ def drift_between(table: HudiTable, snapshot: TimelineSnapshot) -> tuple[Differe
     )
 
 
-_REASONS = {
-    ZONE_FIELD: FailureReason.TIMELINE_ZONE_UNKNOWN,
-    SLICES_FIELD: FailureReason.FILE_SLICES_UNCERTAIN,
+_CODES = {
+    ZONE_FIELD: FindingCode.TIMELINE_ZONE_UNKNOWN,
+    SLICES_FIELD: FindingCode.FILE_SLICES_UNCERTAIN,
 }
 
 
-def drift_reason(drift: Iterable[Difference]) -> str:
+def drift_code(drift: Iterable[Difference]) -> FindingCode:
     """Return the word for these differences; an unknown version or zone, and uncertain file slices, have their own.
 
     The driver gives the same word for what it finds itself.
     """
     fields = {one.field for one in drift if one.stops}
     if TABLE_VERSION in fields:
-        return TimelineTrouble.UNSUPPORTED.value
-    reason = _REASONS.get(next(iter(fields))) if len(fields) == 1 else None
-    return TableReason.DRIFT if reason is None else reason.value
+        return FindingCode.TABLE_VERSION_UNSUPPORTED
+    code = _CODES.get(next(iter(fields))) if len(fields) == 1 else None
+    return code or FindingCode.SPEC_DRIFT
 
 
 def stops(drift: Iterable[Difference]) -> bool:

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.resources import RESCAN_ANNOTATION, HudiTable
+from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.rescan import RescanState, RescanStatus
 from hudi_operator.api.status.table import ActiveJob, RunStatus, ServiceStatus
 from hudi_operator.planning.model import LaunchJob, Observation
-from hudi_operator.planning.model.reasons import TableReason
 from hudi_operator.planning.runs.failures import failure_kind
 
 _VALUE_SHOWN = 256
@@ -45,21 +45,21 @@ def rescan_after(
 
 def skipped_input(
     table: HudiTable, memory: ServiceStatus, active: Iterable[ActiveJob] = ()
-) -> tuple[TableReason, str] | None:
-    """Return reason and sentence of the condition `InputSkipped`, or None where nothing has been passed over.
+) -> tuple[FindingCode, str] | None:
+    """Return the code and the sentence of input that ingestion skipped, or None.
 
-    A continuous run tells what it has passed over while it runs.
+    A continuous run reports skipped input while it runs.
     """
     running = [job.live for job in active if job.live is not None and job.live.skipped]
     known = memory.records_skipped + sum(live.records_skipped or 0 for live in running)
     last = running[-1].skipped or () if running else memory.skipped
     if table.passes_over_losses and (known or last):
-        return TableReason.RECORDS_SKIPPED, (
+        return FindingCode.RECORDS_SKIPPED, (
             f"Messages of the source were gone before they could be read: {losses(known, last)}. Their rows are not in "
             "the table; ingestion continues, because onDataLoss is Skip. With onDataLoss Fail it stops at the next "
-            "loss, and this condition goes away."
+            "loss, and this finding goes away."
         )
-    return (TableReason.INPUT_SKIPPED, _skipped_files(memory)) if table.reads_files and memory.files_skipped else None
+    return (FindingCode.FILES_SKIPPED, _skipped_files(memory)) if table.reads_files and memory.files_skipped else None
 
 
 def losses(known: int, last: Iterable[str]) -> str:

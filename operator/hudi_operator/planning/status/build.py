@@ -10,6 +10,7 @@ from hudi_operator.api.status.conditions import Condition
 from hudi_operator.api.status.table import HudiTableStatus, service_name
 from hudi_operator.api.status.timeline import INSTANTS_SHOWN, FilesStatus, InstantStatus, TimelineStatus
 from hudi_operator.api.values.base import quantity_bytes
+from hudi_operator.planning.findings.find import findings_of
 from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.model.decision import count_range
 from hudi_operator.planning.runs.windows import known_runs
@@ -28,13 +29,15 @@ def build_status(observation: Observation, plan: Plan, *, now: datetime) -> Hudi
     """Return the status after this reconcile; it equals the previous one when nothing has changed."""
     table = observation.table
     previous = table.status
-    conditions = build_conditions(observation, plan, now=now)
+    findings = findings_of(observation, plan, now=now)
+    conditions = build_conditions(observation, plan, findings, now=now)
     return HudiTableStatus(
         observed_generation=table.metadata.generation,
         last_handled_reconcile_at=plan.answered or previous.last_handled_reconcile_at,
         rescan=plan.rescan,
         message=_message(conditions, observation, plan),
         conditions=tuple(condition.carried_over(previous.conditions) for condition in conditions),
+        findings=findings.shown,
         timeline=_timeline(observation, previous.timeline, plan),
         owner=plan.owner,
         takeover=plan.takeover,

@@ -102,7 +102,7 @@ def _what_helps(ingestion: ServiceStatus, spec: HudiTableSpec) -> str:
     if spec.suspend:
         return "The table is suspended: nothing is ingested until spec.suspend is false."
     if attempts(ingestion):
-        return f"The last run failed: see the condition Ingested. {ingestion.message}"
+        return f"The last run failed: see status.services.ingestion.lastRun. {ingestion.message}"
     if ingestion.more_input:
         return (
             f"Runs reach their limits and leave input unread: raise {_limits(spec)}, or give the driver more resources "

@@ -3,24 +3,23 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hudi_jobs.contract import Outcome, Service, differences_message
+from hudi_jobs.contract import Outcome, Service
 from hudi_jobs.contract.wording import counted
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.conditions import ConditionStatus
-from hudi_operator.api.status.operation import FINISHED, OperationState
+from hudi_operator.api.status.findings import Finding, FindingCode
 from hudi_operator.api.status.table import ServiceStatus
-from hudi_operator.api.status.table_operations import TableOperation
-from hudi_operator.planning.model import START_TROUBLES, Observation, Plan, TimelineTrouble
+from hudi_operator.planning.findings.find import blocking_ingestion, finding_of
+from hudi_operator.planning.model import START_TROUBLES, Observation, Plan
 from hudi_operator.planning.model.decision import Reason
-from hudi_operator.planning.model.reasons import OperationReason, Retry, TableReason, Waiting
+from hudi_operator.planning.model.reasons import Retry, TableReason, Waiting
 from hudi_operator.planning.model.registry import START_ADVICE, words
-from hudi_operator.planning.policy.drift import drift_reason, refusing
 from hudi_operator.planning.runs.continuous import is_healthy
 from hudi_operator.planning.runs.failures import FailureKind, attempts, failure_kind
 from hudi_operator.planning.services.starting.slots import QUOTAS_REACHED
-from hudi_operator.planning.writers.foreign import foreign_message, unknown_message
-from hudi_operator.planning.writers.undoing import in_the_way
 from hudi_operator.services.registry import SERVICES
+
+Findings = tuple[Finding, ...]
 
 _HOPELESS = words((Reason,), Retry.ON_CHANGE)
 
@@ -37,20 +36,17 @@ class Readiness:
     stalled: bool = False
 
 
-def readiness(observation: Observation, plan: Plan) -> Readiness:
-    """Return how a table is after this reconcile."""
+def readiness(observation: Observation, plan: Plan, findings: Findings) -> Readiness:
+    """Return how a table is after this reconcile, which has the findings."""
     return (
         _blocked(observation)
-        or _owned_elsewhere(plan)
-        or _drifted(plan)
-        or _foreign(plan)
+        or _blocked_by_finding(findings)
         or _maintained(plan)
-        or _stuck(observation)
         or _waiting_for_quiet(plan)
         or _starting_trouble(plan)
         or _failing(observation, plan)
         or _unreadable(observation, plan)
-        or _damaged(observation, plan)
+        or _damaged(findings)
         or _missing(observation)
         or _continuous(observation, plan)
         or _without_driver(observation, plan)
@@ -65,49 +61,20 @@ def _blocked(observation: Observation) -> Readiness | None:
     return Readiness(ready=ConditionStatus.FALSE, reason=observation.blockers[0].reason, message=message, stalled=True)
 
 
-def _owned_elsewhere(plan: Plan) -> Readiness | None:
-    if plan.owned_elsewhere is None:
-        return None
-    return Readiness(
-        ready=ConditionStatus.FALSE, reason=TableReason.OWNED_ELSEWHERE, message=plan.owned_elsewhere, stalled=True
+def _blocked_by_finding(findings: Findings) -> Readiness | None:
+    """Return what the finding says that keeps ingestion from starting until a person acts."""
+    found = blocking_ingestion(findings)
+    return (
+        None
+        if found is None
+        else Readiness(ready=ConditionStatus.FALSE, reason=found.code, message=found.message, stalled=True)
     )
-
-
-def _drifted(plan: Plan) -> Readiness | None:
-    if not refusing(plan.drift, Service.INGESTION):
-        return None
-    return Readiness(
-        ready=ConditionStatus.FALSE,
-        reason=drift_reason(plan.drift),
-        message=differences_message(plan.drift),
-        stalled=True,
-    )
-
-
-def _foreign(plan: Plan) -> Readiness | None:
-    if not plan.foreign:
-        return None
-    message = foreign_message(plan.foreign, plan.acceptance_ignored)
-    return Readiness(ready=ConditionStatus.FALSE, reason=TableReason.FOREIGN_WRITER, message=message, stalled=True)
-
-
-def maintenance_reason(plan: Plan) -> str:
-    """Return the word for what an operation is at, or for what it has left to a person."""
-    current = next((one.reason for one in plan.operations if one.state not in FINISHED and _has_table(one)), None)
-    return current or OperationReason.NOT_VERIFIED
-
-
-def _has_table(one: TableOperation) -> bool:
-    return one.state in {OperationState.DRAINING, OperationState.RUNNING, OperationState.VERIFYING}
 
 
 def _maintained(plan: Plan) -> Readiness | None:
-    """Return how a table is that an operation has to itself, or that waits for a person after one."""
+    """Return how a table is while an operation has it to itself."""
     if plan.maintenance is None:
         return None
-    reason = maintenance_reason(plan)
-    if reason == OperationReason.NOT_VERIFIED:
-        return Readiness(ready=ConditionStatus.FALSE, reason=reason, message=plan.maintenance, stalled=True)
     return Readiness(
         ready=ConditionStatus.FALSE,
         reason=Waiting.MAINTENANCE,
@@ -128,14 +95,6 @@ def _waiting_for_quiet(plan: Plan) -> Readiness | None:
         reconciling=Waiting.WAITING_FOR_QUIET,
         work=plan.waits_for_quiet,
     )
-
-
-def _stuck(observation: Observation) -> Readiness | None:
-    stuck = in_the_way(observation.snapshot)
-    if stuck is None or observation.table.spec.management_policy is ManagementPolicy.OBSERVE:
-        return None
-    reason, message = stuck
-    return Readiness(ready=ConditionStatus.FALSE, reason=reason, message=message, stalled=True)
 
 
 def _starting_trouble(plan: Plan) -> Readiness | None:
@@ -198,18 +157,10 @@ def _unreadable(observation: Observation, plan: Plan) -> Readiness | None:
     )
 
 
-def _damaged(observation: Observation, plan: Plan) -> Readiness | None:
-    """Return what is said of recent commits that cannot be understood: readers and writers of the table need them."""
-    damaged = observation.snapshot.damaged
-    if not damaged:
-        return None
-    message = f"{damaged[0].problem.file}: {damaged[0].problem.reason} Restore the file."
-    return Readiness(
-        ready=ConditionStatus.FALSE,
-        reason=TimelineTrouble.CORRUPT,
-        message=unknown_message(plan.unknown, plan.acceptance_ignored) if plan.unknown else message,
-        stalled=bool(plan.unknown),
-    )
+def _damaged(findings: Findings) -> Readiness | None:
+    """Return what is said of a recent commit that cannot be understood: readers and writers of the table need it."""
+    found = finding_of(findings, FindingCode.TIMELINE_CORRUPT)
+    return None if found is None else Readiness(ready=ConditionStatus.FALSE, reason=found.code, message=found.message)
 
 
 def _missing(observation: Observation) -> Readiness | None:

@@ -1,4 +1,4 @@
-"""What is worth an Event: a condition that changed, and a run that ended differently than the one before."""
+"""What is worth an Event: a changed condition, a finding that appears or is gone, and what runs and others did."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from hudi_jobs.contract import Effect
 from hudi_operator.api.status.acts import PendingOwner
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType, find_condition
+from hudi_operator.api.status.findings import FindingCode, Severity
 from hudi_operator.api.status.operation import FINISHED, OperationState
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.status.table_operations import TableOperation
+from hudi_operator.planning.findings.not_verified import has_table
 from hudi_operator.planning.model.reasons import (
     OperationEvent,
     OperationReason,
     TableEvent,
-    TableReason,
 )
 from hudi_operator.planning.runs.affected import affected_message
 from hudi_operator.planning.runs.failures import has_passed_over
@@ -31,16 +32,9 @@ class Transition:
     message: str
 
 
-_ALARMS = (
-    ConditionType.OWNED_ELSEWHERE,
-    ConditionType.FOREIGN_WRITER,
-    ConditionType.DRIFT,
-    ConditionType.PENDING_INSTANT_OVERDUE,
-)
-_ENDS = frozenset({ConditionType.SUSPENDED, ConditionType.MAINTENANCE})
-"""What is told of when it is over, too."""
+_RESUMED = Transition(warning=False, reason=TableEvent.RESUMED, message="New jobs may start again.")
 
-_WATCHED = (ConditionType.READY, *sorted(_ENDS), ConditionType.FRESH, *_ALARMS)
+_WATCHED = (ConditionType.READY, ConditionType.SUSPENDED, ConditionType.FRESH)
 _MAY_BE_FALSE = frozenset({ConditionType.READY, ConditionType.FRESH})
 
 
@@ -51,13 +45,39 @@ def transitions(before: HudiTableStatus, after: HudiTableStatus) -> tuple[Transi
         for kind in _WATCHED
         if (transition := _transition(find_condition(before.conditions, kind), find_condition(after.conditions, kind)))
     ]
-    return (
-        *found,
+    found += [
+        *_maintenance_ended(before, after),
         *_operations(before, after),
         *_affected(before, after),
         *_losses(before, after),
         *_acts(before, after),
-    )
+    ]
+    told = {one.reason for one in found}
+    return (*found, *(one for one in _findings(before, after) if one.reason not in told))
+
+
+def _findings(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
+    """Yield the findings that have appeared and those that are gone."""
+    known, present = ({one.code for one in status.findings} for status in (before, after))
+    for one in after.findings:
+        if one.code not in known:
+            warning = one.severity is not Severity.INFO
+            yield Transition(warning=warning, reason=one.code, message=one.message)
+    for one in before.findings:
+        if one.code not in present:
+            message = f"{one.code}: the finding of {one.since} is gone."
+            yield Transition(warning=False, reason=TableEvent.FINDING_RESOLVED, message=message)
+
+
+def _maintenance_ended(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
+    if _is_maintained(before) and not _is_maintained(after):
+        yield _RESUMED
+
+
+def _is_maintained(status: HudiTableStatus) -> bool:
+    """Whether an operation has the table to itself, or has left a result that a person has to check."""
+    is_left = any(one.code is FindingCode.NOT_VERIFIED for one in status.findings)
+    return is_left or any(map(has_table, status.operations))
 
 
 def _affected(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
@@ -104,7 +124,7 @@ def _losses(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transit
 def _loss(run: str, known: int | None, places: Iterable[str]) -> Transition:
     gone = losses(known or 0, places)
     message = f"Run {run} skipped messages that were gone before they could be read: {gone}."
-    return Transition(warning=True, reason=TableReason.RECORDS_SKIPPED, message=message)
+    return Transition(warning=True, reason=FindingCode.RECORDS_SKIPPED, message=message)
 
 
 def _acts(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
@@ -116,15 +136,12 @@ def _acts(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transitio
 
 def _transition(before: Condition | None, after: Condition | None) -> Transition | None:
     if after is None:
-        if before is not None and before.type in _ENDS:
-            return Transition(warning=False, reason=TableEvent.RESUMED, message="New jobs may start again.")
-        return None
+        return _RESUMED if before is not None and before.type is ConditionType.SUSPENDED else None
     if before is not None and before.status is after.status and _word(before) == _word(after):
         return None
     if after.type is ConditionType.FRESH and _says_nothing(before, after):
         return None
-    is_bad = after.type in _MAY_BE_FALSE and after.status is ConditionStatus.FALSE
-    warning = is_bad or after.type in _ALARMS
+    warning = after.type in _MAY_BE_FALSE and after.status is ConditionStatus.FALSE
     return Transition(warning=warning, reason=after.reason, message=after.message)
 
 

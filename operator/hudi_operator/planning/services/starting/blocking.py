@@ -7,11 +7,12 @@ from hudi_jobs.contract import Difference, Service, differences_message
 from hudi_operator.api.spec.services import ServiceMode
 from hudi_operator.api.spec.table import HudiTableSpec, ManagementPolicy
 from hudi_operator.api.status.acts import PendingOwner
+from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.planning.model import Observation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.model.decision import Reason
-from hudi_operator.planning.model.reasons import TableReason, Waiting
+from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.operations.held import Held
-from hudi_operator.planning.policy.drift import drift_reason, refusing, stops
+from hudi_operator.planning.policy.drift import drift_code, refusing, stops
 from hudi_operator.planning.services.case import Case, stranger_at_work
 from hudi_operator.planning.services.view import left_alone
 from hudi_operator.planning.writers.foreign import Writers, foreign_message, unknown_message
@@ -80,7 +81,7 @@ def refused_services(drift: tuple[Difference, ...], spec: HudiTableSpec) -> dict
     for service in SERVICES:
         differences = refusing(drift, service)
         if differences:
-            found[service] = drift_reason(differences), differences_message(differences)
+            found[service] = drift_code(differences), differences_message(differences)
             if mode_of(spec, service) is ServiceMode.INLINE:
                 found.setdefault(Service.INGESTION, found[service])
     return found
@@ -88,7 +89,7 @@ def refused_services(drift: tuple[Difference, ...], spec: HudiTableSpec) -> dict
 
 def _refused_operation(seen: Seen) -> ServiceBlocker | None:
     found = refusing(seen.drift, Service.OPERATION)
-    return None if not found or stops(seen.drift) else (drift_reason(found), differences_message(found))
+    return None if not found or stops(seen.drift) else (drift_code(found), differences_message(found))
 
 
 def under_maintenance(message: str | None) -> ServiceBlocker | None:
@@ -124,11 +125,11 @@ def _blockers(seen: Seen) -> Iterator[ServiceBlocker]:
     if observation.blockers or observation.table_class is None:
         yield Waiting.BLOCKED, blocked_message(observation)
     if seen.owned_elsewhere is not None:
-        yield TableReason.OWNED_ELSEWHERE, seen.owned_elsewhere
+        yield FindingCode.OWNED_ELSEWHERE, seen.owned_elsewhere
     if stops(seen.drift):
-        yield drift_reason(seen.drift), differences_message(seen.drift)
+        yield drift_code(seen.drift), differences_message(seen.drift)
     if writers.foreign:
-        yield TableReason.FOREIGN_WRITER, foreign_message(writers.foreign, writers.ignored)
+        yield FindingCode.FOREIGN_WRITER, foreign_message(writers.foreign, writers.ignored)
     if writers.unknown:
         yield TimelineTrouble.CORRUPT.value, unknown_message(writers.unknown, writers.ignored)
     yield from _blockers_in(observation.snapshot)

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from hudi_jobs.contract import ConcurrencyMode, Service
 from hudi_operator.api.spec.table_class import JobQuota
 from hudi_operator.api.status.table import ActiveJob, ServicesStatus, ServiceStatus
-from hudi_operator.planning.model import LaunchJob, Observation, TimelineTrouble
+from hudi_operator.planning.model import LaunchJob, Observation
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
-from hudi_operator.planning.model.reasons import Retry, TableReason, Waiting
-from hudi_operator.planning.model.registry import words
+from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.runs.failures import reset_failures
 from hudi_operator.planning.services.case import Case
@@ -21,9 +20,6 @@ from hudi_operator.planning.services.starting.freshness import misses_freshness
 from hudi_operator.planning.services.starting.inside import host_for
 from hudi_operator.planning.services.starting.launch import launch
 from hudi_operator.services.registry import SERVICES
-
-RESTING = words((Waiting, TableReason, TimelineTrouble), Retry.INTERVENTION)
-"""Reasons for which nothing starts until a person has done something."""
 
 QUOTAS_REACHED = frozenset({Waiting.CLASS_QUOTA_REACHED.value, Waiting.NAMESPACE_QUOTA_REACHED.value})
 """Reasons for which what is due waits until a Job of another table ends."""

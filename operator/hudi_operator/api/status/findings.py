@@ -1,0 +1,106 @@
+"""What needs attention on a `HudiTable`, as `status.findings` shows it."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from hudi_operator.api.values.base import Model, Timestamp
+
+FINDINGS_SHOWN = 16
+
+FINDING_LIMIT = 2000
+"""Characters of a finding's message."""
+
+REMEDY_LIMIT = 1024
+"""Characters of a finding's remedy."""
+
+
+class FindingCode(StrEnum):
+    """What needs attention; the order decides which finding `Ready` names when several block ingestion."""
+
+    OWNED_ELSEWHERE = "OwnedElsewhere"
+    """Another operator owns the table, or the owner's record beside the table cannot be used."""
+
+    TABLE_VERSION_UNSUPPORTED = "TableVersionUnsupported"
+    """The table has a version that Hudi 1.2.0 does not write without upgrading the table."""
+
+    TIMELINE_ZONE_UNKNOWN = "TimelineZoneUnknown"
+    """The table's instants are in a local time whose zone the files do not show, or show otherwise than declared."""
+
+    FILE_SLICES_UNCERTAIN = "FileSlicesUncertain"
+    """Hudi counts log files of the table to other file slices than their writer did."""
+
+    SPEC_DRIFT = "SpecDrift"
+    """The table differs from its spec, or has a property that the operator cannot honour; no run can change it."""
+
+    FOREIGN_WRITER = "ForeignWriter"
+    """A Serialized table has commits or services of another writer that nobody has accepted."""
+
+    NOT_VERIFIED = "NotVerified"
+    """A HudiOperation left rows that are not as expected, or may have removed commits of others."""
+
+    ROLLBACK_OF_SAVEPOINT = "RollbackOfSavepoint"
+    """A savepoint keeps the commit that a pending rollback is to undo, so the rollback cannot finish."""
+
+    RESTORE_PENDING = "RestorePending"
+    """A restore of the table has begun and has not completed."""
+
+    TIMELINE_CORRUPT = "TimelineCorrupt"
+    """A recent commit cannot be understood, so nobody knows what the commit wrote or who made it."""
+
+    SERVICES_REFUSED = "ServicesRefused"
+    """The table has columns or properties that keep some services from starting, while ingestion continues."""
+
+    PENDING_INSTANT_OVERDUE = "PendingInstantOverdue"
+    """An instant has been pending for longer than `pendingInstantAlarm` of the class."""
+
+    RECORDS_SKIPPED = "RecordsSkipped"
+    """Messages of a stream were gone before ingestion could read them, and `onDataLoss` is Skip."""
+
+    FILES_SKIPPED = "FilesSkipped"
+    """Files match the pattern, and Hadoop has no object, or another one, under the path that it makes of their keys."""
+
+    SAVEPOINT_FAILED = "SavepointFailed"
+    """The last run that makes or removes a savepoint of a HudiSavepoint failed."""
+
+    TIMELINE_DAMAGED = "TimelineDamaged"
+    """A file of the timeline, other than a recent commit, cannot be understood."""
+
+    SETTING_NOT_APPLIED = "SettingNotApplied"
+    """The table keeps a property that the spec declares otherwise, and every service continues."""
+
+
+class Severity(StrEnum):
+    """How urgent a finding is."""
+
+    INFO = "Info"
+    """Worth knowing; the table stays healthy."""
+
+    WARNING = "Warning"
+    """A person should look at the table; ingestion continues."""
+
+    CRITICAL = "Critical"
+    """Rows are missing, wrong or not ingested until a person acts."""
+
+
+class Finding(Model):
+    """One thing that needs attention."""
+
+    code: FindingCode
+    """What was found, as a word."""
+
+    severity: Severity
+    """Info, Warning or Critical."""
+
+    since: Timestamp
+    """When the operator first saw it."""
+
+    message: Annotated[str, Field(max_length=FINDING_LIMIT)]
+    """What was found, with the evidence."""
+
+    blocks: Annotated[tuple[Annotated[str, Field(max_length=16)], ...], Field(max_length=8)] = ()
+    """Services that do not start because of it, or All."""
+
+    remedy: Annotated[str, Field(max_length=REMEDY_LIMIT)]
+    """What a person can do about it."""

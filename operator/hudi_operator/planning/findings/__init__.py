@@ -1,0 +1,1 @@
+"""Findings: what needs attention on a table, one module per code."""

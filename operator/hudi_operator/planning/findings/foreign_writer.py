@@ -1,0 +1,21 @@
+"""Another writer made commits on a Serialized table."""
+
+from hudi_operator.api.status.findings import FindingCode, Severity
+from hudi_operator.planning.findings.definition import EVERY_SERVICE, Evidence, FindingDefinition
+from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.writers.foreign import foreign_message
+
+
+def _find(_observation: Observation, plan: Plan) -> Evidence | None:
+    if not plan.foreign:
+        return None
+    return Evidence(message=foreign_message(plan.foreign, plan.acceptance_ignored), blocks=EVERY_SERVICE)
+
+
+FOREIGN_WRITER = FindingDefinition(
+    code=FindingCode.FOREIGN_WRITER,
+    severity=Severity.CRITICAL,
+    blocks="Everything: two writers without a lock lose data.",
+    needs_timeline=True,
+    find=_find,
+)

@@ -1,0 +1,54 @@
+"""The registry of findings: one definition per code. A code without a module keeps this module from being imported."""
+
+from collections.abc import Mapping
+
+from hudi_operator.api.status.findings import FindingCode
+from hudi_operator.planning.findings.definition import FindingDefinition
+from hudi_operator.planning.findings.file_slices_uncertain import FILE_SLICES_UNCERTAIN
+from hudi_operator.planning.findings.files_skipped import FILES_SKIPPED
+from hudi_operator.planning.findings.foreign_writer import FOREIGN_WRITER
+from hudi_operator.planning.findings.not_verified import NOT_VERIFIED
+from hudi_operator.planning.findings.owned_elsewhere import OWNED_ELSEWHERE
+from hudi_operator.planning.findings.pending_instant_overdue import PENDING_INSTANT_OVERDUE
+from hudi_operator.planning.findings.records_skipped import RECORDS_SKIPPED
+from hudi_operator.planning.findings.restore_pending import RESTORE_PENDING
+from hudi_operator.planning.findings.rollback_of_savepoint import ROLLBACK_OF_SAVEPOINT
+from hudi_operator.planning.findings.savepoint_failed import SAVEPOINT_FAILED
+from hudi_operator.planning.findings.services_refused import SERVICES_REFUSED
+from hudi_operator.planning.findings.setting_not_applied import SETTING_NOT_APPLIED
+from hudi_operator.planning.findings.spec_drift import SPEC_DRIFT
+from hudi_operator.planning.findings.table_version_unsupported import TABLE_VERSION_UNSUPPORTED
+from hudi_operator.planning.findings.timeline_corrupt import TIMELINE_CORRUPT
+from hudi_operator.planning.findings.timeline_damaged import TIMELINE_DAMAGED
+from hudi_operator.planning.findings.timeline_zone_unknown import TIMELINE_ZONE_UNKNOWN
+
+_BY_CODE: Mapping[FindingCode, FindingDefinition] = {
+    one.code: one
+    for one in (
+        OWNED_ELSEWHERE,
+        TABLE_VERSION_UNSUPPORTED,
+        TIMELINE_ZONE_UNKNOWN,
+        FILE_SLICES_UNCERTAIN,
+        SPEC_DRIFT,
+        FOREIGN_WRITER,
+        NOT_VERIFIED,
+        ROLLBACK_OF_SAVEPOINT,
+        RESTORE_PENDING,
+        TIMELINE_CORRUPT,
+        SERVICES_REFUSED,
+        PENDING_INSTANT_OVERDUE,
+        RECORDS_SKIPPED,
+        FILES_SKIPPED,
+        SAVEPOINT_FAILED,
+        TIMELINE_DAMAGED,
+        SETTING_NOT_APPLIED,
+    )
+}
+
+DEFINITIONS: tuple[FindingDefinition, ...] = tuple(_BY_CODE[code] for code in FindingCode)
+"""All definitions, in the order of their codes."""
+
+
+def definition_of(code: FindingCode) -> FindingDefinition:
+    """Return the definition of a code."""
+    return _BY_CODE[code]
