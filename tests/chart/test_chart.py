@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.chart.conftest import KUBERNETES_VERSION
+from tests.chart.conftest import KUBERNETES_VERSION, ROOT
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.crd.kinds import KINDS, ResourceKind
@@ -255,6 +255,13 @@ def test_alerts_ask_for_metrics_that_exist(documents: Any) -> None:
     for alert in alerts(documents):
         assert set(re.findall(r"hudi_operator_\w+", alert["expr"])) <= known, alert["alert"]
         assert 'job="hudi-hudi-operator-metrics", namespace="hudi-system"' in alert["expr"]
+
+
+def test_each_alert_names_its_section_of_the_runbook(documents: Any) -> None:
+    sections = re.findall(r"^## (\w+)$", (ROOT / "docs" / "alerts.md").read_text(), re.MULTILINE)
+    assert [alert["alert"] for alert in alerts(documents)] == sections
+    for alert in alerts(documents):
+        assert alert["annotations"]["runbook_url"] == f"docs/alerts.md#{alert['alert'].lower()}"
 
 
 def test_the_alert_on_tables_that_are_behind_holds_each_against_its_own_target(documents: Any) -> None:

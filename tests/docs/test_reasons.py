@@ -17,11 +17,11 @@ from hudi_operator.planning.model.reasons import Retry
 from hudi_operator.planning.model.registry import KINDS, REGISTRY, Entry, retry_of_word
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("status.md", "failure-modes.md", "savepoints.md", "operations.md")
-STATUS, FAILURES, SAVEPOINTS, OPERATIONS = ((ROOT / "docs" / name).read_text() for name in PAGES)
+PAGES = ("status.md", "failure-modes.md", "savepoints.md", "operations.md", "findings.md")
+STATUS, FAILURES, SAVEPOINTS, OPERATIONS, FINDINGS = ((ROOT / "docs" / name).read_text() for name in PAGES)
 EXPLAINED = {
     word
-    for code in re.findall(r"`([^`\n]+)`", STATUS + FAILURES + SAVEPOINTS + OPERATIONS)
+    for code in re.findall(r"`([^`\n]+)`", STATUS + FAILURES + SAVEPOINTS + OPERATIONS + FINDINGS)
     for word in re.findall(r"\w+", code)
 }
 NAMES = {str(entry.name) for entry in REGISTRY}

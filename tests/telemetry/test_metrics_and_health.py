@@ -7,6 +7,7 @@ import aiohttp
 import pytest
 
 from hudi_jobs.contract import Outcome, Service
+from hudi_operator.api.status.findings import Finding, FindingCode, Severity
 from hudi_operator.api.status.table import RunStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.planning.status.transitions import event_of
@@ -44,6 +45,27 @@ def test_active_jobs_are_counted_over_all_tables_and_never_drift() -> None:
     metrics.set_active_jobs("n/never-seen", [])
     assert sample(metrics, "jobs_active", service="Ingestion") == 0
     assert sample(metrics, "jobs_active", service="Compaction") == 1
+
+
+def finding(code: FindingCode, severity: Severity) -> Finding:
+    return Finding(code=code, severity=severity, since="2026-03-10T12:00:00Z", message="It is so.", remedy="Act.")
+
+
+def test_findings_are_counted_over_all_tables_by_code_and_severity() -> None:
+    metrics = Metrics()
+    foreign = finding(FindingCode.FOREIGN_WRITER, Severity.CRITICAL)
+    overdue = finding(FindingCode.PENDING_INSTANT_OVERDUE, Severity.WARNING)
+
+    def shown() -> list[float | None]:
+        return [sample(metrics, "findings", code=one.code, severity=one.severity) for one in (foreign, overdue)]
+
+    metrics.set_findings("n/a", (foreign, overdue))
+    metrics.set_findings("n/a", (foreign, overdue))
+    metrics.set_findings("n/b", (foreign,))
+    assert shown() == [2, 1]
+    metrics.set_findings("n/a", ())
+    metrics.set_findings("n/never-seen", ())
+    assert shown() == [1, 0]
 
 
 def test_how_far_a_table_is_behind_is_shown_as_long_as_it_is_known_and_the_table_is_there() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from hudi_operator.api.crd.definitions import KINDS, crd_yaml
-from toolkit.generated import reference
+from toolkit.generated import findings, reference
 from toolkit.generated.fields import with_field_tables
 
 FOLDERS = (Path("crds"), Path("charts/hudi-operator/crds"))
@@ -16,12 +16,14 @@ PAGES = tuple(Path("docs") / f"{name}.md" for name in ("spec", "status", "savepo
 
 REFERENCE = Path("docs/reference.md")
 
+FINDINGS = Path("docs/findings.md")
+
 
 def generated_files(root: Path) -> dict[Path, str]:
     """Return the content of every generated file by its path relative to the root of the source tree."""
     crds = {folder / kind.file_name: crd_yaml(kind) for folder in FOLDERS for kind in KINDS}
     pages = {page: with_field_tables((root / page).read_text()) for page in PAGES if (root / page).exists()}
-    return crds | pages | {REFERENCE: reference.page()}
+    return crds | pages | {REFERENCE: reference.page(), FINDINGS: findings.page()}
 
 
 def differences(root: Path, files: Mapping[Path, str]) -> Iterator[str]:

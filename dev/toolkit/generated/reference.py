@@ -118,9 +118,9 @@ _EVENTS = (TableEvent, Effect, EndingEvent)
 
 def _events() -> str:
     text = (
-        "A change of the condition Ready, Suspended, OwnedElsewhere, ForeignWriter, Drift or PendingInstantOverdue "
-        "posts an Event with its reason and message: a Warning where Ready is False, and for the last four. "
-        "Further Events:\n\n"
+        "A change of the condition Ready, Suspended or Fresh posts an Event with its reason and message: a Warning "
+        "where Ready or Fresh is False. A finding that appears posts its code and message: a Warning unless its "
+        "severity is Info. Further Events:\n\n"
     )
     return text + _table(("Event", "Meaning"), [row for kind in _EVENTS for row in _members(kind)])
 

@@ -246,7 +246,7 @@ class Reconciler:
         self._polling.forget(key)
         self._running.forget(key)
         metrics.set_active_jobs(str(key), ())
-        metrics.set_overdue(str(key), overdue=False)
+        metrics.set_findings(str(key), ())
         metrics.set_freshness(key.namespace, key.name)
 
     async def _count_running(self) -> None:

@@ -24,6 +24,7 @@ from prometheus_client import (
 )
 
 from hudi_jobs.contract import FailureReason
+from hudi_operator.api.status.findings import Finding
 from hudi_operator.api.status.table import RunStatus, service_name
 from hudi_operator.api.status.table_operations import TableOperation
 
@@ -35,6 +36,8 @@ _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300
 
 _TABLE = ("table_namespace", "table")
 """Labels that a scrape does not overwrite as it does `namespace`, which is the operator's own."""
+
+_FINDING = ("code", "severity")
 
 _DELAY_BUCKETS = (0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
 
@@ -63,7 +66,7 @@ class Metrics:
         self._describe_freshness()
         self._describe_watching()
         self._active: dict[str, Tally[str]] = {}
-        self._overdue: set[str] = set()
+        self._findings: dict[str, Tally[tuple[str, str]]] = {}
 
     def _describe_loop(self) -> None:
         self._reconciles = self._counter(
@@ -106,8 +109,8 @@ class Metrics:
         self._store_requests = self._counter(
             "store_requests", "Requests to object stores, by operation: list, read or stat.", "operation"
         )
-        self._overdue_tables = self._gauge(
-            "tables_with_overdue_instants", "Tables with an instant that has been pending for longer than it should be."
+        self._findings_shown = self._gauge(
+            "findings", "Findings of all tables, by code and severity; docs/findings.md explains each.", *_FINDING
         )
 
     def _describe_freshness(self) -> None:
@@ -196,13 +199,14 @@ class Metrics:
         for service in before.keys() | now.keys():
             self._jobs_active.labels(service).inc(now[service] - before[service])
 
-    def set_overdue(self, table: str, *, overdue: bool) -> None:
-        """Say whether a table has an instant that has been pending for too long."""
-        if overdue:
-            self._overdue.add(table)
-        else:
-            self._overdue.discard(table)
-        self._overdue_tables.set(len(self._overdue))
+    def set_findings(self, table: str, findings: Iterable[Finding]) -> None:
+        """Say what needs attention on a table now; none forgets the table."""
+        now = Tally((one.code.value, one.severity.value) for one in findings)
+        before = self._findings.pop(table, Tally[tuple[str, str]]())
+        if now:
+            self._findings[table] = now
+        for labels in before.keys() | now.keys():
+            self._findings_shown.labels(*labels).inc(now[labels] - before[labels])
 
     def set_freshness(
         self,

@@ -9,6 +9,9 @@ from hudi_operator.api.values.base import Model, Timestamp
 
 FINDINGS_SHOWN = 16
 
+ALL_SERVICES = "All"
+"""How a finding names every service at once."""
+
 FINDING_LIMIT = 2000
 """Characters of a finding's message."""
 
@@ -100,7 +103,7 @@ class Finding(Model):
     """What was found, with the evidence."""
 
     blocks: Annotated[tuple[Annotated[str, Field(max_length=16)], ...], Field(max_length=8)] = ()
-    """Services that do not start because of it, or All."""
+    """Services that do not start, or stop at an instant, because of it; All for every service."""
 
     remedy: Annotated[str, Field(max_length=REMEDY_LIMIT)]
     """What a person can do about it."""

@@ -50,7 +50,7 @@ class Pipeline:
     def _record(self, key: TableKey, step: Step) -> None:
         self._running.record(key, class_name=step.class_name, jobs=step.running)
         metrics.set_active_jobs(str(key), [service_name(job.service) for job in step.status.active_jobs])
-        metrics.set_overdue(str(key), overdue=step.overdue)
+        metrics.set_findings(str(key), step.status.findings)
         behind = step.freshness
         metrics.set_freshness(
             key.namespace,

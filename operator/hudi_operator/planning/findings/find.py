@@ -6,6 +6,7 @@ from datetime import datetime
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.status.findings import (
+    ALL_SERVICES,
     FINDING_LIMIT,
     FINDINGS_SHOWN,
     REMEDY_LIMIT,
@@ -19,9 +20,6 @@ from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.model.registry import entry_of
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.services.registry import SERVICES
-
-ALL_SERVICES = "All"
-"""How `blocks` names every service."""
 
 _WORST_FIRST = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
 

@@ -26,10 +26,9 @@ class Step:
     """Write the status, count the runs that have finished, post the notices, then act, in this order.
 
     The step that releases the table leaves its status as it is. `running` Jobs count towards the limits of the class
-    `class_name`; with `waits_for_place` the table is woken when one of the class ends. `overdue` says that an instant
-    has been pending for too long, and `freshness` how far the table is behind. `operations` are
-    those that have ended. `requeue` are the seconds until the next
-    reconcile, None after the last one and where `requeue_after` says it.
+    `class_name`; with `waits_for_place` the table is woken when one of the class ends. `freshness` says how far the
+    table is behind. `operations` are those that have ended. `requeue` are the seconds until the next reconcile, None
+    after the last one and where `requeue_after` says it.
     """
 
     status: HudiTableStatus
@@ -39,7 +38,6 @@ class Step:
     class_name: str = ""
     running: int = 0
     waits_for_place: bool = False
-    overdue: bool = False
     freshness: Freshness = Freshness()
     operations: tuple[TableOperation, ...] = ()
     requeue: float | None = None

@@ -1,0 +1,34 @@
+"""The page of findings, made from their registry: each code, how urgent it is, what it blocks and what helps."""
+
+from hudi_operator.api.status.findings import FindingCode, Severity
+from hudi_operator.planning.findings.definition import FindingDefinition
+from hudi_operator.planning.findings.registry import DEFINITIONS
+from hudi_operator.planning.model.registry import entry_of
+from toolkit.generated.sentences import sentence
+
+_HEAD = """# Findings
+
+Made from the code by `python dev/generate.py --write`: change the code, not this page.
+
+`status.findings` lists what needs attention on a `HudiTable`, the worst first. Each finding has a `code`, a `severity`,
+the time since when the operator has seen it, a message with the evidence, the services that it `blocks`, and a
+`remedy`. [status.md](status.md#findings) explains how to read them.
+
+| severity | meaning |
+|---|---|
+"""
+
+
+def page() -> str:
+    """Return the whole page."""
+    severities = "".join(f"| `{one}` | {sentence(Severity, one.name)} |\n" for one in reversed(Severity))
+    return f"{_HEAD}{severities}{''.join(map(_section, DEFINITIONS))}"
+
+
+def _section(one: FindingDefinition) -> str:
+    return (
+        f"\n## {one.code}\n\n"
+        f"`{one.code}`, {one.severity}. {sentence(FindingCode, one.code.name)}\n\n"
+        f"- Blocks: {one.blocks}\n"
+        f"- What to do: {entry_of(one.code).advice}\n"
+    )
