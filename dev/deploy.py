@@ -1,4 +1,4 @@
-"""Installs or upgrades the operator in the cluster with the images that dev/images has built."""
+"""Installs or upgrades the operator in the cluster, with the images that dev/images has built."""
 
 import sys
 

@@ -36,13 +36,13 @@ STAGES: dict[str, Sequence[str]] = {
 }
 ON_REQUEST = ("faults", "upgrade")
 IN_CLUSTER = ("api", "e2e", "faults", "upgrade") if CURRENT else ("e2e", "faults", "upgrade")
-# The operator that the end-to-end tests install would act on the tables of the API tests. So these have an API server
-# of their own, or come first where there is only the given cluster.
+# The operator of the end-to-end tests would act on the tables of the API tests. So the API tests use an API server of
+# their own, or run first when there is only the given cluster.
 LANES = (
     ("check", "integration"),
     IN_CLUSTER,
     ("slow",),
-    # These wait most of their time, and so run beside those that keep the processor busy.
+    # These mostly wait, and so run beside groups that keep the processor busy.
     *(() if CURRENT else (("api",),)),
     ("streams",),
     ("unit",),
@@ -50,10 +50,10 @@ LANES = (
     ("kills",),
 )
 AT_ONCE = 3
-"""How many lanes run at once; that of the cluster counts as two, because its end-to-end tests have two parts."""
+"""The number of parallel lanes; the cluster's lane counts as two, because its end-to-end tests have two parts."""
 WITH_IMAGES = ("e2e", "upgrade")
 YIELDING = ("nice", "-n", "5")
-"""What needs no pods keeps neither pods from starting in time nor the programs of their cluster from being built."""
+"""Groups without pods are limited, so that pods start in time and the cluster's programs build."""
 
 CHECKS: dict[str, Sequence[str]] = {
     "format": ("ruff", "format", "--check", "--quiet", "."),
@@ -79,7 +79,7 @@ IN_FULL: Mapping[str, Mapping[str, str]] = {
     "faults": {"FAULTS": "full"},
     "kills": {"FAULTS": "full", "KILLS": "only", "HUDI_JOBS_TRIALS": "all"},
 }
-"""What a group is told so that it leaves nothing out."""
+"""Makes a group run everything."""
 
 END_TO_END: Sequence[Sequence[Sequence[str]]] = (
     (
@@ -88,8 +88,9 @@ END_TO_END: Sequence[Sequence[Sequence[str]]] = (
     ),
     (("outages", "operator_kills", "afterwards"),),
 )
-"""The files of end-to-end tests. The parts of a row run beside one another, since drivers that come one after the other
-keep one core busy, and take about as long. The last row takes away what the others need: the store and the operator."""
+"""The files of end-to-end tests. The parts of a row run in parallel, because consecutive drivers keep only one core
+busy, and take equally long. The last row removes the store and the operator, which the others need.
+"""
 
 STARTED = time.monotonic()
 
@@ -98,7 +99,7 @@ Environment = Mapping[str, str]
 
 @dataclass
 class Count:
-    """What passed, failed and was skipped."""
+    """The number of passed, failed and skipped tests."""
 
     passed: int = 0
     failed: int = 0
@@ -116,13 +117,13 @@ class Count:
 
 @dataclass(frozen=True)
 class Group:
-    """Checks or tests that run as one: where their output goes, and what came of them."""
+    """Checks or tests that run together, with their output and results."""
 
     name: str
     log: Path | None
 
     def run(self) -> "Result":
-        """Run them all and take the time."""
+        """Run the group and measure its time."""
         began = time.monotonic()
         say(f"{self.name} begins" + (f"; see {self.log}" if self.log else ""))
         if self.log:
@@ -140,7 +141,7 @@ class Group:
         return result
 
     def _run_in_cluster(self) -> Count:
-        """Start an empty cluster with the images that are needed, run the tests, and stop it whatever happens."""
+        """Start an empty cluster with the needed images, run the tests, and always stop the cluster."""
         try:
             if not self._start_cluster():
                 say(f"the cluster for {self.name} could not be started")
@@ -163,10 +164,10 @@ class Group:
         return self.name not in WITH_IMAGES or self._execute(("dev/images",)) == 0
 
     def _build(self) -> None:
-        """Build what takes long, all at once; what fails here fails again, and visibly, when it is needed."""
+        """Start all slow builds at once; a failed build fails again, visibly, when it is needed."""
         commands = [("dev/cluster", "tools")]
         if self.name in WITH_IMAGES:
-            # The bases of the images are mostly downloads, and need no programs of the cluster.
+            # The bases of the images are mostly downloads, and do not need the cluster's programs.
             commands.append(("dev/images", "--bases"))
         with ThreadPoolExecutor() as pool:
             for command in commands:
@@ -184,7 +185,7 @@ class Group:
             return Count(failed=1)
 
     def _run_end_to_end(self, environment: Environment) -> Count:
-        """Run the rows of end-to-end tests one after the other, and the parts of a row at once, each with a log."""
+        """Run the rows of end-to-end tests in sequence, and the parts of a row in parallel, each with a log."""
         listed = {f"test_{file}.py" for row in END_TO_END for part in row for file in part}
         if unlisted := listed.symmetric_difference(path.name for path in (ROOT / "tests" / "e2e").glob("test_*.py")):
             say(f"END_TO_END in {Path(__file__).name} and the folder tests/e2e differ by {', '.join(sorted(unlisted))}")
@@ -206,7 +207,7 @@ class Group:
         return self._run_pytest(environment, ("-m", "e2e", *(f"tests/e2e/test_{file}.py" for file in files)))
 
     def _run_pytest(self, environment: Environment, selection: Sequence[str] = ()) -> Count:
-        """Run the tests and count them from the report; a run without a report is one failure."""
+        """Run the tests and count them from the report; a missing report is one failure."""
         report = REPORTS / f"{self.name}.xml"
         report.unlink(missing_ok=True)
         priority = () if selection or self.name in IN_CLUSTER else YIELDING
@@ -228,7 +229,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a group."""
+    """The result of a group."""
 
     name: str
     count: Count
@@ -240,12 +241,12 @@ class Result:
 
 def say(text: str) -> None:
     """Print one line of progress with the seconds since the program began."""
-    # The line and its end in one piece, since lanes print at the same time.
+    # One write for the line and its end, because lanes print at the same time.
     print(f"[{time.monotonic() - STARTED:6.0f} s] {text}\n", end="", flush=True)
 
 
 def run_checks() -> Count:
-    """Run the checks that need only the code."""
+    """Run the checks of the code."""
     count = Count()
     for name, command in CHECKS.items():
         done = subprocess.run(
@@ -271,12 +272,12 @@ def read_report(report: Path) -> Count:
 
 
 def run_lane(groups: Sequence[Group]) -> list[Result]:
-    """Run groups one after the other."""
+    """Run groups in sequence."""
     return [group.run() for group in groups]
 
 
 def main() -> int:
-    """Run the stages that were asked for, or all."""
+    """Run the requested stages, or all."""
     if unknown := set(sys.argv[1:]) - {*STAGES, "all"}:
         sys.exit(f"There is no stage {', '.join(sorted(unknown))}; there are {', '.join(STAGES)} and all.")
     wanted = [stage for stage in STAGES if stage in sys.argv[1:] or "all" in sys.argv[1:]]
@@ -287,11 +288,11 @@ def main() -> int:
     running: list[Future[list[Result]]] = []
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for lane in LANES:
-            # The first lane has the terminal.
+            # The first lane prints to the terminal.
             if groups := [Group(name, REPORTS / f"{name}.log" if lanes else None) for name in lane if name in names]:
                 lanes.append(groups)
                 running.append(pool.submit(run_lane, groups))
-                if lane == IN_CLUSTER:  # it counts as two
+                if lane == IN_CLUSTER:  # counts as two lanes
                     pool.submit(wait, (running[-1],))
         results = [result for lane in running for result in lane.result()]
     for log in (group.log for lane in lanes for group in lane if group.log):

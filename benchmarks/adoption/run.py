@@ -1,7 +1,7 @@
-"""Ten tables of five Hudi releases, adopted on a cluster by the steps of docs/adopting.md alone, with times.
+"""Adopts ten tables of five Hudi releases on a cluster by the steps of docs/adopting.md alone, and times each step.
 
 Every table is written on this machine by its release, copied to the S3 server, adopted, observed, managed until its
-first cycle is over, and copied back; then its own release and Hudi 1.2.0 compare every row, and its own release writes
+takeover is complete, and copied back; then its own release and Hudi 1.2.0 compare every row, and its own release writes
 and restores once more.
 """
 
@@ -51,7 +51,7 @@ class Lake:
         self._folder = folder
 
     def make(self) -> None:
-        """Have each release write its tables, one release at a time, and copy them to the store."""
+        """Write each release's tables, one release at a time, and copy them to the store."""
         for foreign in self.with_writers(make=True):
             foreign.make()
             label = label_of(foreign.case)
@@ -62,13 +62,13 @@ class Lake:
                 self.stage.store.put(f"{self.root}/{label}/{file.relative_to(foreign.path)}", file.read_bytes())
 
     def fetch(self) -> None:
-        """Copy the tables back to where their tools know them."""
+        """Copy the tables back to the paths that their tools know."""
         for label, foreign in self.tables.items():
             subprocess.run(("rm", "-rf", str(foreign.path)), check=True)
             prefix = f"{self.root.partition('/')[2]}/{label}/"
             for key in self.stage.store.files(f"{self.root}/{label}"):
                 target = foreign.path / key.removeprefix(prefix)
-                # The server lists the markers of folders too, and does not hold them.
+                # The server lists the markers of folders too, but has no content for them.
                 with suppress(FileNotFoundError):
                     content = self.stage.store.get(f"lake/{key}")
                     target.parent.mkdir(parents=True, exist_ok=True)
@@ -90,7 +90,7 @@ class Lake:
                         yield foreign
 
     def compare(self, phase: str) -> None:
-        """Compare every row as each table's own release reads it, and again after that has written and restored."""
+        """Compare every row as each table's own release reads it, before and after that release writes and restores."""
         for foreign in self.with_writers():
             label = label_of(foreign.case)
             self._same(foreign, label, phase)
@@ -116,12 +116,12 @@ class Lake:
 
 
 def label_of(case: Case) -> str:
-    """Return a folder's name that can be a name in SQL too."""
+    """Return a folder name that is valid in SQL too."""
     return "by-" + str(case).replace(".", "").lower()
 
 
 def main() -> None:
-    """Go through the guide and print what each step took."""
+    """Follow the guide and print the time of each step."""
     cluster = Cluster()
     cluster.install_operator(values={"operator": {"pollSeconds": 3, "maxPollSeconds": 10, "resyncSeconds": 60}})
     stage = Stage(cluster, Store(cluster.s3))
@@ -183,7 +183,7 @@ def adopt(stage: Stage, lake: Lake) -> list[dict[str, Any]]:
 
 
 def decide(document: dict[str, Any]) -> None:
-    """Decide what a person has to: the zone of a copy, and which services there are to be from now on."""
+    """Make a person's decisions: the time zone of a copy, and the services to enable."""
     spec = document["spec"]
     if "tokyo" in spec["basePath"]:
         spec["timelineTimeZone"] = "Asia/Tokyo"
@@ -195,12 +195,12 @@ def decide(document: dict[str, Any]) -> None:
 
 
 def is_ready(status: dict[str, Any]) -> bool:
-    """Whether a table is ready and nothing of it runs."""
+    """Tell whether a table is ready and nothing of it runs."""
     return bool(condition_of(status, "Ready").get("status") == "True" and not status.get("activeJobs"))
 
 
 def is_over(status: dict[str, Any]) -> bool:
-    """Whether a table was taken over, its savepoint is gone and nothing is due."""
+    """Tell whether a takeover is complete: its savepoint is gone and nothing is due."""
     takeover = status.get("takeover") or {}
     services = (status.get("services") or {}).values()
     return (
@@ -212,7 +212,7 @@ def is_over(status: dict[str, Any]) -> bool:
 
 
 def wait(stage: Stage, lake: Lake, names: set[str], until: Callable[[dict[str, Any]], bool]) -> None:
-    """Wait until all tables are like this; say of those that are not what they wait for."""
+    """Wait for all tables; print the reason for those that are not there yet."""
     deadline = time.monotonic() + _PATIENCE
     left = set(names)
     while left:

@@ -1,4 +1,4 @@
-"""The least that can be submitted for the same stream: read JSON from Kafka, write Hudi; settings come as JSON."""
+"""The smallest comparable job for the same stream: reads JSON from Kafka, writes Hudi; settings come as JSON."""
 
 import json
 import sys

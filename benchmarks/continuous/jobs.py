@@ -1,4 +1,4 @@
-"""The two that are compared, the operator's continuous driver and a bare job of Structured Streaming, as processes."""
+"""Runs the two compared programs as processes: the operator's continuous driver and a bare Structured Streaming job."""
 
 import json
 import os
@@ -34,7 +34,7 @@ MEMORY = "2g"
 
 @dataclass(frozen=True)
 class Stream:
-    """What both read, and how they write it."""
+    """The shared input and output settings."""
 
     bootstrap: str
     topic: str
@@ -43,10 +43,10 @@ class Stream:
     table_type: TableType
     master: str
     events: Path | None = None
-    """Where Spark logs jobs, stages and tasks, to see what each of the two runs in a batch."""
+    """Folder of Spark's event logs, which show the jobs, stages and tasks of a batch."""
 
     def conf(self) -> dict[str, str]:
-        """Spark's settings, with the JVM as the operator starts that of a small continuous driver."""
+        """Spark's settings, with the JVM options of a small continuous driver."""
         events = (
             {} if self.events is None else {"spark.eventLog.enabled": "true", "spark.eventLog.dir": str(self.events)}
         )
@@ -80,7 +80,7 @@ class Stream:
 
 
 class Job:
-    """A process group that goes on until it is stopped; its processor time is that of all its processes."""
+    """A process group that runs until it is stopped; its processor time is that of all its processes."""
 
     def __init__(self, folder: Path, command: list[str], **variables: str) -> None:
         self.table = folder / "table"
@@ -94,12 +94,12 @@ class Job:
             sys.exit(f"it has ended:\n{self._log.read_text()[-5000:]}")
 
     def stop(self) -> None:
-        """End it at once: what it does between its last commit and its end is not measured."""
+        """Kill the group at once: the time after its last commit is not measured."""
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
     def processor_seconds(self) -> float:
-        """Return what the processes of the group have used, with that of their children that have ended."""
+        """Return the processor seconds of the group, including ended children."""
         ticks = 0
         for stat in Path("/proc").glob("[0-9]*/stat"):
             try:
@@ -144,7 +144,7 @@ def start_bare(stream: Stream, folder: Path) -> Job:
     options = {
         **stream.hudi_options(),
         "hoodie.datasource.write.operation": "upsert",
-        # The other has its services elsewhere, too.
+        # The other program runs its services elsewhere, too.
         "hoodie.datasource.compaction.async.enable": "false",
         "hoodie.datasource.clustering.async.enable": "false",
         "checkpointLocation": str(folder / "checkpoints"),

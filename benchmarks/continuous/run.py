@@ -1,4 +1,4 @@
-"""The continuous driver against a bare job of Structured Streaming, from one topic into Hudi: cost and latency.
+"""Compares the continuous driver with a bare Structured Streaming job from one topic into Hudi: cost and latency.
 
     uv run --frozen python benchmarks/continuous/run.py [--records 300000] [--batches 10] [--rounds 3]
 
@@ -37,7 +37,7 @@ PATIENCE_SECONDS = 600.0
 
 @dataclass(frozen=True)
 class Figures:
-    """What one of the two has shown in one round."""
+    """The figures of one program in one round."""
 
     records_per_second: float
     processor_per_million: float
@@ -84,7 +84,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def measure(name: str, broker: KafkaBroker, folder: Path, arguments: argparse.Namespace) -> Figures:
-    """Let one of them work off the backlog and follow the live messages; both are the same in every round."""
+    """Let one program process the backlog and the live messages, which are the same in every round."""
     folder.mkdir()
     topic = folder.name
     broker.create_topic(topic)
@@ -123,7 +123,7 @@ def backlog(records: int) -> Iterator[tuple[None, bytes]]:
 
 
 def keys_in_order(records: int) -> Iterator[int]:
-    """Yield the keys of the backlog: one message in ten is of a row of before, or of one that is left out else."""
+    """Yield the keys of the backlog: one message in ten updates an earlier row or uses a skipped key."""
     numbers = random.Random(3)
     return (number if number % 10 else numbers.randrange(number + 1) for number in range(records))
 
@@ -148,7 +148,7 @@ def message(key: int, sent: int, numbers: random.Random) -> bytes:
 
 
 def send(broker: KafkaBroker, topic: str, arguments: argparse.Namespace) -> None:
-    """Send the live messages evenly, ten times a second; each has the time at which it was sent."""
+    """Send the live messages evenly, ten times a second, each with its send time."""
     numbers = random.Random(2)
     began, parts = time.time(), arguments.seconds * 10
     for part in range(parts):
@@ -165,7 +165,7 @@ def completed(table: Path) -> dict[str, float]:
 
 
 def await_commits(job: Job, wanted: int) -> list[Commit]:
-    """Wait for so many commits; return each with the processor time that had been used by then."""
+    """Wait for `wanted` commits; return each with the processor time used by then."""
     commits: list[Commit] = []
     deadline = time.monotonic() + PATIENCE_SECONDS
     while len(commits) < wanted:
@@ -179,7 +179,7 @@ def await_commits(job: Job, wanted: int) -> list[Commit]:
 
 
 def await_keys(job: Job, wanted: int) -> int:
-    """Wait until the commits have inserted so many keys; return how many commits there are."""
+    """Wait until the commits have inserted `wanted` keys; return the number of commits."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     inserted: dict[str, int] = {}
     while sum(inserted.values()) < wanted:
@@ -192,7 +192,7 @@ def await_keys(job: Job, wanted: int) -> int:
 
 
 def inserts(table: Path, instant: str) -> int:
-    """Return how many keys a commit has brought, as its metadata has it."""
+    """Return the number of inserted keys in a commit's metadata."""
     (file,) = (table / ".hoodie/timeline").glob(f"{instant}_*commit")
     with file.open("rb") as content:
         commits = list(fastavro.reader(content))
@@ -202,7 +202,7 @@ def inserts(table: Path, instant: str) -> int:
 
 
 def latencies(table: Path, first: int, sent: int) -> list[float]:
-    """Return for each live message the seconds until it was visible, once every key has been found once."""
+    """Return the seconds until each live message was visible, once every key has been found."""
     spark = open_session()
     rows = spark.read.format("hudi").load(str(table)).select("id", "sent", "_hoodie_commit_time").collect()
     spark.stop()
@@ -228,7 +228,7 @@ def tell(name: str, figures: Figures) -> None:
 
 
 def report(found: dict[str, list[Figures]]) -> None:
-    """Print the ratios; the two runs of a round see the same machine, whose own speed changes between rounds."""
+    """Print the ratios within rounds, because the machine's speed changes between rounds."""
     every = {name: [value for one in figures for value in one.latencies] for name, figures in found.items()}
     for name, values in every.items():
         print(f"{name:7} latency of all rounds: p50 {percentile(values, 50):.2f} s, p99 {percentile(values, 99):.2f} s")

@@ -1,4 +1,4 @@
-"""What it costs to remember every file that was read: bytes, processor time and memory of one run's choice.
+"""Measures the cost of remembering every read file: bytes, processor time and memory of one run's choice.
 
 Two ways are compared. `record` is what the driver does: fingerprints in merged segments beside the table, named by the
 checkpoint. `in commit` would put every fingerprint into the checkpoint itself, and so into each commit. A table of N
@@ -28,7 +28,7 @@ CASES = ((1, 1), (10_000, 10), (10_000, 1_000), (1_000_000, 100_000))
 
 
 def listed(files: int) -> Iterator[list[SourceFile]]:
-    """A listing in batches, as the driver reads one; names as long as those of real sources."""
+    """Yield a listing in batches, like the driver reads one, with names as long as in real sources."""
     for start in range(0, files, BATCH):
         yield [named(number) for number in range(start, min(start + BATCH, files))]
 
@@ -39,7 +39,7 @@ def named(number: int) -> SourceFile:
 
 
 class Store:
-    """Segments in memory, with a count of what is written and read."""
+    """Segments in memory, with counts of writes and reads."""
 
     def __init__(self) -> None:
         self.contents: dict[str, bytes] = {}
@@ -87,7 +87,7 @@ def choose_in_commit(text: str, files: int) -> Callable[[], int]:
 
 
 def measured(choose: Callable[[], int]) -> tuple[float, float]:
-    """Return seconds of processor time and the most memory in MB that its own process took beyond what it had."""
+    """Return the processor seconds, and the peak memory in MB above the start, of a process of its own."""
     reader, writer = os.pipe()
     if os.fork() == 0:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

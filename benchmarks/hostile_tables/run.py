@@ -1,4 +1,4 @@
-"""How late the operator sees commits of good tables, alone and beside hostile ones, in one process.
+"""Measures how late the operator sees commits of good tables, alone and beside hostile tables, in one process.
 
     python benchmarks/hostile_tables/run.py [--good 500] [--hostile 20] [--quiet] [--write results.json]
 
@@ -44,7 +44,7 @@ def table(base: Path, files: dict[str, bytes], properties: bytes = PROPERTIES) -
 
 
 def hostile_tables(root: Path, count: int) -> list[Path]:
-    """Tables of every kind that once cost the operator memory or time."""
+    """Create a table of every kind that once cost the operator memory or time."""
     commits = [
         hostile.inflating(200 * MIB),
         hostile.tiny_statistics(2_900_000),
@@ -64,13 +64,13 @@ def hostile_tables(root: Path, count: int) -> list[Path]:
 
 
 def peak() -> int:
-    """Return the most memory that this process has taken, in MiB, without that of the one that started it."""
+    """Return the peak memory of this process in MiB, without that of its parent."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("VmHWM"))
 
 
 class Run:
-    """One process of reads: polls tables, and measures how late it sees what was written."""
+    """One process of reads: polls tables, and measures the delay until it sees a commit."""
 
     def __init__(self, good: list[Path], bad: list[Path], *, seconds: float, poll: float, quiet: bool) -> None:
         self.good = good

@@ -1,4 +1,4 @@
-"""The least that can be submitted for the same write: read CSV with a schema, write Hudi; settings come as JSON."""
+"""The smallest comparable job for the same write: reads CSV with a schema, writes Hudi; settings come as JSON."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""The operator's driver against a bare spark-submit of the same Hudi write: one ratio of wall times.
+"""Compares the operator's driver with a bare spark-submit of the same Hudi write: one ratio of wall times.
 
     uv run --frozen python benchmarks/ingest/run.py [--rows 400000] [--repetitions 5] [--master 'local[2]']
 
@@ -175,7 +175,7 @@ def report(times: dict[str, list[float]]) -> None:
     least = {name: min(values) for name, values in times.items()}
     print(f"medians: driver {middle['driver']:.1f} s, bare {middle['bare']:.1f} s")
     print(f"ratio of medians {middle['driver'] / middle['bare']:.3f}, of minima {least['driver'] / least['bare']:.3f}")
-    # The two runs of a turn see the same machine, whose own speed may change from one turn to the next.
+    # Both runs of a turn see the same machine, whose speed may change between turns.
     ratios = [driver / bare for driver, bare in zip(times["driver"], times["bare"], strict=True)]
     each = ", ".join(f"{ratio:.3f}" for ratio in ratios)
     print(f"ratios of the turns {each}; median {statistics.median(ratios):.3f}")

@@ -1,4 +1,4 @@
-"""What the measurement runs beside the control plane: kwok, which plays nodes and pods, and an S3 server."""
+"""Programs beside the control plane: kwok, which simulates nodes and pods, and an S3 server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ACCOUNT = "scale-benchmark"
 
 
 def running_kwok(folder: Path, plane: ControlPlane, *, stages: Path) -> AbstractContextManager[None]:
-    """Play all nodes of a control plane, and their pods by the given stages."""
+    """Simulate all nodes of a control plane, and their pods by the given stages."""
     command = (
         str(ensure_kwok()),
         f"--kubeconfig={plane.kubeconfig}",
@@ -29,7 +29,7 @@ def running_kwok(folder: Path, plane: ControlPlane, *, stages: Path) -> Abstract
 
 @contextmanager
 def running_s3(folder: Path) -> Iterator[str]:
-    """Serve the folders in a folder as buckets; the account is in the environment, for the operator to take."""
+    """Serve the subfolders as buckets; the account is in the environment, for the operator."""
     port = free_ports(1)[0]
     (folder / "attributes").mkdir()
     (folder / "buckets").mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""The operator with thousands of tables, on a real API server, with pods and nodes that kwok plays.
+"""Measures the operator with thousands of tables, on a real API server, with nodes and pods of kwok.
 
     uv run --frozen python benchmarks/scale/run.py [--tables 1000] [--due 1000] [--steady 600] [--s3]
 
@@ -45,7 +45,7 @@ Row = tuple[str, str]
 
 @dataclass(frozen=True)
 class Usage:
-    """What the operator's process has used so far."""
+    """The resources that the operator's process has used so far."""
 
     at: float
     cpu_seconds: float
@@ -69,14 +69,14 @@ class Usage:
 
 @dataclass(frozen=True)
 class Calls:
-    """How often the API server and the store have been asked so far."""
+    """The number of requests to the API server and the store so far."""
 
     api: Counter[str]
     store: float
 
     @classmethod
     def now(cls, plane: ControlPlane, metrics_port: int) -> Calls:
-        """Read both counts; of the API server's those that only the operator makes, or that it makes too."""
+        """Read both counts; for the API server those that the operator makes."""
         api: Counter[str] = Counter()
         for found in _REQUESTS.finditer(plane.get("/metrics")):
             labels = dict(re.findall(r'(\w+)="([^"]*)"', found["labels"]))
@@ -88,7 +88,7 @@ class Calls:
 
 
 class Measurement:
-    """The operator with its tables, and what has been measured of them."""
+    """The operator with its tables, and their measurements."""
 
     def __init__(self, tables: Tables, plane: ControlPlane, operator: LocalOperator, metrics_port: int) -> None:
         self._tables = tables
@@ -98,12 +98,12 @@ class Measurement:
         self.rows: list[Row] = []
 
     def say(self, what: str, value: str) -> None:
-        """Note one result, and show it at once."""
+        """Record a result, and print it at once."""
         self.rows.append((what, value))
         print(f"{datetime.now(UTC):%H:%M:%S} {what}: {value}", flush=True)
 
     async def start(self, begun: float) -> None:
-        """Measure the time from the operator's start to the last status that is right."""
+        """Measure the time from the operator's start to the last correct status."""
         before = Usage(begun, 0.0, 0, 0)
         await self._until(lambda: len(self._tables.right) == len(self._tables.names), seconds=1800)
         self.say("start to all statuses right", f"{time.monotonic() - begun:.1f} s")
@@ -112,7 +112,7 @@ class Measurement:
         self.say("memory after that", f"{now.memory >> 20} MiB")
 
     async def commits(self, what: str, count: int, *, seconds: float) -> None:
-        """Measure how long it takes until a commit shows."""
+        """Measure the delay until a commit shows in the status."""
         before = Usage.of(self._operator.pid)
         keys = self._tables.names[-count:]
         delays = await self._tables.commit(keys, per_second=COMMITS_PER_SECOND, seconds=seconds)
@@ -125,7 +125,7 @@ class Measurement:
         self.say("processor time while committing", Usage.of(self._operator.pid).since(before))
 
     async def launches(self, count: int) -> None:
-        """Measure how fast Jobs are created for tables that become due at the same moment."""
+        """Measure the creation rate of Jobs for tables that become due at the same moment."""
         moment = next_minute(30 + count / 30)
         await self._tables.make_due(count, at=moment)
         changed = self._tables.names[:count]
@@ -139,18 +139,18 @@ class Measurement:
         )
         self.say("first Job after", f"{min(self._tables.jobs) - due_at:.1f} s")
         self.say("processor time for the launches", Usage.of(self._operator.pid).since(before))
-        await asyncio.sleep(90)  # the pods end, and their outcomes are taken
+        await asyncio.sleep(90)  # the pods end, and the operator reads their outcomes
         self.say("Jobs in all", str(len(self._tables.jobs)))
         self.say("processor time until all had ended", Usage.of(self._operator.pid).since(before))
 
     async def steady(self, seconds: float) -> None:
-        """Measure what the operator does while nothing happens."""
+        """Measure the operator's work while nothing happens."""
         before, usage = Calls.now(self._plane, self._port), Usage.of(self._operator.pid)
         await asyncio.sleep(seconds)
         now, used = Calls.now(self._plane, self._port), Usage.of(self._operator.pid)
         share = 3600 / seconds / len(self._tables.names)
         api = now.api - before.api
-        # Leases of nodes are kwok's; the only other one that is renewed is the leader's.
+        # kwok renews the Leases of nodes; the only other renewed one is the leader's.
         nodes = {call: number for call, number in api.items() if "leases" in call}
         own = {call: number for call, number in api.items() if "leases" not in call}
         self.say("at rest: calls to the API server per table and hour", f"{sum(own.values()) * share:.3f} ({own})")

@@ -1,4 +1,4 @@
-"""The tables of the measurement: resources in the API server, timelines in files, and their statuses."""
+"""The tables of the measurement: resources in the API server, timelines in files, and statuses."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ COMMITS = 3
 """Commits that each table has at the start."""
 
 NEVER = "0 0 29 2 *"
-"""A schedule that is not due while anything is measured."""
+"""A schedule that is not due during the measurement."""
 
 Document = dict[str, Any]
 
 
 class Tables:
-    """All tables, and a watch that follows their status."""
+    """All tables, with a watch on their statuses."""
 
     def __init__(self, plane: ControlPlane, lake: Path, count: int, *, endpoint: str | None) -> None:
         self._plane = plane
         self._lake = lake
         self._endpoint = endpoint
-        # The S3 server keeps a bucket as a folder and an object as a file, so files are written the same way for both.
+        # The S3 server stores a bucket as a folder and an object as a file, so files are written the same way for both.
         self._url = f"s3a://{lake.name}" if endpoint else f"file://{lake}"
         self.names = [(f"scale-{number % NAMESPACES}", f"table-{number:05}") for number in range(count)]
         self.right: set[tuple[str, str]] = set()
-        """Tables whose status speaks of the present spec and shows all commits."""
+        """Tables with a status for the current spec and all commits."""
 
         self.generations: dict[tuple[str, str], int] = {}
-        """The generation of the spec that each status speaks of."""
+        """The generation of the spec that each status describes."""
 
         self.shown: dict[str, float] = {}
-        """When the status of its table first showed an instant as the newest, by the clock of this process."""
+        """When the status of a table first showed an instant as the newest, by this process's clock."""
 
         self.jobs: list[float] = []
-        """When each Job was seen to have been created."""
+        """When each Job was seen as created."""
 
         self._watches: list[asyncio.Task[None]] = []
 
@@ -102,7 +102,7 @@ class Tables:
         ]
 
     async def make_due(self, count: int, *, at: datetime) -> None:
-        """Give the first tables a schedule that makes all of them due at one moment, a whole minute."""
+        """Give the first tables a schedule that makes all of them due at the same whole minute."""
         cron = f"{at.minute} {at.hour} {at.day} {at.month} *"
 
         async def reschedule(key: tuple[str, str]) -> None:
@@ -115,7 +115,7 @@ class Tables:
         await self._each(self.names[:count], reschedule)
 
     async def commit(self, keys: list[tuple[str, str]], *, per_second: float, seconds: float) -> list[float]:
-        """Commit to these tables in turn; return for each commit the seconds until the status showed it."""
+        """Commit to the tables in turn; return the seconds until the status showed each commit."""
         made: dict[str, float] = {}
         order = list(keys)
         random.Random(0).shuffle(order)
@@ -126,7 +126,7 @@ class Tables:
         deadline = time.monotonic() + 400
         while not made.keys() <= self.shown.keys() and time.monotonic() < deadline:  # noqa: ASYNC110
             await asyncio.sleep(0.1)
-        # A commit that the next one overtook before a reconcile is shown by the later status.
+        # A commit overtaken by the next before a reconcile shows in the later status.
         return sorted(self.shown[instant] - moment for instant, moment in made.items() if instant in self.shown)
 
     async def _declare(self, key: tuple[str, str]) -> None:
@@ -203,13 +203,13 @@ class Tables:
 
 
 def next_minute(seconds: float) -> datetime:
-    """Return the next whole minute that is at least so far away."""
+    """Return the next whole minute at least `seconds` away."""
     moment = datetime.now(UTC) + timedelta(seconds=seconds + 60)
     return moment.replace(second=0, microsecond=0)
 
 
 async def _lines(answer: aiohttp.ClientResponse) -> Any:
-    # Objects are longer than the lines that aiohttp reads by itself.
+    # Objects are longer than aiohttp's default line limit.
     rest = b""
     async for chunk in answer.content.iter_any():
         *lines, rest = (rest + chunk).split(b"\n")

@@ -1,4 +1,4 @@
-"""What a run of each table service costs for a small table: wall time, processor time, and when its instant appears.
+"""Measures the cost of each table service on a small table: wall time, processor time, and the delay of its instant.
 
     .venv/bin/python benchmarks/services/run.py [--rows 20000] [--repetitions 3]
 
@@ -43,7 +43,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "dev"))
 from toolkit.spark_home import ARCHIVE, spark_home
 
 COMMON = "-XX:+ExitOnOutOfMemoryError -Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true -XX:MaxRAM=2g"
-"""What every JVM gets; the last as if in a pod of 2 GiB, because Java sizes its first heap by that."""
+"""Options of every JVM; the last imitates a pod of 2 GiB, because Java sizes its first heap by that."""
 
 SERVICES = (Service.INGESTION, Service.COMPACTION, Service.CLUSTERING, Service.CLEANING, Service.ARCHIVAL)
 BECOME_SUBREAPER = 36
@@ -54,7 +54,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--repetitions", type=int, default=3)
     arguments = parser.parse_args()
-    # The JVM outlives the Python that started it for a moment; its processor time is ours to count.
+    # The JVM outlives the Python that started it for a moment; its processor time counts too.
     ctypes.CDLL(None).prctl(BECOME_SUBREAPER, 1, 0, 0, 0)
     work = Path(tempfile.mkdtemp(prefix="bench-services-"))
     try:
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def measure(folder: Path, flags: str, arguments: argparse.Namespace) -> dict[Service, list[dict[str, float]]]:
-    """Live through the life of one table as often as asked, and measure the last run of each service."""
+    """Repeat the life of a table as often as asked, and measure the last run of each service."""
     found: dict[Service, list[dict[str, float]]] = {service: [] for service in SERVICES}
     for repetition in range(arguments.repetitions):
         table = folder / str(repetition)
@@ -100,7 +100,7 @@ def write_file(file: Path, rows: int, number: int) -> None:
 
 
 def run(table: Path, service: Service, flags: str) -> dict[str, float]:
-    """Run a service once; return its wall and processor seconds, and those until its instant is there and completed."""
+    """Run a service once; return its wall and processor seconds, and when its instant began and completed."""
     (table / "request.json").write_text(request(table, service, flags).model_dump_json(by_alias=True))
     variables = {"HUDI_JOB_REQUEST": str(table / "request.json"), "HUDI_JOB_OUTCOME": str(table / "outcome.json")}
     with (table / "log.txt").open("w") as log, costs() as figures:
@@ -129,7 +129,7 @@ def costs() -> Iterator[dict[str, float]]:
 
 
 def instants(table: Path, result: TaskResult, began: datetime) -> dict[str, float]:
-    """Return the seconds until the run's instant was requested and completed, where it made one."""
+    """Return the seconds until the run's instant was requested and completed; empty without an instant."""
     for file in (table / "table/.hoodie/timeline").glob(f"{result.instant}_*"):
         requested, completed = file.stem.split("_")
         return {"requested": seconds(requested, began), "completed": seconds(completed, began)}
@@ -142,7 +142,7 @@ def seconds(instant: str, began: datetime) -> float:
 
 
 def request(table: Path, service: Service, flags: str) -> JobRequest:
-    """Build the request as the operator does; only the JVM's flags and the folders are the benchmark's own."""
+    """Build the request like the operator; only the JVM's flags and the folders are the benchmark's own."""
     spec = {
         "basePath": "s3a://lake/bench",
         "type": "MergeOnRead",

@@ -1,4 +1,4 @@
-"""Print the request of one ingestion, by the code of the checkout whose Python runs this."""
+"""Prints the request of one ingestion, made by the code of the checkout that runs this program."""
 
 import sys
 from pathlib import Path

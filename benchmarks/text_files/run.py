@@ -1,4 +1,4 @@
-"""Processor seconds of ingestions of text files by the drivers of two checkouts, in turns: the ratio of the medians.
+"""Compares the processor time of text file ingestions by the drivers of two checkouts: the ratio of the medians.
 
     python benchmarks/text_files/run.py OTHER_CHECKOUT [--pairs 8] [--rows 200000]
 
@@ -116,14 +116,14 @@ def ingested(work: Path, name: str, checkout: Path) -> float:
 
 
 def wait_for_jvm() -> None:
-    """Wait for the JVM, which outlives its driver: only what was waited for is counted."""
+    """Wait for the JVM, which outlives its driver: only waited-for processes are counted."""
     with suppress(ChildProcessError):
         while True:
             os.waitpid(-1, 0)
 
 
 def request_of(source: Path, folder: Path, checkout: Path) -> str:
-    """Return the request that the operator of a checkout would write."""
+    """Return the request that a checkout's operator would write."""
     script = Path(__file__).with_name("request.py")
     file_format = "json" if source.name == "json" else "csv"
     arguments = [str(source), file_format, str(folder / "table"), COLUMNS]

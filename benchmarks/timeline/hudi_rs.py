@@ -1,4 +1,4 @@
-"""Looks at a timeline with hudi-rs, in its own environment. Prints the median milliseconds of a read."""
+"""Reads a timeline with hudi-rs in its own environment, and prints the median milliseconds of a read."""
 
 import json
 import statistics

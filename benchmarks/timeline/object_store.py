@@ -1,4 +1,4 @@
-"""An S3 server for the benchmark, with a log that its requests can be counted in."""
+"""An S3 server for the benchmark, with a log to count its requests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ObjectStore:
     log: Path
 
     def requests(self) -> int:
-        """Return how many requests the server has answered."""
+        """Return the number of answered requests."""
         time.sleep(0.05)  # the log is written after the answer
         with self.log.open(errors="replace") as lines:
             return sum(1 for line in lines if "HTTP/1" in line or "s3_" in line)

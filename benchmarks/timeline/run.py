@@ -1,4 +1,4 @@
-"""One read of a timeline: this reader, Hudi's Java meta client, hudi-rs and bare listings, in one run.
+"""Measures one read of a timeline: this reader, Hudi's Java meta client, hudi-rs and bare listings, in one run.
 
     .venv/bin/python benchmarks/timeline/run.py [--sizes 250 2000 10000] [--reads 30] [--without java s3 hudi-rs]
 
@@ -54,7 +54,7 @@ def median_of(read: Callable[[], object], reads: int, before_each: Callable[[], 
 
 
 def our_reader(url: str, reads: int, store: ObjectStore | None, put: Callable[[dict[str, bytes]], object]) -> Row:
-    """Measure reads at an unknown table, at a known one that gained an instant, and at a known one that did not.
+    """Measure reads of an unknown table, of a known table with a new instant, and of an unchanged one.
 
     `put` writes files of the table; a delta commit completes before every read of the table that moves.
     """
@@ -80,14 +80,14 @@ def our_reader(url: str, reads: int, store: ObjectStore | None, put: Callable[[d
         before = store.requests() if store else 0
         row[name] = median_of(what, reads, before_each)
         if store:
-            # Reads before the measured ones warm up; what moves the table are three uploads.
+            # The first reads warm up; three uploads move the table.
             uploads = 3 * reads if before_each else 0
             row[f"{name}, requests"] = round((store.requests() - before - uploads) / (reads + 1), 1)
     return row
 
 
 def bare_listings(url: str, reads: int, store: ObjectStore | None) -> Row:
-    """Measure what a listing alone costs."""
+    """Measure a listing alone."""
     if store is None:
         folder = f"{url}/.hoodie/timeline"
         local = pafs.LocalFileSystem()
@@ -136,7 +136,7 @@ def java(url: str, reads: int, store: ObjectStore | None, classes: Path) -> Row:
         "Java reload and count": float(found["counted"]),
     }
     if store:
-        # The warm-up and the measured reads of both kinds, and the first one, which asks for somewhat more.
+        # The warm-up and the measured reads of both kinds, and the first read, which asks for somewhat more.
         row["Java reload, requests"] = round((store.requests() - before) / (4 * reads + 1), 1)
     command[command.index(str(reads))] = "1"
     started = time.perf_counter()
@@ -146,7 +146,7 @@ def java(url: str, reads: int, store: ObjectStore | None, classes: Path) -> Row:
 
 
 def java_classpath(classes: Path) -> str:
-    """Put together what the Java part needs: Hudi, Spark's Hadoop, and the S3 client of Hadoop."""
+    """Return the class path of the Java part: Hudi, Spark's Hadoop, and Hadoop's S3 client."""
     find = "import pathlib, pyspark; print(pathlib.Path(pyspark.__file__).parent / 'jars')"
     hadoop = Path(subprocess.check_output([ORACLE.python, "-c", find], text=True).strip())
     s3 = [cache() / "jars" / name for name in ("hadoop-aws-3.3.4.jar", "aws-java-sdk-bundle-1.12.262.jar")]
@@ -255,7 +255,7 @@ def as_markdown(results: dict[str, dict[str, Row]]) -> str:
 
 
 def main() -> int:
-    """Measure, print and write down."""
+    """Measure, print and save the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[250, 2000, 10000])
     parser.add_argument("--reads", type=int, default=30)

@@ -1,6 +1,6 @@
-"""Merge-on-read timelines of any length, file for file as Hudi writes them, from the files of a real one.
+"""Merge-on-read timelines of any length, file by file like Hudi's, made from a real one.
 
-Contents are copied from a real table of the same layout, so that a reader that opens files finds real ones.
+Contents are copied from a real table of the same layout, so that readers that open files find real ones.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Contents:
 
 
 def real_contents(table: Path) -> Contents:
-    """Take the files from a real layout-2 table with a compaction and a clean."""
+    """Take the files of a real layout-2 table with a compaction and a clean."""
     timeline = table / ".hoodie" / "timeline"
 
     def newest(pattern: str) -> bytes:
@@ -72,7 +72,7 @@ def synthetic_files(contents: Contents, count: int) -> dict[str, bytes]:
 
 
 def late_delta_commit(number: int) -> dict[str, bytes]:
-    """Return the files of a delta commit that is later than all others and than those with smaller numbers."""
+    """Return the files of a delta commit that is later than all others and those with smaller numbers."""
     return _instant(_LATE + timedelta(seconds=number), ("deltacommit", "deltacommit"), b"", b"")
 
 

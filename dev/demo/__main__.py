@@ -27,7 +27,8 @@ def main() -> None:
     cluster = Cluster()
     screen = Screen()
     try:
-        # What needs no cluster begins before there is one, and what needs no operator before that is installed.
+        # Start everything that needs no cluster before the cluster, and everything that needs no operator before the
+        # operator.
         with Comparison(FLIGHTS) as comparison, ThreadPoolExecutor(max_workers=1) as beside:
             reading = beside.submit(lambda: deliveries(read_flights()))
             start_cluster()
@@ -70,11 +71,11 @@ def put(store: Store, delivery: list[SourceFile]) -> None:
 def deliver(
     cluster: Cluster, store: Store, screen: Screen, files: list[list[SourceFile]], check: Callable[[str], None]
 ) -> int:
-    """Bring the year's flights, which are there already, then their corrections; return how many files.
+    """Deliver the year's flights, then their corrections, and return the number of files.
 
-    The second table is declared with the corrections, and finds all its files there. After each delivery this waits
-    until it is ingested and no service is due any more. `check` is called with the name of each table as soon as it is
-    done.
+    The second table is declared with the corrections, when all its files are there. Each delivery is followed by a wait
+    until it is ingested and no service is due. `check` is called with the name of each table as soon as the table is
+    complete.
     """
     days, corrections = files
     progress = Progress()
@@ -91,7 +92,7 @@ def deliver(
 
 
 def in_words(delivery: list[SourceFile]) -> str:
-    """Return how much a delivery is, and where it is."""
+    """Return a delivery's size and place in words."""
     return f"{len(delivery)} files with {sum(file.rows for file in delivery):,} rows are in s3://{LANDING}"
 
 
@@ -103,19 +104,19 @@ def declare(cluster: Cluster, screen: Screen, *names: str) -> None:
 
 
 def ask_for_run(cluster: Cluster, table: str) -> None:
-    """Ask for ingestion now, as whatever delivers the files would; the schedule would find them a little later."""
+    """Request an ingestion now, like a delivering system; the schedule would find the files a little later."""
     request = "hudi-operator.io/requested-at=corrections"
     cluster.kubectl("annotate", "ht", "-n", NAMESPACE, table, request, "--overwrite")
 
 
 class Progress:
-    """What the tables' runs have done so far, collected from statuses that remember only the newest."""
+    """The work of the tables' runs so far, collected from statuses that keep only the newest."""
 
     def __init__(self) -> None:
         self._files: dict[str, dict[str, int]] = {name: {} for name in TABLES}
 
     def learn(self, name: str, status: Document) -> None:
-        """Take in the runs that a status shows."""
+        """Add the runs that a status shows."""
         for run in status.get("history") or ():
             if run["service"] == "Ingestion" and run["outcome"] == "Succeeded":
                 self._files[name][run["job"]] = run.get("filesRead", 0)
@@ -132,7 +133,7 @@ def await_tables(
     progress: Progress,
     when_done: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Wait until each table that is declared has read all files delivered for it, and has no service to run."""
+    """Wait until each declared table has read all its delivered files and has no service to run."""
     names = [file.name for file in delivered]
     done: set[str] = set()
     deadline = time.monotonic() + DELIVERY_SECONDS
@@ -158,7 +159,7 @@ def await_tables(
 
 
 def glob_of(table: Document) -> str:
-    """Return what the names of the files look like that a table reads."""
+    """Return the name pattern of the files that a table reads."""
     return str(table["spec"]["ingestion"]["source"]["files"].get("pathGlob", "*"))
 
 
@@ -169,7 +170,7 @@ def at_rest(status: Document) -> bool:
 
 
 def tell(cluster: Cluster, screen: Screen) -> None:
-    """Tell the story of each table's instants, and check that every service has had its part."""
+    """Print the history of each table's instants, and check that every service has run."""
     for name in TABLES:
         status = (cluster.get("huditables", name, namespace=NAMESPACE) or {})["status"]
         screen.tell(name, status)
@@ -180,7 +181,7 @@ def tell(cluster: Cluster, screen: Screen) -> None:
 
 
 def verify(checks: Mapping[str, Future[Found]], screen: Screen) -> None:
-    """Tell how the tables compare with the original data."""
+    """Print how the tables compare with the original data."""
     screen.say("comparing the tables with the original data, every row and value")
     for table, check in checks.items():
         found = check.result()
@@ -190,7 +191,7 @@ def verify(checks: Mapping[str, Future[Found]], screen: Screen) -> None:
 
 
 def what_next(delivered: int) -> str:
-    """Return what a curious person may try now."""
+    """Return suggestions for what to try next."""
     return f"""
 {delivered} files went through the operator. The cluster is still running. Try:
   {REACH}

@@ -1,4 +1,4 @@
-"""The program that compares tables with the original data, started early because that takes long."""
+"""Runs the program that compares tables with the original data; it starts early, because Spark takes long."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ _LOG = ROOT / ".dev" / "logs" / "verify.log"
 
 
 Found: TypeAlias = dict[str, Any]
-"""How the rows of a table differ from those that it should hold: counts, and a few examples."""
+"""The differences between a table and its expected rows: counts, and a few examples."""
 
 
 class ComparisonFailed(Exception):
@@ -23,7 +23,7 @@ class ComparisonFailed(Exception):
 
 
 class Comparison:
-    """A session of Spark that reads a table when it is asked, and the flights at once where it is told so."""
+    """A Spark session that compares tables on request, and reads the original flights at its start."""
 
     def __init__(self, *original: str) -> None:
         self._original = original
@@ -39,11 +39,11 @@ class Comparison:
         self._process.wait()
 
     def compare(self, store: S3Access, table: str, rows: Sequence[Mapping[str, str]] | None = None) -> Found:
-        """Compare the rows of a table with those that it should hold; raise `ComparisonFailed`.
+        """Compare the rows of a table with the expected ones; raise `ComparisonFailed`.
 
-        Without `rows` these are the flights, which the program has read then.
+        Without `rows` the flights are expected.
 
-        A program that has ended by now, because something could not be downloaded perhaps, gets a second chance.
+        A program that has already ended, perhaps after a failed download, is restarted once.
         """
         if self._process.poll() is not None:
             self._process = self._start()
@@ -52,7 +52,7 @@ class Comparison:
         assert answers is not None
         try:
             print(json.dumps({**vars(store), "table": table, "rows": rows}), file=questions, flush=True)
-            # The JVM of the program says things of its own there.
+            # The program's JVM prints lines of its own there.
             found: Found = json.loads(next((line for line in answers if line.startswith("{")), ""))
         except (OSError, ValueError) as error:
             raise ComparisonFailed(f"{table} could not be read; see {_LOG}") from error

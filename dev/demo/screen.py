@@ -1,4 +1,4 @@
-"""What the demonstration shows: the table's status and its timeline as they change."""
+"""Shows the demonstration: each table's status and timeline as they change."""
 
 import sys
 import time
@@ -16,7 +16,7 @@ _STATE_STYLES = {"COMPLETED": "green", "INFLIGHT": "yellow", "REQUESTED": "cyan"
 
 @dataclass
 class Screen:
-    """A live table on a terminal; elsewhere one line for each thing that changed."""
+    """A live table on a terminal; elsewhere a line for each change."""
 
     console: Console = field(default_factory=Console)
     _live: Live | None = None
@@ -39,7 +39,7 @@ class Screen:
         self.console.print(f"[{time.monotonic() - self._started:6.1f} s] {text}", markup=False, highlight=False)
 
     def show(self, tables: list[dict[str, Any]]) -> None:
-        """Show the state of some HudiTables."""
+        """Show the state of the HudiTables."""
         if self._live is not None:
             self._live.update(Group(*(_picture(table, table.get("status") or {}) for table in tables)))
             return
@@ -51,7 +51,7 @@ class Screen:
                     self.say(text)
 
     def tell(self, name: str, status: dict[str, Any]) -> None:
-        """Print the completed instants of a table, each with the run that made it."""
+        """Print the completed instants of a table, each with its run."""
         runs = {run["instant"]: run for run in status.get("history") or () if run.get("instant")}
         self.say(f"the story of {name}, as its status tells it:")
         for instant in (status.get("timeline") or {}).get("instants") or ():

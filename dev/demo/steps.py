@@ -1,4 +1,4 @@
-"""The parts that demonstrations have in common."""
+"""The parts that the demonstrations share."""
 
 import subprocess
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ NAMESPACE = "team-a"
 
 REACH = "export KUBECONFIG=$PWD/.dev/kubeconfig" + ("" if CURRENT else " PATH=$(dev/cluster tools):$PATH")
 REMOVE = f"kubectl delete namespace {NAMESPACE} storage"
-"""Removes the demonstration's tables and the S3 server with their data from a cluster that is not ours."""
+"""Removes the demonstration's tables, and the S3 server with their data, from a foreign cluster."""
 
 
 class DemoFailed(Exception):
@@ -19,7 +19,7 @@ class DemoFailed(Exception):
 
 
 def start_cluster() -> None:
-    """Start an empty cluster with the images; what is downloaded comes while the cluster is compiled."""
+    """Start an empty cluster with the images; downloads run while the cluster is compiled."""
     with in_background("dev/images", "--bases"):
         for command in (("dev/cluster", "up", "--fresh"), ("dev/images",)):
             if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
@@ -27,7 +27,7 @@ def start_cluster() -> None:
 
 
 def refuse_remains(cluster: Cluster) -> None:
-    """Give up where tables of an earlier demonstration are, as in a cluster that was not made for this one."""
+    """Raise `DemoFailed` when tables of an earlier demonstration remain."""
     if cluster.items("huditables", namespace=NAMESPACE):
         raise DemoFailed(
             f"the namespace {NAMESPACE} holds tables already. If they are of an earlier demonstration, remove them and "
@@ -37,7 +37,7 @@ def refuse_remains(cluster: Cluster) -> None:
 
 @contextmanager
 def in_background(*command: str) -> Iterator[None]:
-    """Begin what is needed later; what fails there, or is not done in time, is done again when it is needed."""
+    """Start a command early; its failure does no harm, because a later step repeats it."""
     log = ROOT / ".dev" / "logs" / "downloads.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as output:
@@ -49,14 +49,14 @@ def in_background(*command: str) -> Iterator[None]:
 
 
 def fail_if_stuck(name: str, status: Document) -> None:
-    """Give up when the runs of a service keep failing."""
+    """Raise `DemoFailed` when the runs of a service keep failing."""
     for service, state in (status.get("services") or {}).items():
         if state.get("failures", 0) + state.get("infrastructureFailures", 0) >= 3:
             raise DemoFailed(f"{service} of {name} failed three times: {status.get('message')}")
 
 
 def where_to_look(table: str) -> str:
-    """Return where the logs are, and what tells of a table."""
+    """Return where to find the logs and the state of a table."""
     return (
         "Where to look:\n"
         f"  {REACH}\n"

@@ -19,7 +19,7 @@ TABLE = "accounts"
 TOPIC = f"{NAMESPACE}.public.{TABLE}"
 MANIFEST = ROOT / "dev" / "manifests" / "streams-demo.yaml"
 WATCHED_SECONDS = 120.0
-"""At least so long the database changes while the table is watched."""
+"""Least time to watch the table while the database changes."""
 PATIENCE_SECONDS = 600.0
 SHOWN_EVERY_SECONDS = 10.0
 SERVICES = ("compaction", "cleaning")
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def require_node() -> None:
-    """Give up where the servers of the stream would be out of the pods' reach."""
+    """Raise `DemoFailed` when pods could not reach the servers on this machine."""
     if CURRENT:
         raise DemoFailed("pods find the servers of this demonstration only on the machine of the local cluster")
 
@@ -60,7 +60,7 @@ def install(cluster: Cluster, screen: Screen) -> None:
 
 
 def follow(cluster: Cluster, screen: Screen, servers: ExitStack) -> tuple[Workload, KafkaBroker]:
-    """Start the database and what carries its changes, and declare the table that follows it."""
+    """Start the database and the servers that carry its changes, and declare the table that follows it."""
     screen.say("starting PostgreSQL, Kafka, a schema registry and Debezium on this machine")
     database = servers.enter_context(Postgres())
     broker = servers.enter_context(KafkaBroker(listeners=[Listener.PLAINTEXT], reachable_at=NODE_ADDRESS))
@@ -77,7 +77,7 @@ def follow(cluster: Cluster, screen: Screen, servers: ExitStack) -> tuple[Worklo
 
 
 def watch(cluster: Cluster, screen: Screen, changes: Workload) -> None:
-    """Change the database, and show how the table keeps up, until every service has had its part beside the driver."""
+    """Change the database and show the table's progress until every service has run beside the driver."""
     await_table(cluster, screen, lambda table: bool(freshness_of(table)), "follows the database")
     screen.say("from now on rows are inserted, updated and deleted, and keys change, some twenty times a second")
     changes.start()
@@ -92,7 +92,7 @@ def watch(cluster: Cluster, screen: Screen, changes: Workload) -> None:
 
 
 def settle(cluster: Cluster, screen: Screen, changes: Workload, broker: KafkaBroker) -> None:
-    """End the changes, and wait until the table says that it is complete up to then."""
+    """End the changes, and wait until the table reports that it is complete up to the end."""
     changes.end()
     screen.say(f"the database rests after {changes.statements:,} changes")
     deadline = time.monotonic() + PATIENCE_SECONDS
@@ -126,7 +126,7 @@ def await_table(
     what: str,
     remark: Callable[[], str] = str,
 ) -> None:
-    """Wait until the table is like this, and show it meanwhile as `kubectl get` does."""
+    """Wait for the condition, and show the table meanwhile as `kubectl get` does."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     shown = 0.0
     while True:
@@ -148,19 +148,19 @@ def await_table(
 
 
 def freshness_of(table: Document) -> Document:
-    """Return how far the table is behind its source; empty before it is known."""
+    """Return the table's freshness; empty before it is known."""
     services = (table.get("status") or {}).get("services") or {}
     return dict((services.get("ingestion") or {}).get("freshness") or {})
 
 
 def has_run(table: Document, service: str) -> bool:
-    """Tell whether a service has done something, or found nothing to do."""
+    """Tell whether a service has run, or found nothing to do."""
     state = ((table.get("status") or {}).get("services") or {}).get(service) or {}
     return (state.get("lastRun") or {}).get("outcome") in {"Succeeded", "NothingToDo"}
 
 
 def what_next() -> str:
-    """Return what a curious person may try now."""
+    """Return suggestions for what to try next."""
     return f"""
 The servers of the stream have ended with this program; the table is suspended, and the cluster is still running. Try:
   {REACH}

@@ -1,7 +1,7 @@
 """Compares tables with the original data, row by row and value by value, with Spark's own Hudi reader.
 
-Run as its own program. It reads the original data, then answers questions: a JSON line that tells the store, a table
-and perhaps its rows, and a JSON line how they differ.
+Run as a program of its own. It reads the original data, then answers questions: a JSON line with the store, a table and
+perhaps its rows, is answered by a JSON line with the differences.
 """
 
 import json
@@ -18,11 +18,11 @@ from demo.flights import FLIGHTS, MISSING, Row, read_flights
 from toolkit.spark_home import java_options, spark_home
 
 _BETWEEN = "|"
-"""Stands between the values of a row; no value holds it."""
+"""Separates the values of a row; no value contains it."""
 
 
 def main() -> None:
-    """Read the original, and compare each table that is asked for."""
+    """Read the original data, and compare each requested table."""
     spark = open_session()
     original = read_flights() if FLIGHTS in sys.argv else []
     for question in sys.stdin:
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def expected(original: list[Row], table: str) -> list[Row]:
-    """Return the rows that a table should hold: for `delays` those of its files that its transform lets pass."""
+    """Return the rows that a table should hold; for `delays` the rows of its files that its transform passes."""
     if not table.endswith("/delays"):
         return original
     late = (row for row in original if row["dep_delay"] != MISSING and int(row["dep_delay"]) > 60)
@@ -43,12 +43,12 @@ def expected(original: list[Row], table: str) -> list[Row]:
 
 
 def read(spark: SparkSession, table: str) -> DataFrame:
-    """Return the rows that a table holds."""
+    """Return the rows of a table."""
     return spark.read.format("hudi").load(table)
 
 
 def compare(original: list[Row], table: DataFrame) -> dict[str, Any]:
-    """Count how often each row is in the original and in the table, by the columns that the table has."""
+    """Count each row in the original and in the table, over the table's columns."""
     columns = [column for column in original[0] if column in table.columns]
     wanted = Counter(_BETWEEN.join(row[column] for column in columns) for row in original)
     actual = Counter(as_text(table, columns))
@@ -63,17 +63,17 @@ def compare(original: list[Row], table: DataFrame) -> dict[str, Any]:
 
 
 def as_text(table: DataFrame, columns: list[str]) -> list[str]:
-    """Return each row as one text, with the values as the original file spells them."""
+    """Return each row as one text, with values spelled as in the original file."""
     spelled = {name: f"CAST({name} AS STRING)" for name in columns}
     spelled["time_hour"] = "date_format(time_hour, \"yyyy-MM-dd'T'HH:mm:ss'Z'\")"
     values = ", ".join(f"coalesce({spelled[name]}, '{MISSING}')" for name in columns)
-    # One list of texts comes to Python in half the time of as many rows.
+    # One list of texts reaches Python in half the time of as many rows.
     rows: list[str] = table.selectExpr(f"collect_list(concat_ws('{_BETWEEN}', {values}))").collect()[0][0]
     return rows
 
 
 def use_store(spark: SparkSession, store: dict[str, str]) -> None:
-    """Tell Hadoop's S3 client where the store is, before its first use."""
+    """Set Hadoop's S3 client to the store, before its first use."""
     settings = {
         "fs.s3a.endpoint": store["endpoint"],
         "fs.s3a.endpoint.region": store["region"],
@@ -86,7 +86,7 @@ def use_store(spark: SparkSession, store: dict[str, str]) -> None:
 
 
 def open_session() -> SparkSession:
-    """Start Spark in this process, with the jars and the archive of classes of the Spark image."""
+    """Start Spark in this process, with the Spark image's jars and archive of classes."""
     home = spark_home()
     os.environ["SPARK_HOME"] = str(home)
     settings = {

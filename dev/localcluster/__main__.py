@@ -13,7 +13,7 @@ With CLUSTER=current or CLUSTER=kind nothing local is started, and the cluster t
 
 
 def main() -> None:
-    """Carry out one command."""
+    """Run one command."""
     interrupt_on_termination()
     parser = argparse.ArgumentParser(
         prog="dev/cluster", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Carry out a parsed command."""
+    """Run a parsed command."""
     match arguments.command:
         case "tools":
             print(toolchain.ensure_tools())

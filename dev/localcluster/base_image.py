@@ -1,4 +1,4 @@
-"""The image debian:bookworm-slim, pulled where a registry can be reached and made by debootstrap where none can."""
+"""Provides the image debian:bookworm-slim: pulled from a registry, else made by debootstrap."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ from pathlib import Path
 from localcluster.console import output_of, run_logged, say, succeeds
 from localcluster.settings import CACHE
 
-# A separate store, so that nobody's other images are touched.
+# A separate store leaves other images of this machine alone.
 BUILDAH = [
     "buildah",
     f"--root={CACHE / 'buildah'}",
@@ -18,7 +18,7 @@ NAME = "docker.io/library/debian:bookworm-slim"
 MIRROR = os.environ.get("DEBIAN_MIRROR", "http://deb.debian.org/debian")
 SECURITY_MIRROR = os.environ.get("DEBIAN_SECURITY_MIRROR", "http://deb.debian.org/debian-security")
 PULL_SECONDS = 60
-# What debian:bookworm-slim leaves out as well.
+# debian:bookworm-slim leaves these out as well.
 UNNEEDED = (
     "usr/share/doc",
     "usr/share/info",

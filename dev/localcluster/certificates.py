@@ -33,7 +33,7 @@ contexts:
 
 @dataclass(frozen=True)
 class Identity:
-    """Somebody who talks to the API server, or the server itself."""
+    """A client of the API server, or the server itself."""
 
     name: str
     user: str
@@ -100,7 +100,7 @@ def make_key(name: str) -> None:
 
 
 def sign(identity: Identity) -> None:
-    """Create a key and a certificate that the cluster's authority has signed."""
+    """Create a key and a certificate signed by the cluster's authority."""
     make_key(f"{identity.name}.key")
     request = output_of(
         ["openssl", "req", "-new", "-key", path(f"{identity.name}.key"),

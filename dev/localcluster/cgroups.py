@@ -1,4 +1,4 @@
-"""The control group under which all pods live, on machines with version 1 and version 2 of the interface."""
+"""The control group of all pods, on machines with version 1 or version 2 of control groups."""
 
 import os
 import signal
@@ -12,12 +12,12 @@ CONTROLLERS = ("cpuset", "cpu", "io", "memory", "pids", "hugetlb")
 
 
 def is_unified() -> bool:
-    """Tell whether the machine uses version 2 alone."""
+    """Tell whether the machine uses version 2 only."""
     return (MOUNT_POINT / "cgroup.controllers").exists()
 
 
 def hierarchies() -> list[Path]:
-    """Return where the pods' group has to exist: in one place in version 2, per controller in version 1."""
+    """Return the parents of the pods' group: one in version 2, one per controller in version 1."""
     if is_unified():
         return [MOUNT_POINT]
     return [path for path in MOUNT_POINT.iterdir() if path.is_dir() and not path.is_symlink()]
@@ -69,18 +69,18 @@ def remove(*, seconds: float = 20.0) -> None:
 
 
 def end_group(group: Path) -> None:
-    """Kill what runs in one group, and remove the group if it is empty by now."""
+    """Kill the processes of one group, and remove the group when it is empty."""
     try:
         pids = (group / "cgroup.procs").read_text().split()
         for pid in pids:
             os.kill(int(pid), signal.SIGKILL)
         group.rmdir()
     except (FileNotFoundError, ProcessLookupError):
-        return  # Gone between two reads, which is what we want.
+        return  # The group was removed between two reads.
     except OSError:
         return  # Still busy: the next round tries again.
 
 
 def leftovers() -> list[str]:
-    """Name the control groups that are still there."""
+    """Return the remaining control groups."""
     return [str(hierarchy / CGROUP) for hierarchy in hierarchies() if (hierarchy / CGROUP).exists()]

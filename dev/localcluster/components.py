@@ -68,11 +68,11 @@ KUBELET_CONFIGURATION = {
     "resolvConf": str(STATE / "resolv.conf"),
     "tlsCertFile": pki("kubelet.crt"),
     "tlsPrivateKeyFile": pki("kubelet.key"),
-    # Everything the machine has is for pods; two cores are few enough.
+    # Pods get all of the machine; two cores are few enough.
     "enforceNodeAllocatable": [],
     "makeIPTablesUtilChains": False,
     "evictionHard": {"memory.available": "100Mi", "nodefs.available": "2%", "imagefs.available": "2%"},
-    # There is no registry to pull an image from again.
+    # Removed images could not be pulled again: there is no registry.
     "imageGCHighThresholdPercent": 100,
     "imageGCLowThresholdPercent": 99,
     "maxPods": 200,
@@ -98,7 +98,7 @@ def write_configuration() -> None:
     CONTAINERD_ROOT.mkdir(parents=True, exist_ok=True)
     (STATE / "containerd.toml").write_text(CONTAINERD_CONFIGURATION.replace("{plugins}", str(cni_plugins())))
     (STATE / "kubelet.json").write_text(json.dumps(KUBELET_CONFIGURATION, indent=2))
-    # Pods have no way out of this machine, so the machine's own name servers are of no use to them.
+    # Pods cannot leave this machine, so its name servers are of no use to them.
     (STATE / "resolv.conf").write_text("nameserver 127.0.0.1\n")
 
 
@@ -108,7 +108,7 @@ def containerd() -> Component:
 
 
 def etcd() -> Component:
-    """Return the store of the API server; it does not wait for the disk, since a lost cluster is just rebuilt."""
+    """Return etcd; it does not sync to disk, because a lost cluster is simply rebuilt."""
     return Component(
         "etcd",
         (
@@ -155,7 +155,7 @@ def api_server() -> Component:
 
 
 def controller_manager() -> Component:
-    """Return the controller manager; with its default limits it makes 8 pods a second, too few for load tests."""
+    """Return the controller manager; its default limits, 8 pods a second, are too low for load tests."""
     return Component(
         "kube-controller-manager",
         (
@@ -207,7 +207,7 @@ def kubelet() -> Component:
 
 
 def proxy() -> Component:
-    """Return kube-proxy; it hides who calls a Service so that answers come back through the node in any case."""
+    """Return kube-proxy; it masquerades callers, so that answers always return through the node."""
     return Component(
         "kube-proxy",
         (

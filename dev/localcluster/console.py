@@ -1,4 +1,4 @@
-"""Progress on the terminal, and programs that run with their output in a log file."""
+"""Prints progress on the terminal, and runs programs with their output in a log file."""
 
 import contextlib
 import fcntl
@@ -16,14 +16,14 @@ STARTED = time.monotonic()
 
 
 def interrupt_on_termination() -> None:
-    """Treat a request to end as Ctrl-C is treated, so that programs that were started are ended as well."""
+    """Treat SIGTERM like Ctrl-C, so that started programs end as well."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
 
 
 @contextlib.contextmanager
 def alone(lock: Path, *, meanwhile: str) -> Iterator[None]:
-    """Hold a lock file while the context lasts; say what happens meanwhile when another program holds it."""
+    """Hold a lock file during the context; print `meanwhile` while another program holds it."""
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as file:
         try:
@@ -47,7 +47,7 @@ def run_logged(
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> None:
-    """Run a program whose output goes to a log file, and show its last line now and then while it takes long.
+    """Run a program with its output in a log file, and print the last line now and then.
 
     Raises DevError with the end of the log when the program fails.
     """
@@ -76,7 +76,7 @@ def run_logged(
 
 
 def output_of(command: Sequence[str], *, given: str | None = None, timeout: float = 60) -> str:
-    """Run a short program and return what it prints; raise DevError with its complaint when it fails."""
+    """Run a short program and return its output; raise DevError with its error output when it fails."""
     done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=timeout, check=False)
     if done.returncode != 0:
         complaint = (done.stderr or done.stdout).strip()
@@ -85,7 +85,7 @@ def output_of(command: Sequence[str], *, given: str | None = None, timeout: floa
 
 
 def succeeds(command: Sequence[str], *, timeout: float = 30) -> bool:
-    """Tell whether a program exits with 0; a program that hangs or is absent does not."""
+    """Tell whether a program exits with 0; False when it hangs or is missing."""
     try:
         done = subprocess.run(command, capture_output=True, timeout=timeout, check=False)
     except (subprocess.TimeoutExpired, FileNotFoundError):
@@ -102,7 +102,7 @@ def end_of(log: Path, *, lines: int) -> str:
 
 
 def last_line(log: Path) -> str:
-    """Return the last line of a log file that is not empty, cut to fit a terminal."""
+    """Return the last non-empty line of a log file, cut to a terminal's width."""
     found = [line for line in end_of(log, lines=5).splitlines() if line.strip()]
     return found[-1].strip()[:110] if found else "(nothing yet)"
 

@@ -1,4 +1,4 @@
-"""What is in the container runtime: images made of one static program, and the containers of earlier runs."""
+"""The container runtime's content: images of one static program, and containers of earlier runs."""
 
 import hashlib
 import io
@@ -19,7 +19,7 @@ from localcluster.settings import (
 )
 
 IMAGE_PROGRAMS = ("pause", "coredns", "s3server")
-# The runtime's network library notes here what it set up for each pod.
+# The runtime's network library records here what it set up for each pod.
 CNI_RESULTS = Path("/var/lib/cni/results")
 UNPRIVILEGED_USER = "65532:65532"
 CTR = ("ctr", "--address", str(CONTAINERD_SOCKET), "--namespace", "k8s.io")
@@ -40,7 +40,7 @@ def present_images() -> set[str]:
 
 
 def import_tool_images() -> None:
-    """Give containerd the images of the in-cluster programs that it does not have yet."""
+    """Import the missing images of the in-cluster programs into containerd."""
     present = present_images()
     for program in IMAGE_PROGRAMS:
         name = tool_image(program)
@@ -53,12 +53,12 @@ def import_tool_images() -> None:
 
 
 def import_archive(archive: Path) -> None:
-    """Load an OCI archive into containerd; blobs that containerd holds already may be absent from it."""
+    """Load an OCI archive into containerd; blobs that containerd has may be missing in the archive."""
     output_of([*CTR, "images", "import", str(archive)], timeout=600)
 
 
 def write_image(archive: Path, *, name: str, program: Path) -> None:
-    """Write an OCI archive with an image that holds nothing but one static program."""
+    """Write an OCI archive of an image with one static program."""
     layer = tar_of({program.name: program.read_bytes()}, mode=0o755)
     config = as_json(
         {
@@ -85,7 +85,7 @@ def write_image(archive: Path, *, name: str, program: Path) -> None:
 
 
 def tar_of(files: dict[str, bytes], *, mode: int) -> bytes:
-    """Return a tar archive of some files, the same bytes for the same content."""
+    """Return a reproducible tar archive of the files."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for name, content in files.items():
@@ -101,12 +101,12 @@ def as_json(document: object) -> bytes:
 
 
 def digest_of(blob: bytes) -> str:
-    """Return a blob's name in an image store."""
+    """Return a blob's digest, its name in an image store."""
     return "sha256:" + hashlib.sha256(blob).hexdigest()
 
 
 def descriptor(blob: bytes, media_type: str) -> dict[str, object]:
-    """Return the reference by which an image names a blob."""
+    """Return the reference to a blob in an image's manifest."""
     return {"mediaType": media_type, "digest": digest_of(blob), "size": len(blob)}
 
 
@@ -116,7 +116,7 @@ def remembered_containers() -> list[str]:
 
 
 def forget_containers() -> bool:
-    """Delete all containers from containerd's memory; tell whether there were any. Their processes must have ended."""
+    """Delete all containers of containerd, whose processes must have ended; tell whether there were any."""
     names = remembered_containers()
     for name in names:
         succeeds([*CTR, "tasks", "delete", "--force", name])
@@ -128,7 +128,7 @@ def forget_containers() -> bool:
 
 
 def end_shims() -> None:
-    """End the processes that watch our containers."""
+    """End the shim processes of our containers."""
 
     def ours(words: Sequence[str]) -> bool:
         return "containerd-shim" in words[0] and str(CONTAINERD_SOCKET) in words

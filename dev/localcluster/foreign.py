@@ -1,4 +1,4 @@
-"""CLUSTER=current and CLUSTER=kind: development in a cluster that is there already."""
+"""CLUSTER=current and CLUSTER=kind: uses an existing cluster for development."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from localcluster.settings import KIND, KUBECONFIG, STATE, DevError, tool, tool_
 
 
 def use_current() -> None:
-    """Put the S3 server into the cluster that KUBECONFIG points to, and point our kubeconfig at it."""
+    """Install the S3 server into the cluster of KUBECONFIG, and copy that kubeconfig."""
     given = os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
     source = Path(given.split(":")[0]).resolve()
     if not source.exists():
@@ -32,7 +32,7 @@ def use_current() -> None:
 
 
 def s3_image() -> str:
-    """Return the image of the S3 server: the one that S3_IMAGE names, or ours, pushed to IMAGE_REPOSITORY."""
+    """Return the S3 server's image: S3_IMAGE, or our own, pushed to IMAGE_REPOSITORY."""
     if chosen := os.environ.get("S3_IMAGE"):
         return chosen
     if KIND:

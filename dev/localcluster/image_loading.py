@@ -1,4 +1,4 @@
-"""Handing images over from buildah to the cluster's containerd, and forgetting those that nobody needs any more."""
+"""Loads images from buildah into the cluster's containerd, and removes old ones."""
 
 import json
 import tarfile
@@ -14,12 +14,12 @@ KEPT_PER_REPOSITORY = 6
 
 
 def load(name: str, *, buildah: list[str]) -> None:
-    """Hand an image over to containerd, with only those blobs that containerd lacks."""
+    """Load an image into containerd, with only the blobs that containerd lacks."""
     say(f"loading {name}")
     path, _, tag = name.rpartition(":")
     with push_target.serving() as target:
         run_logged(
-            # To compress takes longer than to copy on the same machine.
+            # Compressing takes longer than copying on the same machine.
             [*buildah, "push", "--format=oci", "--tls-verify=false", "--disable-compression", name,
              f"docker://{target}/{path}:{tag}"],
             log_name="image-load",
@@ -57,7 +57,7 @@ def write_archive(archive: Path, *, entry: dict[str, object], blobs: dict[str, P
 
 
 def prune(newest: str, *, buildah: list[str]) -> None:
-    """Note an image as the newest, and forget all but a few of its repository, with the blobs that only those had."""
+    """Record an image as the newest, and remove all but a few of its repository, with their blobs."""
     loaded = LOADED.read_text().split() if LOADED.exists() else []
     loaded = [name for name in loaded if name != newest] + [newest]
     repository = newest.rpartition(":")[0]

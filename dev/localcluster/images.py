@@ -1,4 +1,4 @@
-"""Entry point of `dev/images`: builds the operator's and the Spark jobs' images and loads them into the cluster."""
+"""Entry point of `dev/images`: builds the images of the operator and the Spark jobs and loads them into the cluster."""
 
 import hashlib
 import os
@@ -23,18 +23,18 @@ BASE_INPUTS = ("Dockerfile", ".dockerignore", "dev/image", "pyproject.toml", "uv
 
 @dataclass(frozen=True)
 class Image:
-    """One target of the Dockerfile and the code that goes into it."""
+    """A target of the Dockerfile, and the code in it."""
 
     target: str
     variable: str
     code: tuple[str, ...]
 
     def name(self) -> str:
-        """Return the image's name; its tag stands for the content of everything it is built from."""
+        """Return the image's name; its tag is a digest of everything that the image is built from."""
         return f"{repository()}/{self.target}:{digest_of_files((*BASE_INPUTS, *self.code))}"
 
     def base_name(self) -> str:
-        """Return the name of the image of the slow stages, which holds none of our code."""
+        """Return the name of the image of the slow stages, without our code."""
         return f"{LOCAL_REPOSITORY}/{self.target}-base:{digest_of_files(BASE_INPUTS)}"
 
 
@@ -50,7 +50,7 @@ def repository() -> str:
 
 
 def digest_of_files(inputs: tuple[str, ...]) -> str:
-    """Return a short text that stands for the content of some files and directories of the checkout."""
+    """Return a short digest of files and directories of the checkout."""
     digest = hashlib.sha256()
     for path in sorted(files_of(inputs)):
         digest.update(f"{path.relative_to(CHECKOUT)}\0{path.stat().st_mode & 0o111:o}\0".encode())
@@ -59,7 +59,7 @@ def digest_of_files(inputs: tuple[str, ...]) -> str:
 
 
 def files_of(inputs: tuple[str, ...]) -> list[Path]:
-    """Return the files behind a list of files and directories, without what Python writes itself."""
+    """Return the files behind a list of files and directories, without Python's own caches."""
     found: list[Path] = []
     for name in inputs:
         path = CHECKOUT / name
@@ -71,7 +71,7 @@ def files_of(inputs: tuple[str, ...]) -> list[Path]:
 
 
 def main() -> None:
-    """Build what has changed, load it, and record the names; with `--bases`, only build what holds none of our code."""
+    """Build the changed images, load them, and record their names; with `--bases`, only build the slow stages."""
     interrupt_on_termination()
     names: dict[str, str] = {}
     try:
@@ -95,7 +95,7 @@ def main() -> None:
 
 
 def provide(image: Image) -> str:
-    """Make one image known to the cluster and return its name."""
+    """Make an image available to the cluster and return its name."""
     name = image.name()
     if KIND:
         build_with_docker(image, name)
@@ -119,7 +119,7 @@ def provide(image: Image) -> str:
 
 
 def provide_bases() -> None:
-    """Build the slow stages, which needs no cluster; docker builds them with the rest."""
+    """Build the slow stages, without a cluster; docker builds them with the rest."""
     if not uses_docker():
         prepare_buildah()
         for image in IMAGES:
@@ -127,20 +127,20 @@ def provide_bases() -> None:
 
 
 def uses_docker() -> bool:
-    """Tell whether docker builds here: a client may be installed without its daemon, or without buildx."""
+    """Tell whether docker builds the images; a client may be installed without its daemon or buildx."""
     if shutil.which("buildah"):
         return False
     return succeeds(["docker", "info"]) and succeeds(["docker", "buildx", "version"])
 
 
 def prepare_buildah() -> None:
-    """Install buildah where it is missing, and remove the working containers that a build left which was cut off."""
+    """Install buildah if missing, and remove working containers of interrupted builds."""
     toolchain.ensure_packages(toolchain.IMAGE_PROGRAMS)
     output_of([*BUILDAH, "rm", "--all"])
 
 
 def ensure_base(image: Image) -> str:
-    """Build the slow stages of an image unless they are there, and return their name."""
+    """Build the missing slow stages of an image, and return their name."""
     base = image.base_name()
     if not succeeds([*BUILDAH, "inspect", "--type", "image", base]):
         base_image.ensure()
@@ -159,7 +159,7 @@ def build_with_buildah(image: Image, name: str) -> None:
 
 
 def build_target(image: Image, *, target: str, name: str, options: tuple[str, ...]) -> None:
-    """Build one stage of the Dockerfile; steps whose inputs are unchanged are not run again."""
+    """Build one stage of the Dockerfile; unchanged steps come from the cache."""
     secrets = [f"--secret=id=ca-bundle,src={CERTIFICATES}"] if CERTIFICATES.exists() else []
     run_logged(
         [*BUILDAH, "bud", "--layers", "--isolation=chroot", "--network=host", "--pull=never", *secrets,
@@ -182,14 +182,14 @@ def build_with_docker(image: Image, name: str) -> None:
 
 
 def load_into_kind(name: str) -> None:
-    """Hand an image over from docker to the nodes of the cluster that KIND_CLUSTER names, by default `kind`."""
+    """Load an image from docker into the nodes of the kind cluster KIND_CLUSTER, by default `kind`."""
     say(f"loading {name}")
     cluster = os.environ.get("KIND_CLUSTER") or "kind"
     output_of(["kind", "load", "docker-image", name, "--name", cluster], timeout=600)
 
 
 def load_from_docker(name: str) -> None:
-    """Hand an image over from docker to containerd."""
+    """Load an image from docker into containerd."""
     say(f"loading {name}")
     with tempfile.TemporaryDirectory(dir=CACHE) as directory:
         archive = Path(directory) / "image.tar"

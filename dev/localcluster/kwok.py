@@ -1,4 +1,4 @@
-"""kwok, which plays nodes and pods for load tests: built when it is first asked for."""
+"""kwok, which simulates nodes and pods for load tests; built on first use."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def ensure_kwok() -> Path:
                 [find_go(), "install", "-trimpath", "-ldflags=-s -w", f"sigs.k8s.io/kwok/cmd/kwok@v{KWOK_VERSION}"],
                 log_name="build-tools",
                 what="building kwok",
-                # Outside of any module, so that kwok's own requirements count.
+                # Outside of any module, kwok's own requirements apply.
                 cwd=CACHE,
                 environment=go_environment() | {"GOBIN": str(folder)},
             )

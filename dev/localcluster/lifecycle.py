@@ -32,7 +32,7 @@ BUCKETS = ("lake", "landing")
 
 @dataclass(frozen=True)
 class Owner:
-    """The checkout whose cluster runs on this machine, and what it was started with."""
+    """The checkout that runs the cluster of this machine, and the cluster's fingerprint."""
 
     state: str
     fingerprint: str
@@ -48,7 +48,7 @@ def exclusive() -> Iterator[None]:
 
 
 def owner() -> Owner | None:
-    """Return whose cluster was started on this machine since it booted, and not stopped."""
+    """Return the owner of the cluster that was started on this machine since boot, or None."""
     try:
         return Owner(**json.loads(OWNER.read_text()))
     except (FileNotFoundError, ValueError, TypeError):
@@ -56,7 +56,7 @@ def owner() -> Owner | None:
 
 
 def fingerprint() -> str:
-    """Return a short text that changes with the versions, command lines and configuration of the cluster."""
+    """Return a short digest of the cluster's versions, command lines and configuration."""
     configuration = [components.CONTAINERD_CONFIGURATION, components.KUBELET_CONFIGURATION]
     commands = [asdict(component) for component in components.all_components()]
     text = json.dumps([configuration, commands], default=str)
@@ -64,7 +64,7 @@ def fingerprint() -> str:
 
 
 def up(*, fresh: bool) -> None:
-    """Bring the cluster up from whatever is there: nothing, a crashed one, or the cluster of another checkout."""
+    """Bring the cluster up from any state: none, crashed, or started by another checkout."""
     mine = Owner(state=str(STATE), fingerprint=fingerprint())
     found = owner()
     if found == mine and not fresh and all_running() and workloads.healthy():
@@ -89,12 +89,12 @@ def all_running() -> bool:
 
 
 def start_everything(mine: Owner, *, resumed: bool) -> None:
-    """Start what does not run. A resumed cluster keeps its containers, any other begins without."""
+    """Start the missing programs; a resumed cluster keeps its containers."""
     components.write_configuration()
     certificates.create()
     RUN.mkdir(parents=True, exist_ok=True)
     OWNER.write_text(json.dumps(asdict(mine)))
-    # The kubelet hands mounts on to containers, which needs a tree that is shared.
+    # The kubelet propagates mounts to containers, which needs a shared tree.
     output_of(["mount", "--make-rshared", "/"])
     network.prepare()
     cgroups.create()
@@ -102,7 +102,7 @@ def start_everything(mine: Owner, *, resumed: bool) -> None:
     started = [runtime.name] if processes.start(runtime, cwd=STATE) else []
     containers.wait_for_runtime()
     if not resumed and containers.forget_containers():
-        # The runtime's own table of pods is filled when it starts, and would still name those that are gone.
+        # The runtime loads its table of pods at start, and would still list removed ones.
         processes.stop([runtime.name])
         processes.start(runtime, cwd=STATE)
         containers.wait_for_runtime()
@@ -112,7 +112,7 @@ def start_everything(mine: Owner, *, resumed: bool) -> None:
 
 
 def finish_setup() -> None:
-    """Wait for the API server, apply the in-cluster programs, and wait for those."""
+    """Wait for the API server, apply the in-cluster programs, and wait for them."""
     shutil.copyfile(certificates.path("admin.conf"), KUBECONFIG)
     KUBECONFIG.chmod(0o600)
     workloads.wait_for_api()
@@ -127,7 +127,7 @@ def finish_setup() -> None:
 
 
 def make_buckets() -> None:
-    """Make the buckets that examples and tests use, and say where they are."""
+    """Create the buckets of examples and tests, and print the endpoints."""
     endpoint = workloads.s3_endpoint()
     for bucket in BUCKETS:
         s3.make_bucket(endpoint, bucket)
@@ -140,7 +140,7 @@ def apply_workloads() -> None:
 
 
 def down() -> None:
-    """Stop the machine's cluster, whichever checkout started it, and check that nothing is left."""
+    """Stop the machine's cluster, whichever checkout started it, and check that nothing remains."""
     found = owner()
     if found and found.state != str(STATE):
         say(f"the cluster belongs to the checkout at {Path(found.state).parent}")
@@ -151,7 +151,7 @@ def down() -> None:
 
 
 def stop_everything() -> None:
-    """Stop all programs and take away all that they made in the kernel; harmless when nothing runs."""
+    """Stop all programs and remove everything that they made in the kernel; harmless when nothing runs."""
     state = Path(found.state) if (found := owner()) else STATE
     say("stopping the cluster")
     processes.stop(["kubelet", "kube-proxy", "kube-controller-manager", "kube-scheduler"])
@@ -170,13 +170,13 @@ def stop_everything() -> None:
 
 
 def erase() -> None:
-    """Forget all objects of this checkout's cluster, and the pods' volumes."""
+    """Delete all objects of this checkout's cluster, and the pods' volumes."""
     for name in ("etcd", "kubelet"):
         shutil.rmtree(STATE / name, ignore_errors=True)
 
 
 def strays(state: Path) -> list[int]:
-    """Return the running programs of a node, found by their command lines and not by what we noted of them."""
+    """Return the running programs of a node, found by command line instead of our pid files."""
     names = {component.name for component in components.all_components()} | {"containerd-shim-runc-v2"}
     places = (str(RUN), str(state))
 
@@ -187,14 +187,14 @@ def strays(state: Path) -> list[int]:
 
 
 def leftovers() -> list[str]:
-    """Name all that a stopped cluster has left behind on the machine."""
+    """Return everything that a stopped cluster left on the machine."""
     left = [f"process {pid}" for pid in strays(STATE)]
     left += [f"mount {point}" for point in mounts.mounts_below(RUN, STATE, components.CONTAINERD_ROOT)]
     return left + network.leftovers() + cgroups.leftovers()
 
 
 def status() -> bool:
-    """Print what runs; tell whether the cluster is healthy."""
+    """Print the running programs, and tell whether the cluster is healthy."""
     found = owner()
     if not found:
         say("the cluster is down")

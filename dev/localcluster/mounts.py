@@ -14,7 +14,7 @@ def mounts_below(*tops: Path) -> list[str]:
 
 
 def unmount_below(*tops: Path) -> None:
-    """Take away every mount below some directories."""
+    """Remove every mount below some directories."""
     for _ in range(3):
         for point in mounts_below(*tops):
             if not succeeds(["umount", point]):

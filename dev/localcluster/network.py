@@ -1,4 +1,4 @@
-"""The node's bridge, its firewall rules, and the removal of all that Kubernetes leaves in the kernel."""
+"""The node's bridge and firewall rules, and the removal of everything that Kubernetes leaves in the kernel."""
 
 import json
 import shutil
@@ -29,7 +29,7 @@ def cni_plugins() -> Path:
 
 
 def write_cni_configuration() -> None:
-    """Tell containerd to join every pod to the bridge, with addresses from the pod subnet."""
+    """Configure containerd to join every pod to the bridge, with addresses from the pod subnet."""
     addresses = {
         "type": "host-local",
         "dataDir": str(CNI_STATE),
@@ -50,7 +50,7 @@ def write_cni_configuration() -> None:
 
 
 def prepare() -> None:
-    """Create the bridge that carries the node's address, and let pod traffic through the firewall."""
+    """Create the bridge with the node's address, and let pod traffic through the firewall."""
     if not succeeds(["ip", "link", "show", BRIDGE]):
         output_of(["ip", "link", "add", BRIDGE, "type", "bridge"])
     prefix = POD_SUBNET.partition("/")[2]
@@ -71,7 +71,7 @@ def forward_rules() -> list[list[str]]:
 
 
 def remove() -> None:
-    """Take away the bridge, the pods' network name spaces and every firewall rule of the cluster."""
+    """Remove the bridge, the pods' network namespaces and every firewall rule of the cluster."""
     for name_space in Path("/run/netns").glob("cni-*"):
         succeeds(["umount", "-l", str(name_space)])
         name_space.unlink(missing_ok=True)
@@ -81,18 +81,18 @@ def remove() -> None:
         if shutil.which(program):
             for table in TABLES:
                 remove_rules(program, table)
-    # Connection tracking would send later packets for a Service address to a pod that is gone.
+    # Connection tracking would send later packets for a Service to a removed pod.
     succeeds(["conntrack", "-D", "-s", POD_SUBNET])
     succeeds(["conntrack", "-D", "-d", POD_SUBNET])
 
 
 def remove_rules(program: str, table: str) -> None:
-    """Remove the rules and chains of kube-proxy, and our own, from one table."""
+    """Remove the rules and chains of kube-proxy, and our own rules, from one table."""
     base = [program, "-w", "-t", table]
     try:
         listed = output_of([*base, "-S"]).splitlines()
     except DevError:
-        return  # This kernel has no such table, so there is nothing in it.
+        return  # The kernel does not have this table.
     chains = [line.split()[1] for line in listed if line.startswith("-N KUBE-")]
     for line in listed:
         from_outside = line.startswith("-A ") and not line.startswith("-A KUBE-")
@@ -114,7 +114,7 @@ def split_rule(line: str) -> list[str]:
 
 
 def leftovers() -> list[str]:
-    """Name what of the cluster's network is still in the kernel."""
+    """Return the parts of the cluster's network that remain in the kernel."""
     found = [BRIDGE] if succeeds(["ip", "link", "show", BRIDGE]) else []
     found += [str(path) for path in Path("/run/netns").glob("cni-*")]
     for program in ("iptables", "ip6tables"):

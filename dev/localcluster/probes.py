@@ -1,4 +1,4 @@
-"""Questions to the running programs themselves, since what the API server remembers may be older than a restart."""
+"""Probes the running programs themselves, because the API server's records may be older than a restart."""
 
 import socket
 import struct
@@ -17,7 +17,7 @@ RESPONSE_CODE = 0x000F
 def wait_for_kubelet(*, start: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait until the kubelet answers through the API server.
 
-    It ends when the container runtime answers without being ready; `start` does what a supervisor would.
+    The kubelet exits when the container runtime answers before it is ready; `start` restarts it, like a supervisor.
     """
     question = kubectl("get", "--raw", f"/api/v1/nodes/{NODE_NAME}/proxy/healthz", "--request-timeout=5s")
     deadline = time.monotonic() + seconds
@@ -38,7 +38,7 @@ def wait_for_name_service(*, seconds: float = 60.0) -> None:
 
 
 def resolves(name: str) -> bool:
-    """Ask the cluster's name service for a name; tell whether it knows an address."""
+    """Tell whether the cluster's name service resolves a name."""
     labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
     question = struct.pack(">6H", 1, RECURSION_DESIRED, 1, 0, 0, 0) + labels + b"\0"
     question += struct.pack(">2H", ADDRESS_RECORD, INTERNET)

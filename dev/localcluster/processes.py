@@ -1,4 +1,4 @@
-"""Long-running programs: started in the background, remembered in pid files, stopped without leftovers."""
+"""Runs programs in the background, with pid files, and stops them without leftovers."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ class Component:
 
 
 def started_at(pid: int) -> str | None:
-    """Return the kernel's start time of a running process, which tells a process from a later one with its number.
+    """Return the start time of a running process, which tells it from a later process with the same number.
 
     A zombie counts as ended.
     """
@@ -43,7 +43,7 @@ def running_pid(name: str) -> int | None:
 
 
 def start(component: Component, *, cwd: Path) -> bool:
-    """Start a component unless it runs; tell whether it had to be started."""
+    """Start a component unless it runs; tell whether it was started."""
     if running_pid(component.name):
         return False
     PID_FILES.mkdir(parents=True, exist_ok=True)
@@ -57,13 +57,13 @@ def start(component: Component, *, cwd: Path) -> bool:
             stderr=log,
             start_new_session=True,
         )
-    # The number alone would be mistaken for a stranger's process after a restart of the machine.
+    # After a restart of the machine the number alone could belong to another process.
     (PID_FILES / component.name).write_text(f"{process.pid} {started_at(process.pid)}\n")
     return True
 
 
 def stop(names: Sequence[str], *, patience: float = 10.0) -> None:
-    """Stop components: ask all, wait, then kill those that are left, and forget them."""
+    """Stop components: send SIGTERM, wait, kill the rest, and remove their pid files."""
     pids = [pid for name in names if (pid := running_pid(name))]
     end_processes(pids, patience=patience)
     for name in names:
@@ -71,7 +71,7 @@ def stop(names: Sequence[str], *, patience: float = 10.0) -> None:
 
 
 def end_processes(pids: Sequence[int], *, patience: float) -> None:
-    """Send SIGTERM, and SIGKILL to those that are still there after the patience in seconds."""
+    """Send SIGTERM, and after `patience` seconds SIGKILL to the rest."""
     identities = {pid: started_at(pid) for pid in pids}
 
     def left() -> list[int]:
@@ -91,7 +91,7 @@ def end_processes(pids: Sequence[int], *, patience: float) -> None:
 
 
 def pids_of_command(matches: Callable[[Sequence[str]], bool]) -> list[int]:
-    """Return the running processes whose command line satisfies a condition."""
+    """Return the running processes with a matching command line."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

@@ -1,7 +1,7 @@
-"""A registry that lives for one push: buildah skips every layer that it has pushed here before.
+"""A registry for one push, so that buildah skips every layer that it has pushed here before.
 
-Only a registry gives buildah that memory; a plain directory makes it compress and write every layer each time. It
-speaks the part of the OCI distribution protocol that a push needs.
+Only with a registry does buildah remember its layers; into a plain directory it compresses and writes every layer each
+time. The server speaks the part of the OCI distribution protocol that a push needs.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from localcluster.settings import CACHE, DevError
 
-# The memory is kept per host and port, so the port has to stay the same.
+# buildah remembers layers per host and port, so the port must stay the same.
 HOST, PORT = "127.0.0.1", 27503
 DIRECTORY = CACHE / "blobs"
 MANIFEST_PATH = re.compile(r"/v2/(?P<repository>.+)/manifests/(?P<reference>[^/]+)")
@@ -66,7 +66,7 @@ class PushHandler(BaseHTTPRequestHandler):
         self.answer(201, **{"Docker-Content-Digest": f"sha256:{wanted}"})
 
     def upload_path(self) -> Path:
-        """Return where the bytes of the present upload are gathered."""
+        """Return the file that collects the bytes of the current upload."""
         name = hashlib.sha256(urlsplit(self.path).path.encode()).hexdigest()
         return DIRECTORY / f"upload-{name}"
 
@@ -78,12 +78,12 @@ class PushHandler(BaseHTTPRequestHandler):
             return output.tell()
 
     def drop_body(self) -> None:
-        """Read the body and forget it, so that the connection can be used again."""
+        """Read and discard the body, so that the connection can be reused."""
         for _ in self.body():
             pass
 
     def body(self) -> Iterator[bytes]:
-        """Yield the body in pieces, whether its length was announced or it comes in chunks."""
+        """Yield the body in pieces, with a known length or in chunks."""
         if self.headers.get("Transfer-Encoding", "").lower() == "chunked":
             while size := int(self.rfile.readline().partition(b";")[0], 16):
                 yield from self.pieces(size)
@@ -93,7 +93,7 @@ class PushHandler(BaseHTTPRequestHandler):
             yield from self.pieces(int(self.headers.get("Content-Length", "0")))
 
     def pieces(self, size: int) -> Iterator[bytes]:
-        """Yield that many bytes of the connection."""
+        """Yield `length` bytes of the connection."""
         while size > 0:
             piece = self.rfile.read(min(size, CHUNK))
             if not piece:
@@ -109,16 +109,16 @@ class PushHandler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - the name is the base class's
-        """Keep quiet; buildah reports what it does."""
+        """Print nothing; buildah reports its progress."""
 
 
 def manifest_path(repository: str, reference: str) -> Path:
-    """Return where the manifest of a name is kept."""
+    """Return the path of a name's manifest."""
     return DIRECTORY / f"name-{hashlib.sha256(f'{repository}:{reference}'.encode()).hexdigest()}"
 
 
 def drop_unused_blobs() -> None:
-    """Delete the blobs that no manifest names."""
+    """Delete the blobs without a manifest."""
     manifests = [json.loads(path.read_text()) for path in DIRECTORY.glob("name-*")]
     named = {blob["digest"] for manifest in manifests for blob in (manifest["config"], *manifest["layers"])}
     for path in DIRECTORY.iterdir():
@@ -134,7 +134,7 @@ def digest_of(path: Path) -> str:
 
 @contextlib.contextmanager
 def serving() -> Iterator[str]:
-    """Accept pushes while the context lasts, and give the host and port to push to."""
+    """Accept pushes during the context, and yield the host and port to push to."""
     DIRECTORY.mkdir(parents=True, exist_ok=True)
     for unfinished in DIRECTORY.glob("upload-*"):
         unfinished.unlink()

@@ -1,4 +1,4 @@
-"""The one request to the S3 server that setting up needs: make a bucket."""
+"""Makes a bucket on the S3 server, the one request that setting up needs."""
 
 import datetime as dt
 import hashlib
@@ -15,7 +15,7 @@ ALREADY_THERE = 409
 
 
 def make_bucket(endpoint: str, bucket: str, *, seconds: float = 20.0) -> None:
-    """Make a bucket unless it exists; try again for some seconds while the server is still coming up."""
+    """Make a bucket unless it exists; retries for some seconds while the server starts."""
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -32,7 +32,7 @@ def make_bucket(endpoint: str, bucket: str, *, seconds: float = 20.0) -> None:
 
 
 def signed_put(endpoint: str, bucket: str) -> urllib.request.Request:
-    """Return the request that makes a bucket, signed as AWS Signature Version 4 prescribes."""
+    """Return the request that makes a bucket, signed with AWS Signature Version 4."""
     host = urllib.parse.urlsplit(endpoint).netloc
     moment = dt.datetime.now(dt.UTC)
     stamp, day = moment.strftime("%Y%m%dT%H%M%SZ"), moment.strftime("%Y%m%d")

@@ -1,4 +1,4 @@
-"""Where the local cluster keeps its things, and the addresses it uses."""
+"""The directories and addresses of the local cluster."""
 
 import hashlib
 import os
@@ -26,18 +26,18 @@ STATE = CHECKOUT / ".dev"
 RUN = Path("/run/hudi-operator-dev")
 
 KIND = os.environ.get("CLUSTER") == "kind"
-"""Whether the cluster is one of kind's: docker builds the images, and `kind load` hands them to the nodes."""
+"""Whether kind runs the cluster: docker builds the images, and `kind load` loads them into the nodes."""
 
 CURRENT = KIND or os.environ.get("CLUSTER") == "current"
-"""Whether the cluster is the one that KUBECONFIG points to, and not ours to start, empty or stop."""
+"""Whether KUBECONFIG names the cluster; it is never started, emptied or stopped here."""
 
 
 class DevError(Exception):
-    """Something a person has to put right; the message says what and how."""
+    """An error that a person must fix; the message says what and how."""
 
 
 def cache_directory() -> Path:
-    """Return the directory that outlives checkouts: built tools, images, downloads."""
+    """Return the directory shared by checkouts: built tools, images, downloads."""
     if chosen := os.environ.get("HUDI_OPERATOR_CACHE"):
         return Path(chosen).resolve()
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -52,7 +52,7 @@ CONTAINERD_SOCKET = RUN / "containerd.sock"
 
 @dataclass(frozen=True)
 class S3Account:
-    """The S3 server's only account; it guards nothing but throw-away data on this machine."""
+    """The S3 server's only account; it guards only throw-away data on this machine."""
 
     access_key: str = "hudi-dev"
     secret_key: str = "hudi-dev-secret"
@@ -63,7 +63,7 @@ S3_ACCOUNT = S3Account()
 
 
 def tools_digest() -> str:
-    """Return a short text that changes with everything the programs of the cluster are built from."""
+    """Return a short digest of everything that the cluster's programs are built from."""
     digest = hashlib.sha256(KUBERNETES_VERSION.encode())
     for path in sorted((SOURCE / "tools").rglob("*")):
         if path.is_file():
@@ -77,7 +77,7 @@ def tools_directory() -> Path:
 
 
 def tool_image(name: str) -> str:
-    """Return the name of the image that holds nothing but one built program."""
+    """Return the name of the image of one built program."""
     return f"hudi-operator.io/dev/{name}:{tools_digest()}"
 
 

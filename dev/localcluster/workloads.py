@@ -1,4 +1,4 @@
-"""What runs in the cluster: name service and S3 server, and the questions asked of the API server."""
+"""The programs in the cluster, name service and S3 server, and requests to the API server."""
 
 import json
 import shutil
@@ -23,7 +23,7 @@ DEPLOYMENTS = (("kube-system", "coredns"), ("storage", "s3"))
 
 
 def kubectl(*arguments: str) -> list[str]:
-    """Return a kubectl command for the cluster in use."""
+    """Return a kubectl command for the chosen cluster."""
     built = tool("kubectl")
     program = built if Path(built).exists() else shutil.which("kubectl")
     if not program:
@@ -32,7 +32,7 @@ def kubectl(*arguments: str) -> list[str]:
 
 
 def manifest(name: str, *, s3_image: str) -> str:
-    """Return a manifest with the addresses and images of this cluster filled in."""
+    """Return a manifest with this cluster's addresses and images."""
     values = {
         "COREDNS_IMAGE": tool_image("coredns"),
         "S3_IMAGE": s3_image,
@@ -55,7 +55,7 @@ def wait_for_api(*, seconds: float = 90.0) -> None:
 
 
 def apply(*names: str, s3_image: str) -> None:
-    """Create or update the objects of some manifests."""
+    """Create or update the objects of the manifests."""
     for name in names:
         output_of(
             kubectl("apply", "--server-side", "--force-conflicts", "-f", "-"), given=manifest(name, s3_image=s3_image)
@@ -63,7 +63,7 @@ def apply(*names: str, s3_image: str) -> None:
 
 
 def wait_for_node(*, seconds: int = 90) -> None:
-    """Wait until the node takes pods."""
+    """Wait until the node accepts pods."""
     deadline = time.monotonic() + seconds
     wait = kubectl("wait", "--for=condition=Ready", f"node/{NODE_NAME}", "--timeout=5s")
     while not succeeds(wait):
@@ -73,7 +73,7 @@ def wait_for_node(*, seconds: int = 90) -> None:
 
 
 def wait_for_deployments(*deployments: tuple[str, str], seconds: int = 120) -> None:
-    """Wait until every pod of some Deployments serves."""
+    """Wait until every pod of the Deployments is ready."""
     for namespace, name in deployments:
         say(f"waiting for {namespace}/{name}")
         command = kubectl("rollout", "status", f"deployment/{name}", "-n", namespace, f"--timeout={seconds}s")
@@ -103,7 +103,7 @@ def healthy() -> bool:
 
 
 def s3_endpoint() -> str:
-    """Return the URL at which this machine reaches the S3 server in the cluster in use."""
+    """Return the S3 server's URL for programs on this machine."""
     template = '{range .items[0].status.addresses[?(@.type=="InternalIP")]}{.address}{end}'
     address = output_of(kubectl("get", "nodes", "-o", f"jsonpath={template}")).split()[0]
     return f"http://{address}:{S3_NODE_PORT}"

@@ -1,1 +1,1 @@
-"""What the demonstration and the end-to-end tests both need: the cluster, the S3 server, the operator."""
+"""The tools of the demonstrations and end-to-end tests: the cluster, the S3 server, the operator."""

@@ -1,4 +1,4 @@
-"""The cluster as programs on this machine use it."""
+"""Access to the cluster for programs on this machine."""
 
 import json
 import os
@@ -31,18 +31,18 @@ PATHS = {
     "namespaces": "api/v1",
     "pods": "api/v1",
 }
-"""The kinds that are read, and where the API server has them."""
+"""The readable kinds, with their paths in the API server."""
 
 Document = dict[str, Any]
 
 
 class CommandFailed(Exception):
-    """A program ended with an error; the message holds what it said."""
+    """A program failed; the message holds its output."""
 
 
 @dataclass(frozen=True)
 class S3Access:
-    """How to reach the S3 server from this machine."""
+    """The address and account of the S3 server for this machine."""
 
     endpoint: str
     access_key: str
@@ -51,18 +51,18 @@ class S3Access:
 
 
 class Cluster:
-    """kubectl and helm against the local cluster, or against the current one with CLUSTER=current."""
+    """Runs kubectl and helm on the local cluster, or on the current one with CLUSTER=current."""
 
     @cached_property
     def tools(self) -> Path | None:
-        """Folder of kubectl and helm; None where those on the PATH are used."""
+        """Folder of kubectl and helm; None to use those on the PATH."""
         if CURRENT:
             return None
         return Path(run(("dev/cluster", "tools")).strip().splitlines()[-1])
 
     @cached_property
     def kubeconfig(self) -> str:
-        """The kubeconfig that everything here uses."""
+        """The kubeconfig in use."""
         if CURRENT:
             return os.environ.get("KUBECONFIG", str(Path.home() / ".kube" / "config"))
         return str(ROOT / ".dev" / "kubeconfig")
@@ -80,11 +80,11 @@ class Cluster:
         )
 
     def kubectl(self, *arguments: str, given: str | None = None, timeout: float = 120) -> str:
-        """Run kubectl and return what it prints."""
+        """Run kubectl and return its output."""
         return run((self._program("kubectl"), *arguments), given=given, kubeconfig=self.kubeconfig, timeout=timeout)
 
     def helm(self, *arguments: str, given: str | None = None, timeout: float = 300) -> str:
-        """Run helm and return what it prints."""
+        """Run helm and return its output."""
         return run((self._program("helm"), *arguments), given=given, kubeconfig=self.kubeconfig, timeout=timeout)
 
     def apply(self, *documents: Document | str | Path) -> None:
@@ -93,7 +93,7 @@ class Cluster:
         self.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", given=text)
 
     def get(self, kind: str, name: str, *, namespace: str | None = None) -> Document | None:
-        """Return an object, or None where it does not exist; the kind is a key of `PATHS`."""
+        """Return an object, or None when it does not exist; the kind is a key of `PATHS`."""
         return self._read(kind, name, namespace=namespace)
 
     def items(self, kind: str, *, namespace: str, selector: str = "") -> list[Document]:
@@ -102,7 +102,7 @@ class Cluster:
         return list(found["items"]) if found else []
 
     def make_tenant(self, namespace: str) -> None:
-        """Make a namespace that enforces the restricted Pod Security Standard, with the store's credentials."""
+        """Create a namespace with the restricted Pod Security Standard and the store's credentials."""
         self.apply(
             {
                 "apiVersion": "v1",
@@ -154,7 +154,7 @@ class Cluster:
         scope = ("namespaces", namespace) if namespace else ()
         path = "/".join(("", PATHS[kind], *scope, kind, *name))
         try:
-            # Whoever waits asks often, and every start of kubectl takes a tenth of a second of a processor.
+            # Waiting callers ask often, and every start of kubectl costs a tenth of a second of processor time.
             response = self._api.request("get", path, serialize=False, label_selector=selector)
         except NotFoundError:
             return None
@@ -190,7 +190,7 @@ def _as_yaml(document: Document | str | Path) -> str:
 def run(
     command: Sequence[str], *, given: str | None = None, kubeconfig: str | None = None, timeout: float = 3600
 ) -> str:
-    """Run a program in the checkout and return what it prints; raise `CommandFailed` with its complaint."""
+    """Run a program in the checkout and return its output; raise `CommandFailed` with its error output."""
     environment = {**os.environ, **({"KUBECONFIG": kubeconfig} if kubeconfig else {})}
     done = subprocess.run(
         command, input=given, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=timeout, check=False

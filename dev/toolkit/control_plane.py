@@ -1,6 +1,6 @@
-"""An API server, its store, the controllers and the scheduler, without a node: for some tests or one measurement.
+"""A control plane without a node: an API server, its store, the controllers and the scheduler.
 
-A separate control plane leaves the development cluster alone, and its API server counts nobody else's requests.
+A separate control plane leaves the development cluster alone, and its API server counts only the caller's requests.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from localcluster.toolchain import ensure_tools
 
 TOKEN = "control-plane"
 LIMITS = ("--kube-api-qps=1000", "--kube-api-burst=2000")
-"""With their default limits the controllers would be what is measured: 485 pods a minute."""
+"""The controllers' default limits would dominate the measurement: 485 pods a minute."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class ControlPlane:
     kubeconfig: Path
 
     def get(self, path: str) -> str:
-        """Return what the API server answers to a GET."""
+        """Return the API server's answer to a GET."""
         context = create_default_context()
         context.check_hostname, context.verify_mode = False, CERT_NONE
         request = urllib.request.Request(f"{self.url}{path}", headers={"Authorization": f"Bearer {TOKEN}"})
@@ -42,7 +42,7 @@ class ControlPlane:
 
 @contextmanager
 def running(folder: Path, name: str, *command: str, environment: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Have a program run in a folder, with its output in a log there, until the context or this program ends."""
+    """Run a program in a folder, with its log there, until the context or this program ends."""
     with (folder / f"{name}.log").open("wb") as log:
         process = subprocess.Popen(
             ("setpriv", "--pdeathsig", "TERM", *command),
@@ -134,7 +134,7 @@ def _start_controllers(folder: Path, programs: ExitStack, plane: ControlPlane) -
 
 
 def write_kubeconfig(folder: Path, port: int) -> Path:
-    """Write the credentials of the only user, who may do everything."""
+    """Write the credentials of the only user, an administrator."""
     (folder / "tokens.csv").write_text(f'{TOKEN},admin,admin,"system:masters"\n')
     authority = f"{folder}/certificates/apiserver.crt"  # the API server signs its own
     server = {"server": f"https://127.0.0.1:{port}", "certificate-authority": authority}
@@ -152,14 +152,14 @@ def write_kubeconfig(folder: Path, port: int) -> Path:
 
 
 def make_keys(folder: Path) -> None:
-    """Make the keys that sign the tokens of service accounts."""
+    """Create the keys that sign service account tokens."""
     private, public = str(folder / "service-accounts.key"), str(folder / "service-accounts.pub")
     subprocess.run(("openssl", "genrsa", "-out", private, "2048"), check=True, capture_output=True)
     subprocess.run(("openssl", "rsa", "-in", private, "-pubout", "-out", public), check=True, capture_output=True)
 
 
 def wait_until_ready(plane: ControlPlane) -> None:
-    """Wait until the API server answers that it is ready."""
+    """Wait until the API server is ready."""
     deadline = time.monotonic() + 120
     while True:
         try:
@@ -173,7 +173,7 @@ def wait_until_ready(plane: ControlPlane) -> None:
 
 
 def free_ports(count: int) -> Sequence[int]:
-    """Return ports that nobody listens on."""
+    """Return free ports."""
     probes = [socket.socket() for _ in range(count)]
     try:
         for probe in probes:

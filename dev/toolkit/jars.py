@@ -1,4 +1,4 @@
-"""The jars that the Spark image adds to Spark, for programs that run Spark on this machine."""
+"""The jars of the Spark image, for programs that run Spark on this machine."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ _MAVEN_CENTRAL = "https://repo1.maven.org/maven2"
 
 
 def fetch_jars(listing: Path = SOURCE / "image" / "jars.txt") -> list[Path]:
-    """Return the jars of a list, the image's unless another is given, downloading those that the cache does not hold.
+    """Return the jars of a list, by default the image's, and download the missing ones.
 
     MAVEN_REPOSITORY names another repository than Maven Central.
     """

@@ -1,4 +1,4 @@
-"""The operator as a process of this machine, to be killed and started again."""
+"""Runs the operator as a process of this machine, which tests can kill and restart."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class LocalOperator:
-    """Runs `hudi-operator run`, and starts it again whenever it ends, until the context is left.
+    """Runs `hudi-operator run`, and restarts it whenever it ends, during the context.
 
     `settings` are its variables without their prefix. Both its outputs go to the file `log`.
     `ahead` is how far its clock is ahead of this machine's.
@@ -26,7 +26,7 @@ class LocalOperator:
     def __init__(
         self, *, kubeconfig: Path, settings: Mapping[str, str], log: Path, ahead: timedelta = timedelta()
     ) -> None:
-        # HUDI_OPERATOR_CACHE, for one, is a variable of the development programs.
+        # HUDI_OPERATOR_CACHE, for example, is a variable of the development programs.
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("HUDI_OPERATOR_")}
         given = {f"HUDI_OPERATOR_{name}": value for name, value in settings.items()}
         self._environment = {**inherited, **given, **clock_environment(ahead), "KUBECONFIG": str(kubeconfig)}
@@ -49,21 +49,21 @@ class LocalOperator:
 
     @property
     def pid(self) -> int:
-        """The number of the process that runs now, or ran last."""
+        """The process number of the current or last run."""
         if self._process is None:
             raise RuntimeError("the operator has not been started")
         return self._process.pid
 
     async def kill(self) -> None:
-        """End the process at once, as a crash of its machine would."""
+        """Kill the process, like a crash of its machine."""
         await self._end(signal.SIGKILL)
 
     async def terminate(self) -> None:
-        """Ask the process to end, and wait until it has."""
+        """Send SIGTERM, and wait for the end of the process."""
         await self._end(signal.SIGTERM)
 
     def lines(self) -> list[dict[str, Any]]:
-        """Return what it has logged; a line that is no JSON is an error with that line as its event."""
+        """Return the log's entries; a line that is not JSON becomes an error with the line as its event."""
         lines = []
         for line in self.log.read_text(errors="replace").splitlines():
             try:

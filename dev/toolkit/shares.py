@@ -1,4 +1,4 @@
-"""The part of a sweep that a run takes, so that machines may share one: `FAULTS_SHARE=2/4` is the second of four."""
+"""Splits a sweep between machines: `FAULTS_SHARE=2/4` is the second of four parts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ _T = TypeVar("_T")
 
 
 def share(everything: Iterable[_T]) -> list[_T]:
-    """Return the part that `FAULTS_SHARE` asks for, by default all; the parts together leave nothing out."""
+    """Return the part of `FAULTS_SHARE`, by default all; the parts together are complete."""
     part, _, parts = os.environ.get("FAULTS_SHARE", "1/1").partition("/")
     return [*everything][int(part) - 1 :: int(parts)]

@@ -1,6 +1,6 @@
-"""Real Hudi timelines on local files without Spark: commits that hold no data files, by default of table version 6.
+"""Real Hudi timelines on local files without Spark: commits without data files, by default of table version 6.
 
-What they hold is what a reader of timelines looks at: the three files of each commit, and its metadata as JSON.
+They contain everything that a reader of timelines reads: the three files of each commit, and its metadata as JSON.
 """
 
 import json
@@ -36,7 +36,7 @@ class SmallTable:
         self._properties = folder / ".hoodie/hoodie.properties"
 
     def create(self, name: str, *, version: int = 6) -> None:
-        """Make the table unless it is there."""
+        """Create the table if missing."""
         if self._properties.exists():
             return
         (self.folder / ".hoodie/archived").mkdir(parents=True, exist_ok=True)
@@ -49,7 +49,7 @@ class SmallTable:
         return int(self._property("hoodie.table.version"))
 
     def move(self, version: int, *, most: int | None = None) -> None:
-        """Move the files of the timeline to where they are in another version, or so many of them."""
+        """Move the timeline's files to their place in another version, or only some of them."""
         source, target = self._folder_of(self.version), self._folder_of(version)
         if source != target:
             for file in sorted(source.glob("[0-9]*.*"))[:most]:
@@ -57,7 +57,7 @@ class SmallTable:
                 file.rename(target / self._name(stem.partition("_")[0], end, version=version))
 
     def set_version(self, version: int) -> None:
-        """Say which version the table has; its timeline has been moved."""
+        """Write the table version; the timeline must have been moved."""
         self._write_properties(self._property("hoodie.table.name"), version)
 
     def commit(self, *, run: str | None = None, checkpoint: str | None = None) -> str:
@@ -72,7 +72,7 @@ class SmallTable:
         return self.begin_action("commit.requested", "inflight")
 
     def begin_action(self, *ends: str, content: bytes = b"") -> str:
-        """Begin an instant with files of these ends, and return it."""
+        """Begin an instant with files of these suffixes, and return it."""
         instant = _next_instant(self._writer_ahead)
         for end in ends:
             file = self._timeline / f"{instant}.{end}"
@@ -81,7 +81,7 @@ class SmallTable:
         return instant
 
     def complete(self, instant: str, notes: Mapping[str, str]) -> None:
-        """Complete a commit that carries these notes."""
+        """Complete a commit with these notes."""
         metadata = {
             "partitionToWriteStats": {},
             "compacted": False,
@@ -91,15 +91,15 @@ class SmallTable:
         self.complete_action(instant, "commit", json.dumps(metadata).encode())
 
     def complete_action(self, instant: str, action: str, content: bytes) -> None:
-        """Complete an instant with what its file says."""
-        # A reader must never see half a file under its final name.
+        """Complete an instant with this content."""
+        # A reader must never see a partial file under its final name.
         unfinished = self.folder / ".hoodie" / f".{instant}.unfinished"
         unfinished.write_bytes(content)
         self._set_time(unfinished)
         unfinished.rename(self._timeline / self._name(instant, action, version=self.version))
 
     def pending(self, action: str) -> list[str]:
-        """Return the instants of an action that are planned and have not completed, oldest first."""
+        """Return the pending instants of an action, oldest first."""
         planned = {file.name.partition(".")[0] for file in self._timeline.glob(f"*.{action}.requested")}
         return sorted(planned - self.completed(action))
 
@@ -108,7 +108,7 @@ class SmallTable:
         return sorted(self.completed("commit"))
 
     def begin_restore(self, undone: bytes) -> str:
-        """Begin a restore whose plan is given, and return its instant."""
+        """Begin a restore with the given plan, and return its instant."""
         return self.begin_action("restore.requested", "restore.inflight", content=undone)
 
     def complete_restore(self, instant: str, undone: bytes) -> None:
@@ -116,7 +116,7 @@ class SmallTable:
         self.complete_action(instant, "restore", undone)
 
     def begin_savepoint(self, instant: str) -> None:
-        """Begin a savepoint on a commit, as a run leaves it that is killed."""
+        """Begin a savepoint on a commit, like a run that is then killed."""
         file = self._timeline / f"{instant}.savepoint.inflight"
         file.touch()
         self._set_time(file)
@@ -127,21 +127,21 @@ class SmallTable:
         self.complete_action(instant, "savepoint", b"")
 
     def release(self, instant: str) -> None:
-        """Remove the savepoint on a commit, what it says first, as Hudi does."""
+        """Remove the savepoint on a commit; its content first, like Hudi."""
         for file in sorted(self._timeline.glob(f"{instant}*.savepoint*"), key=_age):
             file.unlink(missing_ok=True)
 
     def savepoints(self) -> list[str]:
-        """Return the commits that have a savepoint, oldest first."""
+        """Return the commits with a savepoint, oldest first."""
         return sorted(self.completed("savepoint"))
 
     def remove(self, instant: str) -> None:
-        """Remove a commit, or another instant, the newest of its files first, as a restore does."""
+        """Remove a commit or another instant, the newest file first, like a restore."""
         for file in sorted(self._timeline.glob(f"{instant}*"), key=_age):
             file.unlink(missing_ok=True)
 
     def runs(self) -> list[str | None]:
-        """Return the runs that made the completed commits, oldest first; none of a table that was deleted."""
+        """Return the runs of the completed commits, oldest first; an empty list for a deleted table."""
         if not self._properties.exists():
             return []
         files = sorted(self._timeline.glob("*.commit"))
@@ -188,16 +188,16 @@ class SmallTable:
 
 
 def _age(file: Path) -> int:
-    """Order the files of an instant: the newest first."""
+    """Return the sort key of an instant's files, newest first."""
     end = file.name.partition(".")[2]
     return 2 if end.endswith("requested") else 1 if end.endswith("inflight") else 0
 
 
 def _next_instant(ahead: timedelta) -> str:
-    """Return the time of a clock as Hudi spells an instant; never the same twice by one clock."""
+    """Return a clock's time as a Hudi instant; never the same twice for one clock."""
     with _instants:
         now, last = datetime.now(UTC) + ahead, _last_instants.get(ahead)
-        # Instants are unique in the process, whichever table they belong to.
+        # Instants are unique in the process, across tables.
         moment = now if last is None else max(now, last + timedelta(milliseconds=1))
         _last_instants[ahead] = moment
         return moment.strftime("%Y%m%d%H%M%S") + f"{moment.microsecond // 1000:03d}"

@@ -1,4 +1,4 @@
-"""Spark laid out as in the Spark image, with its archive of classes, for drivers that run on this machine."""
+"""Lays out Spark as in the Spark image, with its archive of classes, for drivers on this machine."""
 
 import hashlib
 import os
@@ -21,16 +21,17 @@ LOCAL_FILES = {
 }
 """For tables on local disks, which only tests and demonstrations have.
 
-Without Hadoop's native library, which neither PySpark nor Maven has, its own file system starts `chmod` and `ls` for
-files, about fifty times in a short test. Hudi opens each file of the metadata table with a buffer of the size of a
-block, which is 32 MiB without this setting (`HoodieStorage.openSeekable`)."""
+Without Hadoop's native library, which neither PySpark nor Maven has, Hadoop's local file system starts `chmod` and `ls`
+for files, about fifty times in a short test. Hudi opens each file of the metadata table with a buffer of the size of a
+block, which is 32 MiB without this setting (`HoodieStorage.openSeekable`).
+"""
 
 _IMAGE = SOURCE / "image"
 _LOCAL_JARS = Path(__file__).with_name("local_jars.txt")
 
 
 def spark_home() -> Path:
-    """Return the home of the cache with its archive of classes; where there is none it is made, which takes a minute.
+    """Return the cached home with its archive of classes; the first call makes it in a minute.
 
     An archive is bound to the JVM and to the place of the jars; both are part of the name.
     """
@@ -44,12 +45,12 @@ def spark_home() -> Path:
 
 
 def java_options(home: Path, jvm: str = SMALL_JVM) -> str:
-    """Return what the operator starts small drivers with, with the archive where it is on this machine."""
+    """Return the JVM options of small drivers, with the archive's path on this machine."""
     return f"{JAVA_OPTIONS} {jvm} -XX:SharedArchiveFile={home / ARCHIVE}"
 
 
 def install_spark(home: Path) -> None:
-    """Lay Spark out as in the image, with the jar of `LOCAL_FILES`: jars in one folder, and one that orders them."""
+    """Lay out Spark as in the image, with the jar of `LOCAL_FILES`: a folder of jars, and the jar that orders them."""
     source = Path(pyspark.__file__).parent
     (home / "jars").mkdir(parents=True)
     for folder in ("bin", "python"):
@@ -62,7 +63,7 @@ def install_spark(home: Path) -> None:
 
 
 def make_archive(home: Path) -> None:
-    """Run what drivers run, once, and archive the classes as the build of the image does."""
+    """Run typical driver work once and archive the classes, like the image's build."""
     unfinished = home / "unfinished.jsa"
     command = (sys.executable, _IMAGE / "train.py", unfinished)
     environment = {**os.environ, "SPARK_HOME": str(home)}

@@ -1,4 +1,4 @@
-"""Files in the S3 server."""
+"""Accesses files in the S3 server."""
 
 from functools import cache
 
@@ -26,7 +26,7 @@ class Store:
         return bytes(obstore.get(self._bucket(bucket), key).bytes())
 
     def files(self, path: str) -> list[str]:
-        """Return the files below a folder, without the bucket."""
+        """Return the files below a folder, as paths without the bucket."""
         bucket, _, prefix = path.partition("/")
         return [item["path"] for page in obstore.list(self._bucket(bucket), prefix) for item in page]
 

@@ -1,6 +1,6 @@
-"""A wall clock that is wrong for one process of this machine: what it measures durations by stays right.
+"""A wrong wall clock for one process of this machine; measured durations stay right.
 
-libfaketime stands between the process and the C library, so that every part of the process has the same wrong time.
+libfaketime sits between the process and the C library, so that every part of the process sees the same wrong time.
 """
 
 import platform
@@ -15,20 +15,20 @@ _SHARED = Path("/dev/shm")
 
 
 def clock_environment(ahead: timedelta) -> Mapping[str, str]:
-    """Return the variables that set the clock of a process ahead, or behind where the time is negative."""
+    """Return the variables that set a process's clock ahead, or behind for a negative time."""
     if not ahead:
         return {}
     return {
         "LD_PRELOAD": str(_library()),
         "FAKETIME": f"{ahead.total_seconds():+.0f}",
         "DONT_FAKE_MONOTONIC": "1",
-        # The times of files are those of the store, which has its own clock.
+        # File times come from the store, which has its own clock.
         "NO_FAKE_STAT": "1",
     }
 
 
 def forget_clock(pid: int) -> None:
-    """Remove what the library leaves behind for a process that has ended."""
+    """Remove the library's leftovers of an ended process."""
     for name in (f"faketime_shm_{pid}", f"sem.faketime_sem_{pid}"):
         (_SHARED / name).unlink(missing_ok=True)
 

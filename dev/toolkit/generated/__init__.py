@@ -1,1 +1,1 @@
-"""Files that are made from the code: the CRDs, the tables of fields and the reference page."""
+"""Generates files from the code: the CRDs, the tables of fields and the reference page."""

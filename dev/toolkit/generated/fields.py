@@ -1,7 +1,7 @@
-"""Tables of fields for the documentation, made from the models so that they cannot differ from what the server checks.
+"""Tables of fields for the documentation, made from the models that the server checks with.
 
-A page holds the tables between two comments, `<!-- fields of Ingestion -->` and `<!-- end of fields -->`; the name is
-that of a model. What stands between them is replaced by `dev/generate.py`.
+A page holds each table between two comments, `<!-- fields of Ingestion -->` and `<!-- end of fields -->`, with the name
+of a model. `dev/generate.py` replaces the text between them.
 """
 
 import re
@@ -28,18 +28,18 @@ _HEADER = "| Field | Type | Default | Meaning |\n|---|---|---|---|\n"
 
 
 def with_field_tables(page: str) -> str:
-    """Return a page with all its tables replaced; raise KeyError for a name that is no model."""
+    """Return a page with all its tables replaced; raise KeyError for an unknown model."""
     models = documented_models()
     return _BLOCK.sub(lambda match: f"{match[1]}{field_table(models[match[2]])}{match[3]}", page)
 
 
 def documented_models() -> dict[str, type[BaseModel]]:
-    """Return all models that a user or reader of the resources meets, by their names."""
+    """Return all models of the resources by their names."""
     return {model.__name__: model for root in _ROOTS for model in _reachable(root)}
 
 
 def field_table(model: type[BaseModel]) -> str:
-    """Return the table of a model's fields in Markdown."""
+    """Return a model's table of fields in Markdown."""
     properties = structural_schema(model)["properties"]
     rows = (
         (f"`{field.alias or name}`", properties[field.alias or name], field)

@@ -1,4 +1,4 @@
-"""Every generated file and what it should hold."""
+"""Returns every generated file with its expected content."""
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,14 +20,14 @@ FINDINGS = Path("docs/findings.md")
 
 
 def generated_files(root: Path) -> dict[Path, str]:
-    """Return the content of every generated file by its path relative to the root of the source tree."""
+    """Return the expected content of every generated file, by path relative to the root of the source tree."""
     crds = {folder / kind.file_name: crd_yaml(kind) for folder in FOLDERS for kind in KINDS}
     pages = {page: with_field_tables((root / page).read_text()) for page in PAGES if (root / page).exists()}
     return crds | pages | {REFERENCE: reference.page(), FINDINGS: findings.page()}
 
 
 def differences(root: Path, files: Mapping[Path, str]) -> Iterator[str]:
-    """Yield the lines of a diff between the files below a root and what they should hold."""
+    """Yield the lines of a diff between the files below a root and their expected content."""
     for path, wanted in files.items():
         yield from _difference(root, path, wanted)
 

@@ -1,7 +1,7 @@
-"""The reference page, made from the code: metrics, settings, labels, annotations and the words of status and Events.
+"""The reference page, made from the code: metrics, settings, labels, annotations, and words of status and Events.
 
-Each entry is the sentence that stands below its definition, so that the two cannot differ. Written and compared by
-`dev/generate.py`.
+Each entry is the docstring of its definition, so that page and code cannot differ. `dev/generate.py` writes and
+compares it.
 """
 
 import importlib
@@ -33,7 +33,7 @@ resources are in [spec.md](spec.md) and [status.md](status.md); what to do about
 
 
 def page() -> str:
-    """Return the whole page; raise `NoSentence` for what the code does not explain."""
+    """Return the whole page; raise `NoSentence` for a definition without a docstring."""
     return _HEAD + "".join(f"\n## {title}\n\n{make()}" for title, make in _SECTIONS)
 
 
@@ -76,7 +76,7 @@ def _commit_keys() -> str:
 
 
 def _keys(*endings: str) -> list[Row]:
-    """Return the constants of both packages whose names end so."""
+    """Return the constants of both packages with this suffix."""
     found: dict[str, str] = {}
     for module in (*_modules(hudi_operator), *_modules(hudi_jobs.contract)):
         for name in definitions(module):

@@ -1,4 +1,4 @@
-"""The sentences that stand below definitions in the code, for pages that are made from it."""
+"""Reads the docstrings below definitions in the code, for generated pages."""
 
 import ast
 import inspect
@@ -9,12 +9,12 @@ from types import ModuleType
 
 
 class NoSentence(ValueError):
-    """A definition that a page shows has no sentence below it."""
+    """A definition on a generated page has no docstring."""
 
 
 @cache
 def definitions(owner: type | ModuleType) -> dict[str, str | None]:
-    """Return the names that a class or module assigns, in their order, each with the docstring below it or None."""
+    """Return the names that a class or module assigns, in order, each with its docstring or None."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(owner)))
     body = tree.body
     if isinstance(owner, type) and isinstance(body[0], ast.ClassDef):
@@ -28,7 +28,7 @@ def definitions(owner: type | ModuleType) -> dict[str, str | None]:
 
 
 def sentence(owner: type | ModuleType, name: str) -> str:
-    """Return the docstring of one definition; raise `NoSentence` where there is none."""
+    """Return the docstring of a definition; raise `NoSentence` without one."""
     text = definitions(owner).get(name)
     if text is None:
         raise NoSentence(f"{owner.__name__}.{name} has no docstring below it; write one for the reference page")

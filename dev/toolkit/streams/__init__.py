@@ -1,4 +1,4 @@
-"""Real servers of streams on this machine: Kafka and what stands around it."""
+"""Real servers for streams on this machine: Kafka and its companions."""
 
 from toolkit.streams.connect import ConnectorFailed, DebeziumConnect, as_avro, as_json
 from toolkit.streams.kafka import KafkaBroker

@@ -1,4 +1,4 @@
-"""A table of PostgreSQL that changes at random, and every state that each of its keys was in."""
+"""A PostgreSQL table that changes at random, with a record of every state of each key."""
 
 import random
 import threading
@@ -10,10 +10,10 @@ import psycopg
 from toolkit.streams.postgres import Postgres
 
 KEYS = 300
-"""So many keys that most batches change rows, delete some and bring others back."""
+"""Few enough keys that most batches change rows, delete some and insert others again."""
 
 Rows = dict[int, str]
-"""The value of each key that is there."""
+"""The value of each existing key."""
 
 ABSENT = None
 
@@ -21,11 +21,11 @@ Change = tuple[str, dict[int, str | None]]
 """A statement, and the state of each key after it."""
 
 Kind = Callable[[list[int], list[int], str], Change | None]
-"""Makes a change of the keys that are free, those that are there, and a new value; None where it cannot."""
+"""Makes a change from the free keys, the existing keys and a new value; None when it is impossible."""
 
 
 class Workload:
-    """Inserts, updates, deletes and changes of keys, each a transaction of its own, by one thread.
+    """Runs inserts, updates, deletes and key changes in one thread, each in its own transaction.
 
     No transaction changes a key twice, and no value comes twice, so that a value names one state of its key. `history`
     holds the states of each key in their order, beginning with none.
@@ -42,18 +42,18 @@ class Workload:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def create(self) -> None:
-        """Make the table with rows for a snapshot."""
+        """Create the table with rows for a snapshot."""
         self._database.execute(f"CREATE TABLE {self._table} (id BIGINT PRIMARY KEY, value TEXT)")
         with self._database.connect() as connection:
             for _ in range(KEYS // 3):
                 self._change(connection, self._insert)
 
     def start(self) -> None:
-        """Begin to change it."""
+        """Start the changes."""
         self._thread.start()
 
     def end(self) -> None:
-        """Change one more row, whose value is `last`, and then nothing; raise what has ended it."""
+        """Change one more row to the value `last`, then stop; raise an error of the changes."""
         self._ending.set()
         self._thread.join(timeout=60)
         assert not self._thread.is_alive()
@@ -62,12 +62,12 @@ class Workload:
 
     @property
     def last(self) -> str:
-        """The value of the newest change that has one, once it has ended."""
+        """The value of the newest change with a value, after the end."""
         return f"v{self.statements - 1}"
 
     @property
     def rows(self) -> Rows:
-        """What is in the database, as the database says."""
+        """The rows in the database."""
         found = self._database.rows(f"SELECT id, value FROM {self._table}")
         assert dict(found) == self._rows
         return dict(found)

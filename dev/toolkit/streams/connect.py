@@ -22,11 +22,11 @@ _NOTHING: Settings = MappingProxyType({})
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 _AVRO = "io.apicurio.registry.utils.converter.AvroConverter"
 _IDLE = {
-    # The worker's thread for requests inherits from who needs it first where it finds classes. Let that be the start,
-    # and not a request, after which it would find no converters, and answer nothing.
+    # The thread for requests inherits its class loader from its first user. Let that be the start, because after a
+    # request it would find no converters, and answer nothing.
     "name": "idle",
     "connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector",
-    "file": "nothing",  # which it waits for
+    "file": "nothing",  # the worker waits for this entry
     "topic": "nothing",
 }
 _CONVERTERS = "apicurio-registry-utils-converter"
@@ -44,7 +44,7 @@ def as_json(*, schemas: bool) -> Settings:
 
 
 def as_avro(registry: SchemaRegistry) -> Settings:
-    """Return the settings of a connector that writes Avro as Confluent's serializers do: zero, a schema's id, the body.
+    """Return the settings of a connector that writes Avro in Confluent's format: zero, the schema id, the body.
 
     Subjects are `TOPIC-key` and `TOPIC-value`.
     """
@@ -64,7 +64,7 @@ def as_avro(registry: SchemaRegistry) -> Settings:
 
 
 class DebeziumConnect(Server):
-    """One standalone worker, whose offsets are in a file: it goes on where it was when it wrote that, each second."""
+    """A standalone worker with its offsets in a file, written each second; a restart continues from there."""
 
     name = "connect"
 
@@ -83,7 +83,7 @@ class DebeziumConnect(Server):
         converters: Settings,
         options: Settings = _NOTHING,
     ) -> None:
-        """Follow tables such as `public.orders` of a running database, and wait until that runs.
+        """Follow tables such as `public.orders` of a running database, and wait until the connector runs.
 
         The topics are `NAME.SCHEMA.TABLE`, and have to be there. `options` are any of Debezium's, such as
         `heartbeat.interval.ms` and `provide.transaction.metadata`.
@@ -113,13 +113,13 @@ class DebeziumConnect(Server):
             self.wait_for(name)
 
     def remove(self, name: str) -> None:
-        """Follow no longer; the database keeps the slot."""
+        """Stop following; the database keeps the slot."""
         self._file(name).unlink()
         if self.running:
             self.call("DELETE", f"/connectors/{name}")
 
     def wait_for(self, name: str) -> None:
-        """Wait until a connector runs; raises with its trace when it has failed."""
+        """Wait until a connector runs; raises with its trace when it fails."""
         deadline = time.monotonic() + _WAIT_SECONDS
         while True:
             tasks = self.tasks(name)
@@ -132,7 +132,7 @@ class DebeziumConnect(Server):
             time.sleep(0.1)
 
     def tasks(self, name: str) -> list[dict[str, Any]]:
-        """Return the state of a connector's tasks; none where it is not there yet."""
+        """Return the states of a connector's tasks; empty before it exists."""
         try:
             return list(self.call("GET", f"/connectors/{name}/status")["tasks"])
         except urllib.error.HTTPError as error:
@@ -166,7 +166,7 @@ class DebeziumConnect(Server):
             for jar in home.rglob("*.jar"):
                 (plugins / home.name / jar.name).symlink_to(jar)
             if next(home.glob(f"{_CONVERTERS}*"), None):
-                # Else the worker would look into every class for what is a plugin, which takes seconds.
+                # Otherwise the worker scans every class for plugins, which takes seconds.
                 with zipfile.ZipFile(plugins / home.name / "services.jar", "w") as services:
                     services.writestr("META-INF/services/org.apache.kafka.connect.storage.Converter", _AVRO)
         settings = {
@@ -190,7 +190,7 @@ class DebeziumConnect(Server):
         return (*SMALL_JAVA, "-Xmx256m", *LOGGING, *_QUIET, "org.apache.kafka.connect.cli.ConnectStandalone", *files)
 
     def environment(self) -> Mapping[str, str]:
-        """Return where its classes are."""
+        """Return the environment with the class path."""
         return {"CLASSPATH": class_path("connect")}
 
     def answers(self) -> bool:

@@ -1,4 +1,4 @@
-"""What the servers are made of: pinned files of Maven Central, in the cache. None of it goes into an image."""
+"""Downloads the servers' pinned files from Maven Central into the cache; no image contains them."""
 
 import functools
 import shutil
@@ -20,7 +20,7 @@ def class_path(name: str) -> str:
 
 @functools.cache
 def unpacked(name: str) -> list[Path]:
-    """Return a folder for each archive of a list, with what is in it."""
+    """Return the unpacked folder of each archive of a list."""
     return [_unpack(archive) for archive in _fetch(name)]
 
 

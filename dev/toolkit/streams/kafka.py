@@ -37,20 +37,20 @@ _ALWAYS = {
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
     "transaction.state.log.num.partitions": "1",
-    # Tests wait for what these do, and a heap of 256 MB has no place for the usual 128 MB of the cleaner.
+    # Tests wait for these, and a heap of 256 MB has no room for the cleaner's usual 128 MB.
     "log.cleaner.dedupe.buffer.size": "4194304",
     "log.cleaner.backoff.ms": "500",
     "log.retention.check.interval.ms": "1000",
     "log.segment.delete.delay.ms": "1000",
     "controlled.shutdown.enable": "false",
-    # A broker that was killed registers again only after its former self is given up.
+    # After a kill, a broker registers again only when its former registration has expired.
     "broker.session.timeout.ms": "3000",
     "broker.heartbeat.interval.ms": "500",
 }
 
 
 class KafkaBroker(Topics, Server):
-    """One broker in one JVM. It always listens in plain text at loopback, and for what else is asked.
+    """A broker in one JVM, always with plain text at loopback, and with the requested listeners.
 
     With `reachable_at`, such as the local cluster's NODE_ADDRESS, it listens there as well, at ports of its own: that
     is where pods find it. Its certificate is for the addresses of `certified`, else for all that it listens at.
@@ -82,21 +82,21 @@ class KafkaBroker(Topics, Server):
 
     @property
     def bootstrap(self) -> str:
-        """The address for clients on this machine that have no credentials."""
+        """The address for clients on this machine without credentials."""
         return self.address()
 
     def address(self, listener: Listener = Listener.PLAINTEXT, *, pods: bool = False) -> str:
-        """Return the address of a listener, for programs of this machine or for pods."""
+        """Return a listener's address, for programs of this machine or for pods."""
         return next(door.address for door in self._doors if door.listener is listener and door.number == int(pods))
 
     @property
     def credentials(self) -> Credentials:
-        """What clients may hold, from the first start on."""
+        """The credentials of clients, available after the first start."""
         assert self._credentials is not None, "the broker has not been started"
         return self._credentials
 
     def prepare(self) -> None:
-        """Make its certificates, and write its settings and its users into an empty log."""
+        """Create its certificates, and write its settings and users into an empty log."""
         self._credentials, server = make_credentials(self.folder / "security", self._users, self._certified)
         settings = {
             **_ALWAYS,
@@ -128,11 +128,11 @@ class KafkaBroker(Topics, Server):
         return (*_JAVA, "kafka.Kafka", str(self._file))
 
     def environment(self) -> dict[str, str]:
-        """Return where its classes are."""
+        """Return the environment with the class path."""
         return {"CLASSPATH": class_path("kafka")}
 
     def answers(self) -> bool:
-        """Tell whether it takes connections, which it does once it knows its topics."""
+        """Tell whether the broker accepts connections, which it does once it knows its topics."""
         return all(connects(door.port, door.host) for door in self._doors)
 
     @property

@@ -1,4 +1,4 @@
-"""How clients reach a broker: protocols, mechanisms, and the settings that the two sides need for them."""
+"""Protocols and mechanisms between clients and a broker, with the settings of both sides."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from toolkit.streams.security import Authority, Identity, User
 
 
 class Listener(StrEnum):
-    """What a broker listens for; MTLS is SSL with a client certificate that the broker's authority has signed."""
+    """A kind of listener; MTLS is SSL with a client certificate signed by the broker's authority."""
 
     PLAINTEXT = "PLAINTEXT"
     SSL = "SSL"
@@ -19,7 +19,7 @@ class Listener(StrEnum):
 
     @property
     def protocol(self) -> str:
-        """Kafka's name of its security protocol."""
+        """Kafka's security protocol."""
         return "SSL" if self is Listener.MTLS else self.value
 
     @property
@@ -50,7 +50,7 @@ class Door:
 
     @property
     def name(self) -> str:
-        """The broker's name of it."""
+        """The listener's name in the broker's settings."""
         return f"{self.listener}_{self.number}"
 
     @property
@@ -60,7 +60,7 @@ class Door:
 
 
 def broker_settings(doors: Iterable[Door], users: Iterable[User], server: Identity, authority: Path) -> dict[str, str]:
-    """Return what the broker is told of its listeners, without their addresses."""
+    """Return the broker's settings of its listeners, without their addresses."""
     settings: dict[str, str] = {}
     accounts = " ".join(f'user_{user.name}="{user.password}"' for user in users)
     for door in doors:
@@ -78,20 +78,20 @@ def broker_settings(doors: Iterable[Door], users: Iterable[User], server: Identi
 
 @dataclass(frozen=True)
 class Credentials:
-    """What clients of a broker may hold."""
+    """The credentials for clients of a broker."""
 
     authority: Path
     users: tuple[User, ...]
     client: Identity
     stranger: Identity
-    """Signed by another authority, which the broker does not trust."""
+    """Signed by another authority that the broker does not trust."""
 
     def user(self, name: str | None = None) -> User:
-        """Return a user, the first unless one is named."""
+        """Return a user by name, by default the first."""
         return next(user for user in self.users if name in {None, user.name})
 
     def java(self, listener: Listener, *, mechanism: str = "SCRAM-SHA-512", user: User | None = None) -> dict[str, str]:
-        """Return the settings of a client in Java, as Spark passes them with the prefix `kafka.`."""
+        """Return the settings of a Java client, which Spark passes with the prefix `kafka.`."""
         settings = {"security.protocol": listener.protocol}
         if listener.encrypts:
             settings |= _stores(self.authority, self.client if listener is Listener.MTLS else None)
@@ -105,7 +105,7 @@ class Credentials:
     def python(
         self, listener: Listener, *, mechanism: str = "SCRAM-SHA-512", user: User | None = None
     ) -> dict[str, str]:
-        """Return the settings of a client of librdkafka."""
+        """Return the settings of a librdkafka client."""
         settings = {"security.protocol": listener.protocol}
         if listener.encrypts:
             settings["ssl.ca.location"] = str(self.authority)
@@ -120,7 +120,7 @@ class Credentials:
 
 
 def make_credentials(folder: Path, users: Iterable[User], addresses: Iterable[str]) -> tuple[Credentials, Identity]:
-    """Make an authority with the certificates of a client, of a stranger and of the broker, which comes second."""
+    """Create an authority with certificates of a client, a stranger and the broker; the broker's is returned second."""
     authority = Authority(folder)
     server = authority.identity("broker", "localhost", *addresses)
     stranger = Authority(folder, "other").identity("stranger")

@@ -1,4 +1,4 @@
-"""A real PostgreSQL, Debian's, whose changes can be followed."""
+"""A real PostgreSQL from Debian with logical replication."""
 
 import os
 import shutil
@@ -26,16 +26,16 @@ _SETTINGS = {
     "wal_sender_timeout": "5s",
     "shared_buffers": "32MB",
     "unix_socket_directories": "",
-    # What a killed process has written stays; only a lost machine would lose it.
+    # A killed process loses no written data; only a lost machine would.
     "fsync": "off",
 }
 
 
 class Postgres(Server):
-    """One server with the database `postgres`, and an account that may do everything in it.
+    """A server with the database `postgres` and a superuser account.
 
-    `host` is a further address at which it listens, one that pods reach. It runs as the user postgres where it is
-    started by root, so a folder that is given has to be one that this user may enter.
+    `host` is a further address to listen at, one that pods reach. Started by root, it runs as the user postgres, who
+    must be able to enter a given folder.
     """
 
     name = "postgres"
@@ -58,7 +58,7 @@ class Postgres(Server):
         return f"jdbc:postgresql://{self.host}:{self.port}/{self.database}"
 
     def connect(self, *, autocommit: bool = False) -> "psycopg.Connection[tuple[Any, ...]]":
-        """Open a connection, for a transaction that stays open for instance."""
+        """Open a connection, for example for a transaction that stays open."""
         return psycopg.connect(
             host=LOOPBACK,
             port=self.port,
@@ -70,17 +70,17 @@ class Postgres(Server):
         )
 
     def execute(self, sql: str, *values: object) -> None:
-        """Execute statements, of which only one may be where there are values for its placeholders `%s`."""
+        """Execute statements; with values for placeholders `%s` only a single one."""
         with self.connect() as connection:
             connection.execute(sql.encode(), values or None)
 
     def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """Return what a query finds."""
+        """Return the rows of a query."""
         with self.connect() as connection:
             return connection.execute(sql.encode(), values or None).fetchall()
 
     def prepare(self) -> None:
-        """Make an empty database."""
+        """Create an empty database."""
         data = self.folder / "data"
         if data.exists():
             return
@@ -103,7 +103,7 @@ class Postgres(Server):
         return (_program("postgres"), "-D", "data", *(f"--{key}={value}" for key, value in settings.items()))
 
     def answers(self) -> bool:
-        """Tell whether it takes the account."""
+        """Tell whether the server accepts the account."""
         try:
             self.connect().close()
         except psycopg.OperationalError:
@@ -112,7 +112,7 @@ class Postgres(Server):
 
 
 def _program(name: str) -> str:
-    """Return a program of PostgreSQL, which Debian keeps off the PATH."""
+    """Return the path of a PostgreSQL program, which Debian keeps off the PATH."""
     if not _homes():
         _install()
     if not (homes := _homes()):
@@ -125,7 +125,7 @@ def _homes() -> list[Path]:
 
 
 def _install() -> None:
-    """Install the server without the database that Debian would make and start with it."""
+    """Install the server without Debian's default database."""
     ensure_packages({"pg_lsclusters": "postgresql-common"})
     configuration = Path("/etc/postgresql-common/createcluster.d/hudi-operator.conf")
     configuration.parent.mkdir(exist_ok=True)

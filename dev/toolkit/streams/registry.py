@@ -13,13 +13,13 @@ from toolkit.streams.downloads import unpacked
 from toolkit.streams.server import LOOPBACK, SMALL_JAVA, Server
 
 Answer = Any
-"""What a JSON document holds."""
+"""A parsed JSON document."""
 
 _DOCUMENT = "application/vnd.schemaregistry.v1+json"
 
 
 class Refused(Exception):
-    """The registry has answered with an error, such as that of a schema that is not compatible."""
+    """The registry answered with an error, for example for an incompatible schema."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(f"{status}: {text}")
@@ -27,9 +27,9 @@ class Refused(Exception):
 
 
 class SchemaRegistry(Server):
-    """Apicurio with Confluent's API. What is registered is in a file, so that ids outlive a kill.
+    """Apicurio with Confluent's API; schemas are stored in a file, so that ids survive a kill.
 
-    `host` is the address at which it listens: loopback, or one that pods reach.
+    `host` is the address to listen at: loopback, or one that pods reach.
     """
 
     name = "registry"
@@ -41,12 +41,12 @@ class SchemaRegistry(Server):
 
     @property
     def url(self) -> str:
-        """Where Confluent's API begins, as clients are told."""
+        """The URL of Confluent's API."""
         return f"{self.address}/apis/ccompat/v7"
 
     @property
     def address(self) -> str:
-        """Where the server answers, without a path."""
+        """The server's URL without a path."""
         return f"http://{self._host}:{self._port}"
 
     def register(
@@ -56,9 +56,9 @@ class SchemaRegistry(Server):
         type: str = "AVRO",  # noqa: A002 - as the document has it
         references: Sequence[Mapping[str, Any]] = (),
     ) -> int:
-        """Register a schema, of the type AVRO, PROTOBUF or JSON, and return its id.
+        """Register a schema of type AVRO, PROTOBUF or JSON, and return its id.
 
-        A reference to a schema that it imports has `name`, `subject` and `version`.
+        A reference to an imported schema has `name`, `subject` and `version`.
         """
         text = schema if isinstance(schema, str) else json.dumps(schema)
         document = {"schema": text, "schemaType": type, "references": list(references)}
@@ -69,11 +69,11 @@ class SchemaRegistry(Server):
         return str(self.call("GET", f"/schemas/ids/{identifier}")["schema"])
 
     def set_compatibility(self, subject: str, level: str) -> None:
-        """Say which schemas may follow: BACKWARD, FORWARD, FULL, NONE and so on."""
+        """Set the compatibility level: BACKWARD, FORWARD, FULL, NONE and so on."""
         self.call("PUT", f"/config/{quote(subject, safe='')}", compatibility=level)
 
     def call(self, method: str, path: str, **document: object) -> Answer:
-        """Call Confluent's API and return the answer; raises Refused where that is an error."""
+        """Call Confluent's API and return the answer; raises Refused for an error."""
         body = json.dumps(document).encode() if document else None
         request = urllib.request.Request(
             self.url + path, data=body, method=method, headers={"Content-Type": _DOCUMENT, "Accept": _DOCUMENT}
@@ -87,7 +87,7 @@ class SchemaRegistry(Server):
     def command(self) -> Sequence[str]:
         """Return the server's command."""
         (home,) = unpacked("registry")
-        # It commits to its file before it answers.
+        # The registry commits to its file before it answers.
         database = f"jdbc:h2:file:{self.folder}/registry;WRITE_DELAY=0;DB_CLOSE_ON_EXIT=FALSE"
         settings = {
             "quarkus.http.host": self._host,
@@ -101,5 +101,5 @@ class SchemaRegistry(Server):
         return (*SMALL_JAVA, "-Xmx256m", *properties, "-jar", str(next(home.glob("*-runner.jar"))))
 
     def answers(self) -> bool:
-        """Tell whether it answers."""
+        """Tell whether the registry answers."""
         return isinstance(self.call("GET", "/subjects"), list)

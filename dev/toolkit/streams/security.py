@@ -1,4 +1,4 @@
-"""Users and certificates of a broker, made on the fly; they guard nothing but throw-away data on this machine."""
+"""Users and certificates of a broker, made on the fly; they guard only throw-away data on this machine."""
 
 import datetime as dt
 import ipaddress
@@ -16,7 +16,7 @@ _USAGES = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
 
 @dataclass(frozen=True)
 class User:
-    """Somebody who signs in with a password, by every mechanism."""
+    """An account with a password, valid for every mechanism."""
 
     name: str
     password: str
@@ -24,7 +24,7 @@ class User:
 
 @dataclass(frozen=True)
 class Identity:
-    """A certificate with its key, as two files and as one that holds both, which is what Java reads."""
+    """A certificate with its key, as two files and as a combined one for Java."""
 
     certificate: Path
     key: Path
@@ -32,14 +32,14 @@ class Identity:
 
 
 class Authority:
-    """A certificate authority in a folder, that makes identities."""
+    """A certificate authority in a folder."""
 
     def __init__(self, folder: Path, name: str = "streams") -> None:
         self._folder = folder
         self._folder.mkdir(parents=True, exist_ok=True)
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = _named(f"{name} authority")
-        # Java takes an authority by its name and the identifier of its key.
+        # Java recognises an authority by its name and its key's identifier.
         self._identifier = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
         builder = (
             _unsigned(self._name, self._key.public_key(), self._name)
@@ -50,7 +50,7 @@ class Authority:
         self.certificate.write_bytes(_pem(builder.sign(self._key, hashes.SHA256())))
 
     def identity(self, name: str, *addresses: str) -> Identity:
-        """Make a certificate for somebody, and for servers with the addresses that clients check."""
+        """Create a client's certificate, or a server's with the addresses that clients check."""
         key = ec.generate_private_key(ec.SECP256R1())
         builder = (
             _unsigned(_named(name), key.public_key(), self._name)
@@ -83,7 +83,7 @@ def _unsigned(name: x509.Name, key: ec.EllipticCurvePublicKey, issuer: x509.Name
         .issuer_name(issuer)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        # Clients with a clock that is behind take it, too.
+        # Also valid for clients with a clock that is behind.
         .not_valid_before(now - _VALID)
         .not_valid_after(now + _VALID)
     )

@@ -1,4 +1,4 @@
-"""A server of this machine: a process with a folder, that is stopped, killed and started again with what it holds."""
+"""A server process with a folder; it can be stopped, killed and restarted with its data."""
 
 import contextlib
 import os
@@ -18,30 +18,30 @@ from localcluster.console import end_of
 LOOPBACK = "127.0.0.1"
 
 SMALL_JAVA = ("java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:-UsePerfData")
-"""A JVM that starts fast and takes little; the heap is the server's own."""
+"""A JVM that starts fast and needs little memory; each server sets its own heap."""
 
 LOGGING = ("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true")
-"""What the logger is told that the lists of Kafka's jars hold."""
+"""Settings of the logger in the lists of Kafka's jars."""
 
 _START_SECONDS = 90.0
 _STOP_SECONDS = 30.0
 
 
 class ServerFailed(Exception):
-    """A server has not started, or ended by itself; the message is the end of its log."""
+    """A server did not start, or ended by itself; the message is the end of its log."""
 
 
 class Server(ABC):
-    """One server, from `start` or the begin of a `with` block on.
+    """One server, running from `start` or the beginning of a `with` block.
 
-    It ends with the thread that starts it, so that nothing is left of a test that was killed. Its folder is removed at
-    the end, unless one was given.
+    It ends with the thread that started it, so that a killed test leaves nothing behind. Its folder is removed at the
+    end, unless the caller gave one.
     """
 
     name: str
     stop_signal = signal.SIGTERM
     user: str | None = None
-    """Whom it runs as, where not as the user who starts it."""
+    """The user to run as; None for the current user."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._kept = folder is not None
@@ -58,7 +58,7 @@ class Server(ABC):
         self.close()
 
     def start(self) -> None:
-        """Start it and wait until it answers; after `stop` or `kill` it holds what it held."""
+        """Start the server and wait until it answers; after `stop` or `kill` it still has its data."""
         if self.running:
             return
         if self._process is None:
@@ -76,7 +76,7 @@ class Server(ABC):
         self._wait_until_ready()
 
     def stop(self) -> None:
-        """Have it end by itself."""
+        """Stop the server regularly."""
         if self._process is not None and self.running:
             self._process.send_signal(self.stop_signal)
             try:
@@ -85,7 +85,7 @@ class Server(ABC):
                 self.kill()
 
     def kill(self) -> None:
-        """End it at once, as a lost node does, with all processes that it has started."""
+        """Kill the server and all its processes at once, like a lost node."""
         if self._process is not None and self.running:
             for process in (self._process.pid, *_children(self._process.pid)):
                 with contextlib.suppress(ProcessLookupError):
@@ -93,37 +93,37 @@ class Server(ABC):
             self._process.wait()
 
     def close(self) -> None:
-        """End it and remove what it holds."""
+        """End the server and remove its data."""
         self.kill()
         if not self._kept:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
     def running(self) -> bool:
-        """Whether its process lives."""
+        """Whether the process runs."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def memory(self) -> int:
-        """Bytes of memory that its processes hold now, where what they share counts once."""
+        """Bytes of memory in use by its processes, with shared memory counted once."""
         assert self._process is not None, "it has not been started"
         processes = (self._process.pid, *_children(self._process.pid))
         lines = [line for pid in processes for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()]
         return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
     def prepare(self) -> None:  # noqa: B027 - most have nothing to prepare
-        """Make what the first start needs."""
+        """Prepare the first start."""
 
     @abstractmethod
     def command(self) -> Sequence[str]:
-        """Return what is run, in the server's folder."""
+        """Return the command to run, in the server's folder."""
 
     @abstractmethod
     def answers(self) -> bool:
-        """Tell whether it serves; an OSError counts as not yet."""
+        """Tell whether the server serves; an OSError counts as not yet."""
 
     def environment(self) -> Mapping[str, str]:
-        """Return further variables of the process."""
+        """Return additional environment variables of the process."""
         return {}
 
     def _wait_until_ready(self) -> None:
@@ -143,17 +143,17 @@ class Server(ABC):
 
 
 def as_user(user: str | None, *options: str) -> Sequence[str]:
-    """Return the begin of a command that runs as a user, whom only root may become."""
+    """Return the beginning of a command that runs as a user; only root can change the user."""
     become = (f"--reuid={user}", f"--regid={user}", "--init-groups") if user and os.geteuid() == 0 else ()
     return ("setpriv", *become, *options)
 
 
 def _children(process: int) -> Sequence[int]:
-    # Those of PostgreSQL lead process groups of their own.
+    # PostgreSQL's children lead process groups of their own.
     return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
 def connects(port: int, host: str = LOOPBACK) -> bool:
-    """Tell whether somebody listens."""
+    """Tell whether a port accepts connections."""
     with socket.create_connection((host, port), timeout=1):
         return True

@@ -1,4 +1,4 @@
-"""What tests do with the topics of a broker."""
+"""Creates, fills and reads topics for tests."""
 
 import itertools
 import time
@@ -23,21 +23,21 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic, OffsetSp
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _SECONDS = 30.0
 _SETTINGS = {
-    # librdkafka would wait for up to ten seconds before it looks again for a broker that has been down.
+    # librdkafka would wait for up to ten seconds before it tries a restarted broker again.
     "reconnect.backoff.max.ms": 200,
-    # Keys go to the partitions to which clients in Java send them.
+    # The same partitions as Java clients choose.
     "partitioner": "murmur2_random",
     "log_level": 2,
 }
 
 Headers = Sequence[tuple[str, Any]]
 
-# A client goes on trying after these.
+# A client retries after these.
 _REFUSALS = (KafkaError._AUTHENTICATION, KafkaError._SSL)  # noqa: SLF001 - they have no other names
 
 
 class Sent(NamedTuple):
-    """A message to send; plain tuples do as well."""
+    """A message to send; plain tuples work as well."""
 
     key: bytes | None
     value: bytes | None
@@ -58,11 +58,11 @@ class Received(NamedTuple):
 
 
 class NoAnswer(Exception):
-    """The broker has not taken or sent messages in time."""
+    """The broker did not accept or send messages in time."""
 
 
 class Transaction:
-    """Messages that are in the topic, and not yet committed. Until it ends, committed readers get no further."""
+    """Uncommitted messages in a topic; committed readers stop before them until the transaction ends."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self._settings = settings
@@ -71,29 +71,29 @@ class Transaction:
         self.producer.begin_transaction()
 
     def commit(self) -> None:
-        """Let readers of committed messages have them."""
+        """Make the messages visible to readers of committed messages."""
         self.producer.commit_transaction(_SECONDS)
         self._wait_for_markers()
 
     def abort(self) -> None:
-        """Keep them from readers of committed messages for ever; their offsets stay taken."""
+        """Hide the messages from committed readers for ever; their offsets stay taken."""
         self.producer.abort_transaction(_SECONDS)
         self._wait_for_markers()
 
     def _wait_for_markers(self) -> None:
-        # The broker answers before it has written the markers; until then the next producer of this name gets no id.
+        # The broker answers before it writes the markers; until then the next producer of this name gets no id.
         Producer(self._settings).init_transactions(_SECONDS)
 
 
 class Topics:
-    """Creates, fills and reads topics, by the address of `bootstrap`."""
+    """Creates, fills and reads topics at the address `bootstrap`."""
 
     _transactions = itertools.count(1)
 
     @property
     @abstractmethod
     def bootstrap(self) -> str:
-        """The address for clients on this machine that have no credentials."""
+        """The address for clients on this machine without credentials."""
 
     def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, str] = _NOTHING) -> None:
         """Create a topic with settings of its own, such as `cleanup.policy`."""
@@ -102,16 +102,16 @@ class Topics:
         self._wait_for(name, partitions)
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic with what it holds."""
+        """Delete a topic with its messages."""
         _done(self._admin.delete_topics([name]))
 
     def add_partitions(self, name: str, total: int) -> None:
-        """Give a topic more partitions."""
+        """Add partitions to a topic."""
         _done(self._admin.create_partitions([NewPartitions(name, total)]))
         self._wait_for(name, total)
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
-        """Have the offsets before one expire."""
+        """Expire the offsets before `before`."""
         _done(self._admin.delete_records([TopicPartition(topic, partition, before)]))
 
     def partitions(self, topic: str) -> list[int]:
@@ -122,23 +122,23 @@ class Topics:
         return sorted(found.partitions)
 
     def end_offsets(self, topic: str, *, committed: bool = False) -> dict[int, int]:
-        """Return the offset that follows the last message, or the last that committed readers may have."""
+        """Return the offset after the last message, or after the last one for committed readers."""
         return self._offsets(topic, OffsetSpec.latest(), committed=committed)
 
     def beginning_offsets(self, topic: str) -> dict[int, int]:
-        """Return the first offset that has not expired."""
+        """Return the first available offset."""
         return self._offsets(topic, OffsetSpec.earliest())
 
     def produce(self, topic: str, messages: Iterable[Sequence[Any]], *, settings: Mapping[str, str] = _NOTHING) -> None:
-        """Send messages and wait until the broker has them all; `settings` are further ones of the client.
+        """Send messages and wait until the broker has all of them; `settings` extend the client's.
 
-        Each is (key, value, headers, timestamp_ms, partition), of which the last three may be missing.
+        A message is (key, value, headers, timestamp_ms, partition), with the last three optional.
         """
         producer = Producer(self._client(settings))
         _send(producer, topic, messages)
 
     def begin(self, topic: str, messages: Iterable[Sequence[Any]], *, seconds: int = 300) -> Transaction:
-        """Send messages in a transaction that is left open; the broker aborts it after some seconds."""
+        """Send messages in an open transaction; the broker aborts it after `seconds`."""
         name = f"transaction-{next(self._transactions)}"
         told = {"transactional.id": name, "transaction.timeout.ms": str(seconds * 1000)}
         transaction = Transaction(self._client(told))
@@ -146,7 +146,7 @@ class Topics:
         return transaction
 
     def read(self, topic: str, *, committed: bool = True, settings: Mapping[str, str] = _NOTHING) -> list[Received]:
-        """Return what the topic holds now, by partition and offset."""
+        """Return the topic's messages, by partition and offset."""
         told = {
             "group.id": "reader",
             "enable.auto.commit": "false",
@@ -164,7 +164,7 @@ class Topics:
             consumer.close()
 
     def _wait_for(self, topic: str, partitions: int) -> None:
-        """Wait until the broker serves what its controller has decided."""
+        """Wait until the broker serves its controller's decision."""
         deadline = time.monotonic() + _SECONDS
         while time.monotonic() < deadline:
             found = self._admin.list_topics(topic, timeout=_SECONDS).topics[topic]
@@ -242,7 +242,7 @@ def _until_the_ends(consumer: Consumer, partitions: int, refusals: Sequence[Kafk
 
 
 def _is_final(error: KafkaError) -> bool:
-    # librdkafka has no code for a server that does not take the client's certificate.
+    # librdkafka has no code for a server that rejects the client's certificate.
     return error.code() in _REFUSALS or "SSL alert" in error.str()
 
 

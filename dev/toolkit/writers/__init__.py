@@ -1,4 +1,4 @@
-"""Real writers of Hudi that know nothing of the operator: releases 0.14.0 to 1.2.0, each in its own process."""
+"""Real Hudi writers independent of the operator: releases 0.14.0 to 1.2.0, each in its own process."""
 
 from toolkit.writers.releases import RELEASES
 from toolkit.writers.writer import COMPACTED_ELSEWHERE, Writer, WriterFailed

@@ -1,4 +1,4 @@
-"""The releases of Hudi that tables come from, and what each of them runs on: a jar of Maven Central and a PySpark."""
+"""The Hudi releases of foreign tables, each with its jar of Maven Central and its PySpark."""
 
 import functools
 import hashlib
@@ -18,7 +18,7 @@ _OLDER_SPARK = _HERE / "pyspark-3.4.txt"
 
 @dataclass(frozen=True)
 class Release:
-    """A release of Hudi, and the table version that it makes when nothing else is asked for."""
+    """A release of Hudi, with its default table version."""
 
     version: str
     table_version: int
@@ -26,12 +26,12 @@ class Release:
 
     @property
     def jar(self) -> Path:
-        """The bundle, from the cache."""
+        """The bundle jar in the cache."""
         return next(jar for jar in _jars() if jar.name.endswith(f"-bundle_2.12-{self.version}.jar"))
 
     @property
     def python(self) -> Path:
-        """The interpreter that has the release's PySpark."""
+        """The interpreter with the release's PySpark."""
         return _older_python() if self.older_spark else Path(sys.executable)
 
 
@@ -55,7 +55,7 @@ def _jars() -> list[Path]:
 
 @functools.cache
 def _older_python() -> Path:
-    """Return the interpreter of an environment with PySpark 3.4, which is made where there is none: about a minute."""
+    """Return the interpreter of an environment with PySpark 3.4; the first call makes it in about a minute."""
     home = cache_directory() / "writers" / hashlib.sha256(_OLDER_SPARK.read_bytes()).hexdigest()[:12]
     with alone(home.with_suffix(".lock"), meanwhile="another program is installing PySpark 3.4"):
         if not (home / "complete").exists():

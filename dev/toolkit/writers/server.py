@@ -1,7 +1,7 @@
-"""One Spark session with one release of Hudi: `server.py JAR ZONE`, a command of JSON a line in, a reply a line out.
+"""A Spark session with one Hudi release: `server.py JAR ZONE` reads a JSON command per line and writes a reply.
 
-It runs on the PySpark of that release, so it imports nothing but that. A command is `{"call": NAME, ...}` with the
-arguments of a function below; a reply is `{"value": ...}` or `{"error": ...}`. What Spark prints goes to stderr.
+It runs on the release's PySpark, so it imports nothing else. A command is `{"call": NAME, ...}` with the arguments of a
+function below; a reply is `{"value": ...}` or `{"error": ...}`. Spark's output goes to stderr.
 """
 
 import json
@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DateType, DecimalType, StringType, StructField, StructType, TimestampType
 
-# Hudi measures records with JOL, which stops the JVM for seconds by attaching a debugger to it.
+# Hudi measures records with JOL, which attaches a debugger and stops the JVM for seconds.
 _JAVA = (
     "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m -XX:+UseSerialGC "
     "-Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true"
@@ -27,13 +27,13 @@ _CALLS: dict[str, Callable[..., Any]] = {}
 
 
 def call(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let commands call a function by its name."""
+    """Register a function as a command under its name."""
     _CALLS[function.__name__] = function
     return function
 
 
 class Writes(dict[str, threading.Thread]):
-    """Writes that have begun and wait at their gate, which is a file's name."""
+    """Writes waiting at their gate, by the gate's file name."""
 
     failures: dict[str, str]
 
@@ -47,7 +47,7 @@ BEGUN = Writes()
 
 
 def open_session(jar: str, zone: str) -> SparkSession:
-    """Start a JVM that lives in a zone. Nothing is downloaded: the jar brings all of Hudi."""
+    """Start a JVM in a time zone; nothing is downloaded, because the jar holds all of Hudi."""
     settings = {
         "spark.driver.extraClassPath": jar,
         "spark.driver.extraJavaOptions": f"{_JAVA} -Duser.timezone={zone}",
@@ -63,7 +63,7 @@ def open_session(jar: str, zone: str) -> SparkSession:
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
     }
-    # Two threads, because a write that waits at its gate keeps one of them.
+    # Two threads, because a write waiting at its gate occupies one.
     builder = SparkSession.builder.master("local[2]").appName("writer")
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -73,7 +73,7 @@ def open_session(jar: str, zone: str) -> SparkSession:
 
 
 def _pass_gate(gate: str) -> bool:
-    """Wait until somebody writes into the gate whether the write is to continue."""
+    """Wait until the gate file says whether the write continues."""
     Path(f"{gate}.reached").touch()
     while not (said := Path(gate).read_text().strip() if Path(gate).exists() else ""):
         time.sleep(0.05)
@@ -83,7 +83,7 @@ def _pass_gate(gate: str) -> bool:
 
 
 def _frame(columns: str, rows: Sequence[Sequence[Any]]) -> DataFrame:
-    """Return rows of JSON as a frame; values that JSON has no type for come as text."""
+    """Return JSON rows as a frame; values of types that JSON lacks come as text."""
     wanted = SPARK.createDataFrame([], columns).schema
     read = [
         StructField(one.name, StringType() if isinstance(one.dataType, _AS_TEXT) else one.dataType) for one in wanted
@@ -100,9 +100,9 @@ def write(path: str, columns: str, rows: Sequence[Sequence[Any]], options: dict[
 
 @call
 def begin(path: str, columns: str, rows: Sequence[Sequence[Any]], options: dict[str, str], gate: str) -> None:
-    """Write a DataFrame up to the moment at which all files are there and nothing is committed, and wait there.
+    """Write a DataFrame until all files exist and nothing is committed, and wait there.
 
-    Hudi validates a commit at that moment by any SQL that it is given.
+    Hudi validates a commit at that moment with a given SQL query.
     """
     validated = {
         _VALIDATOR: "org.apache.hudi.client.validator.SqlQuerySingleResultPreCommitValidator",
@@ -125,7 +125,7 @@ def begin(path: str, columns: str, rows: Sequence[Sequence[Any]], options: dict[
 
 @call
 def finish(gate: str, *, go: bool) -> str | None:
-    """Let a write continue, or fail at its gate, and return the error with which it ended."""
+    """Let a write continue, or fail at its gate, and return its error."""
     unfinished = Path(f"{gate}.unfinished")
     unfinished.write_text("go" if go else "fail")
     unfinished.rename(gate)
@@ -149,7 +149,7 @@ def read(path: str, columns: Sequence[str], options: dict[str, str]) -> list[lis
 
 @call
 def service(path: str, name: str, instant: str | None, options: dict[str, str]) -> Any:
-    """Run one call of Hudi's write client, and tell what it returned."""
+    """Run one call of Hudi's write client, and return its result."""
     jvm = _jvm()
     settings = jvm.java.util.HashMap()
     for key, value in options.items():
@@ -173,7 +173,7 @@ def _schedule(what: str) -> Callable[[Any, str | None], str | None]:
 
 def _compact(client: Any, instant: str | None) -> None:
     metadata = client.compact(instant)
-    # Since 1.1 it takes the whole write metadata, before the commit metadata inside it.
+    # Since 1.1 it takes the whole write metadata instead of the commit metadata inside.
     method = next(one for one in client.getClass().getMethods() if one.getName() == "commitCompaction")
     whole = method.getParameterTypes()[1].getSimpleName() == "HoodieWriteMetadata"
     client.commitCompaction(instant, metadata if whole else metadata.getCommitMetadata().get(), _nothing())
@@ -213,7 +213,7 @@ def timeline(path: str) -> list[list[str]]:
     builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()
     try:
         storage = jvm.org.apache.hudi.storage.hadoop.HadoopStorageConfiguration(configuration)
-    except TypeError:  # 0.14 knows no storage abstraction
+    except TypeError:  # 0.14 has no storage abstraction
         storage = configuration
     meta = builder.setConf(storage).setBasePath(path).setLoadActiveTimelineOnLoad(True).build()
     instants = meta.getActiveTimeline().getInstants()
@@ -228,7 +228,7 @@ def _time(instant: Any) -> str:
 
 
 def answer(command: dict[str, Any]) -> dict[str, Any]:
-    """Run a command and tell what came of it."""
+    """Run a command and return its reply."""
     try:
         return {"value": _CALLS[command.pop("call")](**command)}
     except Exception as error:  # noqa: BLE001 - whoever asked decides

@@ -1,4 +1,4 @@
-"""A writer of one release in one zone, for as long as a `with` block lasts."""
+"""A writer of one release in one time zone, for the duration of a `with` block."""
 
 import json
 import os
@@ -20,7 +20,7 @@ _SERVER = Path(__file__).resolve().parent / "server.py"
 _START_SECONDS = 120.0
 _CALL_SECONDS = 180.0
 _QUICK = {
-    # They change nothing of what is written, and cost most of the time of a small commit.
+    # These do not change the written data, and cost most of the time of a small commit.
     "hoodie.embed.timeline.server": "false",
     "hoodie.write.markers.type": "DIRECT",
     "hoodie.upsert.shuffle.parallelism": "1",
@@ -35,15 +35,15 @@ Options = Mapping[str, str]
 AS_IT_IS: Options = MappingProxyType({})
 
 COMPACTED_ELSEWHERE: Options = {"hoodie.datasource.compaction.async.enable": "true"}
-"""Without it a DataFrame written to a MergeOnRead table executes whatever compaction is pending."""
+"""Without it, writing a DataFrame to a MergeOnRead table runs pending compactions."""
 
 
 class WriterFailed(Exception):
-    """A command failed, or did not end in its time; the message is that of the writer."""
+    """A command failed or timed out; the message is the writer's."""
 
 
 class Writer:
-    """One process with one Spark session. `zone` is that of its JVM, by which Hudi names instants."""
+    """A process with one Spark session; `zone` is its JVM's time zone, which Hudi names instants by."""
 
     def __init__(self, version: str, *, zone: str = "UTC") -> None:
         self.release = RELEASES[version]
@@ -62,12 +62,12 @@ class Writer:
         self.close()
 
     def close(self) -> None:
-        """End the process and remove what it has kept."""
+        """End the process and remove its files."""
         self.kill()
         self._folder.cleanup()
 
     def start(self) -> None:
-        """Start the process; after `kill` again."""
+        """Start the process, also again after `kill`."""
         environment = {key: value for key, value in os.environ.items() if key not in {"SPARK_HOME", "PYTHONPATH"}}
         python = self.release.python
         environment |= {"TZ": self.zone, "PYSPARK_PYTHON": str(python), "SPARK_LOCAL_IP": "127.0.0.1"}
@@ -87,7 +87,7 @@ class Writer:
         self._wait("the start", _START_SECONDS)
 
     def kill(self) -> None:
-        """End the process and its JVM at once, as a lost node does, with whatever it is writing."""
+        """Kill the process and its JVM at once, like a lost node, even during a write."""
         if self._process is not None and self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
@@ -101,13 +101,13 @@ class Writer:
         options: Options = AS_IT_IS,
         mode: str = "append",
     ) -> None:
-        """Write rows by a DataFrame; the operation is an option."""
+        """Write rows as a DataFrame; the operation is an option."""
         self.call("write", path=str(path), columns=columns, rows=list(rows), options={**_QUICK, **options}, mode=mode)
 
     def upsert(
         self, path: Path | str, rows: Iterable[Row], *, columns: str = COLUMNS, options: Options = AS_IT_IS
     ) -> None:
-        """Upsert rows, which makes the table where there is none."""
+        """Upsert rows; creates a missing table."""
         self.write(path, rows, columns=columns, options={**options, **_operation("upsert")})
 
     def insert(
@@ -119,15 +119,15 @@ class Writer:
     def delete(
         self, path: Path | str, rows: Iterable[Row], *, columns: str = COLUMNS, options: Options = AS_IT_IS
     ) -> None:
-        """Delete the rows that have the keys of these."""
+        """Delete the rows with the keys of these."""
         self.write(path, rows, columns=columns, options={**options, **_operation("delete")})
 
     def begin(
         self, path: Path | str, rows: Iterable[Row], *, columns: str = COLUMNS, options: Options = AS_IT_IS
     ) -> str:
-        """Begin an upsert and leave it where all its files are written and nothing is committed.
+        """Begin an upsert and hold it once all files are written and nothing is committed.
 
-        Returns its gate. The write lives until `finish`, or `kill`.
+        Returns its gate. The write lives until `finish` or `kill`.
         """
         self._gates += 1
         gate = f"{self._folder.name}/gate-{self._gates}"
@@ -136,12 +136,12 @@ class Writer:
         return gate
 
     def finish(self, gate: str) -> None:
-        """Let a write that has begun commit; raises WriterFailed with its error when it does not."""
+        """Let a begun write commit; raises WriterFailed with its error when it fails."""
         if error := self.call("finish", gate=gate, go=True):
             raise WriterFailed(error)
 
     def fail(self, gate: str) -> None:
-        """Have a write that has begun fail as a lost task does: the writer lives on, and its instant stays inflight."""
+        """Make a begun write fail like a lost task: the writer lives on, and its instant stays inflight."""
         self.call("finish", gate=gate, go=False)
 
     def sql(self, statement: str) -> list[list[str]]:
@@ -157,7 +157,7 @@ class Writer:
         read_optimized: bool = False,
         options: Options = AS_IT_IS,
     ) -> list[tuple[Any, ...]]:
-        """Return the table's rows in order, without Hudi's own columns unless they are named."""
+        """Return the table's rows in order, without Hudi's own columns unless named."""
         told = dict(options)
         if metadata_table is not None:
             told["hoodie.metadata.enable"] = str(metadata_table).lower()
@@ -179,12 +179,12 @@ class Writer:
         return [tuple(one) for one in self.call("timeline", path=str(path))]
 
     def completed(self, path: Path | str, *actions: str) -> list[str]:
-        """Return the times of completed instants, oldest first; of these actions if any are given."""
+        """Return the times of completed instants, oldest first; only of these actions when given."""
         found = [one for one in self.timeline(path) if one[2] == "COMPLETED" and (not actions or one[1] in actions)]
         return sorted(one[0] for one in found)
 
     def call(self, name: str, /, **arguments: Any) -> Any:
-        """Run a command; raises WriterFailed with the end of the log when the process ends or takes too long."""
+        """Run a command; raises WriterFailed with the end of the log when the process ends or times out."""
         assert self._process is not None
         assert self._process.stdin is not None
         try:
