@@ -19,6 +19,7 @@ import yaml
 from tests.e2e.stage import Stage, condition_of
 from tests.matrix.cases import Case
 from tests.matrix.foreign import Foreign
+from tests.whole_status import whole
 
 from toolkit.cluster import Cluster
 from toolkit.store import Store
@@ -157,7 +158,7 @@ def adopt_all(stage: Stage, lake: Lake) -> None:
         wait(stage, lake, names, is_over)
     for name in sorted(names):
         table = stage.cluster.get("huditables", name, namespace=lake.tenant.name) or {}
-        history = [f"{run['service']} {run['outcome']}" for run in reversed(table["status"].get("history") or ())]
+        history = [f"{run['service']} {run['outcome']}" for run in reversed(whole(table)["history"])]
         print(f"   {table['spec']['basePath'].rpartition('/')[2]}: {', '.join(history)}")
     with timed("rows compared by every release, which then writes and restores"):
         lake.fetch()
@@ -196,7 +197,7 @@ def decide(document: dict[str, Any]) -> None:
 
 def is_ready(status: dict[str, Any]) -> bool:
     """Tell whether a table is ready and nothing of it runs."""
-    return bool(condition_of(status, "Ready").get("status") == "True" and not status.get("activeJobs"))
+    return bool(condition_of(status, "Ready").get("status") == "True" and not status.get("jobs"))
 
 
 def is_over(status: dict[str, Any]) -> bool:

@@ -116,10 +116,10 @@ class Progress:
         self._files: dict[str, dict[str, int]] = {name: {} for name in TABLES}
 
     def learn(self, name: str, status: Document) -> None:
-        """Add the runs that a status shows."""
-        for run in status.get("history") or ():
-            if run["service"] == "Ingestion" and run["outcome"] == "Succeeded":
-                self._files[name][run["job"]] = run.get("filesRead", 0)
+        """Add the last run that a status shows."""
+        run = ((status.get("services") or {}).get("ingestion") or {}).get("lastRun") or {}
+        if run.get("outcome") == "Succeeded":
+            self._files[name][run["job"]] = run.get("filesRead", 0)
 
     def files(self, name: str) -> int:
         """Return how many source files a table has read."""
@@ -166,7 +166,7 @@ def glob_of(table: Document) -> str:
 def at_rest(status: Document) -> bool:
     """Tell whether no Job runs and no service is due."""
     services = (status.get("services") or {}).values()
-    return not status.get("activeJobs") and not any(service.get("due") for service in services)
+    return not status.get("jobs") and not any(service.get("due") for service in services)
 
 
 def tell(cluster: Cluster, screen: Screen) -> None:

@@ -51,8 +51,8 @@ class Screen:
                     self.say(text)
 
     def tell(self, name: str, status: dict[str, Any]) -> None:
-        """Print the completed instants of a table, each with its run."""
-        runs = {run["instant"]: run for run in status.get("history") or () if run.get("instant")}
+        """Print the completed instants of a table, each with the run that made it."""
+        runs = {run["instant"]: run for run in _last_runs(status) if run.get("instant")}
         self.say(f"the story of {name}, as its status tells it:")
         for instant in (status.get("timeline") or {}).get("instants") or ():
             run = runs.get(instant["time"], {})
@@ -93,6 +93,12 @@ def _lines(status: dict[str, Any]) -> list[str]:
         f"instant {instant['time']} {instant['action']} {instant['state']}"
         for instant in (status.get("timeline") or {}).get("instants") or ()
     ]
-    lines += [f"job {job['name']} {job['state']}" for job in status.get("activeJobs") or ()]
-    lines += [f"run {run['job']} {run['outcome']}: {run['message']}" for run in reversed(status.get("history") or ())]
+    lines += [f"job {job['name']} {job['state']}" for job in status.get("jobs") or ()]
+    lines += [f"run {run['job']} {run['outcome']}: {run['message']}" for run in _last_runs(status)]
     return lines
+
+
+def _last_runs(status: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the last run of each service, oldest first."""
+    runs = [service["lastRun"] for service in (status.get("services") or {}).values() if service.get("lastRun")]
+    return sorted(runs, key=lambda run: run.get("finishedAt") or "")

@@ -46,6 +46,7 @@ STATUS_MODELS = {
         "OperationReportStatus",
         "TableOperation",
         "TableSavepoint",
+        "TableStatus",
         "TakeoverStatus",
         "TimelineStatus",
     ),

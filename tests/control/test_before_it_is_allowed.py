@@ -13,6 +13,7 @@ import pytest
 from tests.control import jumping
 from tests.control.test_reconciler import KEY, Cluster, class_document, give_claim_to_another, living_table
 from tests.planning.world import IMAGE, UID, instant, timeline
+from tests.whole_status import whole
 
 from hudi_jobs.contract import Outcome, OwnerRecord
 from hudi_operator.api.spec.table_class import ObjectStore
@@ -341,7 +342,7 @@ async def test_a_running_job_goes_on_while_its_table_is_blocked_and_takes_no_pla
     cluster.kubelet()
     path_outside(cluster)
     await operator.reconcile()
-    (job,) = cluster.tables["flights"]["status"]["activeJobs"]
+    (job,) = whole(cluster.tables["flights"])["activeJobs"]
     assert job["name"] in cluster.jobs
     running = operator._reconciler._running
     other = table_key("team-a", "another")
@@ -367,7 +368,8 @@ async def test_runs_of_the_table_itself_stay_in_its_status() -> None:
     }
     path_outside(cluster)
     operator = Operator(cluster)
-    status = json.loads(await operator.reconcile_in_every_way())
+    await operator.reconcile_in_every_way()
+    status = whole(cluster.tables["flights"])
     assert [one["job"] for one in status["history"]] == ["flights-ingestion-1"]
     assert status["leftBehind"] == ["20260310115900000"]
     assert status["owner"]["run"] == "flights-ingestion-1"

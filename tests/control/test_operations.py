@@ -9,6 +9,7 @@ from tests.control.process import RestingTable
 from tests.planning.operations.operations import decided
 from tests.planning.operations.told import state_and_reason, told_as
 from tests.planning.world import IMAGE, active, done, observe, table
+from tests.whole_status import whole
 
 from hudi_jobs.contract import JobOutcome, Outcome, TaskResult
 from hudi_operator.api.resources import OPERATION_UID_ANNOTATION
@@ -190,7 +191,7 @@ async def test_one_that_has_not_begun_is_just_removed() -> None:
     process.delete("back")
     await process.work()
     assert "back" not in process.operations
-    assert "operations" not in {key for key, value in process.cluster.tables["flights"]["status"].items() if value}
+    assert "operations" not in {key for key, value in whole(process.cluster.tables["flights"]).items() if value}
 
 
 async def held(*, generation: int = 1) -> Process:
@@ -201,7 +202,7 @@ async def held(*, generation: int = 1) -> Process:
     await process.look()
     process.hold(generation=generation)
     await process.look()
-    assert process.cluster.tables["flights"]["status"]["activeJobs"][0]["state"] == "Suspended"
+    assert whole(process.cluster.tables["flights"])["activeJobs"][0]["state"] == "Suspended"
     return process
 
 
@@ -211,7 +212,7 @@ async def test_a_job_that_a_queue_has_held_since_it_was_created_goes_with_its_op
     await process.work()
     await process.look()
     assert (process.cluster.jobs, "back" in process.operations) == ({}, False)
-    status = process.cluster.tables["flights"]["status"]
+    status = whole(process.cluster.tables["flights"])
     assert not status.get("operations")
     assert not status.get("activeJobs")
     assert [run["reason"] for run in status["history"]] == ["OperationWithdrawn"]
@@ -241,7 +242,7 @@ async def test_a_job_that_a_queue_has_held_goes_where_there_is_no_such_operation
     for _ in range(2):
         await process.look()
     assert job not in process.cluster.jobs
-    assert "uid-of-back" not in {one["uid"] for one in process.cluster.tables["flights"]["status"]["operations"]}
+    assert "uid-of-back" not in {one["uid"] for one in whole(process.cluster.tables["flights"])["operations"]}
 
 
 async def test_an_operation_whose_held_job_is_removed_goes_also_where_its_table_may_not_be_read() -> None:
@@ -251,7 +252,7 @@ async def test_an_operation_whose_held_job_is_removed_goes_also_where_its_table_
     process.delete("back")
     await process.work()
     await process.look()
-    status = process.cluster.tables["flights"]["status"]
+    status = whole(process.cluster.tables["flights"])
     assert ("back" in process.operations, process.cluster.jobs, status["activeJobs"]) == (False, {}, [])
 
 

@@ -12,6 +12,7 @@ from tests.control.memory_cluster import MemoryCluster
 from tests.control.test_finalizer import Play, deleted_table
 from tests.control.test_reconciler import KEY, Operator, living_table
 from tests.planning.world import IMAGE, JOB, NOW, UID, active, at, minutes, observe, status, table, table_class
+from tests.whole_status import whole
 
 from hudi_jobs.contract import Service
 from hudi_operator.control.actions.actor import JobRefused, build_manifest
@@ -84,7 +85,7 @@ async def test_suspended_jobs_of_somebody_else_neither_stop_a_table_nor_take_pla
     operator = Operator(cluster)
     await operator.reconcile()
     assert len(cluster.created) == 1
-    shown = cluster.tables[KEY.name]["status"]["activeJobs"]
+    shown = whole(cluster.tables[KEY.name])["activeJobs"]
     assert [job["name"] for job in shown] == cluster.created
 
 
@@ -147,5 +148,5 @@ async def test_a_job_of_another_owner_under_the_name_of_a_run_is_not_taken_over(
 
     monkeypatch.setattr(cluster, "create", first_somebody_else)
     await operator.reconcile()
-    after = cluster.tables[KEY.name]["status"]
+    after = whole(cluster.tables[KEY.name])
     assert "not this table's" in str(after)

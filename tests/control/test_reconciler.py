@@ -7,12 +7,13 @@ import copy
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from tests.control import jumping
 from tests.control.memory_cluster import Killed, MemoryCluster
 from tests.planning.world import IMAGE, UID, class_spec, instant, timeline
+from tests.whole_status import whole
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.spec.table_class import ObjectStore
@@ -107,7 +108,7 @@ class Operator:
 
     @property
     def status(self) -> Document:
-        return cast("Document", self.cluster.tables["flights"].get("status", {}))
+        return whole(self.cluster.tables["flights"])
 
 
 LANDING: Document = {"source": {"files": {"path": "s3a://landing/flights/", "format": "csv"}}}
@@ -358,7 +359,7 @@ async def test_a_job_that_the_status_has_forgotten_keeps_a_poll_from_launching_a
     operator.cluster.outcome = None
     await operator.reconcile()
     operator.cluster.kubelet()
-    operator.cluster.tables["flights"]["status"]["activeJobs"] = []
+    operator.cluster.tables["flights"]["status"]["memory"]["activeJobs"] = []
     operator._reconciler._polling.forget(KEY)
     await operator.reconcile(Trigger.POLL)
     assert len(operator.cluster.created) == 1

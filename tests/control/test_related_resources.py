@@ -13,6 +13,7 @@ from tests.control.test_reconciler import KEY
 from tests.planning.operations.operations import decided
 from tests.planning.operations.told import state_and_reason, told_as
 from tests.planning.world import active, done, status
+from tests.whole_status import whole
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.status.table import HudiTableStatus
@@ -35,7 +36,7 @@ def ready(process: RestingTable) -> tuple[str, str]:
 
 def operations(process: RestingTable) -> dict[str, Document]:
     """What the table remembers of its operations."""
-    return {one["resource"]: one for one in process.cluster.tables["flights"]["status"].get("operations", [])}
+    return {one["resource"]: one for one in whole(process.cluster.tables["flights"])["operations"]}
 
 
 def forget(process: RestingTable) -> None:
@@ -52,7 +53,7 @@ async def erasing() -> Process:
     process.create("back", {"erase": {"keys": [{"id": "4711"}]}})
     await process.work()
     job = {"kind": "Erase", "resource": "back", "uid": "uid-of-back"}
-    process.cluster.tables["flights"]["status"] |= {"operations": [BEGUN | {"job": job}], "activeJobs": []}
+    process.cluster.tables["flights"]["status"]["memory"] |= {"operations": [BEGUN | {"job": job}], "activeJobs": []}
     process.operations["back"]["status"] |= told_as("Running", "Retrying", begun=True).to_document()
     forget(process)
     return process
@@ -115,11 +116,11 @@ async def test_a_savepoint_is_remembered_before_its_resource_is_listed() -> None
     process.shows(*FILES, f"{TARGET}_{done('commit', 20)[18:35]}.savepoint")
     process.create("daily", {"instant": TARGET, "keepForever": True})
     await process.work()
-    before = process.cluster.tables["flights"]["status"]["savepoints"]
+    before = whole(process.cluster.tables["flights"])["savepoints"]
     assert [one["resource"] for one in before] == ["daily"]
     forget(process)
     await process.reconcile(KEY)
-    assert process.cluster.tables["flights"]["status"]["savepoints"] == before
+    assert whole(process.cluster.tables["flights"])["savepoints"] == before
 
 
 def finished(process: Process, number: int, **changes: Any) -> None:
@@ -143,7 +144,7 @@ async def test_rows_that_differ_hold_the_table_however_many_operations_have_fini
     for _ in range(3):
         await process.look()
         assert ready(process) == ("False", "NotVerified")
-    process.cluster.tables["flights"]["status"].pop("operations")
+    process.cluster.tables["flights"]["status"]["memory"].pop("operations")
     await process.look()
     assert ready(process) == ("False", "NotVerified"), "also where the table remembers none"
     process.delete("back")

@@ -11,6 +11,7 @@ from tests.control.process import RestingTable
 from tests.control.test_reconciler import KEY
 from tests.planning.savepoints.savepoints import savepoint
 from tests.planning.world import IMAGE, NOW, active, done, minutes, observe, status, table
+from tests.whole_status import whole
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import SAVEPOINT_FINALIZER, HudiTable, parse_table
@@ -258,7 +259,7 @@ async def test_of_very_many_resources_fifty_are_read_beside_those_that_are_remem
     await process.reconcile(KEY)
     assert process.cluster.calls.count("get HudiSavepoint") == MOST_RELATED + len(over)
     assert "list HudiSavepoint" not in process.cluster.calls
-    names = [one["resource"] for one in process.cluster.tables["flights"]["status"]["savepoints"]]
+    names = [one["resource"] for one in whole(process.cluster.tables["flights"])["savepoints"]]
     assert (len(names), names[0]) == (SAVEPOINTS_SHOWN, "going")
     assert set(names) >= {f"s{number:03}" for number in range(20, 69)}, "what is over gives its place to these"
     await process.reconcile(KEY)
@@ -274,7 +275,7 @@ async def test_an_object_that_has_gone_or_names_another_table_by_now_is_not_seen
     del process.savepoints["goes"]
     process.savepoints["moves"]["spec"]["tableRef"]["name"] = "other"
     await process.reconcile(KEY)
-    names = [one["resource"] for one in process.cluster.tables["flights"]["status"]["savepoints"]]
+    names = [one["resource"] for one in whole(process.cluster.tables["flights"])["savepoints"]]
     assert names == ["stays"]
 
 

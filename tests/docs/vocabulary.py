@@ -34,7 +34,7 @@ def has_path(path: str) -> bool:
 
 
 def _leads(schema: Schema, steps: list[str]) -> bool:
-    if not steps:
+    if not steps or schema.get("x-kubernetes-preserve-unknown-fields"):
         return True
     if "items" in schema:
         return _leads(schema["items"], steps)

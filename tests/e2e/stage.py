@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from tests.whole_status import whole
 
 from toolkit.cluster import OPERATOR_NAMESPACE, OPERATOR_SECRET, ROOT, S3_IN_CLUSTER, Cluster, CommandFailed
 from toolkit.store import Store
@@ -256,8 +257,8 @@ class Table:
         return self.stage.cluster.get("huditables", self.name, namespace=self.namespace) or {}
 
     def status(self) -> Document:
-        """The status as it is now."""
-        return self.document().get("status") or {}
+        """The status as it is now, with the operator's own memory."""
+        return whole(self.document())
 
     def ingestion(self) -> Document:
         """What status says of ingestion."""

@@ -79,7 +79,8 @@ def is_cleaned(table: Table, status: Document) -> bool:
     """Whether there is nothing to clean after the newest instant, and nothing runs but the driver."""
     timeline = status["timeline"]
     is_current = timeline["latestCompleted"]["time"] >= table.commits()[-1]
-    return is_current and timeline.get("commitsSinceClean") == 0 and len(status.get("activeJobs") or ()) == 1
+    is_clean = status["services"]["cleaning"].get("counted") == 0
+    return is_current and is_clean and len(status.get("activeJobs") or ()) == 1
 
 
 def pods_of(table: Table, role: str) -> set[str]:

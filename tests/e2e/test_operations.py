@@ -181,7 +181,7 @@ def test_a_table_is_served_mended_and_taken_to_another_version(whole: Table) -> 
     Operation(whole, "downgrade").apply(downgrade={"tableVersion": 8})
     report = Operation(whole, "downgrade").wait("Succeeded")["report"]
     assert (report["versionBefore"], report["versionAfter"], report["verified"]) == (9, 8, True)
-    whole.wait(lambda status: status["timeline"]["tableVersion"] == 8, what="the status shows the version")
+    whole.wait(lambda status: status["table"]["version"] == 8, what="the status shows the version")
 
 
 @IN_FULL  # otherwise `tests/faults/test_forget.py` has such an erasure, without pods

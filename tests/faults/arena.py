@@ -18,6 +18,7 @@ from tests.faults.node import NODE_LABEL, FakeNode
 from tests.faults.proxy import FaultProxy
 from tests.faults.skew import NO_SKEW, Skew
 from tests.faults.upstream import open_session
+from tests.whole_status import whole
 
 from hudi_operator.api.spec.operation import OPERATION_FIELDS
 from hudi_operator.jobs.names import TABLE_UID_LABEL
@@ -101,14 +102,16 @@ class Arena:
     async def get(self, name: str) -> Document | None:
         """Return a table, or None where it is gone."""
         try:
-            return await self.transport.request("GET", f"{self.tables}/{name}")
+            table = await self.transport.request("GET", f"{self.tables}/{name}")
         except NotFound:
             return None
+        return {**table, "status": whole(table)}
 
     async def items(self, path: str, selector: str = "") -> list[Document]:
         """Return what a collection holds."""
         query = {"labelSelector": selector} if selector else None
-        return list((await self.transport.request("GET", path, query=query)).get("items") or ())
+        found = list((await self.transport.request("GET", path, query=query)).get("items") or ())
+        return [{**one, "status": whole(one)} for one in found] if path == self.tables else found
 
     async def jobs(self) -> list[Document]:
         """Return the Jobs of the namespace."""

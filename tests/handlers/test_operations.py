@@ -37,8 +37,8 @@ async def test_a_table_remembers_all_that_is_needed_to_finish_an_operation(place
     await place.kube.replace_status(TABLE, document, written)
     found = await place.kube.get(table_key(place.namespace, "flights"))
     assert found is not None
-    assert found["status"]["operations"] == written["operations"]
-    assert found["status"]["activeJobs"][0]["operation"] == written["activeJobs"][0]["operation"]
+    assert found["status"]["memory"]["operations"] == written["memory"]["operations"]
+    assert found["status"]["memory"]["activeJobs"][0]["operation"] == written["memory"]["activeJobs"][0]["operation"]
     assert found["status"]["services"]["operation"]["reason"] == "OperationAsked"
 
 

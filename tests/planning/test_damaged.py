@@ -89,7 +89,6 @@ def test_the_status_goes_on_telling_what_the_timeline_holds_and_names_the_file()
     timeline = status_of(seen()).timeline
     assert timeline is not None
     assert timeline.completed_commits == 3
-    assert timeline.delta_commits_since_compaction == 3
     assert timeline.problems == (f"{PROBLEM.file}: {PROBLEM.reason}",)
 
 

@@ -16,6 +16,7 @@ from hudi_operator.api.spec.operation import HudiOperationSpec
 from hudi_operator.api.spec.savepoint import HudiSavepointSpec
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.status.memory import is_remembered
 from hudi_operator.api.status.operation import HudiOperationStatus
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table import HudiTableStatus
@@ -44,6 +45,7 @@ def field_table(model: type[BaseModel]) -> str:
     rows = (
         (f"`{field.alias or name}`", properties[field.alias or name], field)
         for name, field in model.model_fields.items()
+        if not is_remembered(model, name)
     )
     return _HEADER + "".join(
         f"| {name} | {_type(schema)} | {_default(field)} | {_cell(schema.get('description', ''))} |\n"
@@ -65,8 +67,8 @@ _ROOTS: tuple[type[BaseModel], ...] = (
 
 def _reachable(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
     yield model
-    for field in model.model_fields.values():
-        for part in _models_in(field.annotation):
+    for name, field in model.model_fields.items():
+        for part in () if is_remembered(model, name) else _models_in(field.annotation):
             yield from _reachable(part)
 
 

@@ -1,5 +1,6 @@
 """The resources as they come from the Kubernetes API: metadata, spec and status together."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,7 @@ from hudi_operator.api.spec.operation import HudiOperationSpec
 from hudi_operator.api.spec.savepoint import HudiSavepointSpec
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import DEFAULT_CLASS_ANNOTATION, HudiTableClassSpec
+from hudi_operator.api.status.memory import join
 from hudi_operator.api.status.operation import FINISHED, HudiOperationStatus
 from hudi_operator.api.status.rescan import RescanState
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
@@ -196,7 +198,7 @@ def parse_table(document: dict[str, Any]) -> HudiTable | InvalidObject:
     out: the status is the operator's own, and they are built again from the timeline and the Jobs.
     """
     metadata = _metadata(document)
-    status, unreadable = read_by_parts(HudiTableStatus, document.get("status"))
+    status, unreadable = read_by_parts(HudiTableStatus, _whole(document.get("status")))
     try:
         spec = HudiTableSpec.model_validate(document.get("spec"))
     except ValidationError as error:
@@ -244,6 +246,11 @@ def _of_its_own(status: HudiOperationStatus, metadata: ObjectMetadata) -> HudiOp
     if metadata.copied_from is None or status.state in FINISHED:
         return status
     return status.model_copy(update={"conditions": (), "begun": False, "started_at": None, "cascade": ()})
+
+
+def _whole(status: Any) -> Any:  # noqa: ANN401 - a document holds anything
+    """Return the document of a status with the operator's memory at its places."""
+    return join(status) if isinstance(status, Mapping) else status
 
 
 def _metadata(document: dict[str, Any]) -> ObjectMetadata:

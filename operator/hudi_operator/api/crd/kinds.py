@@ -84,12 +84,10 @@ TABLE = ResourceKind(
             json_path='.status.conditions[?(@.type=="Ready")].status',
             description="Whether the table is as it was declared",
         ),
-        PrinterColumn(
-            name="Type", json_path=".status.timeline.tableType", description="CopyOnWrite or MergeOnRead, as found"
-        ),
+        PrinterColumn(name="Type", json_path=".status.table.type", description="CopyOnWrite or MergeOnRead, as found"),
         PrinterColumn(
             name="Version",
-            json_path=".status.timeline.tableVersion",
+            json_path=".status.table.version",
             type="integer",
             description="Version of the table's format, as found",
         ),
@@ -150,9 +148,7 @@ TABLE = ResourceKind(
             )
             for service in (Service.COMPACTION, Service.CLUSTERING, Service.CLEANING)
         ),
-        PrinterColumn(
-            name="Jobs", json_path=".status.activeJobs[*].name", description="Jobs that have not ended", wide=True
-        ),
+        PrinterColumn(name="Jobs", json_path=".status.jobs[*].name", description="Jobs that have not ended", wide=True),
     ),
 )
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from hudi_operator.api.status.memory import REMEMBERED, SHOWN
 from hudi_operator.api.values.defaults import DEFAULT_KEY
 
 Schema = dict[str, Any]
@@ -42,28 +43,36 @@ class NotStructural(ValueError):
     """A model that no structural schema can express; the message names the place."""
 
 
-def structural_schema(model: type[BaseModel], *, names_defaults: bool = False) -> Schema:
+def structural_schema(model: type[BaseModel], *, names_defaults: bool = False, as_value: bool = False) -> Schema:
     """Return the structural schema of a model, without defaults and with every reference written out.
 
-    With `names_defaults` each description ends with the default of its field, as in "Default: 120Mi.".
+    With `names_defaults` each description ends with the default of its field, as in "Default: 120Mi.". The schema of a
+    status is that of its document, or with `as_value` that of the value in code (`status/memory`).
+
     Raises NotStructural where the model uses something that an API server would refuse, such as a union of two
     types, or that would be lost without notice, such as an unknown keyword.
     """
     raw = model.model_json_schema(by_alias=True, mode="validation")
-    return _Converter(raw.get("$defs", {}), names_defaults=names_defaults).convert(raw, path=model.__name__)
+    converter = _Converter(raw.get("$defs", {}), names_defaults=names_defaults, as_value=as_value)
+    return converter.convert(raw, path=model.__name__)
 
 
 class _Converter:
     """Converts the parts of one JSON schema; `path` says where a part stands, for error messages."""
 
-    def __init__(self, definitions: Mapping[str, Schema], *, names_defaults: bool) -> None:
+    def __init__(self, definitions: Mapping[str, Schema], *, names_defaults: bool, as_value: bool) -> None:
         self._definitions = definitions
         self._names_defaults = names_defaults
+        self._as_value = as_value
 
     def convert(self, raw: Schema, *, path: str) -> Schema:
         node = self._without_references(raw, path=path)
         result: Schema = {}
         default = node.pop(DEFAULT_KEY, "")
+        remembered, besides = node.pop(REMEMBERED, ()), node.pop(SHOWN, {})
+        if not self._as_value and (remembered or besides):
+            shown = {name: part for name, part in node["properties"].items() if name not in remembered}
+            node["properties"] = shown | besides
         if "description" in node:
             ending = f" Default: {default}." if default and self._names_defaults else ""
             result["description"] = _one_line_per_paragraph(node.pop("description")) + ending

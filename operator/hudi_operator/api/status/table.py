@@ -1,9 +1,11 @@
 """The status of a `HudiTable`: what the operator saw, what it decided, and why."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, GetJsonSchemaHandler, TypeAdapter, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from hudi_jobs.contract import MOST_AFFECTED, Outcome, RunMode, SavepointStep, Service
 from hudi_operator.api.status.acts import AffectedStatus, PendingOwner
@@ -12,6 +14,7 @@ from hudi_operator.api.status.findings import FINDINGS_SHOWN, Finding
 from hudi_operator.api.status.freshness import FreshnessStatus
 from hudi_operator.api.status.left import LeftInstant
 from hudi_operator.api.status.live import LiveStatus
+from hudi_operator.api.status.memory import MEMORY, MEMORY_SCHEMA, SHOWN, DividedModel, divide, join
 from hudi_operator.api.status.rescan import RescanStatus
 from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, NamedOperationJob, TableOperation
 from hudi_operator.api.status.table_savepoints import SAVEPOINTS_SHOWN, NamedSavepointJob, TableSavepoint
@@ -23,6 +26,7 @@ HISTORY_LENGTH = 10
 PENDING_SHOWN = 10
 PENDING_REMEMBERED = 100
 EXPLANATION_LIMIT = 1024
+JOBS_SHOWN = 8
 
 Reason = Annotated[str, Field(pattern=REASON_PATTERN, max_length=64)]
 """A word that becomes the reason of a condition."""
@@ -41,8 +45,10 @@ class OwnerStatus(Model):
     """The run that wrote the record."""
 
 
-class RunStatus(Model):
+class RunStatus(DividedModel):
     """One run of a service."""
+
+    remembered: ClassVar[frozenset[str]] = frozenset({"skipped", "affected", "ended_for"})
 
     job: Annotated[str, Field(max_length=63)]
     """Name of the Job."""
@@ -142,8 +148,24 @@ class PendingStatus(Model):
     """Until when it is left alone, because another tool may be at work on it."""
 
 
-class ServiceStatus(Model):
+class ServiceStatus(DividedModel):
     """One service: what was counted, whether it is due, why, and when the operator tries again."""
+
+    remembered: ClassVar[frozenset[str]] = frozenset(
+        {
+            "due_since",
+            "passed_over",
+            "failures_generation",
+            "failures_circumstances",
+            "driver_memory",
+            "more_input",
+            "pending",
+            "files_skipped",
+            "records_skipped",
+            "skipped",
+            "last_no_op_instant",
+        }
+    )
 
     counted: int | None = None
     """Commits that count towards the threshold; nothing where that is not certain."""
@@ -231,7 +253,7 @@ class ServiceStatus(Model):
 _UNKNOWN = ServiceStatus()
 
 
-class ServicesStatus(Model):
+class ServicesStatus(DividedModel):
     """All services of a table."""
 
     ingestion: ServiceStatus = ServiceStatus()
@@ -357,8 +379,56 @@ class ActiveJob(Model):
     """What keeps its pod from starting, as a sentence."""
 
 
-class HudiTableStatus(Model):
+class TableStatus(Model):
+    """The table as its own properties have it."""
+
+    type: Annotated[str, Field(max_length=16)]
+    """CopyOnWrite or MergeOnRead."""
+
+    version: int
+    """Version of the table's format."""
+
+    zone: Annotated[str, Field(max_length=8)]
+    """UTC, or LOCAL: the local time of the tool that wrote the table, which `timelineTimeZone` or the files show."""
+
+
+class JobStatus(Model):
+    """A Job that was decided and has not been seen to end."""
+
+    name: Annotated[str, Field(max_length=63)]
+    """Name of the Job."""
+
+    service: Service | None = None
+    """The service that it runs."""
+
+    attempt: int
+    """Number of this attempt, from 1."""
+
+    started_at: Timestamp
+    """When the Job was decided."""
+
+    instant: InstantTime | None = None
+    """The pending instant that the Job deals with."""
+
+    state: Reason
+    """What its pod does, as a word."""
+
+    message: Annotated[str, Field(max_length=512)] = ""
+    """What keeps its pod from starting, as a sentence."""
+
+    rows_read: int | None = None
+    """Rows that a continuous ingestion has read."""
+
+    batches: int | None = None
+    """Commits that a continuous ingestion has made."""
+
+
+class HudiTableStatus(DividedModel):
     """The observed state of one Hudi table."""
+
+    remembered: ClassVar[frozenset[str]] = frozenset(
+        {"rescan", "owner", "active_jobs", "savepoints", "operations", "left_behind", "left_by", "history"}
+    )
 
     observed_generation: int = -1
     """Generation of the spec that this status speaks about; -1 before the first reconcile."""
@@ -390,6 +460,9 @@ class HudiTableStatus(Model):
     ] = ()
     """What needs attention, the worst first; at most 16."""
 
+    table: TableStatus | None = None
+    """What the table is by its own properties; absent until the table exists."""
+
     timeline: TimelineStatus | None = None
     """What the table's timeline holds; absent until the table exists."""
 
@@ -405,8 +478,7 @@ class HudiTableStatus(Model):
     active_jobs: Annotated[
         tuple[ActiveJob, ...],
         Field(
-            max_length=8,
-            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
+            max_length=JOBS_SHOWN,
         ),
     ] = ()
     """Jobs that were decided and have not been seen to end."""
@@ -426,6 +498,45 @@ class HudiTableStatus(Model):
     history: Annotated[tuple[RunStatus, ...], Field(max_length=HISTORY_LENGTH)] = ()
     """The newest 10 runs that did or failed to do something, newest first."""
 
+    @property
+    def jobs(self) -> tuple[JobStatus, ...]:
+        """Return what people read of the Jobs."""
+        return tuple(
+            JobStatus(
+                name=job.name,
+                service=job.service,
+                attempt=job.attempt,
+                started_at=job.started_at,
+                instant=job.instant,
+                state=job.state,
+                message=job.message,
+                rows_read=job.live.rows_read if job.live is not None else None,
+                batches=job.live.batches if job.live is not None else None,
+            )
+            for job in self.active_jobs
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        schema = super().__get_pydantic_json_schema__(core_schema, handler)
+        jobs = handler(TypeAdapter(tuple[JobStatus, ...]).core_schema)
+        shown = {
+            "description": "Jobs that were decided and have not been seen to end.",
+            "maxItems": JOBS_SHOWN,
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["name"],
+        }
+        schema[SHOWN] = {"jobs": {**jobs, **shown}, MEMORY: MEMORY_SCHEMA}
+        return schema
+
+    @model_validator(mode="before")
+    @classmethod
+    def _joined(cls, data: Any) -> Any:  # noqa: ANN401 - a validator sees whatever the document holds
+        return join(data) if isinstance(data, Mapping) else data
+
     def to_document(self) -> dict[str, Any]:
         """Return the status as it is written to the API server: absent values are left out."""
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        shown, memory = divide(self, self.model_dump(mode="json", by_alias=True, exclude_none=True))
+        if self.active_jobs:
+            shown["jobs"] = [job.model_dump(mode="json", by_alias=True, exclude_none=True) for job in self.jobs]
+        return {**shown, MEMORY: memory} if memory else shown

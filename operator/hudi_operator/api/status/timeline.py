@@ -1,13 +1,15 @@
 """What the status of a `HudiTable` shows of its timeline."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from hudi_operator.api.status.acts import ACTS_SHOWN, ActStatus
+from hudi_operator.api.status.memory import DividedModel
 from hudi_operator.api.values.base import InstantTime, Model
 
-INSTANTS_SHOWN = 20
+INSTANTS_SHOWN = 10
+PENDING_SHOWN = 10
 
 
 class InstantStatus(Model):
@@ -52,53 +54,25 @@ class CountRange(Model):
     """The number if everything that is not certain counts."""
 
 
-class TimelineStatus(Model):
+class TimelineStatus(DividedModel):
     """What the table's timeline holds."""
 
-    table_type: Annotated[str, Field(max_length=16)] | None = None
-    """CopyOnWrite or MergeOnRead, as the table itself has it."""
-
-    table_version: int | None = None
-    """Version of the table's format."""
-
-    layout_version: int | None = None
-    """Version of the timeline's layout."""
-
-    time_zone: Annotated[str, Field(max_length=8)] | None = None
-    """UTC, or LOCAL: the local time of the tool that wrote the table, which `timelineTimeZone` or the files show."""
+    remembered: ClassVar[frozenset[str]] = frozenset({"verified_up_to", "acts"})
 
     latest_completed: InstantStatus | None = None
     """The newest completed instant."""
 
-    pending: Annotated[tuple[InstantStatus, ...], Field(max_length=100)] = ()
-    """Instants that are requested or inflight, oldest first; at most 100."""
+    pending: Annotated[tuple[InstantStatus, ...], Field(max_length=PENDING_SHOWN)] = ()
+    """Instants that are requested or inflight, oldest first; at most 10."""
 
     pending_count: int = 0
     """Number of all pending instants."""
 
     instants: Annotated[tuple[InstantStatus, ...], Field(max_length=INSTANTS_SHOWN)] = ()
-    """The newest 20 instants, oldest first."""
+    """The newest 10 instants, oldest first."""
 
     completed_commits: int | None = None
     """Completed commits, delta commits and replace commits in the active timeline."""
-
-    delta_commits_since_compaction: int | None = None
-    """Completed delta commits since the last completed compaction; nothing where that is not certain."""
-
-    delta_commits_since_compaction_range: CountRange | None = None
-    """Between which numbers it lies then."""
-
-    commits_since_clustering: int | None = None
-    """Completed commits since the latest clustering; nothing where that is not certain."""
-
-    commits_since_clustering_range: CountRange | None = None
-    """Between which numbers it lies then."""
-
-    commits_since_clean: int | None = None
-    """Completed commits since the last clean; nothing where that is not certain."""
-
-    commits_since_clean_range: CountRange | None = None
-    """Between which numbers it lies then."""
 
     verified_up_to: InstantTime | None = None
     """Completion of the newest commit or clean that is known to be ours, or accepted; later ones are checked."""

@@ -7,19 +7,17 @@ from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.spec.services import ServiceMode
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.status.conditions import Condition
-from hudi_operator.api.status.table import HudiTableStatus, service_name
-from hudi_operator.api.status.timeline import INSTANTS_SHOWN, FilesStatus, InstantStatus, TimelineStatus
+from hudi_operator.api.status.table import HudiTableStatus, TableStatus, service_name
+from hudi_operator.api.status.timeline import INSTANTS_SHOWN, PENDING_SHOWN, FilesStatus, InstantStatus, TimelineStatus
 from hudi_operator.api.values.base import quantity_bytes
 from hudi_operator.planning.findings.find import findings_of
 from hudi_operator.planning.model import Observation, Plan
-from hudi_operator.planning.model.decision import count_range
 from hudi_operator.planning.runs.windows import known_runs
 from hudi_operator.planning.status.conditions import build_conditions, invalid_conditions
 from hudi_operator.planning.writers.acts import acts_of
 from hudi_operator.timeline import Instant, Problem, Timeline
 from hudi_operator.timeline.rules.file_sizes import FileSummary
 
-_PENDING_SHOWN = 100
 _PROBLEMS_SHOWN = 10
 _PROBLEM_LIMIT = 300
 _MESSAGE_LIMIT = 512
@@ -38,6 +36,7 @@ def build_status(observation: Observation, plan: Plan, *, now: datetime) -> Hudi
         message=_message(conditions, observation, plan),
         conditions=tuple(condition.carried_over(previous.conditions) for condition in conditions),
         findings=findings.shown,
+        table=_table(observation, previous.table),
         timeline=_timeline(observation, previous.timeline, plan),
         owner=plan.owner,
         takeover=plan.takeover,
@@ -70,21 +69,11 @@ def timeline_status(
     counters = timeline.counters
     pending = timeline.pending
     return TimelineStatus(
-        table_type=timeline.properties.table_type.declared,
-        table_version=timeline.properties.version,
-        layout_version=int(timeline.properties.layout),
-        time_zone=timeline.properties.timezone.value,
         latest_completed=_instant(counters.latest_completed) if counters.latest_completed else None,
-        pending=tuple(_instant(instant) for instant in pending[:_PENDING_SHOWN]),
+        pending=tuple(_instant(instant) for instant in pending[:PENDING_SHOWN]),
         pending_count=len(pending),
         instants=tuple(_instant(instant) for instant in timeline.instants[-INSTANTS_SHOWN:]),
         completed_commits=counters.completed_commits,
-        delta_commits_since_compaction=counters.delta_commits_since_compaction,
-        commits_since_clustering=counters.commits_since_clustering,
-        commits_since_clean=counters.commits_since_clean,
-        delta_commits_since_compaction_range=count_range(counters.delta_commits_since_compaction_bounds),
-        commits_since_clustering_range=count_range(counters.commits_since_clustering_bounds),
-        commits_since_clean_range=count_range(counters.commits_since_clean_bounds),
         files=_files(files) if files else None,
         problems=tuple(map(_problem, (*damage, *timeline.problems)[:_PROBLEMS_SHOWN])),
     )
@@ -117,6 +106,17 @@ def _instant(instant: Instant) -> InstantStatus:
         state=instant.state.value,
         completed_at=instant.completed_at,
     )
+
+
+def _table(observation: Observation, previous: TableStatus | None) -> TableStatus | None:
+    """Return what the table is; what was known stays while its timeline cannot be read, and is not for other eyes."""
+    if observation.is_hidden:
+        return None
+    timeline = observation.snapshot.timeline
+    if timeline is None:
+        return previous if observation.snapshot.trouble is not None else None
+    found = timeline.properties
+    return TableStatus(type=found.table_type.declared, version=found.version, zone=found.timezone.value)
 
 
 def _timeline(observation: Observation, previous: TimelineStatus | None, plan: Plan) -> TimelineStatus | None:
