@@ -11,6 +11,7 @@ from toolkit.generated.fields import documented_models, field_table, with_field_
 
 PAGE = Path(__file__).parents[2] / "docs" / "spec.md"
 STATUS_MODELS = {
+    "Finding",
     "FreshnessStatus",
     "LiveStatus",
     *(
