@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.ingestion.test_columns_read_back import natively, put, require_read_back
+from tests.spark_jobs.trials import sampled
 
 from hudi_jobs.contract import FailureReason, Outcome
 
@@ -98,7 +99,7 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"])
+@pytest.mark.parametrize("kind", sampled("CopyOnWrite", "MergeOnRead"))
 def test_keys_of_every_allowed_type_are_exact(lake: Any, kind: str) -> None:
     """Each key differs from the first one in one column, by as little as its type can tell apart."""
     lake.table = {"recordKey": list(KEYS), "type": kind}

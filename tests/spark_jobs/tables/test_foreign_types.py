@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.spark_jobs.operations.erase.erasing import erase
 from tests.spark_jobs.tables.avro_client import write_avro
+from tests.spark_jobs.trials import sampled
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
 
@@ -90,7 +91,7 @@ def as_text(value: Any) -> str:
     return str(value.decode("iso-8859-1") if isinstance(value, bytes) else value)
 
 
-@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("kind", sampled("MERGE_ON_READ", "COPY_ON_WRITE"))
 def test_services_and_an_erasure_keep_times_of_milliseconds_and_ingestion_is_refused(lake: Any, kind: str) -> None:
     columns = WRITTEN | REWRITTEN
     written(lake, columns, kind)
