@@ -143,6 +143,8 @@ def test_values_that_do_not_fit_their_type_are_bad_records(topic: Topic) -> None
     )
     rows = rows_of(unwrapped(topic, ddl="id BIGINT, zoned TIMESTAMP, doc DECIMAL(5,2)"))
     assert [row[CORRUPT_RECORD] is not None for row in rows] == [*[True] * 6, False, True, False, False]
+    columns = [row[FAULT] and row[FAULT]["column"] for row in rows[:7]]
+    assert columns == ["price", "any_number", "zoned", "id", "doc", "at3", None]
     assert [row["id"] for row in rows] == [*[None] * 6, 7, None, 9, 10]
     assert [row["_upstream_event_processed_ts_ms"] for row in rows[8:]] == [2**63 - 1, -1]
     assert rows[6]["any_number"] == "0"
@@ -171,7 +173,8 @@ def test_values_of_events_are_exact_or_their_events_are_bad_records_with_column_
     rows = rows_of(unwrapped(topic, ddl=ddl))
     assert table(rows, "id", "doc") == [(None, None), (6, Decimal("1.25")), *[(None, None)] * 2]
     assert [row[CORRUPT_RECORD] is None for row in rows] == [False, True, False, False]
-    assert rows[0][FAULT]["column"] == "id"
+    assert [row[FAULT] and row[FAULT]["column"] for row in rows] == ["id", None, "doc", "zoned"]
+    assert rows[2][FAULT]["cause"] == "holds a value that is not of its type"
 
 
 def changed(before: dict[str, Any], after: dict[str, Any], lsn: int) -> dict[str, Any]:

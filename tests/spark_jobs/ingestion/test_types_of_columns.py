@@ -75,6 +75,18 @@ def test_type_that_spark_cannot_read_is_named_with_the_file_the_column_and_what_
     refused(lake, FailureReason.SOURCE_UNREADABLE, "a.parquet", "column x", "BINARY", "int", files=declared)
 
 
+def test_times_of_another_calendar_are_named_with_the_option_that_tells_it(lake: Any) -> None:
+    """SPARK-31404: the message said that the file may be half-written."""
+    values = pa.table({"id": [1], "t": pa.array([-14_831_769_600_000_000], pa.timestamp("us", "UTC"))})
+    for is_int96, option in ((False, "datetimeRebaseMode"), (True, "int96RebaseMode")):
+        pq.write_table(values, lake.landing / "a.parquet", use_deprecated_int96_timestamps=is_int96)
+        refused(lake, FailureReason.SOURCE_UNREADABLE, f"option {option} ", "calendar", files=PARQUET)
+    pq.write_table(values, lake.landing / "a.parquet", use_deprecated_int96_timestamps=True)
+    ingested(lake, files={**PARQUET, "options": {"int96RebaseMode": "CORRECTED"}})
+    frame = lake.spark.read.format("hudi").load(lake.base_path)
+    assert [row[0] for row in frame.selectExpr("CAST(t AS STRING)").collect()] == ["1500-01-01 00:00:00"]
+
+
 def test_nanoseconds_are_read_as_the_declared_number_and_columns_that_are_not_declared_do_not_matter(lake: Any) -> None:
     put(lake, "a.parquet", x=pa.array([1, 2], pa.timestamp("ns")), time=pa.array([1, 2], pa.time64("us")))
     ingested(lake, files={**PARQUET, "schemaDdl": "id BIGINT, x BIGINT"})

@@ -46,6 +46,7 @@ _NO_SUCH_TYPE = re.compile(
     r"Illegal Parquet type: [^\n.]*|Parquet type not yet supported: [^\n.]*|Found recursive reference in Avro schema"
     r"|Cannot convert Avro [^\n]*|Unsupported (?:\w+ )?type[^\n]*|[Dd]ecimal precision \d+ exceeds[^\n.]*"
 )
+_OTHER_CALENDAR = re.compile(r"READ_ANCIENT_DATETIME.*?datasource option \"(\w{1,30})\"", re.DOTALL)
 _MERGE_FAILED = re.compile(r"Failed to merge (?:incompatible|fields)|CANNOT_MERGE", re.IGNORECASE)
 
 
@@ -169,6 +170,13 @@ def raise_for_file(text: str, source: FileSource, paths: Sequence[str], error: E
             FailureReason.SOURCE_UNREADABLE,
             f"The file {file} has a type that Spark cannot read as {source.format}: {found[0][:_LONGEST_CAUSE]}. Write "
             "the column with another type.",
+        ) from error
+    if found := _OTHER_CALENDAR.search(text):
+        what = f"A file of {source.path}" if file is None else f"The file {file}"
+        raise TaskFailed(
+            FailureReason.SOURCE_UNREADABLE,
+            f"{what} has dates before 1582-10-15 or times before 1900, and does not say in which calendar. Set the "
+            f"option {found[1]} of the source to CORRECTED, or to LEGACY where Spark 2 or Hive wrote the file.",
         ) from error
     if file is not None:
         raise TaskFailed(

@@ -104,10 +104,10 @@ def rows_of(frame: DataFrame, database: Database, keys: Sequence[str], declared:
     if database is MYSQL:
         frame = frame.withColumn(SEQUENCE_TEXT, sequence_text())
     own = {one.name: _own(one.name, one.dataType, _type_of(declared, one.name)) for one in image.fields}
-    lost = [sf.col(_ROW)[name].isNotNull() & column.isNull() for name, (column, may_fail) in own.items() if may_fail]
+    failed = {name: sf.col(_ROW)[name].isNotNull() & column.isNull() for name, (column, fails) in own.items() if fails}
     placed = [column_named(name).isNotNull() for name in database.ordering]
     good = sf.col(KIND).isin(*_WRITTEN, DELETE) & sf.col(_ROW).isNotNull() & sf.col(CORRUPT_RECORD).isNull()
-    good = sf.coalesce(reduce(and_, placed, good) & ~reduce(or_, lost, sf.col(_UNSURE)), never())
+    good = sf.coalesce(reduce(and_, placed, good) & ~reduce(or_, failed.values(), sf.col(_UNSURE)), never())
     frame = frame.withColumn(_GOOD, good)
     good = sf.col(_GOOD)
     added = [*database.names, *([SEQUENCE_TEXT] if database is MYSQL else [])]
@@ -115,9 +115,18 @@ def rows_of(frame: DataFrame, database: Database, keys: Sequence[str], declared:
     kept = [sf.when(good, column).alias(name) for name, column in columns.items()]
     corrupt = sf.when(~good, sf.coalesce(sf.col(CORRUPT_RECORD), corrupt_text(field("value")))).alias(CORRUPT_RECORD)
     is_deleted = (good & (sf.col(KIND) == DELETE)).alias(IS_DELETED)
-    faults = [sf.when(~good, sf.col(name)).alias(name) for name in frame.columns if name == FAULT]
+    known = [sf.col(name) for name in frame.columns if name == FAULT]
+    faults = [
+        sf.when(~good, sf.coalesce(one, *map(_unconverted, failed, failed.values()))).alias(FAULT) for one in known
+    ]
     whose = [holder_of().alias(HOLDER), sf.when(sf.col(KIND) == DELETE, is_sure(keys)).alias(SURE)]
     return frame.select(MESSAGE, *kept, KIND, MOVED, TABLE, SNAPSHOT, *whose, is_deleted, corrupt, *faults)
+
+
+def _unconverted(name: str, failed: Column) -> Column:
+    """Return the fault of a column whose value is not converted to its type."""
+    cause = sf.lit("holds a value that is not of its type")
+    return sf.when(failed, sf.struct(sf.lit(name).alias("column"), cause.alias("cause")))
 
 
 def has_columns(frame: DataFrame) -> bool:

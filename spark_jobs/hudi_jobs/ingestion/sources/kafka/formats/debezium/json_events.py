@@ -50,6 +50,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped
 MOST_SCHEMAS = 100
 _BEFORE_NAMES = r"^(payload\.)?(before|after)\."
 _LONGEST_SCHEMA = 1_000_000
+_LONGEST_TYPE = 100
 
 _PAYLOAD, _TEXT, _SCHEMA, _WHOLE = "payload", "_text", "_schema", "_whole"
 _LONGS = ("ts_ms", "txId", "lsn", "xmin", "pos", "row")
@@ -144,14 +145,17 @@ def _events(frame: DataFrame, variants: list[_Variant], ignored: list[Column]) -
     def other(name: str) -> Column:
         return _first(places, lambda place, _: sf.col(f"_{place}")[name])
 
-    whole = _first(places, lambda place, variant: _is_whole(sf.col(f"_{place}"), variant))
+    whole = _first(places, lambda place, _: _is_event(sf.col(f"_{place}")))
+    lost = _first(places, lambda place, variant: _lost(sf.col(f"_{place}"), variant))
     columns = {**{name: image(name) for name in (BEFORE, AFTER)}, **{name: other(name) for name in _EVENT}}
     fields = [column.alias(name) for name, column in columns.items()]
-    made = events.select(MESSAGE, IGNORED, FAULT, *fields, sf.coalesce(whole, never()).alias(_WHOLE))
-    value, good = field("value"), sf.col(_WHOLE) | sf.col(IGNORED)
+    fault = sf.coalesce(FAULT, lost).alias(FAULT)
+    made = events.select(MESSAGE, IGNORED, fault, *fields, sf.coalesce(whole, never()).alias(_WHOLE))
+    is_whole = sf.col(_WHOLE) & sf.col(FAULT).isNull()
+    value, good = field("value"), is_whole | sf.col(IGNORED)
     corrupt = sf.when(value.isNotNull() & ~good, corrupt_text(value)).alias(CORRUPT_RECORD)
     fault = sf.when(~good, sf.col(FAULT)).alias(FAULT)
-    is_event = sf.col(_WHOLE) & ~sf.col(IGNORED)
+    is_event = is_whole & ~sf.col(IGNORED)
     kept = [sf.when(is_event, sf.col(name)).alias(name) for name in columns]
     return made.select(MESSAGE, *kept, IGNORED, corrupt, fault)
 
@@ -188,16 +192,26 @@ def _row(raw: Column, variant: _Variant, wanted: StructType) -> Column:
     return shaped(sf.when(raw.isNotNull(), made), variant.type, wanted)
 
 
-def _is_whole(event: Column, variant: _Variant) -> Column:
-    """Tell whether a text was an event with every value converted."""
-    lost = [
-        event[image][name].isNotNull() & kind.value(event[image][name]).isNull()
-        for image in (BEFORE, AFTER)
+def _is_event(event: Column) -> Column:
+    """Tell whether a text was an event: without an operation it is none, whatever else it holds."""
+    return event.isNotNull() & event[OPERATION].isNotNull()
+
+
+def _lost(event: Column, variant: _Variant) -> Column:
+    """Return the first column of an event whose value has not become what it should, as a fault."""
+    faults = [
+        sf.when(
+            event[image][name].isNotNull() & kind.value(event[image][name]).isNull(),
+            sf.struct(
+                sf.lit(name).alias("column"),
+                sf.lit(f"holds a value that is no {kind.type.simpleString()[:_LONGEST_TYPE]}").alias("cause"),
+            ),
+        )
+        for image in (AFTER, BEFORE)
         for name, kind in variant.columns.items()
         if kind.convert is not None
     ]
-    # Without an operation it is no event, whatever its content.
-    return event.isNotNull() & event[OPERATION].isNotNull() & ~reduce(or_, lost, never())
+    return sf.coalesce(*faults) if faults else sf.lit(None).cast("struct<column: string, cause: string>")
 
 
 def _first(places: list[tuple[int, _Variant]], value: Callable[[int, _Variant], Column]) -> Column:
