@@ -245,6 +245,22 @@ def test_what_hudi_or_the_operator_cannot_honour_is_said(properties: dict[str, s
 
 
 @pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        (".bucket_index/consistent_hashing_metadata/p/00000000000000.hashing_meta", "one fixed number"),
+        ("20260101000000000.deltacommit", "a change of the version has not ended"),
+    ],
+)
+def test_what_other_folders_of_a_table_say_is_a_reason(name: str, word: str) -> None:
+    filesystem = memory_table(PROPERTIES)
+    filesystem.files[f"/t/.hoodie/{name}"] = b"{}"
+    found = read_evidence(filesystem, "/t", base_path="s3a://lake/team/flights")
+    draft = draft_of(found, taken=())
+    assert documents(draft) == []
+    assert any(word in reason for reason in draft.reasons)
+
+
+@pytest.mark.parametrize(
     ("base_path", "word"),
     [
         ("s3a://lake", "whole bucket"),

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from pydantic import ValidationError
 
-from hudi_jobs.contract import VARYING_BUCKETS, Difference, differences
+from hudi_jobs.contract import Difference, Service, differences
 from hudi_jobs.contract.table.merging import ordering_of
 from hudi_jobs.contract.table.properties import (
     NONE,
@@ -20,7 +20,7 @@ from hudi_jobs.contract.table.properties import (
     record_key_of,
     shown,
 )
-from hudi_jobs.contract.table.support import unsupported
+from hudi_jobs.contract.table.support import EVERY_SERVICE, unsupported
 from hudi_jobs.contract.wording import counted
 from hudi_operator.adoption.evidence import Evidence, Unreadable
 from hudi_operator.adoption.names import folders_of, name_for
@@ -35,6 +35,7 @@ from hudi_operator.api.values.paths import INNER_FOLDERS, prefix_problem
 from hudi_operator.jobs.requests.request import definition_of
 from hudi_operator.timeline import TableProperties, TimelineZone
 
+_ALL_SERVICES = EVERY_SERVICE - {Service.OPERATION}
 _PENDING_SHOWN = 5
 _PROBLEMS_SHOWN = 5
 _HOUR = timedelta(hours=1)
@@ -105,8 +106,6 @@ def _refusals(found: Evidence, entries: tuple[Entry, ...]) -> tuple[list[str], l
     raw = dict(found.timeline.properties.raw)
     table, problems = _parsed(entries)
     reasons = [*problems, *_path_problem(found.base_path), *_twice(entries)]
-    if found.has_varying_buckets:
-        reasons.append(f"index: {VARYING_BUCKETS}")
     if table is None:
         refused = unsupported(raw, declared_index=None, ingests=False)
         return reasons + [
@@ -118,9 +117,9 @@ def _refusals(found: Evidence, entries: tuple[Entry, ...]) -> tuple[list[str], l
     facts = replace(found.facts, zone=None)
     differing = differences(raw, definition_of(table), ingests=False, facts=facts)
     ingesting = (one for one in differences(raw, definition_of(table), facts=facts) if one not in differing)
-    partly = (one for one in differing if not one.stops_everything)
+    partly = (one for one in differing if not one.refuses >= _ALL_SERVICES)
     return (
-        reasons + [one.sentence for one in differing if one.stops_everything],
+        reasons + [one.sentence for one in differing if one.refuses >= _ALL_SERVICES],
         [
             *(f"decide: {_services(one)} cannot run. {one.sentence}" for one in partly),
             *(f"decide: it cannot be ingested into. {one.sentence}" for one in ingesting),

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from hudi_jobs.contract import VARYING_BUCKETS_FOLDER
 from hudi_jobs.contract.table.facts import NO_FACTS, TableFacts
 from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
 from hudi_operator.timeline import (
@@ -40,7 +39,6 @@ class Evidence:
     clean: CleanPlan | None = None
     facts: TableFacts = NO_FACTS
     has_archive: bool = False
-    has_varying_buckets: bool = False
     unread: tuple[str, ...] = ()
 
     @property
@@ -70,7 +68,6 @@ def read_evidence(filesystem: FileSystem, path: str, *, base_path: str) -> Evide
             clean=_clean_plan(reader, path, timeline),
             facts=read_facts(reader, path, timeline, commits),
             has_archive=_has_archive(filesystem, path, timeline),
-            has_varying_buckets=_has_varying_buckets(filesystem, path),
             unread=unread,
         )
     except (TimelineError, StorageError) as error:
@@ -111,12 +108,3 @@ def _has_archive(filesystem: FileSystem, path: str, timeline: Timeline) -> bool:
             return False
         raise
     return any(not name.endswith((".crc", "_$folder$")) for name in listing.names if name)
-
-
-def _has_varying_buckets(filesystem: FileSystem, path: str) -> bool:
-    try:
-        return bool(filesystem.list_folders(f"{path}/{VARYING_BUCKETS_FOLDER}", limit=1).names)
-    except StorageError as error:
-        if error.kind is StorageErrorKind.NOT_FOUND:
-            return False
-        raise

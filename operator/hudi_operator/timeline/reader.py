@@ -1,6 +1,6 @@
 """Reads timelines with one listing per read; each completed file is read at most once per process."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
@@ -29,7 +29,6 @@ from hudi_operator.timeline.errors import (
 from hudi_operator.timeline.files.collapse import Collapsed, InstantFiles, collapse
 from hudi_operator.timeline.files.dated import newest_dated
 from hudi_operator.timeline.files.folder import stray_files
-from hudi_operator.timeline.files.history import newest_history
 from hudi_operator.timeline.files.names import FAMILIES, file_name, has_overlong_time
 from hudi_operator.timeline.files.properties import (
     BACKUP_FILE,
@@ -313,19 +312,28 @@ class TimelineReader:
                 return found
         raise InstantContentMissing(f"{instant.action} {instant.time} has no {state} file (any more).")
 
-    def read_schema_history(self, base_path: str, changed_at: str | None) -> str | None:
-        """Return the newest file of the schema history; empty if unreadable, None if none exists.
+    def once(
+        self,
+        base_path: str,
+        what: str,
+        since: Hashable,
+        make: Callable[[TableFiles, str], T],
+        *,
+        lasts: Callable[[T], bool] = lambda _: True,
+    ) -> T:
+        """Return what `make` reads of a table's other files, once per process and `since`, which tells of a change.
 
-        Read once per process and `changed_at`, the newest commit that may have changed it. Costs one listing and one
-        read.
+        An answer that does not last is read each time.
         """
-        key = ("schema history", self._filesystem.identity, base_path, changed_at)
+        base = base_path.rstrip("/")
+        key = (what, self._filesystem.identity, base, since)
         known = self._cache.get(key)
         if isinstance(known, tuple):
-            found: str | None = known[0]
-            return found
-        found = newest_history(self._files, base_path.rstrip("/"))
-        self._cache.put(key, (found,), size=len(found or ""))
+            remembered: T = known[0]
+            return remembered
+        found = make(self._files, base)
+        if lasts(found):
+            self._cache.put(key, (found,), size=len(found) if isinstance(found, str) else 0)
         return found
 
     def heartbeat(self, base_path: str, instant: Instant) -> int | None:

@@ -15,12 +15,13 @@ from hudi_jobs.contract import (
     BUCKET,
     BUCKET_FILE,
     INDEX_KEY,
-    VARYING_BUCKETS,
     VARYING_BUCKETS_FOLDER,
     FailureReason,
     TableDefinition,
     may_follow,
 )
+from hudi_jobs.contract.table.index import varying_buckets
+from hudi_jobs.contract.table.properties import sentence_of
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located, statuses_below
@@ -41,7 +42,8 @@ def require_index(
     with stage("The table's index cannot be read", otherwise=FailureReason.HUDI_ERROR):
         if _has_varying_buckets(spark, definition.base_path):
             raise TaskFailed(
-                FailureReason.TABLE_MISMATCH, f"The table at {definition.base_path} is refused: {VARYING_BUCKETS}"
+                FailureReason.TABLE_MISMATCH,
+                f"The table at {definition.base_path} is refused. {sentence_of(varying_buckets())}",
             )
         noted = next((commit.notes[INDEX_KEY] for commit in table.commits() if INDEX_KEY in commit.notes), None)
         found = noted or _seen_in_data(spark, table, definition, options)

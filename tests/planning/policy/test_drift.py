@@ -28,6 +28,7 @@ from tests.planning.world import (
     timeline,
 )
 
+from hudi_jobs.contract import Service
 from hudi_jobs.contract.table.column_types import ColumnType
 from hudi_jobs.contract.table.facts import TableFacts
 from hudi_jobs.contract.table.schema_history import Evolution
@@ -37,6 +38,7 @@ from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.planning.model import Blocker, BlockerReason, CreateJob, LaunchJob, Plan, TimelineSnapshot
+from hudi_operator.planning.model.reasons import TableReason
 from hudi_operator.planning.policy.drift import drift_of
 from hudi_operator.services.registry import SERVICES
 from hudi_operator.timeline import TableType as FoundType
@@ -242,6 +244,52 @@ def test_a_table_that_keeps_what_flink_has_deleted_starts_nothing() -> None:
 def foreign(**facts: Any) -> TimelineSnapshot:
     """A table that is as declared, and what its files say beside its properties."""
     return replace(seen(), facts=TableFacts(**facts))
+
+
+@pytest.mark.parametrize("policy", ["Manage", "Observe"])
+def test_buckets_of_a_varying_number_start_no_job_and_are_told(policy: str) -> None:
+    observed = observe(table=table(managementPolicy=policy), snapshot=foreign(has_varying_buckets=True))
+    assert launches(plan_for(observed)) == []
+    told = find_condition(status_of(observed).conditions, ConditionType.DRIFT)
+    assert told is not None
+    assert ".hoodie/.bucket_index" in told.message
+
+
+MOVED = "20260101000000000.commit"
+
+
+def test_timeline_that_is_half_moved_starts_no_service_and_is_told() -> None:
+    observed = observe(table=table(), snapshot=foreign(moved=MOVED))
+    assert launches(plan_for(observed)) == []
+    told = find_condition(status_of(observed).conditions, ConditionType.DRIFT)
+    assert told is not None
+    assert f"{MOVED}, where tables of another version have their timeline" in told.message
+
+
+def test_timeline_that_is_half_moved_leaves_operations_to_their_drivers() -> None:
+    (found,) = drift_of(observe(table=table(), snapshot=foreign(moved=MOVED)))
+    assert found.refuses == frozenset(Service) - {Service.OPERATION}
+
+
+def test_timeline_that_a_run_moves_is_no_difference() -> None:
+    working = status(active_jobs=(active(service="Operation"),))
+    assert drift_of(observe(table=table(status=working), snapshot=foreign(moved=MOVED))) == ()
+
+
+def test_pattern_of_partitions_that_cannot_be_checked_stops_ingestion_before_a_job() -> None:
+    times = {
+        "table.keygenerator.class": "org.apache.hudi.keygen.TimestampBasedKeyGenerator",
+        "table.partition.fields": "day",
+        "keygen.timebased.timestamp.type": "DATE_STRING",
+        "keygen.timebased.input.dateformat": "dd-MMM-yyyy",
+        "keygen.timebased.output.dateformat": "yyyy-MM-dd",
+    }
+    found = seen(**times)
+    observed = observe(table=table(partitionBy=["day"]), snapshot=found)
+    assert Service.INGESTION not in {one.job.service for one in launches(plan_for(observed))}
+    ingestion = plan_for(observed).services.ingestion
+    assert ingestion.reason == TableReason.DRIFT
+    assert "hoodie.keygen.timebased.input.dateformat" in ingestion.message
 
 
 COPIED = ShownZone(offset=None, newest_ms=1_767_355_200_000)

@@ -146,7 +146,7 @@ def test_a_table_with_a_number_of_buckets_that_varies_is_left_to_its_tool(
     refused += [lake.serve(Service.COMPACTION), lake.serve(Service.CLUSTERING)]
     for result in refused:
         assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.TABLE_MISMATCH), result
-        assert "copy its rows to a new table" in result.message
+        assert "write its rows to another table" in result.message
     assert files(lake) == before
     assert table.is_exact()
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from hudi_jobs.contract.request import Service
 from hudi_jobs.contract.table.column_types import ColumnType, foreign_types
+from hudi_jobs.contract.table.index import varying_buckets
+from hudi_jobs.contract.table.layout import half_moved
 from hudi_jobs.contract.table.schema_history import HISTORY_FOLDER, UNCHANGED, Evolution, evolution_of
 from hudi_jobs.contract.table.slices import SLICES_CURE
 from hudi_jobs.contract.table.support import EVERY_SERVICE, Unsupported
@@ -41,6 +43,8 @@ class TableFacts:
     otherwise. `zone` is None for a table in UTC, and for a table without an instant. `early_compaction` is the newest
     compaction where, by the time of its file, it completed before it was requested, and no clean since has left one
     slice of each file group; the driver asks the names of all log files instead (`gates/slice_gate.py`).
+    `has_varying_buckets` and `moved`, an instant file in the folder of the other layout, are what the operator lists;
+    the driver asks `gates/index_gate.py` and `gates/layout_gate.py` instead.
     """
 
     keeps_operations: bool = False
@@ -48,6 +52,8 @@ class TableFacts:
     types: tuple[ColumnType, ...] = ()
     zone: ShownZone | None = None
     early_compaction: str | None = None
+    has_varying_buckets: bool = False
+    moved: str | None = None
 
 
 NO_FACTS = TableFacts()
@@ -61,6 +67,8 @@ def facts_of(
     history: str | None,
     zone: ShownZone | None = None,
     early_compaction: str | None = None,
+    has_varying_buckets: bool = False,
+    moved: str | None = None,
 ) -> TableFacts:
     """Return the facts: `schemas` are those of the newest commits, newest first, as the commits hold them.
 
@@ -74,6 +82,8 @@ def facts_of(
         types=foreign_types(texts),
         zone=zone,
         early_compaction=early_compaction,
+        has_varying_buckets=has_varying_buckets,
+        moved=moved,
     )
 
 
@@ -97,6 +107,10 @@ def consequences(facts: TableFacts, *, declared_zone: str | None, ingests: bool)
     yield from _zone(facts.zone, declared_zone)
     if facts.early_compaction is not None:
         yield _early(facts.early_compaction)
+    if facts.has_varying_buckets:
+        yield varying_buckets()
+    if facts.moved is not None:
+        yield half_moved(facts.moved)
 
 
 def _operations() -> Unsupported:

@@ -7,6 +7,7 @@ buckets, keys that are there are not found and are written once more.
 import re
 
 from hudi_jobs.contract.request import METADATA_PREFIX
+from hudi_jobs.contract.table.support import Unsupported
 
 INDEX_KEY = f"{METADATA_PREFIX}index"
 """The index that a table was written with, as `Bloom` or `Bucket/8`; carried on in every commit."""
@@ -25,16 +26,22 @@ VARYING_BUCKETS_FOLDER = ".hoodie/.bucket_index"
 From `HoodieTableMetaClient.BUCKET_INDEX_METAFOLDER_NAME`; the simple engine, with one number for the table, has none.
 """
 
-VARYING_BUCKETS = (
-    f"its number of buckets grows or differs between partitions ({VARYING_BUCKETS_FOLDER}), as with consistent "
-    "hashing. This operator writes only tables with one fixed number of buckets: it would not find existing keys, "
-    "and other tools would not find the keys that it writes. Leave the table to its tool, or copy its rows to a new "
-    "table."
+_VARYING_BUCKETS = Unsupported(
+    key="index",
+    possible="buckets of one fixed number",
+    found=f"buckets whose number grows or differs between partitions ({VARYING_BUCKETS_FOLDER}), as with consistent "
+    "hashing",
+    advice="a write would not find existing keys, and other tools would not find the keys that it writes: leave the "
+    "table to its tool, or write its rows to another table at another base path",
 )
-"""Why nothing is written to such a table; the end of a sentence."""
 
 _ALIKE = (frozenset({"Bloom", "Simple"}), frozenset({"GlobalBloom", "GlobalSimple"}))
 """Types that look a key up in the base files in the same scope, so that each finds what the other has placed."""
+
+
+def varying_buckets() -> Unsupported:
+    """Return the refusal of a table with files in `VARYING_BUCKETS_FOLDER`."""
+    return _VARYING_BUCKETS
 
 
 def index_note(kind: str, buckets: int | None) -> str:

@@ -13,6 +13,7 @@ from hudi_jobs.contract.table.facts import NO_FACTS, TableFacts, consequences
 from hudi_jobs.contract.table.index import may_follow
 from hudi_jobs.contract.table.merging import columns_of, earlier_merge_of, ordering_of, version_of
 from hudi_jobs.contract.table.support import EVERY_SERVICE, WRITTEN_VERSIONS, Unsupported, unsupported
+from hudi_jobs.contract.table.times import unsupported_times
 from hudi_jobs.contract.wording import shortened
 
 NONE = "(none)"
@@ -97,8 +98,14 @@ def differences(
         *_metadata_table(properties, definition),
         *_version(properties, definition),
         *map(_unsupported, unsupported(properties, declared_index=definition.index, ingests=ingests)),
+        *map(_unsupported, _times(properties) if ingests else ()),
         *map(_unsupported, consequences(facts, declared_zone=declared_zone, ingests=ingests)),
     )
+
+
+def sentence_of(one: Unsupported) -> str:
+    """Return what cannot be honoured as one sentence for people."""
+    return _unsupported(one).sentence
 
 
 def record_key_of(properties: Mapping[str, str]) -> tuple[str, ...]:
@@ -191,6 +198,11 @@ def _metadata_table(properties: Mapping[str, str], definition: TableDefinition) 
         refuses=frozenset(),
         passes=not found,
     )
+
+
+def _times(properties: Mapping[str, str]) -> Iterator[Unsupported]:
+    """Yield the patterns of times that cannot be ingested; `unsupported` tells of those that are not stored."""
+    return (one for one in unsupported_times(properties) if one.found)
 
 
 def _version(properties: Mapping[str, str], definition: TableDefinition) -> Iterator[Difference]:

@@ -1,15 +1,13 @@
 """Partition columns whose values a key generator takes for times: which values make a partition, and in which zone.
 
-Hudi's TimestampBased and Custom key generators parse and format with Joda (`TimestampBasedAvroKeyGenerator`), and a
-value that they cannot parse fails the whole write. So every value is checked before. The patterns are a table's own,
-a file of somebody else's: those whose values cannot be told good from bad, or which lead out of the table, are refused.
+A value that Hudi cannot parse fails the whole write, so every value is checked before. Which patterns of a table
+can be checked at all, `hudi_jobs.contract.table.times` tells.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
-from itertools import pairwise
 from operator import or_
 
 from pyspark.sql import Column, DataFrame
@@ -17,8 +15,17 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, DecimalType, FractionalType, IntegralType, StringType
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.contract.table.merging import columns_of
-from hudi_jobs.contract.table.support import CUSTOM, TIMESTAMP, key_generator_of
+from hudi_jobs.contract.table.properties import sentence_of
+from hudi_jobs.contract.table.times import (
+    OFFSET,
+    TEXTS,
+    TOKEN,
+    DatePattern,
+    input_patterns,
+    stored_option,
+    time_columns,
+    unsupported_times,
+)
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.schemas.types import column_named
 
@@ -33,16 +40,10 @@ _MILLISECONDS = {
 }
 _UNITS = {"UNIX_TIMESTAMP": "SECONDS", "EPOCHMILLISECONDS": "MILLISECONDS", "EPOCHMICROSECONDS": "MICROSECONDS"}
 _SCALAR = "SCALAR"
-_TEXTS = frozenset({"DATE_STRING", "MIXED"})
 _FIRST, _LAST = -62_135_510_400_000, 253_402_214_400_000
 """Milliseconds since the epoch of the years 1 to 9999, a day less at either end for the zones."""
 
-_TOKEN = re.compile(r"'([^']*)'|([A-Za-z])\2*|[^A-Za-z']")
-_LITERAL = re.compile(r"[-_=.: /T]*")
-_OFFSET = r"(?:Z|[+-]\d{2}:?\d{2})"
-_IN_NAMES = re.compile(r"[\w= -][\w=. -]*(/[\w= -][\w=. -]*)*")
 _FORMATTED = frozenset("yMdHm")
-_LONGEST_PATTERN = 100
 
 _SAMPLE = 10_000
 _QUARTER = 900_000
@@ -64,57 +65,40 @@ class TimeKeys:
 
     @classmethod
     def of(cls, properties: Mapping[str, str]) -> "TimeKeys | None":
-        """Return how a table does by its properties, or None for one whose partitions are plain values."""
-        generator = key_generator_of(properties)
-        fields = columns_of(properties.get("hoodie.table.partition.fields"))
-        kinds = [field.rpartition(":") for field in fields]
-        if generator == TIMESTAMP:
-            columns = frozenset(fields)
-        elif generator == CUSTOM:
-            columns = frozenset(name for name, _, kind in kinds if kind.upper() == "TIMESTAMP")
-        else:
-            columns = frozenset()
-        return cls._of(columns, properties) if columns else None
+        """Return how a table does by its properties, or None for one whose partitions are plain values.
 
-    @classmethod
-    def _of(cls, columns: frozenset[str], properties: Mapping[str, str]) -> "TimeKeys":
+        Raise `TaskFailed` for patterns that lead out of the table, or whose values cannot be checked before.
+        """
+        columns = time_columns(properties)
+        if not columns:
+            return None
+        refused = next(unsupported_times(properties), None)
+        if refused is not None:
+            raise TaskFailed(FailureReason.TABLE_MISMATCH, sentence_of(refused))
+
         def stored(name: str) -> str:
-            names = (f"hoodie{owner}.keygen.timebased.{name}" for owner in ("", ".deltastreamer", ".streamer"))
-            return next((properties[key] for key in names if key in properties), "").strip()
+            return stored_option(properties, name)
 
         kind = stored("timestamp.type").upper()
         unit = stored("timestamp.scalar.time.unit").upper() or "SECONDS"
-        keys = cls(
+        return cls(
             columns=columns,
             kind=kind,
             unit=unit if kind == _SCALAR else _UNITS.get(kind, ""),
-            inputs=tuple(each for each in stored("input.dateformat").split(",") if each),
+            inputs=input_patterns(properties),
             output=stored("output.dateformat"),
             input_zone=stored("timezone") or stored("input.timezone"),
             output_zone=stored("timezone") or stored("output.timezone"),
         )
-        delimiter = stored("input.dateformat.list.delimiter.regex")
-        keys._require_known(delimiter)
-        return keys
-
-    def _require_known(self, delimiter: str) -> None:
-        """Raise `TaskFailed` for patterns that lead out of the table, or whose values cannot be checked before."""
-        if not _IN_NAMES.fullmatch(self.output.replace("'", "")) or len(self.output) > _LONGEST_PATTERN:
-            raise _refused("output.dateformat", self.output, "does not make plain folder names")
-        if delimiter not in {"", ","}:
-            raise _refused("input.dateformat.list.delimiter.regex", delimiter, "is not the comma")
-        unknown = [each for each in self.inputs if _Pattern.of(each) is None]
-        if self.kind in _TEXTS and (unknown or not self.inputs):
-            pattern = unknown[0] if unknown else ""
-            raise _refused("input.dateformat", pattern, "is not one of the digit patterns whose values can be checked")
 
     def misplaced(self, name: str, kind: DataType) -> Column:
         """Return the condition that Hudi cannot make a partition of a value; without a value it takes 1970."""
         value = column_named(name)
         if isinstance(kind, StringType):
-            if self.kind not in _TEXTS:
+            if self.kind not in TEXTS:
                 return value.isNotNull()
-            parsed = [pattern.parsed(value, self.input_zone) for pattern in map(_Pattern.of, self.inputs) if pattern]
+            patterns = filter(None, map(DatePattern.of, self.inputs))
+            parsed = [_parsed(pattern, value, self.input_zone) for pattern in patterns]
             return value.isNotNull() & ~reduce(or_, parsed)
         if not _is_number(kind):
             raise TaskFailed(
@@ -160,72 +144,30 @@ def require_utc(shown: set[int] | None, base_path: str, name: str) -> None:
     )
 
 
-@dataclass(frozen=True)
-class _Pattern:
-    """A pattern of dates as a regular expression, with the group of every part."""
+def _parsed(pattern: DatePattern, value: Column, zone: str) -> Column:
+    """Return the condition that a value is a time in this pattern, and one that the clocks of the zone show."""
 
-    regex: str
-    groups: tuple[str, ...]
+    def group(letter: str, default: str) -> Column:
+        if letter not in pattern.groups:
+            return sf.lit(default)
+        return sf.regexp_extract(value, pattern.regex, pattern.groups.index(letter) + 1)
 
-    @classmethod
-    def of(cls, text: str) -> "_Pattern | None":
-        tokens = [found[0] for found in _TOKEN.finditer(text)]
-        if len(text) > _LONGEST_PATTERN or "".join(tokens) != text:
-            return None
-        parts, groups = [], []
-        for token, following in pairwise([*tokens, ""]):
-            part = _part(token, following)
-            if part is None or token[0] in groups:
-                return None
-            parts.append(part)
-            groups += [token[0]] if part.startswith("(") and not part.startswith("(?:") else []
-        return cls(f"^{''.join(parts)}$", tuple(groups)) if "y" in groups else None
-
-    def parsed(self, value: Column, zone: str) -> Column:
-        """Return the condition that a value is a time in this pattern, and one that the clocks of the zone show."""
-
-        def group(letter: str, default: str) -> Column:
-            if letter not in self.groups:
-                return sf.lit(default)
-            return sf.regexp_extract(value, self.regex, self.groups.index(letter) + 1)
-
-        year = group("y", "1970")
-        year = sf.when(sf.length(year) == 2, sf.concat(sf.lit("20"), year)).otherwise(year)
-        day = sf.concat_ws("-", year, group("M", "1"), group("d", "1"))
-        clock = sf.concat_ws(":", group("H", "0"), group("m", "0"), group("s", "0"))
-        time = sf.try_to_timestamp(sf.concat_ws(" ", day, clock))
-        exists = time.isNotNull()
-        if "/" in zone and _OFFSET not in self.regex:
-            exists &= sf.from_utc_timestamp(sf.to_utc_timestamp(time, zone), zone) == time
-        return value.rlike(self.regex) & sf.coalesce(exists, sf.expr("false"))
-
-
-def _part(token: str, following: str) -> str | None:
-    """Return the regular expression of a part of a pattern; None for one that is not understood."""
-    letter, length = token[0], len(token)
-    if not letter.isalpha():
-        literal = token.strip("'")
-        return re.escape(literal) if _LITERAL.fullmatch(literal) else None
-    if letter in "MdHms" and length <= 2:
-        return rf"(\d{{{length}}})" if following[:1].isalpha() else r"(\d{1,2})"
-    if letter == "S" or (letter == "y" and length in {2, 4}):
-        return rf"(\d{{{length}}})"
-    return _OFFSET if letter == "Z" else None
+    year = group("y", "1970")
+    year = sf.when(sf.length(year) == 2, sf.concat(sf.lit("20"), year)).otherwise(year)
+    day = sf.concat_ws("-", year, group("M", "1"), group("d", "1"))
+    clock = sf.concat_ws(":", group("H", "0"), group("m", "0"), group("s", "0"))
+    time = sf.try_to_timestamp(sf.concat_ws(" ", day, clock))
+    exists = time.isNotNull()
+    if "/" in zone and OFFSET not in pattern.regex:
+        exists &= sf.from_utc_timestamp(sf.to_utc_timestamp(time, zone), zone) == time
+    return value.rlike(pattern.regex) & sf.coalesce(exists, sf.expr("false"))
 
 
 def _formats_alike(pattern: str) -> bool:
     """Tell whether Spark formats a pattern as Joda does."""
-    tokens = [found[0] for found in _TOKEN.finditer(pattern)]
+    tokens = [found[0] for found in TOKEN.finditer(pattern)]
     return all(not token[0].isalpha() or (token[0] in _FORMATTED and len(token) in {2, 4}) for token in tokens)
 
 
 def _is_number(kind: DataType) -> bool:
     return isinstance(kind, IntegralType | FractionalType | DecimalType)
-
-
-def _refused(key: str, found: str, why: str) -> TaskFailed:
-    return TaskFailed(
-        FailureReason.TABLE_MISMATCH,
-        f"hoodie.keygen.timebased.{key} of the table is {found[:_LONGEST_PATTERN]!a}, which {why}; leave ingestion to "
-        "the tool that does it now, or write its rows to another table at another base path.",
-    )

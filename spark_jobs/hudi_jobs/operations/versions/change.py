@@ -15,9 +15,10 @@ from hudi_jobs.as_found.metadata import ENABLED
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import SAVEPOINT_USER, FailureReason
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
+from hudi_jobs.contract.table.layout import INSTANT_FILE, META_FOLDER, timeline_folders
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.gates.layout_gate import INSTANT_FILE, META_FOLDER, instant_files, timeline_folders
+from hudi_jobs.gates.layout_gate import instant_files
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 from hudi_jobs.notes import commit_notes
 from hudi_jobs.operations.again import require_nothing_come
