@@ -38,7 +38,6 @@ from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.planning.model import Blocker, BlockerReason, CreateJob, LaunchJob, Plan, TimelineSnapshot
-from hudi_operator.planning.model.reasons import TableReason
 from hudi_operator.planning.policy.drift import drift_of
 from hudi_operator.services.registry import SERVICES
 from hudi_operator.timeline import TableType as FoundType
@@ -250,7 +249,7 @@ def foreign(**facts: Any) -> TimelineSnapshot:
 def test_buckets_of_a_varying_number_start_no_job_and_are_told(policy: str) -> None:
     observed = observe(table=table(managementPolicy=policy), snapshot=foreign(has_varying_buckets=True))
     assert launches(plan_for(observed)) == []
-    told = find_condition(status_of(observed).conditions, ConditionType.DRIFT)
+    told = finding(status_of(observed), *DRIFT)
     assert told is not None
     assert ".hoodie/.bucket_index" in told.message
 
@@ -261,7 +260,7 @@ MOVED = "20260101000000000.commit"
 def test_timeline_that_is_half_moved_starts_no_service_and_is_told() -> None:
     observed = observe(table=table(), snapshot=foreign(moved=MOVED))
     assert launches(plan_for(observed)) == []
-    told = find_condition(status_of(observed).conditions, ConditionType.DRIFT)
+    told = finding(status_of(observed), *DRIFT)
     assert told is not None
     assert f"{MOVED}, where tables of another version have their timeline" in told.message
 
@@ -288,7 +287,7 @@ def test_pattern_of_partitions_that_cannot_be_checked_stops_ingestion_before_a_j
     observed = observe(table=table(partitionBy=["day"]), snapshot=found)
     assert Service.INGESTION not in {one.job.service for one in launches(plan_for(observed))}
     ingestion = plan_for(observed).services.ingestion
-    assert ingestion.reason == TableReason.DRIFT
+    assert ingestion.reason == "SpecDrift"
     assert "hoodie.keygen.timebased.input.dateformat" in ingestion.message
 
 
