@@ -53,6 +53,15 @@ def test_a_file_that_no_instant_accounts_for_is_an_orphan_once_it_is_old(path: s
     assert told(path, changed=NOW) == told(path, changed=UNTIL) == [Kind.YOUNG]
 
 
+@pytest.mark.parametrize("ending", [".parquet", ".orc"])
+def test_partitions_are_told_by_marks_in_the_format_of_the_base_files_too(ending: str) -> None:
+    """`hoodie.partition.metafile.use.base.format`, from 0.11 on (`HoodiePartitionMetadata.writeMetafileInFormat`)."""
+    files = [File(path, 1, OLD) for path in (base(GONE), f"day=1/.hoodie_partition_metadata{ending}")]
+    found = kinds_of(files, KNOWN, until=UNTIL)
+    assert [file.path for file in found[Kind.ORPHAN]] == [base(GONE)]
+    assert found[Kind.UNKNOWN] == []
+
+
 @pytest.mark.parametrize(
     "path",
     [LISTED, base(FIRST), base(SAVED), base(GONE, attempt="7-7-7"), base(BEFORE)],
