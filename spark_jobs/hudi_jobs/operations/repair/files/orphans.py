@@ -21,7 +21,9 @@ _ATTEMPT = r"[0-9]+-[0-9]+-[0-9]+"
 _BASE = re.compile(rf"[0-9A-Za-z-]+_{_ATTEMPT}_{_INSTANT}\.parquet", re.ASCII)
 _LOG = re.compile(rf"\.[0-9A-Za-z-]+_{_INSTANT}\.log\.[0-9]+_{_ATTEMPT}", re.ASCII)
 _FIRST_VERSION = "hoodie.table.initial.version"
-_META_FOLDER, _PARTITION_FILE = ".hoodie", ".hoodie_partition_metadata"
+_META_FOLDER = ".hoodie"
+# With `hoodie.partition.metafile.use.base.format` the mark of a partition has the format of the base files.
+_PARTITION_FILES = frozenset(f".hoodie_partition_metadata{ending}" for ending in ("", ".parquet", ".orc"))
 
 
 @dataclass(frozen=True, order=True)
@@ -77,7 +79,7 @@ def kinds_of(files: Collection[File], known: Known, *, until: float) -> Mapping[
     partitions, foreign = _partitions(files), _foreign(files)
     found: dict[Kind, list[File]] = {kind: [] for kind in Kind}
     for file in sorted(files):
-        if file.name == _PARTITION_FILE:
+        if file.name in _PARTITION_FILES:
             continue
         inside = file.folder in partitions and not _is_below(file.folder, foreign)
         found[_kind(file, known, until=until) if inside else Kind.UNKNOWN].append(file)
@@ -120,7 +122,7 @@ def _is_unaccounted(instant: str, known: Known) -> bool:
 
 def _partitions(files: Iterable[File]) -> set[str]:
     """Return the folders with Hudi's partition marker."""
-    return {file.folder for file in files if file.name == _PARTITION_FILE}
+    return {file.folder for file in files if file.name in _PARTITION_FILES}
 
 
 def _foreign(files: Iterable[File]) -> set[str]:
