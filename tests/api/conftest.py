@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import re
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,7 +17,6 @@ from hudi_operator.api.crd.kinds import OPERATION, SAVEPOINT, TABLE, TABLE_CLASS
 from hudi_operator.api.values.base import GROUP, VERSION
 
 Document = dict[str, Any]
-Checks = tuple[set[str], set[str]]
 
 SMALLEST_SPECS = {
     TABLE: {"basePath": "s3a://lake/team-a/flights", "type": "MergeOnRead", "recordKey": ["carrier", "flight"]},
@@ -166,32 +166,39 @@ def operations(api_server: client.ApiClient, shared_namespace: str) -> Resources
 
 
 @pytest.fixture
+def resources_of(api_server: client.ApiClient, shared_namespace: str) -> dict[str, Resources]:
+    """Returns the resources of each kind by its name."""
+    places = {kind: shared_namespace if kind.namespaced else None for kind in SMALLEST_SPECS}
+    return {kind.kind: Resources(api_server, kind=kind, namespace=place) for kind, place in places.items()}
+
+
+@pytest.fixture
 def classes(api_server: client.ApiClient) -> Resources:
     return Resources(api_server, kind=TABLE_CLASS, namespace=None)
 
 
 @pytest.fixture
-def checks_of() -> Callable[[ResourceKind], Checks]:
-    """Returns the messages of all CEL rules and the paths of all patterns in a kind's schema, without the status."""
+def checks_of() -> Callable[[ResourceKind], set[str]]:
+    """Returns the messages of all CEL rules in a kind's schema, without the status and the words of patterns."""
 
-    def collect(kind: ResourceKind) -> Checks:
+    def collect(kind: ResourceKind) -> set[str]:
         schema = crd_document(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
         schema["properties"].pop("status", None)
-        return _checks(schema, "")
+        return _messages(schema)
 
     return collect
 
 
-def _checks(schema: Document, path: str) -> Checks:
-    messages = {rule["message"] for rule in schema.get("x-kubernetes-validations", ())}
-    patterns = {path} if "pattern" in schema else set()
-    parts = {f"{path}.{name}".lstrip("."): part for name, part in schema.get("properties", {}).items()}
-    if "items" in schema:
-        parts[f"{path}[]"] = schema["items"]
-    if "additionalProperties" in schema:
-        parts[f"{path}{{}}"] = schema["additionalProperties"]
-    for part_path, part in parts.items():
-        more_messages, more_patterns = _checks(part, part_path)
-        messages |= more_messages
-        patterns |= more_patterns
-    return messages, patterns
+def pattern_words(schema: Document) -> str | None:
+    """Return the words of the rule that stands for a field's pattern, or None."""
+    for rule in schema.get("x-kubernetes-validations", ())[:1]:
+        if re.fullmatch(r"(self|string\(self\))[.]matches\(r'[^']*'\)", rule["rule"]):
+            return str(rule["message"])
+    return None
+
+
+def _messages(schema: Document) -> set[str]:
+    found = {rule["message"] for rule in schema.get("x-kubernetes-validations", ())} - {pattern_words(schema)}
+    parts = [*schema.get("properties", {}).values()]
+    parts += [schema[keyword] for keyword in ("items", "additionalProperties") if keyword in schema]
+    return found.union(*map(_messages, parts))

@@ -1,6 +1,5 @@
 """What the API server accepts and refuses in a HudiTableClass, without any help of the operator."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -88,24 +87,24 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a base path prefix without a bucket": (
         {"spec.allowedBasePaths": ["s3a://"]},
-        "spec.allowedBasePaths[0] in body should match",
+        "spec.allowedBasePaths[0]: Invalid value",
     ),
     "a base path prefix with a pattern": (
         {"spec.allowedBasePaths": ["s3a://lake/*"]},
-        "spec.allowedBasePaths[0] in body should match",
+        "spec.allowedBasePaths[0]: Invalid value",
     ),
     "a source path prefix of another scheme": (
         {"spec.allowedSourcePaths": ["http://landing/"]},
-        "spec.allowedSourcePaths[0] in body should match",
+        "spec.allowedSourcePaths[0]: Invalid value",
     ),
     "reports of erasures in every bucket": (
         {"spec.operations": {"reportPath": "s3a://"}},
-        "spec.operations.reportPath in body should match",
+        "spec.operations.reportPath: Invalid value",
     ),
     **{
         f"{field} with {what}": (
             {f"spec.{field}": [prefix]},
-            words if " " in words else f"spec.{field}[0] in body should match",
+            words if " " in words else f"spec.{field}[0]: Invalid value",
         )
         for field in ("allowedBasePaths", "allowedSourcePaths", "allowedQuarantinePaths")
         for what, prefix, words in (
@@ -134,7 +133,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a name that no namespace can have": (
         {"spec.allowedNamespaces": {"names": ["*"]}},
-        "spec.allowedNamespaces.names[0] in body should match",
+        "spec.allowedNamespaces.names[0]: Invalid value",
     ),
     "a selector that selects everything": (
         {"spec.allowedNamespaces": {"selector": {}}},
@@ -142,11 +141,11 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a label that no namespace can have": (
         {"spec.allowedNamespaces": {"selector": {"matchLabels": {"env": "-"}}}},
-        "spec.allowedNamespaces.selector.matchLabels.env in body should match",
+        "spec.allowedNamespaces.selector.matchLabels[env]: Invalid value",
     ),
     "a requirement without a label": (
         {"spec.allowedNamespaces": {"selector": {"matchExpressions": [{"key": "a b", "operator": "Exists"}]}}},
-        "spec.allowedNamespaces.selector.matchExpressions[0].key in body should match",
+        "spec.allowedNamespaces.selector.matchExpressions[0].key: Invalid value",
     ),
     "a requirement of an unknown kind": (
         {"spec.allowedNamespaces": {"selector": {"matchExpressions": [{"key": "a", "operator": "Gt"}]}}},
@@ -170,21 +169,21 @@ REFUSED: dict[str, tuple[Document, str]] = {
                 "selector": {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b c"]}]}
             }
         },
-        "spec.allowedNamespaces.selector.matchExpressions[0].values[0] in body should match",
+        "spec.allowedNamespaces.selector.matchExpressions[0].values[0]: Invalid value",
     ),
     "an endpoint without a scheme": (
         {"spec.objectStore": {"endpoint": "s3.storage.svc:9000"}},
-        "spec.objectStore.endpoint in body should match",
+        "spec.objectStore.endpoint: Invalid value",
     ),
     "an endpoint with credentials": (
         {"spec.objectStore": {"endpoint": "https://key:secret@s3.example.com"}},
-        "spec.objectStore.endpoint in body should match",
+        "spec.objectStore.endpoint: Invalid value",
     ),
     "a secret whose name no secret can have": (
         {"spec.objectStore": {"credentialsSecretName": "My Secret"}},
-        "spec.objectStore.credentialsSecretName in body should match",
+        "spec.objectStore.credentialsSecretName: Invalid value",
     ),
-    "an image with a blank": ({"spec.sparkImage": "spark latest"}, "spec.sparkImage in body should match"),
+    "an image with a blank": ({"spec.sparkImage": "spark latest"}, "spec.sparkImage: Invalid value"),
     "a limit of driver memory without a unit": (
         {"spec.limits": {"driverMemory": 8}},
         "driverMemory must be at least 1000Mi",
@@ -197,34 +196,34 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "a limit of no executor CPU": ({"spec.limits": {"executorCpu": "1m"}}, "executorCpu must be at least 100m"),
     "limits that are no quantities": (
         {"spec.limits": {"driverMemory": "8GB"}},
-        "spec.limits.driverMemory in body should match",
+        "spec.limits.driverMemory: Invalid value",
     ),
     "a limit of executor memory that is no quantity": (
         {"spec.limits": {"executorMemory": "much"}},
-        "spec.limits.executorMemory in body should match",
+        "spec.limits.executorMemory: Invalid value",
     ),
     "a limit of driver CPU that is no quantity": (
         {"spec.limits": {"driverCpu": "-1"}},
-        "spec.limits.driverCpu in body should match",
+        "spec.limits.driverCpu: Invalid value",
     ),
     "a limit of executor CPU that is no quantity": (
         {"spec.limits": {"executorCpu": "1.5.0"}},
-        "spec.limits.executorCpu in body should match",
+        "spec.limits.executorCpu: Invalid value",
     ),
     "a deadline that no job can meet": ({"spec.job": {"deadline": "30s"}}, "deadline must be at least 1m"),
     "a time for the last batch without a unit": (
         {"spec.job": {"drainTimeout": "60"}},
-        "spec.job.drainTimeout in body should match",
+        "spec.job.drainTimeout: Invalid value",
     ),
     "a time for the last batch that no node waits for": (
         {"spec.job": {"drainTimeout": "2h"}},
         "drainTimeout must not be longer than 1h",
     ),
-    "a deadline without a unit": ({"spec.job": {"deadline": "30"}}, "spec.job.deadline in body should match"),
+    "a deadline without a unit": ({"spec.job": {"deadline": "30"}}, "spec.job.deadline: Invalid value"),
     "a start timeout of nothing": ({"spec.job": {"startTimeout": "0s"}}, "startTimeout must be at least 10s"),
     "a start timeout in words": (
         {"spec.job": {"startTimeout": "five minutes"}},
-        "spec.job.startTimeout in body should match",
+        "spec.job.startTimeout: Invalid value",
     ),
     "jobs that vanish before they are read": (
         {"spec.job": {"ttlAfterFinished": "0s"}},
@@ -232,26 +231,26 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "jobs that stay for days": (
         {"spec.job": {"ttlAfterFinished": "1d"}},
-        "spec.job.ttlAfterFinished in body should match",
+        "spec.job.ttlAfterFinished: Invalid value",
     ),
     "a driver account with capitals": (
         {"spec.job": {"driverServiceAccountName": "Driver"}},
-        "spec.job.driverServiceAccountName in body should match",
+        "spec.job.driverServiceAccountName: Invalid value",
     ),
     "an executor account with a slash": (
         {"spec.job": {"executorServiceAccountName": "a/b"}},
-        "spec.job.executorServiceAccountName in body should match",
+        "spec.job.executorServiceAccountName: Invalid value",
     ),
     "a pull secret without a name": (
         {"spec.job": {"imagePullSecretNames": [""]}},
-        "spec.job.imagePullSecretNames[0] in body should match",
+        "spec.job.imagePullSecretNames[0]: Invalid value",
     ),
     "retries without a pause": ({"spec.retry": {"initialDelay": "0s"}}, "initialDelay must be at least 1s"),
     "a first pause without a unit": (
         {"spec.retry": {"initialDelay": "10"}},
-        "spec.retry.initialDelay in body should match",
+        "spec.retry.initialDelay: Invalid value",
     ),
-    "a longest pause without a unit": ({"spec.retry": {"maxDelay": "10"}}, "spec.retry.maxDelay in body should match"),
+    "a longest pause without a unit": ({"spec.retry": {"maxDelay": "10"}}, "spec.retry.maxDelay: Invalid value"),
     "a first pause longer than the longest": (
         {"spec.retry": {"initialDelay": "11m"}},
         "initialDelay must not be longer than maxDelay (defaults 10s and 10m)",
@@ -262,18 +261,18 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a lock server without a port": (
         {"spec.lock": {"zookeeper": {"connect": "zk"}}},
-        "spec.lock.zookeeper.connect in body should match",
+        "spec.lock.zookeeper.connect: Invalid value",
     ),
     "a lock below the root": (
         {"spec.lock": {"zookeeper": {"connect": "zk:2181", "basePath": "/"}}},
-        "spec.lock.zookeeper.basePath in body should match",
+        "spec.lock.zookeeper.basePath: Invalid value",
     ),
     "quiet for less than no time": (
         {"spec.takeover": {"quietFor": "-1s"}},
-        "spec.takeover.quietFor in body should match",
+        "spec.takeover.quietFor: Invalid value",
     ),
     "an alarm at once": ({"spec.pendingInstantAlarm": "59s"}, "pendingInstantAlarm must be at least 1m"),
-    "an alarm in days": ({"spec.pendingInstantAlarm": "1d"}, "spec.pendingInstantAlarm in body should match"),
+    "an alarm in days": ({"spec.pendingInstantAlarm": "1d"}, "spec.pendingInstantAlarm: Invalid value"),
     "a default of driver memory without a unit": (
         {"spec.execution": {"driver": {"memory": 2}}},
         "memory must be at least 1000Mi",
@@ -281,19 +280,19 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "a default of no CPU": ({"spec.execution": {"executor": {"cpu": 0}}}, "cpu must be at least 100m"),
     "a default of driver memory that is no quantity": (
         {"spec.execution": {"driver": {"memory": "x"}}},
-        "spec.execution.driver.memory in body should match",
+        "spec.execution.driver.memory: Invalid value",
     ),
     "a default of driver CPU that is no quantity": (
         {"spec.execution": {"driver": {"cpu": "x"}}},
-        "spec.execution.driver.cpu in body should match",
+        "spec.execution.driver.cpu: Invalid value",
     ),
     "a default of executor memory that is no quantity": (
         {"spec.execution": {"executor": {"memory": "x"}}},
-        "spec.execution.executor.memory in body should match",
+        "spec.execution.executor.memory: Invalid value",
     ),
     "a default of executor CPU that is no quantity": (
         {"spec.execution": {"executor": {"cpu": "x"}}},
-        "spec.execution.executor.cpu in body should match",
+        "spec.execution.executor.cpu: Invalid value",
     ),
     "a pod's label that is the operator's": (
         {"spec.job": {"podLabels": {"hudi-operator.io/role": "driver"}}},
@@ -306,7 +305,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "a pod's label that is no key": ({"spec.job": {"podLabels": {"a b": "x"}}}, "podLabels must have valid keys"),
     "a pod's label with a value that is none": (
         {"spec.job": {"podLabels": {"team": "a b"}}},
-        "spec.job.podLabels.team in body should match",
+        "spec.job.podLabels[team]: Invalid value",
     ),
     "a pod's annotation that is the operator's": (
         {"spec.job": {"podAnnotations": {"hudi-operator.io/request": "{}"}}},
@@ -318,11 +317,11 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "all Spark settings at once": (
         {"spec.allowedSparkConf": ["*"]},
-        "spec.allowedSparkConf[0] in body should match",
+        "spec.allowedSparkConf[0]: Invalid value",
     ),
     "a Hudi option with a pattern in its middle": (
         {"spec.allowedHudiOptions": ["hoodie.*.max"]},
-        "spec.allowedHudiOptions[0] in body should match",
+        "spec.allowedHudiOptions[0]: Invalid value",
     ),
     "a limit of no running jobs": (
         {"spec.jobQuota": {"runningJobs": 0}},
@@ -344,10 +343,7 @@ def test_refused(values: Document, message: str, classes: Any) -> None:
     assert message in classes.refusal(values)
 
 
-def test_no_rule_and_no_pattern_is_without_a_refused_case(checks_of: Callable[..., tuple[set[str], set[str]]]) -> None:
-    messages, patterns = checks_of(TABLE_CLASS)
+def test_no_rule_is_without_a_refused_case(checks_of: Callable[..., set[str]]) -> None:
+    messages = checks_of(TABLE_CLASS)
     expected = [message for _, message in (*REFUSED.values(), *test_kafka_class_rules.CLASSES_REFUSED.values())]
     assert {message for message in messages if not any(part in message for part in expected)} == set()
-    tested = {re.sub(r"\[\d+\]", "[]", part.split(" in body")[0]) for part in expected if " in body" in part}
-    tested = {re.sub(r"(Labels)\.\w+$", r"\1{}", part) for part in tested}
-    assert patterns - tested == set()

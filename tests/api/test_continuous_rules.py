@@ -52,7 +52,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "services all the time": (_with(serviceInterval="1s"), "serviceInterval must be at least 1m"),
     **{
-        f"{name} without a unit": (_with(**{name: "60"}), f"spec.ingestion.continuous.{name} in body should match")
+        f"{name} without a unit": (_with(**{name: "60"}), f"spec.ingestion.continuous.{name}: Invalid value")
         for name in ("minInterval", "recycleAfter", "progressDeadline", "serviceInterval")
     },
 }

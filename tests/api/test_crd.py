@@ -15,7 +15,7 @@ from hudi_operator.api.crd import definitions as crd
 from hudi_operator.api.crd.kinds import KINDS, SAVEPOINT, ResourceKind
 from hudi_operator.api.crd.schema import NotStructural, structural_schema
 from hudi_operator.api.spec.index import IndexType
-from hudi_operator.api.values.base import Duration, Model, Quantity, rules
+from hudi_operator.api.values.base import Duration, Model, Quantity, rules, words
 from hudi_operator.api.values.defaults import DefaultsTo
 
 ROOT = Path(__file__).parents[2]
@@ -87,7 +87,8 @@ CONVERSIONS: dict[str, tuple[str, dict[str, Any]]] = {
             "maxLength": 32,
             "x-kubernetes-validations": [
                 {
-                    "rule": "quantity(string(self)).compareTo(quantity('9223372036854775807')) < 0",
+                    "rule": "!isQuantity(string(self)) || "
+                    "quantity(string(self)).compareTo(quantity('9223372036854775807')) < 0",
                     "message": "must be less than 9223372036854775807",
                 }
             ],
@@ -140,7 +141,11 @@ DESCRIPTIONS = {
 }
 
 
-class Defaults(Outer):
+class Defaults(Model):
+    inner: Inner = Inner()
+    described: Inner | None = None
+    """Why there is an inner value here."""
+    choice: IndexType = IndexType.BLOOM
     ruled_by_size: Inner = Inner(size=5)
     from_the_class: Annotated[str | None, DefaultsTo("that of the class")] = None
     """Which one."""
@@ -150,7 +155,7 @@ class Defaults(Outer):
 
 @pytest.mark.parametrize(("path", "description"), DESCRIPTIONS.values(), ids=DESCRIPTIONS)
 def test_a_description_ends_with_the_default_of_its_field(path: str, description: str) -> None:
-    part = structural_schema(Defaults, names_defaults=True)
+    part = structural_schema(Defaults, for_people=True)
     for name in path.split("."):
         part = part["properties"][name]
     assert part["description"] == description
@@ -205,6 +210,45 @@ def test_no_rule_repeats_a_default() -> None:
     ]
     assert sources
     assert repeated == []
+
+
+class Worded(Model):
+    """Patterns that have words, and rules beside them."""
+
+    plain: Annotated[str, Field(pattern="^a+$", max_length=8, json_schema_extra=words("must be of the letter a"))]
+    ruled: Annotated[
+        str, Field(pattern="^a+$", max_length=8, json_schema_extra=words("must be of a", ("self != 'aa'", "not two")))
+    ]
+    size: Quantity = "1Gi"
+
+
+def test_a_rule_with_words_takes_the_place_of_a_pattern() -> None:
+    found = structural_schema(Worded, for_people=True)["properties"]
+    rule = {"rule": "self.matches(r'^a+$')", "message": "must be of the letter a"}
+    assert found["plain"] == {"type": "string", "maxLength": 8, "x-kubernetes-validations": [rule]}
+    assert [one["message"] for one in found["ruled"]["x-kubernetes-validations"]] == ["must be of a", "not two"]
+    assert found["size"]["x-kubernetes-validations"][0]["rule"].startswith("string(self).matches(")
+    assert "pattern" not in found["size"]
+
+
+class _NoWords(Model):
+    value: Annotated[str, Field(pattern="^a+$", max_length=8)]
+
+
+class _NoBound(Model):
+    value: Annotated[str, Field(pattern="^a+$", json_schema_extra=words("must be of the letter a"))]
+
+
+@pytest.mark.parametrize("model", [_NoWords, _NoBound])
+def test_a_pattern_of_a_spec_without_words_or_a_bound_is_no_schema(model: type[BaseModel]) -> None:
+    with pytest.raises(NotStructural, match="value: a pattern of a spec needs words, a maxLength"):
+        structural_schema(model, for_people=True)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
+def test_no_pattern_is_left_in_a_spec(kind: ResourceKind) -> None:
+    schema = crd.crd_document(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    assert re.findall(r"'(?:pattern|format)': '", str(schema)) == []
 
 
 class _Union(BaseModel):

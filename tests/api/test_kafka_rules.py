@@ -160,7 +160,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "no broker": (source(bootstrapServers=[]), "should have at least 1 items"),
     "a broker twice": (source(bootstrapServers=["a:1", "a:1"]), "Duplicate value"),
     **{
-        f"a broker {what}": (source(bootstrapServers=[broker]), f"{AT}.bootstrapServers[0] in body should match")
+        f"a broker {what}": (source(bootstrapServers=[broker]), f"{AT}.bootstrapServers[0]: Invalid value")
         for what, broker in {
             "without a port": "kafka",
             "with a port of zero": "kafka:0",
@@ -220,7 +220,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a topic of 250 characters": (source(topics=["t" * 250]), "may not be more than 249"),
     **{
-        f"a topic {what}": (source(topics=[topic]), f"{AT}.topics[0] in body should match")
+        f"a topic {what}": (source(topics=[topic]), f"{AT}.topics[0]: Invalid value")
         for what, topic in {
             "with a comma": "a,b",
             "with a wildcard": "a*",
@@ -229,7 +229,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
         }.items()
     },
     **{
-        f"a pattern {what}": (source(topics=None, topicPattern=pattern), f"{AT}.topicPattern in body should match")
+        f"a pattern {what}": (source(topics=None, topicPattern=pattern), f"{AT}.topicPattern: Invalid value")
         for what, pattern in {
             "of nothing": "",
             "with flags": "(?i)orders",
@@ -255,15 +255,19 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "a start in other words": (source(startingOffsets={"at": "latest"}), 'supported values: "Earliest", "Latest"'),
     "a time without a zone": (
         source(startingOffsets={"timestamp": "2026-11-01T00:00:00"}),
-        "must be of type date-time",
+        "must be a time with a zone, such as 2026-11-01T00:00:00Z",
     ),
     "a time in small letters": (
         source(startingOffsets={"timestamp": "2026-11-01t00:00:00z"}),
-        f"{AT}.startingOffsets.timestamp in body should match",
+        f"{AT}.startingOffsets.timestamp: Invalid value",
     ),
     "a time that is none": (
         source(startingOffsets={"timestamp": "2026-13-01T00:00:00Z"}),
-        "must be of type date-time",
+        "must be a time with a zone, such as 2026-11-01T00:00:00Z",
+    ),
+    "a day that its month does not have": (
+        source(startingOffsets={"timestamp": "2026-02-30T00:00:00Z"}),
+        "must be a time with a zone, such as 2026-11-01T00:00:00Z",
     ),
     "a partition twice": (
         source(startingOffsets={"partitions": [{"topic": "orders", "partition": 1, "offset": 7}] * 2}),
@@ -275,7 +279,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a partition of a topic that is none": (
         source(startingOffsets={"partitions": [{"topic": "a b", "partition": 1, "offset": 7}]}),
-        f"{AT}.startingOffsets.partitions[0].topic in body should match",
+        f"{AT}.startingOffsets.partitions[0].topic: Invalid value",
     ),
     "an offset below zero": (
         source(startingOffsets={"partitions": [{"topic": "orders", "partition": 1, "offset": -1}]}),
@@ -314,7 +318,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a descriptor that is no base64": (
         source(value={"format": "Protobuf", "protobuf": {**PROTOBUF, "descriptor": "a$"}}),
-        f"{AT}.value.protobuf.descriptor in body should match",
+        f"{AT}.value.protobuf.descriptor: Invalid value",
     ),
     "a descriptor that is too long": (
         source(value={"format": "Protobuf", "protobuf": {**PROTOBUF, "descriptor": "a" * 65537}}),
@@ -322,13 +326,13 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a message type with a dash": (
         source(value={"format": "Protobuf", "protobuf": {**PROTOBUF, "messageType": "shop-v1"}}),
-        f"{AT}.value.protobuf.messageType in body should match",
+        f"{AT}.value.protobuf.messageType: Invalid value",
     ),
     "a registry for JSON": (source(registry=REGISTRY), "registry is only for formats Avro and Protobuf"),
     **{
         f"a registry {what}": (
             source(value={"format": "Avro"}, registry={"url": url}),
-            f"{AT}.registry.url in body should match",
+            f"{AT}.registry.url: Invalid value",
         )
         for what, url in {
             "of another protocol": "file:///etc/passwd",
@@ -345,15 +349,15 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a subject with a slash": (
         source(value={"format": "Avro"}, registry={**REGISTRY, "subject": "a/../b"}),
-        f"{AT}.registry.subject in body should match",
+        f"{AT}.registry.subject: Invalid value",
     ),
     "a Secret of the registry's user with capitals": (
         source(value={"format": "Avro"}, registry={**REGISTRY, "credentialsSecretName": "A"}),
-        f"{AT}.registry.credentialsSecretName in body should match",
+        f"{AT}.registry.credentialsSecretName: Invalid value",
     ),
     "a Secret of the registry's authorities with capitals": (
         source(value={"format": "Avro"}, registry={**REGISTRY, "caSecretName": "A"}),
-        f"{AT}.registry.caSecretName in body should match",
+        f"{AT}.registry.caSecretName: Invalid value",
     ),
     "authorities of a registry by HTTP": (
         source(value={"format": "Avro"}, registry={"url": "http://registry", "caSecretName": "registry-ca"}),
@@ -416,7 +420,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a mechanism that runs code": (secured(**{**SCRAM, "mechanism": "OAUTHBEARER"}), "Unsupported value"),
     **{
-        f"{field} with capitals": (secured(**{field: "A"}), f"{AT}.security.{field} in body should match")
+        f"{field} with capitals": (secured(**{field: "A"}), f"{AT}.security.{field}: Invalid value")
         for field in ("credentialsSecretName", "caSecretName", "certificateSecretName")
     },
     "a limit of files": (source(maxFilesPerRun=1), f'unknown field "{AT}.maxFilesPerRun"'),
@@ -427,7 +431,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "a limit of no bytes": (source(maxBytesPerRun=0), "maxBytesPerRun must be at least 1"),
     "a limit in a unit that quantities do not have": (
         source(maxBytesPerRun="1GB"),
-        f"{AT}.maxBytesPerRun in body should match",
+        f"{AT}.maxBytesPerRun: Invalid value",
     ),
     "a limit beside the source": (
         {**source(), "spec.ingestion.maxRecordsPerRun": 1},

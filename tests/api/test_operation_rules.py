@@ -94,15 +94,15 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a digest that is none": (
         {"spec": {**TABLE, "erase": {"keysFrom": {"path": "s3a://lake/keys", "digest": "0F" * 32}}}},
-        "keysFrom.digest in body should match",
+        "keysFrom.digest: Invalid value",
     ),
     "an instant that leads elsewhere": (
         {"spec.restore": {"instant": "../../2026031011"}},
-        "spec.restore.instant in body should match",
+        "spec.restore.instant: Invalid value",
     ),
     "a savepoint of another namespace": (
         {"spec.restore": {"savepoint": "other/daily"}},
-        "spec.restore.savepoint in body should match",
+        "spec.restore.savepoint: Invalid value",
     ),
     "a table of another namespace": ({"spec.tableRef": {"name": "a", "namespace": "b"}}, "unknown field"),
     "a time that is over at once": ({"spec.ttlAfterFinished": "59s"}, "ttlAfterFinished must be at least 1m"),
@@ -155,7 +155,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "a step that nobody knows": (_repair(deleteEverything={}), "unknown field"),
     "an instant of a repair that leads elsewhere": (
         _repair(removeCorruptPlan={"instant": "../../2026031011"}),
-        "spec.repair.removeCorruptPlan.instant in body should match",
+        "spec.repair.removeCorruptPlan.instant: Invalid value",
     ),
     "another way with savepoints": (
         {"spec.restore": {"instant": TIME, "newerSavepoints": "Keep"}},
@@ -225,7 +225,7 @@ def test_it_can_be_approved_later(operations: Any) -> None:
     assert operations.refusal_of_change({}, {"spec.approved": True}) == ""
 
 
-def test_every_rule_has_a_case(checks_of: Callable[[Any], tuple[set[str], set[str]]]) -> None:
-    messages, of_tables = checks_of(OPERATION)[0], checks_of(TABLE_KIND)[0]  # which have their own cases
+def test_every_rule_has_a_case(checks_of: Callable[[Any], set[str]]) -> None:
+    messages, of_tables = checks_of(OPERATION), checks_of(TABLE_KIND)  # which have their own cases
     seen = {words for _, words in REFUSED.values()} | {words for _, _, words in NOT_CHANGED.values()}
     assert {message for message in messages - of_tables if not any(words in message for words in seen)} == set()

@@ -34,16 +34,16 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a time that is none": (
         {"spec": {"tableRef": {"name": "a"}, "latest": True, "expiresAfter": "1d"}},
-        "spec.expiresAfter in body should match",
+        "spec.expiresAfter: Invalid value",
     ),
     "an instant that leads elsewhere": (
         {"spec": {"tableRef": {"name": "a"}, "instant": "../../2026031011", "keepForever": True}},
-        "spec.instant in body should match",
+        "spec.instant: Invalid value",
     ),
-    "a comment of two lines": ({"spec.comment": "a\nb"}, "spec.comment in body should match"),
-    "a comment that a terminal obeys": ({"spec.comment": "a\x9b2Jb"}, "spec.comment in body should match"),
+    "a comment of two lines": ({"spec.comment": "a\nb"}, "spec.comment: Invalid value"),
+    "a comment that a terminal obeys": ({"spec.comment": "a\x9b2Jb"}, "spec.comment: Invalid value"),
     "a comment without end": ({"spec.comment": "a" * 257}, "spec.comment: Too long"),
-    "a table that no table can be": ({"spec.tableRef": {"name": "../b"}}, "spec.tableRef.name in body should match"),
+    "a table that no table can be": ({"spec.tableRef": {"name": "../b"}}, "spec.tableRef.name: Invalid value"),
     "a table of another namespace": ({"spec.tableRef": {"name": "a", "namespace": "b"}}, "unknown field"),
     "another policy": ({"spec.deletionPolicy": "Orphan"}, 'Unsupported value: "Orphan"'),
 }
@@ -87,7 +87,7 @@ def test_for_how_long_it_is_kept_can_be_changed(then: Document, savepoints: Any)
     assert savepoints.refusal_of_change({}, then) == ""
 
 
-def test_every_rule_has_a_case(checks_of: Callable[[Any], tuple[set[str], set[str]]]) -> None:
-    messages, _ = checks_of(SAVEPOINT)
+def test_every_rule_has_a_case(checks_of: Callable[[Any], set[str]]) -> None:
+    messages = checks_of(SAVEPOINT)
     seen = {words for _, words in REFUSED.values()} | {words for _, _, words in NOT_CHANGED.values()}
     assert {message for message in messages if not any(words in message for words in seen)} == set()

@@ -33,12 +33,12 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "less than none": (_kept(keepLast=-1, keepDaily=2), "spec.savepoints.keepLast in body should be greater"),
     "no schedule": ({"spec.savepoints": {"keepLast": 1}}, "spec.savepoints.schedule: Required value"),
     "a distance that is too short": (_by(every="59s"), "schedule.every must be at least 1m"),
-    "a distance that is none": (_by(every="1d"), "spec.savepoints.schedule.every in body should match"),
+    "a distance that is none": (_by(every="1d"), "spec.savepoints.schedule.every: Invalid value"),
     "distance and cron": (_by(every="1h", cron="0 * * * *"), "exactly one of every and cron must be set"),
-    "four fields": (_by(cron="0 3 * *"), "spec.savepoints.schedule.cron in body should match"),
+    "four fields": (_by(cron="0 3 * *"), "spec.savepoints.schedule.cron: Invalid value"),
     "a zone that leads elsewhere": (
         _by(cron="0 3 * * *", timeZone="../../etc/passwd"),
-        "spec.savepoints.schedule.timeZone in body should match",
+        "spec.savepoints.schedule.timeZone: Invalid value",
     ),
 }
 

@@ -1,6 +1,5 @@
 """What the API server accepts and refuses in a HudiTable, without any help of the operator."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -208,8 +207,8 @@ REFUSED: dict[str, tuple[Document, str]] = {
         PLAIN,
     ),
     "an ordering field twice": ({"spec.orderingFields": ["at", "at"]}, TWICE),
-    "a table name with a quote": ({"spec.tableName": "a'b"}, "spec.tableName in body should match"),
-    "a class name with capitals": ({"spec.tableClassName": "Standard"}, "spec.tableClassName in body should match"),
+    "a table name with a quote": ({"spec.tableName": "a'b"}, "spec.tableName: Invalid value"),
+    "a class name with capitals": ({"spec.tableClassName": "Standard"}, "spec.tableClassName: Invalid value"),
     "an unknown table type": ({"spec.type": "MOR"}, 'supported values: "CopyOnWrite", "MergeOnRead"'),
     "buckets for another index": (
         {"spec.index": {"type": "Bloom", "buckets": 8}},
@@ -222,11 +221,11 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a file size without a number": (
         {"spec.fileSizing": {"maxFileSize": "Gi"}},
-        "spec.fileSizing.maxFileSize in body should match",
+        "spec.fileSizing.maxFileSize: Invalid value",
     ),
     "a file size that Kubernetes spells with k": (
         {"spec.fileSizing": {"smallFileLimit": "5K"}},
-        "spec.fileSizing.smallFileLimit in body should match",
+        "spec.fileSizing.smallFileLimit: Invalid value",
     ),
     "a file size below 1Mi": ({"spec.fileSizing": {"maxFileSize": 120}}, "maxFileSize must be at least 1Mi"),
     "a small file limit above the largest file size": (
@@ -239,7 +238,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a negative record size estimate": (
         {"spec.fileSizing": {"recordSizeEstimate": "-1"}},
-        "spec.fileSizing.recordSizeEstimate in body should match",
+        "spec.fileSizing.recordSizeEstimate: Invalid value",
     ),
     "a record size estimate of nothing": (
         {"spec.fileSizing": {"recordSizeEstimate": 0}},
@@ -260,20 +259,20 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "driver memory without a unit": ({"spec.execution": {"driver": {"memory": "2"}}}, "memory must be at least 1000Mi"),
     "driver memory in words": (
         {"spec.execution": {"driver": {"memory": "2 GB"}}},
-        "spec.execution.driver.memory in body should match",
+        "spec.execution.driver.memory: Invalid value",
     ),
     "a driver without CPU": ({"spec.execution": {"driver": {"cpu": "0"}}}, "cpu must be at least 100m"),
     "driver CPU in words": (
         {"spec.execution": {"driver": {"cpu": "one"}}},
-        "spec.execution.driver.cpu in body should match",
+        "spec.execution.driver.cpu: Invalid value",
     ),
     "executor memory of another alphabet": (
         {"spec.execution": {"executor": {"memory": "\uff12Gi"}}},
-        "spec.execution.executor.memory in body should match",
+        "spec.execution.executor.memory: Invalid value",
     ),
     "executor CPU with a line break": (
         {"spec.execution": {"executor": {"cpu": "1\n"}}},
-        "spec.execution.executor.cpu in body should match",
+        "spec.execution.executor.cpu: Invalid value",
     ),
     "no executors": (
         {"spec.execution": {"executor": {"instances": 0}}},
@@ -301,7 +300,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a distance between runs without a unit": (
         {**INGESTION, "spec.ingestion.schedule": {"every": "10"}},
-        "spec.ingestion.schedule.every in body should match",
+        "spec.ingestion.schedule.every: Invalid value",
     ),
     "a schedule by distance and cron": (
         {**INGESTION, "spec.ingestion.schedule": {"every": "5m", "cron": "0 * * * *"}},
@@ -317,19 +316,19 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a time zone that is a path": (
         {**INGESTION, "spec.ingestion.schedule": {"cron": "0 * * * *", "timeZone": "../../etc/passwd"}},
-        "spec.ingestion.schedule.timeZone in body should match",
+        "spec.ingestion.schedule.timeZone: Invalid value",
     ),
     "a zone of the timeline that is a path": (
         {"spec.timelineTimeZone": "../../etc/passwd"},
-        "spec.timelineTimeZone in body should match",
+        "spec.timelineTimeZone: Invalid value",
     ),
     "a cron expression of six fields": (
         {**INGESTION, "spec.ingestion.schedule": {"cron": "0 0 * * * *"}},
-        "spec.ingestion.schedule.cron in body should match",
+        "spec.ingestion.schedule.cron: Invalid value",
     ),
     "a schedule in days": (
         {**INGESTION, "spec.ingestion.schedule": {"every": "1d"}},
-        "spec.ingestion.schedule.every in body should match",
+        "spec.ingestion.schedule.every: Invalid value",
     ),
     "a schedule without pause": (
         {**INGESTION, "spec.ingestion.schedule": {"every": "999ms"}},
@@ -341,7 +340,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a limit of bytes that is no quantity": (
         {**INGESTION, "spec.ingestion.source.files.maxBytesPerRun": "1GB"},
-        "spec.ingestion.source.files.maxBytesPerRun in body should match",
+        "spec.ingestion.source.files.maxBytesPerRun: Invalid value",
     ),
     "a freshness that is too short": (
         {**INGESTION, "spec.ingestion.freshness": "59s", "spec.ingestion.schedule": {"every": "1s"}},
@@ -349,7 +348,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a freshness in days": (
         {**INGESTION, "spec.ingestion.freshness": "1d"},
-        "spec.ingestion.freshness in body should match",
+        "spec.ingestion.freshness: Invalid value",
     ),
     "a freshness shorter than the schedule": (
         {**INGESTION, "spec.ingestion.freshness": "10m", "spec.ingestion.schedule": {"every": "11m"}},
@@ -438,8 +437,8 @@ def test_refused(values: Document, message: str, tables: Any) -> None:
     assert message in tables.refusal(values)
 
 
-def test_no_rule_and_no_pattern_is_without_a_refused_case(checks_of: Callable[..., tuple[set[str], set[str]]]) -> None:
-    messages, patterns = checks_of(TABLE)
+def test_no_rule_is_without_a_refused_case(checks_of: Callable[..., set[str]]) -> None:
+    messages = checks_of(TABLE)
     others = (test_service_rules, test_kafka_rules, test_continuous_rules, test_schedule_rules, test_upstream_rules)
     refused = [
         *REFUSED.values(),
@@ -448,5 +447,3 @@ def test_no_rule_and_no_pattern_is_without_a_refused_case(checks_of: Callable[..
     ]
     expected = [str(message) for *_, message in refused]
     assert {message for message in messages if not any(part in message for part in expected)} == set()
-    tested = {re.sub(r"\[\d+\]", "[]", part.split(" in body")[0]) for part in expected if " in body" in part}
-    assert patterns - tested == set()

@@ -21,8 +21,7 @@ from hudi_operator.api.status.operation import HudiOperationStatus
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.status.table_class import HudiTableClassStatus
-from hudi_operator.api.values.base import DURATION_PATTERN
-from hudi_operator.api.values.defaults import DefaultsTo, default_text
+from hudi_operator.api.values.defaults import DURATION_PATTERN, DefaultsTo, default_text
 
 _BLOCK = re.compile(r"(<!-- fields of (\w+) -->\n).*?(<!-- end of fields -->)", re.DOTALL)
 _HEADER = "| Field | Type | Default | Meaning |\n|---|---|---|---|\n"

@@ -52,7 +52,7 @@ def _root_schema(kind: ResourceKind) -> Schema:
         "apiVersion": {"type": "string"},
         "kind": {"type": "string"},
         "metadata": {"type": "object"},
-        "spec": structural_schema(kind.spec, names_defaults=True),
+        "spec": structural_schema(kind.spec, for_people=True),
     }
     if kind.status is not None:
         # kstatus takes an object without observedGeneration for current, so one never reconciled carries -1.

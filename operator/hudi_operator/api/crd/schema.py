@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from hudi_operator.api.status.memory import REMEMBERED, SHOWN
+from hudi_operator.api.values.base import WORDS_KEY
 from hudi_operator.api.values.defaults import DEFAULT_KEY
 
 Schema = dict[str, Any]
@@ -43,26 +44,27 @@ class NotStructural(ValueError):
     """A model that no structural schema can express; the message names the place."""
 
 
-def structural_schema(model: type[BaseModel], *, names_defaults: bool = False, as_value: bool = False) -> Schema:
+def structural_schema(model: type[BaseModel], *, for_people: bool = False, as_value: bool = False) -> Schema:
     """Return the structural schema of a model, without defaults and with every reference written out.
 
-    With `names_defaults` each description ends with the default of its field, as in "Default: 120Mi.". The schema of a
-    status is that of its document, or with `as_value` that of the value in code (`status/memory`).
+    With `for_people`, as in a spec, each description ends with the default of its field ("Default: 120Mi."), and a rule
+    with words takes the place of each pattern. The schema of a status is that of its document, or with `as_value` that
+    of the value in code (`status/memory`).
 
     Raises NotStructural where the model uses something that an API server would refuse, such as a union of two
     types, or that would be lost without notice, such as an unknown keyword.
     """
     raw = model.model_json_schema(by_alias=True, mode="validation")
-    converter = _Converter(raw.get("$defs", {}), names_defaults=names_defaults, as_value=as_value)
+    converter = _Converter(raw.get("$defs", {}), for_people=for_people, as_value=as_value)
     return converter.convert(raw, path=model.__name__)
 
 
 class _Converter:
     """Converts the parts of one JSON schema; `path` says where a part stands, for error messages."""
 
-    def __init__(self, definitions: Mapping[str, Schema], *, names_defaults: bool, as_value: bool) -> None:
+    def __init__(self, definitions: Mapping[str, Schema], *, for_people: bool, as_value: bool) -> None:
         self._definitions = definitions
-        self._names_defaults = names_defaults
+        self._for_people = for_people
         self._as_value = as_value
 
     def convert(self, raw: Schema, *, path: str) -> Schema:
@@ -74,11 +76,14 @@ class _Converter:
             shown = {name: part for name, part in node["properties"].items() if name not in remembered}
             node["properties"] = shown | besides
         if "description" in node:
-            ending = f" Default: {default}." if default and self._names_defaults else ""
+            ending = f" Default: {default}." if default and self._for_people else ""
             result["description"] = _one_line_per_paragraph(node.pop("description")) + ending
         if node.get(_INT_OR_STRING):
             node.pop("type", None)
             result["anyOf"] = [{"type": "integer"}, {"type": "string"}]
+        words = node.pop(WORDS_KEY, None)
+        if "pattern" in node and self._for_people:
+            node = _with_words(node, words, path=path)
         for keyword, value in node.items():
             result.update(self._keyword(keyword, value, path=path))
         if result.get("type") == "object" and "properties" in result and "additionalProperties" in result:
@@ -122,6 +127,18 @@ class _Converter:
         if len(remaining) != 1:
             raise NotStructural(f"{path}: a union of {len(remaining)} types; use a model with one optional field each")
         return self._without_references(remaining[0], path=path)
+
+
+def _with_words(node: Schema, words: str | None, *, path: str) -> Schema:
+    """Return a part of a schema with a rule in place of its pattern: the API server shows the words of a rule."""
+    pattern = node["pattern"]
+    if words is None or "'" in pattern or "maxLength" not in node:
+        raise NotStructural(f"{path}: a pattern of a spec needs words, a maxLength, and no quote")
+    text = "string(self)" if node.get(_INT_OR_STRING) else "self"
+    rule = {"rule": f"{text}.matches(r'{pattern}')", "message": words}
+    others = node.get("x-kubernetes-validations", [])
+    rest = {keyword: value for keyword, value in node.items() if keyword != "pattern"}
+    return {**rest, "x-kubernetes-validations": [rule, *others]}
 
 
 def _one_line_per_paragraph(text: str) -> str:

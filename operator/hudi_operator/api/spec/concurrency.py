@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from hudi_jobs.contract import ConcurrencyMode
-from hudi_operator.api.values.base import Model, rules
+from hudi_operator.api.values.base import Model, rules, words
 from hudi_operator.api.values.defaults import DefaultsTo
 
 _HOST = r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?:[0-9]{1,5}"
@@ -14,10 +14,26 @@ _HOST = r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?:[0-9]{1,5}"
 class ZooKeeperLock(Model):
     """A ZooKeeper ensemble that holds the locks."""
 
-    connect: Annotated[str, Field(pattern=rf"^{_HOST}(,{_HOST})*$", max_length=1024)]
+    connect: Annotated[
+        str,
+        Field(
+            pattern=rf"^{_HOST}(,{_HOST})*$",
+            max_length=1024,
+            json_schema_extra=words("must be servers as host:port, with commas between them and no blanks"),
+        ),
+    ]
     """Servers as host:port, with commas between them."""
 
-    base_path: Annotated[str, Field(pattern=r"^(/[A-Za-z0-9._-]+)+$", max_length=256)] = "/hudi"
+    base_path: Annotated[
+        str,
+        Field(
+            pattern=r"^(/[A-Za-z0-9._-]+)+$",
+            max_length=256,
+            json_schema_extra=words(
+                "must be a path such as /hudi, of letters, digits, '-', '_' and '.', without a slash at its end"
+            ),
+        ),
+    ] = "/hudi"
     """Node that the locks of all tables lie under."""
 
 
@@ -38,7 +54,17 @@ class ConcurrencySpec(Model):
     """The lock that all writers share. Only for Optimistic, which needs one."""
 
     lock_key: Annotated[
-        Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$", max_length=253)] | None,
+        Annotated[
+            str,
+            Field(
+                pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$",
+                max_length=253,
+                json_schema_extra=words(
+                    "must be of letters, digits, '-', '_' and '.', and begin with a letter, digit or '_'"
+                ),
+            ),
+        ]
+        | None,
         DefaultsTo("the name of the resource"),
     ] = None
     """Name of the lock after the namespace and a dot, for all writers of the table."""

@@ -5,6 +5,7 @@ from enum import StrEnum
 from pydantic import ConfigDict
 
 from hudi_operator.api.values.base import Duration, Model, at_least, rules
+from hudi_operator.api.values.defaults import duration_or
 
 _LONGEST_INTERVAL = "1h"
 _LONGEST_RUN = "168h"
@@ -47,17 +48,17 @@ class Continuous(Model):
         json_schema_extra=rules(
             at_least("minInterval", "1s"),
             (
-                f"!has(self.minInterval) || duration(self.minInterval) <= duration('{_LONGEST_INTERVAL}')",
+                f"{duration_or('minInterval', _LONGEST_INTERVAL)} <= duration('{_LONGEST_INTERVAL}')",
                 f"minInterval must not be longer than {_LONGEST_INTERVAL}",
             ),
             at_least("recycleAfter", "10m"),
             (
-                f"!has(self.recycleAfter) || duration(self.recycleAfter) <= duration('{_LONGEST_RUN}')",
+                f"{duration_or('recycleAfter', _LONGEST_RUN)} <= duration('{_LONGEST_RUN}')",
                 f"recycleAfter must not be longer than {_LONGEST_RUN}",
             ),
             at_least("progressDeadline", "2m"),
             (
-                f"!has(self.progressDeadline) || duration(self.progressDeadline) <= duration('{_LONGEST_RUN}')",
+                f"{duration_or('progressDeadline', _LONGEST_RUN)} <= duration('{_LONGEST_RUN}')",
                 f"progressDeadline must not be longer than {_LONGEST_RUN}",
             ),
             at_least("serviceInterval", "1m"),

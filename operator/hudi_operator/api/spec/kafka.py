@@ -16,7 +16,7 @@ from hudi_jobs.contract import (
     Tombstones,
 )
 from hudi_operator.api.spec.source_kind import SourceKind
-from hudi_operator.api.values.base import Count, Model, Name, Quantity, not_less, rules
+from hudi_operator.api.values.base import Count, Model, Name, Quantity, not_less, rules, words
 from hudi_operator.api.values.columns import PlainColumn
 from hudi_operator.api.values.defaults import DefaultsTo, value_or
 from hudi_operator.api.values.kafka import BootstrapServer, Moment, RegistryUrl, TopicName, TopicPattern
@@ -82,10 +82,27 @@ class StartingOffsetsSpec(Model):
 class ProtobufSpec(Model):
     """The message of Protobuf values."""
 
-    message_type: Annotated[str, Field(pattern=_MESSAGE_TYPE, max_length=256)]
+    message_type: Annotated[
+        str,
+        Field(
+            pattern=_MESSAGE_TYPE,
+            max_length=256,
+            json_schema_extra=words("must be the full name of a Protobuf message, such as shop.v1.Order"),
+        ),
+    ]
     """Full name of the message, such as `shop.v1.Order` or, inside of another, `shop.v1.Order.Line`."""
 
-    descriptor: Annotated[str, Field(pattern="^[A-Za-z0-9+/]+={0,2}$", max_length=65536)] | None = None
+    descriptor: (
+        Annotated[
+            str,
+            Field(
+                pattern="^[A-Za-z0-9+/]+={0,2}$",
+                max_length=65536,
+                json_schema_extra=words("must be a file descriptor set in base64, without line breaks"),
+            ),
+        ]
+        | None
+    ) = None
     """File descriptor set in base64: `protoc --include_imports --descriptor_set_out=/dev/stdout order.proto | base64`,
     without line breaks. With a registry its schemas stand for it."""
 
@@ -175,7 +192,16 @@ class SchemaRegistrySpec(Model):
     """URL of the registry."""
 
     subject: Annotated[
-        Annotated[str, Field(pattern="^[A-Za-z0-9._-]+$", max_length=256)] | None, DefaultsTo("<topic>-value")
+        Annotated[
+            str,
+            Field(
+                pattern="^[A-Za-z0-9._-]+$",
+                max_length=256,
+                json_schema_extra=words("must be of letters, digits, '.', '_' and '-'"),
+            ),
+        ]
+        | None,
+        DefaultsTo("<topic>-value"),
     ] = None
     """Subject whose newest schema the rows are read as."""
 

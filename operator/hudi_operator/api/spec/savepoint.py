@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from hudi_jobs.contract import COMMENT_LIMIT
-from hudi_operator.api.values.base import Duration, Model, Name, at_least, rules
+from hudi_operator.api.values.base import Duration, InstantText, Model, Name, at_least, rules, words
 from hudi_operator.api.values.defaults import DefaultsTo
 
 
@@ -33,13 +33,23 @@ class HudiSavepointSpec(Model):
     table_ref: TableReference
     """The table."""
 
-    instant: Annotated[str, Field(pattern=r"^[0-9]{14}([0-9]{3})?$", max_length=17)] | None = None
+    instant: InstantText | None = None
     """Requested time of the commit that is kept. A savepoint that the table already has on it is adopted."""
 
     latest: bool | None = None
     """Keep the commit that is the newest when the savepoint is made; status.instant then says which."""
 
-    comment: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]*$", max_length=COMMENT_LIMIT)] | None = None
+    comment: (
+        Annotated[
+            str,
+            Field(
+                pattern=r"^[^\x00-\x1f\x7f-\x9f]*$",
+                max_length=COMMENT_LIMIT,
+                json_schema_extra=words("must be one line of text without control characters"),
+            ),
+        ]
+        | None
+    ) = None
     """Why it is kept: stored in the table with the savepoint."""
 
     expires_after: Duration | None = None

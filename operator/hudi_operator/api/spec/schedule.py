@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from hudi_operator.api.values.base import Duration, Model, at_least, rules
-from hudi_operator.api.values.defaults import DefaultsTo, value_or
+from hudi_operator.api.values.base import Duration, Model, at_least, rules, words
+from hudi_operator.api.values.defaults import DefaultsTo, duration_or, value_or
 
 MOST_SCHEDULED = 40
 """Savepoints that the schedule of one table keeps: fewer than the HudiSavepoints that are looked at with a table."""
@@ -20,11 +20,32 @@ class Schedule(Model):
     every: Duration | None = None
     """Time between the starts of two runs."""
 
-    cron: Annotated[str, Field(pattern=r"^[^\s]+( +[^\s]+){4}$", max_length=100)] | None = None
+    cron: (
+        Annotated[
+            str,
+            Field(
+                pattern=r"^[^\s]+( +[^\s]+){4}$",
+                max_length=100,
+                json_schema_extra=words(
+                    "must be a cron expression of five fields: minute, hour, day, month and weekday"
+                ),
+            ),
+        ]
+        | None
+    ) = None
     """Five-field cron expression."""
 
     time_zone: Annotated[
-        Annotated[str, Field(pattern=r"^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$", max_length=64)] | None, DefaultsTo("UTC")
+        Annotated[
+            str,
+            Field(
+                pattern=r"^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$",
+                max_length=64,
+                json_schema_extra=words("must be a time zone of IANA such as UTC or Europe/Berlin"),
+            ),
+        ]
+        | None,
+        DefaultsTo("UTC"),
     ] = None
     """IANA time zone of the cron expression."""
 
@@ -63,7 +84,7 @@ class SavepointSchedule(Model):
             (f"{_KEPT} >= 1", "at least one of keepLast, keepDaily, keepWeekly and keepMonthly must be set"),
             (f"{_KEPT} <= {MOST_SCHEDULED}", f"at most {MOST_SCHEDULED} savepoints can be kept"),
             (
-                "!has(self.schedule.every) || duration(self.schedule.every) >= duration('1m')",
+                f"{duration_or('schedule.every', '1m')} >= duration('1m')",
                 "schedule.every must be at least 1m",
             ),
         )

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from hudi_operator.api.values.base import LARGEST_INT, Duration, Model, Quantity, at_least, not_less, rules
+from hudi_operator.api.values.base import LARGEST_INT, Duration, Model, Quantity, at_least, not_less, rules, words
 from hudi_operator.api.values.columns import NO_COLUMN_TWICE, PLAIN_COLUMNS, AnyColumn
 from hudi_operator.api.values.defaults import DefaultsTo, quantity_or, value_or
 
@@ -15,7 +15,9 @@ PartitionPath = Annotated[
     Field(
         pattern=r"^[^,/\s][^,\s]*$",
         max_length=256,
-        json_schema_extra=rules(
+        json_schema_extra=words(
+            "a partition must be a path inside the table such as year=2026/month=7, without a slash at its beginning, "
+            "commas and white space",
             (
                 # RE2. An escape that stands for a dot, a slash, a backslash, `%` or a control character may be decoded.
                 r"!self.matches(r'[\\\p{Z}\p{C}]|:/|(^|/)[.]{0,2}(/|$)|%(2[eEfF5]|5[cC]|[01][0-9a-fA-F]|7[fF])')",

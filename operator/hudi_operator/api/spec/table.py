@@ -24,7 +24,7 @@ from hudi_operator.api.spec.services import (
 )
 from hudi_operator.api.spec.source import DEFAULT_OPERATION, SOURCE_RULES, TABLE_RULES, OptionValue, Source
 from hudi_operator.api.spec.table_version import VERSION_RULES, TableVersion
-from hudi_operator.api.values.base import LARGEST_INT, Duration, Model, Name, Quantity, at_least, not_less, rules
+from hudi_operator.api.values.base import LARGEST_INT, Duration, Model, Name, Quantity, at_least, not_less, rules, words
 from hudi_operator.api.values.columns import NO_COLUMN_TWICE, PLAIN_COLUMNS, ColumnName
 from hudi_operator.api.values.defaults import DefaultsTo, duration_or, quantity_or, value_or
 from hudi_operator.api.values.paths import BasePath, QuarantinePath, apart
@@ -198,8 +198,8 @@ class Ingestion(Model):
             at_least("freshness", "1m"),
             (
                 f"!has(self.freshness) || {value_or('mode', mode)} != 'Batch' || "
-                "(has(self.schedule) && !has(self.schedule.every)) || duration(self.freshness) >= "
-                f"{duration_or('schedule.every', _EVERY)}",
+                "(has(self.schedule) && !has(self.schedule.every)) || "
+                f"{duration_or('freshness', _EVERY)} >= {duration_or('schedule.every', _EVERY)}",
                 f"freshness must not be shorter than schedule.every (default {_EVERY}): it would be missed between two "
                 "runs",
             ),
@@ -284,7 +284,17 @@ class HudiTableSpec(Model):
     """What happens to the data when the resource is deleted: Retain leaves it untouched, Delete removes it."""
 
     table_name: Annotated[
-        Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=200)] | None,
+        Annotated[
+            str,
+            Field(
+                pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$",
+                max_length=200,
+                json_schema_extra=words(
+                    "must be of letters, digits, '_', '.' and '-', and begin with a letter, digit or '_'"
+                ),
+            ),
+        ]
+        | None,
         DefaultsTo("the name of the resource"),
     ] = None
     """Name of the Hudi table."""
@@ -343,7 +353,15 @@ class HudiTableSpec(Model):
     """Hudi's metadata table."""
 
     timeline_time_zone: (
-        Annotated[str, Field(pattern=r"^(UTC|[A-Z][A-Za-z]+(/[A-Z][A-Za-z0-9+_-]*){1,2})$", max_length=64)] | None
+        Annotated[
+            str,
+            Field(
+                pattern=r"^(UTC|[A-Z][A-Za-z]+(/[A-Z][A-Za-z0-9+_-]*){1,2})$",
+                max_length=64,
+                json_schema_extra=words("must be UTC or a region of the IANA database such as Asia/Tokyo"),
+            ),
+        ]
+        | None
     ) = None
     """Zone of the tool that writes a table whose instants are in local time, such as `Asia/Tokyo`; tables that this
     operator creates are in UTC. Needed only where the table's own files do not show it."""

@@ -18,6 +18,7 @@ from hudi_operator.api.values.base import (
     at_least,
     not_less,
     rules,
+    words,
 )
 from hudi_operator.api.values.defaults import DefaultsTo, duration_or
 from hudi_operator.api.values.namespaces import LABEL_KEY_PATTERN, AllowedNamespaces, LabelValue
@@ -26,7 +27,16 @@ from hudi_operator.api.values.paths import PathPrefix
 DEFAULT_CLASS_ANNOTATION = "hudi-operator.io/is-default-class"
 """On a HudiTableClass: `"true"` makes it the class of tables that name none."""
 
-KeyPattern = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\*?$", max_length=256)]
+KeyPattern = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\*?$",
+        max_length=256,
+        json_schema_extra=words(
+            "must be a key such as spark.sql.shuffle.partitions, or a prefix of keys before one '*'"
+        ),
+    ),
+]
 
 _RESERVED = ("kubernetes.io", "k8s.io", "hudi-operator.io", "spark-", "controller-uid", "job-name")
 """Parts of keys by which Kubernetes, Spark and the operator know pods."""
@@ -49,7 +59,18 @@ class ObjectStore(Model):
     """The S3-compatible store that jobs and the operator use."""
 
     endpoint: Annotated[
-        Annotated[str, Field(pattern=r"^https?://[^/?#@\s]+$", max_length=256)] | None, DefaultsTo("Amazon's own")
+        Annotated[
+            str,
+            Field(
+                pattern=r"^https?://[^/?#@\s]+$",
+                max_length=256,
+                json_schema_extra=words(
+                    "must be a URL such as https://s3.example.com:9000, without a user, path or query"
+                ),
+            ),
+        ]
+        | None,
+        DefaultsTo("Amazon's own"),
     ] = None
     """URL of the store."""
 
@@ -134,7 +155,7 @@ class JobSettings(Model):
             at_least("deadline", "1m"),
             at_least("startTimeout", "10s"),
             (
-                "!has(self.drainTimeout) || duration(self.drainTimeout) <= duration('1h')",
+                f"{duration_or('drainTimeout', drain_timeout)} <= duration('1h')",
                 "drainTimeout must not be longer than 1h",
             ),
             # The operator reads the outcome from the finished job.
@@ -218,7 +239,15 @@ class HudiTableClassSpec(Model):
     """Policy and defaults for the tables that name this class."""
 
     spark_image: Annotated[
-        Annotated[str, Field(pattern=r"^[^\s]+$", max_length=512)] | None,
+        Annotated[
+            str,
+            Field(
+                pattern=r"^[^\s]+$",
+                max_length=512,
+                json_schema_extra=words("must be the name of an image, without white space"),
+            ),
+        ]
+        | None,
         DefaultsTo("the image of the operator's settings"),
     ] = None
     """Image of drivers and executors."""

@@ -10,13 +10,13 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from hudi_operator.api.values.defaults import DEFAULT_KEY, default_text
+from hudi_operator.api.values.defaults import DEFAULT_KEY, DURATION_PATTERN, default_text, duration_or, quantity_or
 
 GROUP = "hudi-operator.io"
 VERSION = "v1alpha1"
 
-DURATION_PATTERN = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"
-"""What a duration looks like; it tells durations from other texts in a schema."""
+WORDS_KEY = "x-words"
+"""Keyword of a JSON schema for what a pattern asks for in words; it never reaches a CustomResourceDefinition."""
 
 _DURATION = re.compile(DURATION_PATTERN)
 _DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
@@ -116,10 +116,30 @@ def _number_to_text(value: Any) -> Any:  # noqa: ANN401 - a validator sees whate
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
+def rules(*pairs: tuple[str, str]) -> dict[str, Any]:
+    """Return the JSON schema extension for CEL rules, each given as (expression, sentence for the user)."""
+    return {"x-kubernetes-validations": [{"rule": rule, "message": message} for rule, message in pairs]}
+
+
+def words(text: str, *pairs: tuple[str, str]) -> dict[str, Any]:
+    """Return the JSON schema extension that says in words what a field's pattern asks for, and its CEL rules.
+
+    The API server would show the pattern alone. In a CustomResourceDefinition a rule with these words takes its place,
+    and a pattern of a spec without words is refused there.
+    """
+    return {WORDS_KEY: text, **(rules(*pairs) if pairs else {})}
+
+
 Duration = Annotated[
     str,
     AfterValidator(_checked_duration),
-    Field(json_schema_extra={"pattern": DURATION_PATTERN, "maxLength": _LONGEST_DURATION}),
+    Field(
+        json_schema_extra={
+            "pattern": DURATION_PATTERN,
+            "maxLength": _LONGEST_DURATION,
+            **words("must be a duration such as 30s, 5m or 1h30m; there are no days"),
+        }
+    ),
 ]
 """A Go duration such as `30s`, `5m` or `1h30m`."""
 
@@ -132,12 +152,13 @@ Quantity = Annotated[
             "x-kubernetes-int-or-string": True,
             "pattern": _QUANTITY_PATTERN,
             "maxLength": _LONGEST_QUANTITY,
-            "x-kubernetes-validations": [
-                {
-                    "rule": f"quantity(string(self)).compareTo(quantity('{LARGEST_LONG}')) < 0",
-                    "message": f"must be less than {LARGEST_LONG}",
-                }
-            ],
+            **words(
+                "must be a quantity such as 120Mi, 2Gi, 500m or a plain number, which is not negative",
+                (
+                    f"!isQuantity(string(self)) || quantity(string(self)).compareTo(quantity('{LARGEST_LONG}')) < 0",
+                    f"must be less than {LARGEST_LONG}",
+                ),
+            ),
         }
     ),
 ]
@@ -147,26 +168,43 @@ Quantity = Annotated[
 Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 """RFC 3339 in UTC."""
 
+InstantText = Annotated[
+    str,
+    Field(
+        pattern=r"^[0-9]{14}([0-9]{3})?$",
+        max_length=17,
+        json_schema_extra=words(
+            "must be the requested time of an instant, 17 digits such as 20260310115900000, or 14 from before Hudi 0.10"
+        ),
+    ),
+]
+"""The requested time of an instant as a spec names it."""
+
 InstantTime = Annotated[str, Field(max_length=32)]
 """A Hudi instant time, `yyyyMMddHHmmssSSS` in the table's own time zone."""
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)]
+Name = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$",
+        max_length=253,
+        json_schema_extra=words(
+            "must be the name of a Kubernetes object: lower-case letters, digits, '-' and '.', with a letter or digit "
+            "at both ends"
+        ),
+    ),
+]
 """The name of another Kubernetes object."""
-
-
-def rules(*pairs: tuple[str, str]) -> dict[str, Any]:
-    """Return the JSON schema extension for CEL rules, each given as (expression, sentence for the user)."""
-    return {"x-kubernetes-validations": [{"rule": rule, "message": message} for rule, message in pairs]}
 
 
 def at_least(field: str, least: str) -> tuple[str, str]:
     """Return the rule that a field with a duration, if it is set, is not shorter than a bound."""
-    return (f"!has(self.{field}) || duration(self.{field}) >= duration('{least}')", f"{field} must be at least {least}")
+    return (f"{duration_or(field, least)} >= duration('{least}')", f"{field} must be at least {least}")
 
 
 def not_less(field: str, least: str) -> tuple[str, str]:
     """Return the rule that a field with a quantity, if it is set, is not less than a bound."""
     return (
-        f"!has(self.{field}) || quantity(string(self.{field})).compareTo(quantity('{least}')) >= 0",
+        f"{quantity_or(field, least)}.compareTo(quantity('{least}')) >= 0",
         f"{field} must be at least {least}",
     )

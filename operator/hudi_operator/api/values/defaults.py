@@ -11,6 +11,9 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+DURATION_PATTERN = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"
+"""What a duration looks like; it tells durations from other texts in a schema."""
+
 DEFAULT_KEY = "x-default"
 """Keyword of a JSON schema for the text of a default; it never reaches a CustomResourceDefinition."""
 
@@ -49,13 +52,18 @@ def value_or(path: str, default: object, *, root: str = "self") -> str:
 
 
 def quantity_or(field: str, default: str) -> str:
-    """Return the CEL expression of a quantity, or of its default where the field is left out."""
-    return f"quantity(has(self.{field}) ? string(self.{field}) : {_literal(default)})"
+    """Return the CEL expression of a quantity, or of its default where the field is left out or holds no quantity.
+
+    What is no quantity is refused by a rule of the field itself; here it would end the rule with an error of its own.
+    """
+    given = f"has(self.{field}) && isQuantity(string(self.{field}))"
+    return f"quantity({given} ? string(self.{field}) : {_literal(default)})"
 
 
 def duration_or(path: str, default: str) -> str:
-    """Return the CEL expression of a duration, or of its default where the field is left out."""
-    return f"duration{value_or(path, default)}"
+    """Return the CEL expression of a duration, or of its default where the field is left out or holds no duration."""
+    given = f"{_is_given(path, 'self')} && self.{path}.matches(r'{DURATION_PATTERN}')"
+    return f"duration({given} ? self.{path} : {_literal(default)})"
 
 
 def _is_given(path: str, root: str) -> str:

@@ -10,12 +10,19 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from hudi_operator.api.values.base import rules
+from hudi_operator.api.values.base import words
 
 _HOST = r"([A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\])"
 _PORT = "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 
-BootstrapServer = Annotated[str, Field(pattern=f"^{_HOST}:{_PORT}$", max_length=260)]
+BootstrapServer = Annotated[
+    str,
+    Field(
+        pattern=f"^{_HOST}:{_PORT}$",
+        max_length=260,
+        json_schema_extra=words("must be a broker as host:port; an address of IPv6 stands in brackets"),
+    ),
+]
 """A broker as `host:port`; an address of IPv6 stands in brackets."""
 
 RegistryUrl = Annotated[
@@ -23,7 +30,10 @@ RegistryUrl = Annotated[
     Field(
         pattern=rf"^https?://{_HOST}(:{_PORT})?(/[A-Za-z0-9._~-]+)*/?$",
         max_length=512,
-        json_schema_extra=rules(("!self.matches('/[.][.]?(/|$)')", "url must have no '.' or '..' segments")),
+        json_schema_extra=words(
+            "must be a URL such as https://registry.example.com:8081/path, without a user, a query and escapes",
+            ("!self.matches('/[.][.]?(/|$)')", "url must have no '.' or '..' segments"),
+        ),
     ),
 ]
 """The URL of a schema registry, without a user, a query or escapes."""
@@ -33,11 +43,12 @@ TopicName = Annotated[
     Field(
         pattern="^[a-zA-Z0-9._-]{1,249}$",
         max_length=249,
-        json_schema_extra=rules(
+        json_schema_extra=words(
+            "must be the name of a topic: letters, digits, '.', '_' and '-'",
             (
                 "self != '.' && self != '..' && !self.startsWith('__')",
                 "a topic must not be named . or .., or begin with __ like Kafka's own",
-            )
+            ),
         ),
     ),
 ]
@@ -56,11 +67,13 @@ TopicPattern = Annotated[
     Field(
         pattern=rf"^({_LITERAL}|{_WILD}|{_CHOICE})+$",
         max_length=256,
-        json_schema_extra=rules(
+        json_schema_extra=words(
+            "must be made of letters, digits, _, - and \\., of . and classes such as [a-z0-9], which * or + may "
+            "repeat, and of choices such as (orders|returns)",
             (
                 rf"!self.matches('([*+].*){{{MOST_REPETITIONS + 1}}}')",
                 f"topicPattern must repeat at most {MOST_REPETITIONS} times, by * and +",
-            )
+            ),
         ),
     ),
 ]
@@ -75,7 +88,8 @@ AllowedTopic = Annotated[
     Field(
         pattern=r"^([a-zA-Z0-9._{}-]+\*?|\*)$",
         max_length=256,
-        json_schema_extra=rules(
+        json_schema_extra=words(
+            "must be a topic, the beginning of topics before one '*', or '*' alone",
             (
                 "!self.replace('{namespace}', '').matches('[{}]')",
                 "{namespace} is the only text in braces that a topic may contain",
@@ -91,7 +105,11 @@ AllowedTopic = Annotated[
 """A topic, or the beginning of topics before a `*`; `{namespace}` stands for the table's namespace."""
 
 
-_MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})$"
+_MOMENT = (
+    "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})?"
+    "(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
+)
+_A_MOMENT = "must be a time with a zone, such as 2026-11-01T00:00:00Z"
 
 
 def _checked_moment(text: str) -> str:
@@ -106,7 +124,14 @@ Moment = Annotated[
     AfterValidator(_checked_moment),
     Field(
         max_length=40,
-        json_schema_extra={"format": "date-time", "pattern": _MOMENT},
+        json_schema_extra={
+            "pattern": _MOMENT,
+            **words(
+                _A_MOMENT,
+                # Of a day that its month does not have, such as a 30th of February.
+                (f"!self.matches('{_MOMENT}') || timestamp(self).getFullYear() > 0", _A_MOMENT),
+            ),
+        },
     ),
 ]
 """RFC 3339 with a zone."""

@@ -5,9 +5,18 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from hudi_operator.api.values.base import Model, Name, rules
+from hudi_operator.api.values.base import Model, Name, rules, words
 
-LabelValue = Annotated[str, Field(pattern=r"^(([A-Za-z0-9][A-Za-z0-9._-]*)?[A-Za-z0-9])?$", max_length=63)]
+LabelValue = Annotated[
+    str,
+    Field(
+        pattern=r"^(([A-Za-z0-9][A-Za-z0-9._-]*)?[A-Za-z0-9])?$",
+        max_length=63,
+        json_schema_extra=words(
+            "must be the value of a label: letters, digits, '-', '_' and '.', with a letter or digit at both ends"
+        ),
+    ),
+]
 """The value of a label."""
 
 LABEL_KEY_PATTERN = r"^([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"
@@ -26,7 +35,14 @@ class SelectorOperator(StrEnum):
 class LabelRequirement(Model):
     """What one label of a namespace must be."""
 
-    key: Annotated[str, Field(pattern=LABEL_KEY_PATTERN, max_length=317)]
+    key: Annotated[
+        str,
+        Field(
+            pattern=LABEL_KEY_PATTERN,
+            max_length=317,
+            json_schema_extra=words("must be the key of a label, such as team or example.com/team"),
+        ),
+    ]
     """The label."""
 
     operator: SelectorOperator

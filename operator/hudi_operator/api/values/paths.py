@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hudi_operator.api.values.base import rules
+from hudi_operator.api.values.base import rules, words
 
 _BUCKET = "s3[an]?://[a-z0-9][a-z0-9._-]*"
 """S3 has no buckets with capitals, and in a store that has, `Lake` is not the `lake` that a class allows."""
@@ -91,7 +91,9 @@ PathPrefix = Annotated[
         # `{namespace}` may stand anywhere after the scheme. A scheme alone would allow every bucket or file.
         json_schema_extra={
             "pattern": r"^(s3[an]?://[a-z0-9{][a-z0-9._{}-]*|file:///[^/%?#*\\\s]+)(/[^/%?#*\\\s]+)*/?$",
-            **rules(
+            **words(
+                "a prefix must look like s3a://bucket/folder or file:///folder, with the bucket in lower case and "
+                "without '//' inside and the characters % ? # * and backslash",
                 (
                     r"!self.matches(r'[\p{Z}\p{C}]|/[.][.]?(/|$)')",
                     "a prefix must be plain: no '.' or '..' segments and no white space",

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from hudi_jobs.contract.operations.erase import DIGEST, LONGEST_PREDICATE, MOST_KEYS
-from hudi_operator.api.values.base import Model, rules
+from hudi_operator.api.values.base import Model, rules, words
 from hudi_operator.api.values.paths import SourcePath
 
 LONGEST_VALUE = 256
@@ -26,7 +26,17 @@ class KeysFrom(Model):
     path: SourcePath
     """A file of JSON lines below the source paths that the class allows; each line is a key as in `keys`."""
 
-    digest: Annotated[str, Field(pattern=DIGEST, max_length=64)] | None = None
+    digest: (
+        Annotated[
+            str,
+            Field(
+                pattern=DIGEST,
+                max_length=64,
+                json_schema_extra=words("must be the keysDigest of a dry run: 64 digits and letters from a to f"),
+            ),
+        ]
+        | None
+    ) = None
     """Digest of the keys in it, as a dry run has reported it (`keysDigest`): other keys are refused."""
 
 

@@ -1,13 +1,9 @@
 """What a restore and a rollback ask for."""
 
-from typing import Annotated
-
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 
 from hudi_jobs.contract import NewerSavepoints
-from hudi_operator.api.values.base import Model, Name, rules
-
-InstantText = Annotated[str, Field(pattern=r"^[0-9]{14}([0-9]{3})?$", max_length=17)]
+from hudi_operator.api.values.base import InstantText, Model, Name, rules
 
 
 class RestoreSpec(Model):

@@ -6,9 +6,9 @@ from typing import Self
 from pydantic import ConfigDict, model_validator
 
 from hudi_jobs.contract import RepairStep
-from hudi_operator.api.spec.operation_kinds.going_back import InstantText
-from hudi_operator.api.values.base import Duration, Model, at_least, parse_duration, rules
+from hudi_operator.api.values.base import Duration, InstantText, Model, at_least, parse_duration, rules
 from hudi_operator.api.values.choice import exactly_one, given_fields
+from hudi_operator.api.values.defaults import duration_or
 
 
 class InstantRepair(Model):
@@ -32,7 +32,7 @@ class OrphanFilesRepair(Model):
         json_schema_extra=rules(
             at_least("olderThan", "1h"),
             (
-                "!has(self.olderThan) || duration(self.olderThan) <= duration('87600h')",
+                f"{duration_or('olderThan', older_than)} <= duration('87600h')",
                 "olderThan must be at most 87600h",
             ),
         )
