@@ -86,7 +86,7 @@ async def namespace(transport: Transport) -> AsyncIterator[str]:
     name = f"test-{uuid.uuid4().hex[:8]}"
     await transport.request("POST", "/api/v1/namespaces", body={"metadata": {"name": name}})
     yield name
-    tables = f"/apis/hudi-operator.io/v1alpha1/namespaces/{name}/huditables"
+    tables = f"/apis/hudi-operator.io/v1beta1/namespaces/{name}/huditables"
     await transport.request("DELETE", f"/api/v1/namespaces/{name}")
     async for table in transport.list_items(tables):
         patch = {"metadata": {"finalizers": None}}

@@ -17,7 +17,7 @@ from toolkit.control_plane import TOKEN, ControlPlane
 from toolkit.small_table import SmallTable
 
 ROOT = Path(__file__).resolve().parents[2]
-API = "/apis/hudi-operator.io/v1alpha1"
+API = "/apis/hudi-operator.io/v1beta1"
 NAMESPACES = 10
 NODES = 10
 COMMITS = 3
@@ -144,7 +144,7 @@ class Tables:
             "clustering": {"mode": "Disabled"},
             "cleaning": {"mode": "Disabled"},
         }
-        table = {"apiVersion": "hudi-operator.io/v1alpha1", "kind": "HudiTable", "metadata": {"name": name}}
+        table = {"apiVersion": "hudi-operator.io/v1beta1", "kind": "HudiTable", "metadata": {"name": name}}
         await self._post(f"{API}/namespaces/{namespace}/huditables", {**table, "spec": spec})
 
     def _table_class(self) -> Document:
@@ -152,7 +152,7 @@ class Tables:
         if self._endpoint:
             spec["objectStore"] = {"endpoint": self._endpoint, "region": "us-east-1", "pathStyleAccess": True}
         return {
-            "apiVersion": "hudi-operator.io/v1alpha1",
+            "apiVersion": "hudi-operator.io/v1beta1",
             "kind": "HudiTableClass",
             "metadata": {"name": "scale"},
             "spec": {**spec, "execution": {"mode": "Local"}},

@@ -23,9 +23,9 @@ OPERATOR_SECRET = "object-store"
 S3_IN_CLUSTER = "http://s3.storage.svc:9000"
 
 PATHS = {
-    "hudisavepoints": "apis/hudi-operator.io/v1alpha1",
-    "hudioperations": "apis/hudi-operator.io/v1alpha1",
-    "huditables": "apis/hudi-operator.io/v1alpha1",
+    "hudisavepoints": "apis/hudi-operator.io/v1beta1",
+    "hudioperations": "apis/hudi-operator.io/v1beta1",
+    "huditables": "apis/hudi-operator.io/v1beta1",
     "jobs": "apis/batch/v1",
     "leases": "apis/coordination.k8s.io/v1",
     "namespaces": "api/v1",

@@ -297,5 +297,12 @@ def test_the_definition_is_small_enough_for_every_way_to_apply_it(kind: Resource
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
+def test_one_version_of_a_kind_is_served_and_stored(kind: ResourceKind) -> None:
+    """An older version beside it would have the fields of today alone, so that the API server drops renamed ones."""
+    versions = crd.crd_document(kind)["spec"]["versions"]
+    assert [(one["name"], one["served"], one["storage"]) for one in versions] == [("v1beta1", True, True)]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 def test_the_text_reads_back_as_the_document(kind: ResourceKind) -> None:
     assert yaml.load(crd.crd_yaml(kind), yaml.CSafeLoader) == crd.crd_document(kind)

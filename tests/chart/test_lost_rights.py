@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
 
 Document = dict[str, Any]
 Eventually = Callable[..., Awaitable[Any]]
-GROUP = "/apis/hudi-operator.io/v1alpha1"
+GROUP = "/apis/hudi-operator.io/v1beta1"
 RIGHTS = "/apis/rbac.authorization.k8s.io/v1"
 
 
@@ -55,7 +55,7 @@ class World:
     async def create_table(self, namespace: str, name: str) -> None:
         spec = {"basePath": f"s3a://lake/{namespace}/{name}", "type": "CopyOnWrite", "recordKey": ["id"]}
         metadata = {"name": name, "finalizers": [FINALIZER]}
-        body = {"apiVersion": "hudi-operator.io/v1alpha1", "kind": "HudiTable", "metadata": metadata, "spec": spec}
+        body = {"apiVersion": "hudi-operator.io/v1beta1", "kind": "HudiTable", "metadata": metadata, "spec": spec}
         await self.request("POST", f"{GROUP}/namespaces/{namespace}/huditables", body=body)
 
     async def let_go(self, namespace: str) -> None:

@@ -69,7 +69,7 @@ class RestingTable:
     def create(self, name: str, spec: Document) -> None:
         """Create a resource, and let its event come."""
         self.resources[name] = {
-            "apiVersion": "hudi-operator.io/v1alpha1",
+            "apiVersion": "hudi-operator.io/v1beta1",
             "kind": self.controller.kind.name,
             "metadata": {
                 "name": name,

@@ -117,7 +117,7 @@ def deleted_table(policy: str = "Delete", *, spec: dict[str, Any] | None = None)
         "spec": {"holderIdentity": UID},
     }
     cluster.tables["flights"] = {
-        "apiVersion": "hudi-operator.io/v1alpha1",
+        "apiVersion": "hudi-operator.io/v1beta1",
         "kind": "HudiTable",
         "metadata": {
             "name": "flights",
@@ -146,7 +146,7 @@ def deleted_table(policy: str = "Delete", *, spec: dict[str, Any] | None = None)
 def ingestion() -> dict[str, Any]:
     labels = job_labels(table="flights", table_uid=UID, service=Service.INGESTION)
     template = {"metadata": {"labels": {**labels, "hudi-operator.io/role": "driver"}}, "spec": {"containers": [{}]}}
-    owner = {"apiVersion": "hudi-operator.io/v1alpha1", "kind": "HudiTable", "uid": UID, "controller": True}
+    owner = {"apiVersion": "hudi-operator.io/v1beta1", "kind": "HudiTable", "uid": UID, "controller": True}
     metadata = {"name": "flights-ingestion-1", "labels": labels, "ownerReferences": [owner]}
     return {"metadata": metadata, "spec": {"template": template}}
 

@@ -23,7 +23,7 @@ from hudi_operator.planning.model import CreateJob
 
 Document = dict[str, Any]
 
-OWNER = {"apiVersion": "hudi-operator.io/v1alpha1", "kind": "HudiTable", "name": "flights", "uid": UID}
+OWNER = {"apiVersion": "hudi-operator.io/v1beta1", "kind": "HudiTable", "name": "flights", "uid": UID}
 FORGED_OWNERS = {
     "no owner": [],
     "an owner that is no controller": [OWNER],

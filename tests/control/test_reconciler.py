@@ -120,7 +120,7 @@ def living_table(*, every: str = "1h", **spec: Any) -> Cluster:
     cluster.outcome = Outcome.NOTHING_TO_DO
     cluster.classes["standard"] = class_document()
     cluster.tables["flights"] = {
-        "apiVersion": "hudi-operator.io/v1alpha1",
+        "apiVersion": "hudi-operator.io/v1beta1",
         "kind": "HudiTable",
         "metadata": {
             "name": "flights",

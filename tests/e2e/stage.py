@@ -82,7 +82,7 @@ class Stage:
         spec = class_spec(**changes)
         self.cluster.apply(
             {
-                "apiVersion": "hudi-operator.io/v1alpha1",
+                "apiVersion": "hudi-operator.io/v1beta1",
                 "kind": "HudiTableClass",
                 "metadata": {"name": name},
                 "spec": {key: value for key, value in spec.items() if value is not None},
@@ -232,7 +232,7 @@ class Table:
     def _apply(self, kind: str, name: str, spec: Document) -> None:
         self.stage.cluster.apply(
             {
-                "apiVersion": "hudi-operator.io/v1alpha1",
+                "apiVersion": "hudi-operator.io/v1beta1",
                 "kind": kind,
                 "metadata": {"name": name, "namespace": self.namespace},
                 "spec": spec,

@@ -28,7 +28,7 @@ from hudi_operator.kube.transport import MERGE_PATCH, Transport, load_configurat
 from toolkit.operator_process import LocalOperator
 from toolkit.small_table import SmallTable
 
-API = "/apis/hudi-operator.io/v1alpha1"
+API = "/apis/hudi-operator.io/v1beta1"
 PATIENCE = 180.0
 """Seconds after which a wait fails: far more than anything takes, because the machine may be busy."""
 
@@ -83,7 +83,7 @@ class Arena:
             "ingestion": {"source": source, "operation": "Insert", "schedule": {"every": "24h"}},
         } | spec
         table = {
-            "apiVersion": "hudi-operator.io/v1alpha1",
+            "apiVersion": "hudi-operator.io/v1beta1",
             "kind": "HudiTable",
             "metadata": {"name": name},
             "spec": declared,
@@ -215,7 +215,7 @@ async def _make_place(transport: Transport, namespace: str, folder: Path) -> Non
         "operations": {"allowed": [*OPERATION_FIELDS], "approval": "Manual"},
     }
     table_class = {
-        "apiVersion": "hudi-operator.io/v1alpha1",
+        "apiVersion": "hudi-operator.io/v1beta1",
         "kind": "HudiTableClass",
         "metadata": {"name": namespace},
         "spec": spec,

@@ -26,7 +26,7 @@ Document = dict[str, Any]
 async def ask(arena: Arena, spec: Document, *, name: str) -> Document:
     """Create a HudiOperation, and return its status once it has succeeded; a dry run needs no approval."""
     metadata = {"name": name, "namespace": arena.namespace}
-    body = {"apiVersion": "hudi-operator.io/v1alpha1", "kind": "HudiOperation", "metadata": metadata}
+    body = {"apiVersion": "hudi-operator.io/v1beta1", "kind": "HudiOperation", "metadata": metadata}
     await arena.transport.request("POST", arena.operations, body={**body, "spec": deepcopy(spec)})
     if not spec.get("dryRun"):
         await reached(arena, "AwaitingApproval", name)

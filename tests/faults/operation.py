@@ -138,7 +138,7 @@ async def declare(arena: Arena, asked: Document | None = None, *, approved: bool
     """Create a HudiOperation on the table, by default a restore to the first of its commits."""
     asked = asked or OPERATIONS[OperationKind.RESTORE].asks(arena)
     body = {
-        "apiVersion": "hudi-operator.io/v1alpha1",
+        "apiVersion": "hudi-operator.io/v1beta1",
         "kind": "HudiOperation",
         "metadata": {"name": name},
         "spec": {"tableRef": {"name": NAME}, "approved": approved, **asked},

@@ -83,7 +83,7 @@ async def schedule(arena: Arena) -> EndState:
 async def declare(arena: Arena, name: str, **spec: Any) -> None:
     """Create a HudiSavepoint of the table."""
     body = {
-        "apiVersion": "hudi-operator.io/v1alpha1",
+        "apiVersion": "hudi-operator.io/v1beta1",
         "kind": "HudiSavepoint",
         "metadata": {"name": name},
         "spec": {"tableRef": {"name": NAME}, **spec},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.faults.rules import Call, Fault, at_write, fits, sometimes
 
-TABLES = "/apis/hudi-operator.io/v1alpha1/namespaces/one/huditables"
+TABLES = "/apis/hudi-operator.io/v1beta1/namespaces/one/huditables"
 JOBS = "/apis/batch/v1/namespaces/one/jobs"
 
 
@@ -19,7 +19,7 @@ def call(method: str, path: str, write: int | None = None) -> Call:
         (TABLES, "huditables", False),
         (f"{TABLES}/t", "huditables", True),
         (f"{TABLES}/t/status", "huditables/status", True),
-        ("/apis/hudi-operator.io/v1alpha1/huditableclasses/c", "huditableclasses", True),
+        ("/apis/hudi-operator.io/v1beta1/huditableclasses/c", "huditableclasses", True),
         ("/api/v1/namespaces/one", "namespaces", True),
         ("/apis/batch/v1", "/apis/batch/v1", False),
         (JOBS, "jobs", False),

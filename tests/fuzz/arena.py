@@ -98,7 +98,7 @@ def _namespace(document: Document) -> str | None:
 def table_document(key: TableKey) -> Document:
     """Return a table with a source and everything that a timeline can make due."""
     return {
-        "apiVersion": "hudi-operator.io/v1alpha1",
+        "apiVersion": "hudi-operator.io/v1beta1",
         "kind": "HudiTable",
         "metadata": {
             "name": key.name,
@@ -250,7 +250,7 @@ class Arena:
             given = given if isinstance(given, dict) else {}
             table["metadata"][name] = {str(one): text for one, text in given.items() if isinstance(text, str)}
         table["metadata"]["resourceVersion"] = f"{self._now.timestamp()}-{len(self.seen)}"
-        table["apiVersion"], table["kind"] = "hudi-operator.io/v1alpha1", "HudiTable"
+        table["apiVersion"], table["kind"] = "hudi-operator.io/v1beta1", "HudiTable"
         return table
 
     def _current(self) -> Document:

@@ -13,7 +13,7 @@ from hudi_operator.kube.transport import Transport
 from hudi_operator.runtime.controller import Trigger
 
 Document = dict[str, Any]
-GROUP = "/apis/hudi-operator.io/v1alpha1"
+GROUP = "/apis/hudi-operator.io/v1beta1"
 
 
 class Place:
@@ -35,7 +35,7 @@ class Place:
         self._reconciler = reconciler(self.kube, wake=self.woken.append)
 
     async def create(self, kind: str, name: str, spec: Document) -> Document:
-        body = {"apiVersion": "hudi-operator.io/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+        body = {"apiVersion": "hudi-operator.io/v1beta1", "kind": kind, "metadata": {"name": name}, "spec": spec}
         path = f"{GROUP}/namespaces/{self.namespace}/{kind.lower()}s"
         return await self._transport.request("POST", path, body=body)
 

@@ -68,8 +68,8 @@ class Pair:
 
     async def create_table(self, name: str) -> None:
         spec = {"basePath": f"s3a://lake/{self._namespace}/{name}", "type": "CopyOnWrite", "recordKey": ["id"]}
-        body = {"apiVersion": "hudi-operator.io/v1alpha1", "kind": "HudiTable", "metadata": {"name": name}}
-        path = f"/apis/hudi-operator.io/v1alpha1/namespaces/{self._namespace}/huditables"
+        body = {"apiVersion": "hudi-operator.io/v1beta1", "kind": "HudiTable", "metadata": {"name": name}}
+        path = f"/apis/hudi-operator.io/v1beta1/namespaces/{self._namespace}/huditables"
         await self._transport.request("POST", path, body={**body, "spec": {**spec, "tableClassName": "no-such-class"}})
 
     async def status_is_written(self, name: str) -> bool:

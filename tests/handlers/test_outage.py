@@ -106,8 +106,8 @@ async def test_the_watches_come_back_after_an_outage_and_bring_what_happened_mea
 
     async def create(name: str) -> None:
         spec = {"basePath": f"s3a://lake/{namespace}/{name}", "type": "CopyOnWrite", "recordKey": ["id"]}
-        body = {"apiVersion": "hudi-operator.io/v1alpha1", "kind": "HudiTable", "metadata": {"name": name}}
-        path = f"/apis/hudi-operator.io/v1alpha1/namespaces/{namespace}/huditables"
+        body = {"apiVersion": "hudi-operator.io/v1beta1", "kind": "HudiTable", "metadata": {"name": name}}
+        path = f"/apis/hudi-operator.io/v1beta1/namespaces/{namespace}/huditables"
         await transport.request("POST", path, body={**body, "spec": spec})
 
     settings = Settings(

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.cluster
 
 Document = dict[str, Any]
 Eventually = Callable[..., Awaitable[Any]]
-GROUP = "/apis/hudi-operator.io/v1alpha1"
+GROUP = "/apis/hudi-operator.io/v1beta1"
 
 
 class Recorder:
@@ -125,7 +125,7 @@ class Tables:
 
 
 def _kind(kind: str, name: str) -> Document:
-    return {"apiVersion": "hudi-operator.io/v1alpha1", "kind": kind, "metadata": {"name": name}}
+    return {"apiVersion": "hudi-operator.io/v1beta1", "kind": kind, "metadata": {"name": name}}
 
 
 async def test_a_table_is_looked_at_when_it_appears_changes_and_goes(

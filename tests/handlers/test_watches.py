@@ -123,10 +123,10 @@ def _group(name: str, version: str) -> dict[str, Any]:
 
 DISCOVERY = {
     "/api": {"versions": ["v1"]},
-    "/apis": {"groups": [_group("batch", "v1"), _group("hudi-operator.io", "v1alpha1")]},
+    "/apis": {"groups": [_group("batch", "v1"), _group("hudi-operator.io", "v1beta1")]},
     "/api/v1": _resources(pods="Pod", namespaces="Namespace"),
     "/apis/batch/v1": _resources(jobs="Job"),
-    "/apis/hudi-operator.io/v1alpha1": _resources(
+    "/apis/hudi-operator.io/v1beta1": _resources(
         huditables="HudiTable",
         huditableclasses="HudiTableClass",
         hudisavepoints="HudiSavepoint",
@@ -158,7 +158,7 @@ async def test_watches_are_begun_again_although_kopf_never_comes_to_its_end(
     running = asyncio.create_task(watcher.run())
     try:
         await eventually(lambda: api.asked["/api/v1/namespaces/n/pods?watch"] == 1)
-        await eventually(lambda: api.asked["/apis/hudi-operator.io/v1alpha1/namespaces/n/huditables?watch"] == 2)
+        await eventually(lambda: api.asked["/apis/hudi-operator.io/v1beta1/namespaces/n/huditables?watch"] == 2)
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)

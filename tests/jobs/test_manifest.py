@@ -174,7 +174,7 @@ def test_a_job_belongs_to_its_table_and_goes_with_it() -> None:
     assert (metadata["name"], metadata["namespace"]) == (JOB, "team-a")
     assert metadata["ownerReferences"] == [
         {
-            "apiVersion": "hudi-operator.io/v1alpha1",
+            "apiVersion": "hudi-operator.io/v1beta1",
             "kind": "HudiTable",
             "name": "flights",
             "uid": UID,

@@ -20,7 +20,7 @@ from hudi_operator.runtime.controller import Trigger
 
 pytestmark = pytest.mark.cluster
 
-TABLES = "/apis/hudi-operator.io/v1alpha1/namespaces/{}/huditables"
+TABLES = "/apis/hudi-operator.io/v1beta1/namespaces/{}/huditables"
 FINALIZER = "tests.hudi-operator.io/keep"
 Document = dict[str, Any]
 Eventually = Callable[..., Awaitable[Any]]
@@ -47,7 +47,7 @@ def job(name: str, **labels: str) -> Document:
 def new_table(transport: Transport, namespace: str) -> Callable[[str], Awaitable[Document]]:
     async def create(name: str) -> Document:
         spec = {"basePath": f"s3a://lake/{namespace}/{name}", "type": "CopyOnWrite", "recordKey": ["id"]}
-        document = {"apiVersion": "hudi-operator.io/v1alpha1", "kind": "HudiTable", "spec": spec}
+        document = {"apiVersion": "hudi-operator.io/v1beta1", "kind": "HudiTable", "spec": spec}
         return await transport.request("POST", TABLES.format(namespace), body={**document, "metadata": {"name": name}})
 
     return create
@@ -101,13 +101,13 @@ class TestTables:
     async def test_the_operator_writes_what_it_has_to_say_of_a_class_into_the_class(
         self, kube: KubernetesClient, transport: Transport, namespace: str
     ) -> None:
-        path = "/apis/hudi-operator.io/v1alpha1/huditableclasses"
+        path = "/apis/hudi-operator.io/v1beta1/huditableclasses"
         spec = {
             "allowedBasePaths": ["s3a://lake"],
             "allowedSparkConf": ["spark.jars"],
             "allowedNamespaces": {"names": [namespace]},
         }
-        document = {"apiVersion": "hudi-operator.io/v1alpha1", "kind": "HudiTableClass", "spec": spec}
+        document = {"apiVersion": "hudi-operator.io/v1beta1", "kind": "HudiTableClass", "spec": spec}
         await transport.request("POST", path, body={**document, "metadata": {"name": namespace}})
         try:
             for _ in range(2):

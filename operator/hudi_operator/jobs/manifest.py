@@ -163,7 +163,7 @@ def _pod_metadata(
 def owner_reference(table: HudiTable) -> dict[str, Any]:
     """Return the owner reference that deletes an object together with the table."""
     return {
-        "apiVersion": "hudi-operator.io/v1alpha1",
+        "apiVersion": "hudi-operator.io/v1beta1",
         "kind": "HudiTable",
         "name": table.metadata.name,
         "uid": table.metadata.uid,

@@ -13,7 +13,7 @@ from pydantic_core import CoreSchema
 from hudi_operator.api.values.defaults import DEFAULT_KEY, DURATION_PATTERN, default_text, duration_or, quantity_or
 
 GROUP = "hudi-operator.io"
-VERSION = "v1alpha1"
+VERSION = "v1beta1"
 
 WORDS_KEY = "x-words"
 """Keyword of a JSON schema for what a pattern asks for in words; it never reaches a CustomResourceDefinition."""
