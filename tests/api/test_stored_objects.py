@@ -152,9 +152,9 @@ def test_kubectl_prints_the_columns_of_a_table(tables: Any) -> None:
         "Last run": "Succeeded",
         "Complete up to": None,
         "Backlog": 7,
-        "Compaction": None,
-        "Clustering": None,
-        "Cleaning": None,
+        "Compaction": "NotEvaluated",
+        "Clustering": "NotEvaluated",
+        "Cleaning": "NotEvaluated",
         "Jobs": JOB["name"],
     }
 
