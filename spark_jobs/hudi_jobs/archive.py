@@ -1,7 +1,7 @@
-"""The newest note of ours in an archive of layout 2, found without holding the archive in memory.
+"""Finds our newest note in an archive of layout 2 without holding the archive in memory.
 
-Hudi's own `loadCompletedInstantDetailsInMemory` keeps the metadata of every archived commit on the heap of the driver,
-which for a table that is years old is more than a driver has. Here the archive is read once, as a stream.
+Hudi's own `loadCompletedInstantDetailsInMemory` holds the metadata of every archived commit in the driver's heap, which
+is too small for an old table's archive. Here Spark reads the archive once, as a stream.
 """
 
 import json
@@ -22,9 +22,9 @@ _FILE = re.compile(r"[0-9A-Za-z_-]+\.parquet")
 
 
 def newest_archived_note(spark: SparkSession, meta: JavaObject, key: str) -> str | None:
-    """Return the value that the archived commit with this key that completed last carries.
+    """Return the value of the key in the archived commit that completed last, among those with the key.
 
-    Spark reads each row of the Parquet files of layout 2 (`LSMTimeline`), and only one row comes to the driver.
+    Spark reads each row of the Parquet files of layout 2 (`LSMTimeline`), and only one row reaches the driver.
     """
     files = archive_files(spark, meta)
     if not files:
@@ -40,7 +40,7 @@ def newest_archived_note(spark: SparkSession, meta: JavaObject, key: str) -> str
 
 
 def archive_files(spark: SparkSession, meta: JavaObject) -> list[str]:
-    """Return the Parquet files that the archive consists of now; each is written once, under a name of its own."""
+    """Return the archive's current Parquet files; each is written once, under its own name."""
     folder = meta.getArchivePath()
     manifest = classes(spark).org.apache.hudi.common.table.timeline.LSMTimeline.latestSnapshotManifest(meta, folder)
     names = list(map(str, manifest.getFileNames()))
@@ -55,7 +55,7 @@ def archive_files(spark: SparkSession, meta: JavaObject) -> list[str]:
 
 
 def archived_rows(spark: SparkSession, files: list[str]) -> DataFrame:
-    """Return the archived commits, as `LSMTimeline` has them; only columns that are asked for are read."""
+    """Return the archived commits in the form of `LSMTimeline`; Spark reads only the columns in use."""
     session = spark.newSession()
     # Batches of rows would hold the metadata of thousands of commits.
     session.conf.set("spark.sql.parquet.enableVectorizedReader", "false")
@@ -64,7 +64,7 @@ def archived_rows(spark: SparkSession, files: list[str]) -> DataFrame:
 
 
 def _candidates(spark: SparkSession, files: list[str], key: str) -> DataFrame:
-    """Return the rows whose metadata may hold the key: those with its text, and compressed ones."""
+    """Return the rows that may have the key in their metadata: rows with its text, and compressed rows."""
     rows = archived_rows(spark, files)
     text = [sf.contains(sf.col("metadata"), sf.lit(bytearray(each, "ascii"))) for each in (key, "avro.codec")]
     completed = sf.coalesce("completionTime", "instantTime").alias("completed")
@@ -73,7 +73,7 @@ def _candidates(spark: SparkSession, files: list[str], key: str) -> DataFrame:
 
 
 def _extra_metadata(spark: SparkSession, row: Row) -> JavaObject:
-    """Return the extra metadata of an archived commit: Avro, or JSON from before an upgrade of the table."""
+    """Return the extra metadata of an archived commit; it is Avro, or JSON from before an upgrade of the table."""
     content = bytes(row["metadata"])
     if not content.startswith(_CONTAINER):
         return json.loads(content).get("extraMetadata") or {}
@@ -81,7 +81,7 @@ def _extra_metadata(spark: SparkSession, row: Row) -> JavaObject:
 
 
 def archived_metadata(spark: SparkSession, row: Row) -> JavaObject:
-    """Return what an archived commit says of itself, as one of Hudi's Avro models; it must be Avro."""
+    """Return the metadata of an archived commit as Hudi's Avro model; it must be Avro."""
     content = bytes(row["metadata"])
     jvm = classes(spark)
     model = jvm.org.apache.hudi.avro.model

@@ -1,4 +1,4 @@
-"""What one task is given to run with."""
+"""The context of one task: its run, request, Spark session and shared state."""
 
 import logging
 import threading
@@ -19,18 +19,16 @@ _LOGGER = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class TaskContext:
-    """The task, the name of its run, and a Spark session that it shares with nobody.
+    """The task, the name of its run, and its own Spark session.
 
-    `affected` gathers what the run does to instants that it did not begin, and `totals` what a continuous run has
-    committed, so that a run that fails tells it too; so does `operation`, whose last report is the one that holds.
-    `stopping` is set once the pod has been asked to end. `batch` is the number of the batch of a continuous run, from
-    1, and `repeats` counts how often batches have given way. `made` are the instants of a batch that has not ended
-    well. `settled` are compactions that have left no key in log files alone, and
-    `compared` log files in another slice than named that change no row.
+    A failing run reports `affected`, the run's effects on instants that it did not begin, `totals`, the commits of a
+    continuous run, and `operation`, with the last report being valid. `stopping` is set once the pod was asked to end.
+    `batch` is the number of a continuous run's batch, from 1, and `repeats` counts how often batches have given way.
+    `made` are the instants of a failed batch. `settled` are compactions after which no key is in log files alone, and
+    `compared` are log files in another slice than named that change no row.
 
-    `host` does table services for other runs beside the batches of a continuous one. Such a service has `held`, the
-    lease of the run that it is done beside, and both have the same `turns`. A run that does a service by
-    itself has its own lease there.
+    `host` runs table services for other runs beside the batches of a continuous run. Such a service has in `held` the
+    lease of its host run, and both share `turns`. A run with only a service has its own lease there.
     """
 
     spark: SparkSession
@@ -51,13 +49,13 @@ class TaskContext:
 
     @property
     def attempt(self) -> str:
-        """A name that no other attempt to do this work has: what an earlier one has left is never written again."""
+        """A name unique to this attempt, so that files of an earlier attempt are never overwritten."""
         return f"r{self.repeats}-{self.run}" if self.repeats else self.run
 
     def at_rest(self) -> AbstractContextManager[None]:
-        """Return a block in which no batch of this process is under way."""
+        """Return a block during which no batch of this process runs."""
         return nullcontext() if self.turns is None else self.turns.at_rest()
 
     def log(self, message: str, **fields: object) -> None:
-        """Log a line that carries the task's id."""
+        """Log a line with the task's id."""
         _LOGGER.info(message, extra={"fields": {"run": self.run, "task": self.task.id, **fields}})

@@ -1,7 +1,7 @@
-"""Whether a path that a table's metadata names lies inside the table: a pure reading of texts, as Hadoop takes them.
+"""Tells from texts alone, resolved like Hadoop does, whether a path in a table's metadata is inside the table.
 
-Hadoop resolves `.` and `..` before it asks the store, and decodes nothing. A path that holds a `..` is outside,
-wherever it leads: no writer makes one.
+Hadoop resolves `.` and `..` before it asks the store, and decodes nothing. A path with `..` counts as outside, wherever
+it leads: no writer makes one.
 """
 
 import re
@@ -16,14 +16,14 @@ _NAMED_LIMIT = 200
 
 
 class Folder:
-    """The folder of a table, or of the metadata table inside of one."""
+    """The folder of a table, or of its metadata table."""
 
     def __init__(self, base_path: str) -> None:
-        """Raise `NotALocation`, a `ValueError`, for what is no absolute path."""
+        """Raise `NotALocation`, a `ValueError`, unless the path is absolute."""
         self._location = Location.parse(base_path)
 
     def holds(self, partition: str, path: str) -> bool:
-        """Tell whether a file, by its name or its whole path, lies in a partition of the table."""
+        """Tell whether a file, by its name or whole path, is in a partition of the table."""
         within = self.partition(partition)
         if within is None or not path or "\0" in path:
             return False
@@ -38,24 +38,24 @@ class Folder:
         return location != whole and whole.holds(location)
 
     def partition(self, path: str) -> list[str] | None:
-        """Return the names of a partition's folders, none for a table without partitions; None where it leads out."""
+        """Return the folder names of a partition; empty for an unpartitioned table, None when the path leads out."""
         if not stays_below(path):
             return None
         names = _names(path)
         return None if names is None or not _RESERVED.isdisjoint(names[:1]) else names
 
     def strangers(self, files: Iterable[tuple[str, str]]) -> list[str]:
-        """Return the files, given with their partitions, that are not in the table."""
+        """Return the files outside of the table, from pairs of partition and file."""
         outside = ((partition, path) for partition, path in files if not self.holds(partition, path))
         return [f"{partition}/{path}"[:_NAMED_LIMIT] for partition, path in outside]
 
 
 def stays_below(path: str) -> bool:
-    """Tell whether a path is a relative one that leads nowhere but below the folder that it is put behind."""
+    """Tell whether a path is relative and stays below its folder."""
     return not (path.startswith("/") or "\0" in path or _SCHEME.match(path)) and _names(path) is not None
 
 
 def _names(path: str) -> list[str] | None:
-    """Return the names that make a path, or None where one of them leads upwards."""
+    """Return the names in a path, or None when one leads upwards."""
     names = [name for name in path.split("/") if name not in {"", "."}]
     return None if ".." in names else names

@@ -1,8 +1,8 @@
-"""Data frames of given files: these objects are opened, and no others, whatever their names look like.
+"""Makes data frames of exactly the given files, whatever their names look like.
 
-Spark's own readers take a path for a pattern, for a folder where a store has keys below that of an object, and for the
-output of a streaming query where there is a log that names other files (`DataSource.resolveRelation`,
-`FileStreamSink.hasMetadata`). Here Spark is given the statuses of the files in place of what it would list.
+Spark's own readers treat a path as a pattern, as a folder when a store has keys below an object's, and as a streaming
+query's output when a log there names other files (`DataSource.resolveRelation`, `FileStreamSink.hasMetadata`). Here
+Spark gets the files' statuses in place of a listing.
 """
 
 import re
@@ -45,12 +45,12 @@ _NAMED_LIMIT = 300
 
 
 def exact(path: str) -> str:
-    """Return the pattern that means this path and no other."""
+    """Return the pattern that matches only this path."""
     return _PATTERN.sub(r"\\\g<0>", path)
 
 
 class GivenFiles:
-    """Files of one store as they are now; raises for one that is not there, and `TaskFailed` for a folder."""
+    """The current files of one store; raises for a missing file, and `TaskFailed` for a folder."""
 
     def __init__(self, spark: SparkSession, paths: Sequence[str]) -> None:
         self._spark = spark
@@ -79,7 +79,7 @@ class GivenFiles:
         return self._jvm.org.apache.spark.sql.catalyst.util.CharVarcharUtils.failIfHasCharVarchar(declared)
 
     def _inferred(self, format_: str, options: Mapping[str, str]) -> JavaObject:
-        """Return the columns of the files. Of CSV and JSON Spark would open the files by their paths once more."""
+        """Return the columns of the files; of CSV and JSON from their texts, else Spark would open the paths again."""
         if format_ not in _INFERRED_FROM_TEXT:
             found = self._format(format_).inferSchema(
                 self._session, scala_map(self._spark, options), self._index.allFiles()
@@ -102,7 +102,7 @@ class GivenFiles:
     def _inferred_from_pattern(self, options: Mapping[str, str]) -> JavaObject:
         """Return the columns of CSV with line breaks in values, which Spark opens by patterns (`BinaryFileRDD`).
 
-        Each pattern is the one that means its file; Hadoop has none for a name with a colon (HADOOP-3257).
+        Each pattern matches only its file; Hadoop has no pattern for a name with a colon (HADOOP-3257).
         """
         paths = [path for path in self._paths if ":" not in _SCHEME.sub("", path)]
         if not paths:
@@ -132,9 +132,9 @@ class GivenFiles:
 
     @cached_property
     def _index(self) -> JavaObject:
-        """The index of exactly these files: what Spark would list is in its cache already.
+        """The index of exactly these files; its cache already holds everything that Spark would list.
 
-        With `recursiveFileLookup` Spark asks neither what is a folder, nor for values of columns in the path.
+        With `recursiveFileLookup` Spark neither looks for folders nor for column values in the path.
         """
         filesystem, first = located(self._spark, self._paths[0])
         statuses = self._statuses(filesystem)
@@ -166,7 +166,7 @@ class GivenFiles:
         return [status for status, _ in found]
 
     def _require_exactly(self, index: JavaObject, statuses: Sequence[JavaObject]) -> None:
-        """Raise where Spark would read other files than these, or one of them twice."""
+        """Raise when Spark would read other files, or one file twice."""
         sets, listed = self._jvm.java.util.HashSet, index.allFiles()
         found = sets(self._jvm.scala.collection.JavaConverters.seqAsJavaList(listed))
         wanted = sets()

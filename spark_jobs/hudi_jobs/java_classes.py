@@ -1,4 +1,4 @@
-"""Classes of Java that are compiled where they are needed, and given to the driver's JVM and to the executors."""
+"""Compiles Java classes on demand, for the driver's JVM and the executors."""
 
 import io
 import tempfile
@@ -14,9 +14,9 @@ from hudi_jobs.jvm import JavaObject, classes
 
 
 def compiled_class(spark: SparkSession, package: str, names: Sequence[str]) -> JavaObject:
-    """Return the last of some classes whose sources lie in a package; they are compiled once for each JVM.
+    """Return the last of the package's classes; they are compiled once for each JVM.
 
-    Each knows those before it.
+    Each class may use those before it.
     """
     try:
         return _loaded(spark, names[-1])

@@ -1,4 +1,4 @@
-"""The way from PySpark into the JVM: the only place that touches what PySpark calls private."""
+"""Access from PySpark to the JVM; the only module that uses PySpark's private members."""
 
 import json
 import os
@@ -15,10 +15,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import DataType
 
 JavaObject: TypeAlias = Any
-"""Something that lives in the JVM; py4j knows no types."""
+"""An object in the JVM; py4j has no types."""
 
 Observations: TypeAlias = dict[str, tuple[int, ...]]
-"""What was counted while rows were computed, by the name of the observation."""
+"""Counts of observations, by name, from computing rows."""
 
 _OBSERVED = re.compile(r"(\w+) -> \[([\d,]+)\]")
 _NO_STREAM = False
@@ -26,7 +26,7 @@ _NULL_OF_NULL = _MAY_BE_NULL = _IS_PURE = True
 
 
 def classes(spark: SparkSession) -> JavaObject:
-    """Return the root under which Java classes are found by their full names."""
+    """Return the root for looking up Java classes by full name."""
     jvm = spark._jvm  # noqa: SLF001
     if type(jvm) is JVMView:
         jvm.__class__ = _Names
@@ -34,10 +34,10 @@ def classes(spark: SparkSession) -> JavaObject:
 
 
 class _Names(JVMView):  # type: ignore[misc]
-    """The names of the JVM, each asked for once, by PySpark too.
+    """A view of the JVM that remembers each name, also for PySpark.
 
-    py4j asks whenever a name is used, part by part, and the JVM looks through every jar for what turns out to be a
-    package. That was a quarter of what the driver's own work for a small batch cost.
+    py4j asks the JVM for each part of a name on every use, and the JVM searches every jar for a package's name. That
+    was a quarter of the driver's own cost of a small batch.
     """
 
     def __getattr__(self, name: str) -> JavaObject:
@@ -50,7 +50,7 @@ class _Package(JavaPackage):  # type: ignore[misc]
 
 
 class _Class(JavaClass):  # type: ignore[misc]
-    """A class with its methods and inner classes; a field is read whenever it is used."""
+    """A class that remembers its methods and inner classes; fields are read on each use."""
 
     def __getattr__(self, name: str) -> JavaObject:
         return _remembered(self, name, super().__getattr__(name))
@@ -69,31 +69,31 @@ def _remembered(owner: JavaObject, name: str, found: JavaObject) -> JavaObject:
 def elements(collection: JavaObject) -> list[JavaObject]:
     """Return the elements of a Java collection.
 
-    Where py4j iterates over one, an exception of the JVM ends it, of which PySpark asks twenty questions.
+    Iterating with py4j ends in a JVM exception, which makes PySpark ask twenty questions.
     """
     array = collection.toArray()
     return [array[place] for place in range(len(array))]
 
 
 def iterated(iterator: JavaObject) -> Iterator[JavaObject]:
-    """Yield what a Java iterator, or one of Hadoop, has: one after the other, because it may have very many."""
+    """Yield the elements of a Java or Hadoop iterator one by one, because there may be very many."""
     while iterator.hasNext():
         yield iterator.next()
 
 
 def texts(spark: SparkSession, entries: JavaObject) -> dict[str, str]:
-    """Return a Java map of strings, fetched in one call; nothing in place of a map has none."""
+    """Return a Java map of strings, fetched in one call; empty for null."""
     found = json.loads(str(classes(spark).org.apache.hudi.common.util.JsonUtils.toString(entries))) or {}
     return {str(key): str(value) for key, value in found.items()}
 
 
 def hadoop_configuration(spark: SparkSession) -> JavaObject:
-    """Return the configuration that Hadoop's file systems are opened with."""
+    """Return the configuration for opening Hadoop's file systems."""
     return spark._jsc.hadoopConfiguration()  # noqa: SLF001
 
 
 def spark_session(spark: SparkSession) -> JavaObject:
-    """Return the session as Java code knows it."""
+    """Return the Java session."""
     return spark._jsparkSession  # noqa: SLF001
 
 
@@ -123,23 +123,23 @@ def scala_map(spark: SparkSession, entries: Mapping[str, str]) -> JavaObject:
 
 
 def parsed_plan(session: SparkSession, sql: str) -> JavaObject:
-    """Parse a statement; nothing is looked up and nothing is run."""
+    """Parse a statement, without resolving or running it."""
     return session_state(session).sqlParser().parsePlan(sql)
 
 
 def parsed_expression(session: SparkSession, sql: str) -> JavaObject:
-    """Parse an expression; nothing is looked up."""
+    """Parse an expression, without resolving it."""
     return session_state(session).sqlParser().parseExpression(sql)
 
 
 def resolved_plan(session: SparkSession, plan: JavaObject) -> JavaObject:
-    """Resolve a parsed plan against what the session knows; commands are not run, as they are in a data frame."""
+    """Resolve a parsed plan in the session, without running commands, unlike a data frame."""
     modes = getattr(classes(session).org.apache.spark.sql.execution, "CommandExecutionMode$")
     return session_state(session).executePlan(plan, getattr(modes, "MODULE$").SKIP()).analyzed()
 
 
 def without_stand_ins(session: SparkSession, plan: JavaObject) -> JavaObject:
-    """Return a resolved plan with what Spark computes in place of each function that only stands for other ones."""
+    """Return a resolved plan with each runtime-replaceable function replaced by its implementation."""
     rule = getattr(classes(session).org.apache.spark.sql.catalyst.optimizer, "ReplaceExpressions$")
     return getattr(rule, "MODULE$").apply(plan)
 
@@ -150,18 +150,18 @@ def frame_of(session: SparkSession, plan: JavaObject) -> DataFrame:
 
 
 def frame_of_relation(session: SparkSession, relation: JavaObject) -> DataFrame:
-    """Return what a data source has made as a data frame of the session."""
+    """Return a data source's relation as a data frame of the session."""
     return DataFrame(spark_session(session).sqlContext().baseRelationToDataFrame(relation), session)
 
 
 def frame_of_rows(session: SparkSession, rows: JavaObject, ddl: str) -> DataFrame:
-    """Return a `JavaRDD` of rows as a data frame with the columns of a type that is written as a struct."""
+    """Return a `JavaRDD` of rows as a data frame with the columns of a struct type in DDL."""
     kind = classes(session).org.apache.spark.sql.types.DataType.fromDDL(ddl)
     return DataFrame(spark_session(session).createDataFrame(rows, kind), session)
 
 
 def java_objects(spark: SparkSession, *values: object) -> JavaObject:
-    """Return a Java array of objects, which is what a reflective call takes."""
+    """Return a Java array of objects, the form of a reflective call's arguments."""
     return java_array(spark, classes(spark).Object, values)
 
 
@@ -189,43 +189,43 @@ def session_state(spark: SparkSession) -> JavaObject:
 
 
 def query_execution(frame: DataFrame) -> JavaObject:
-    """Return how Spark plans and runs the frame."""
+    """Return Spark's plan and execution of the frame."""
     return frame._jdf.queryExecution()  # noqa: SLF001
 
 
 def schema_json(frame: DataFrame) -> dict[str, Any]:
-    """Return the schema of a frame as JSON, of which PySpark has made nothing yet."""
+    """Return the schema of a frame as JSON, without PySpark's types."""
     described: dict[str, Any] = json.loads(frame._jdf.schema().json())  # noqa: SLF001
     return described
 
 
 def inferred_columns(texts: DataFrame, format_: str, options: Mapping[str, str]) -> JavaObject:
-    """Return the columns that Spark infers from texts of CSV or JSON, the frame's only column."""
+    """Return the columns that Spark infers from the frame's only column of CSV or JSON texts."""
     strings = getattr(texts._jdf, "as")(classes(texts.sparkSession).org.apache.spark.sql.Encoders.STRING())  # noqa: SLF001
     reader = spark_session(texts.sparkSession).read().options(java_map(texts.sparkSession, options))
     return getattr(reader, format_)(strings).schema()
 
 
 def input_files(frame: DataFrame) -> list[str]:
-    """Return the paths of all files that a frame may read, fetched in one call."""
+    """Return the paths of all files that the frame may read, fetched in one call."""
     joined = classes(frame.sparkSession).org.apache.hadoop.util.StringUtils.join("\0", frame._jdf.inputFiles())  # noqa: SLF001
     return [path for path in str(joined).split("\0") if path]
 
 
 def collected_rows(frame: DataFrame) -> tuple[JavaObject, list[JavaObject]]:
-    """Return the schema of a small frame and all its rows, as Java code knows them."""
+    """Return the schema and all rows of a small frame as Java objects."""
     return frame._jdf.schema(), list(frame._jdf.collectAsList())  # noqa: SLF001
 
 
 def local_rows(frame: DataFrame) -> JavaObject:
-    """Return a Java iterator of a frame's rows, which come one partition after the other."""
+    """Return a Java iterator of the frame's rows, partition by partition."""
     return frame._jdf.toLocalIterator()  # noqa: SLF001
 
 
 def from_protobuf(value: Column, message: str, descriptor_file: str) -> Column:
-    """Return the message of a name in a file of descriptors; null where the value is none.
+    """Decode a message by its name in a descriptor file; null for an invalid value.
 
-    PySpark's own function takes the content of the file, which the release of spark-protobuf in the image does not.
+    PySpark's own function passes the file's content, which the image's release of spark-protobuf does not accept.
     """
     spark = SparkSession.getActiveSession()
     assert spark is not None, "a column is made in a session"
@@ -235,10 +235,10 @@ def from_protobuf(value: Column, message: str, descriptor_file: str) -> Column:
 
 
 def tried_cast(column: Column, kind: DataType) -> Column:
-    """Return the value in another type, null where it has none there, whatever `spark.sql.ansi.enabled` is.
+    """Return the value cast to another type, or null when it does not fit, whatever `spark.sql.ansi.enabled` is.
 
-    A plain cast ends the run then, also behind a condition that no row meets: Spark computes what stands in several
-    places of a query before it looks at conditions. PySpark has `Column.try_cast` from 4.0 on.
+    With ANSI a plain cast ends the run, even behind a condition that no row meets: Spark computes expressions used in
+    several places before it checks conditions. PySpark has `Column.try_cast` from 4.0 on.
     """
     spark = SparkSession.getActiveSession()
     assert spark is not None, "a column is made in a session"
@@ -250,10 +250,10 @@ def tried_cast(column: Column, kind: DataType) -> Column:
 
 
 def called_with(spark: SparkSession, function: JavaObject, argument: Column, kind: DataType) -> Column:
-    """Return what a function of Java makes of a column's values, which are Spark's own, as it is to return them.
+    """Return the column of a Java function's results on a column's values, in Spark's internal form.
 
-    Spark calls it by its interface, since a class may be loaded more than once in a JVM. No value is copied, as those
-    of a function that is registered for SQL are.
+    Spark calls the function by its interface, because a class may be loaded more than once in a JVM. Values are not
+    copied, unlike with functions registered for SQL.
     """
     jvm = classes(spark)
     catalyst, types = jvm.org.apache.spark.sql.catalyst.expressions, jvm.org.apache.spark.sql.types
@@ -277,9 +277,9 @@ def called_with(spark: SparkSession, function: JavaObject, argument: Column, kin
 
 
 def fill_cache(frame: DataFrame) -> Observations:
-    """Compute the rows of a persisted frame, once and without a query over them, and return what was observed.
+    """Compute the rows of a persisted frame once, without a query, and return its observations.
 
-    An observation that Spark optimised away is not there.
+    Observations that Spark optimised away are missing.
     """
     manager = spark_session(frame.sparkSession).sharedState().cacheManager()
     relation = manager.lookupCachedData(frame._jdf).get().cachedRepresentation()  # noqa: SLF001
@@ -288,11 +288,10 @@ def fill_cache(frame: DataFrame) -> Observations:
 
 
 def in_shuffle_files(frame: DataFrame) -> tuple[DataFrame, Observations]:
-    """Compute the rows of a frame up to its last shuffle, whose files hold them; return what continues from there.
+    """Compute the rows of a frame into its last shuffle's files, and return a frame that continues there.
 
-    With it comes what was observed before any shuffle. What is observed after the last one is not there, because that
-    is computed whenever the rows are read; nor is anything where `spark.sql.adaptive.enabled` is off, as nothing has
-    been computed then.
+    Also returns the observations from before any shuffle. Observations after the last shuffle are missing, because that
+    part is computed on each read. With `spark.sql.adaptive.enabled` off nothing is computed yet, so there are none.
     """
     spark, execution = frame.sparkSession, query_execution(frame)
     rows = execution.toRdd()
@@ -307,24 +306,24 @@ def in_shuffle_files(frame: DataFrame) -> tuple[DataFrame, Observations]:
 
 
 def _observed(spark: SparkSession, plan: JavaObject) -> Observations:
-    """Return what a plan that was run has observed; its observations have names of letters, and are whole numbers."""
+    """Return the observations of a plan that was run; names must be word characters and values whole numbers."""
     collector = getattr(classes(spark).org.apache.spark.sql.execution, "CollectMetricsExec$")
     text = str(getattr(collector, "MODULE$").collect(plan).toString())
     return {name: tuple(map(int, values.split(","))) for name, values in _OBSERVED.findall(text)}
 
 
 def jvm_process() -> JavaObject | None:
-    """Return the process that PySpark started for the JVM, or None where there is none."""
+    """Return PySpark's process of the JVM, or None."""
     return getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001
 
 
 def open_sockets() -> int:
-    """Return how many sockets the JVM has open; 0 where that is not to be seen."""
+    """Return the number of the JVM's open sockets; 0 when unknown."""
     process = jvm_process()
     found = 0
     with suppress(OSError):
         for file in Path(f"/proc/{os.getppid() if process is None else process.pid}/fd").iterdir():
-            with suppress(OSError):  # it has been closed meanwhile
+            with suppress(OSError):  # closed meanwhile
                 found += str(file.readlink()).startswith("socket:")
     return found
 

@@ -1,19 +1,19 @@
-"""What marks a commit as that of one task of one run, in the commit's extra metadata."""
+"""Marks a commit with its task and run, in the commit's extra metadata."""
 
 from hudi_jobs.contract import METADATA_PREFIX, OPERATOR_KEY, RUN_KEY, TABLE_KEY, TableTask
 
 TASK_KEY = f"{METADATA_PREFIX}task"
-"""Which task of the run made the commit: a run may have several for one table."""
+"""The task that made the commit: a run may have several for one table."""
 
 OPERATION_KEY = f"{METADATA_PREFIX}operation"
-"""Uid of the operation that a commit belongs to: another run of it finds the commit."""
+"""Uid of the operation that made the commit, so that its next run finds the commit."""
 
 ERASED_KEY = f"{METADATA_PREFIX}erased"
-"""Digest of the keys that a commit has erased: who reads the table knows by it whether it has erased the same."""
+"""Digest of the erased keys: a table derived from this one finds out whether it has erased the same keys."""
 
 
 def commit_notes(run: str, task: TableTask) -> dict[str, str]:
-    """Return what marks the commit of one task of one run, and whose table the run took it for."""
+    """Return the notes for a commit: its task, run, operation, and the table's owner."""
     notes = {RUN_KEY: run, TASK_KEY: task.id}
     if task.operation is not None:
         notes[OPERATION_KEY] = task.operation.uid

@@ -1,4 +1,4 @@
-"""Which function runs which service: one module per service."""
+"""Maps each service to the function that runs it: one module per service."""
 
 from collections.abc import Callable
 from typing import Never
@@ -20,7 +20,7 @@ Runner = Callable[[TaskContext], TaskResult]
 
 
 def runner_of(task: TableTask) -> Runner:
-    """Return the function that runs the service of a task; mypy finds one that none runs.
+    """Return the function that runs a task's service; mypy reports a service without one.
 
     Raises `TaskFailed` for a service of a newer operator.
     """

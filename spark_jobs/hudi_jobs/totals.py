@@ -1,4 +1,4 @@
-"""What a continuous run has committed so far, summed up over its batches."""
+"""Sums up the commits of a continuous run over its batches."""
 
 from typing import Any
 
@@ -26,17 +26,17 @@ class Totals:
         self.batches = 0
         self.instant: str | None = None
         self.message = ""
-        """What the last commit came to, for people."""
+        """The message of the last commit."""
         self._sums = dict.fromkeys(_SUMMED, 0)
         self._newest: dict[str, Any] = {}
         self._is_stream = False
 
     def add(self, result: TaskResult) -> None:
-        """Add what one look at the source came to: a commit, or no more than figures."""
+        """Add the result of one look at the source: a commit, or only figures."""
         is_stream = result.records_skipped is not None
         self._is_stream |= is_stream
         if not is_stream or (result.skipped and result.instant is not None):
-            self._newest["skipped"] = result.skipped  # of a stream, what was lost last: the sum is about that too
+            self._newest["skipped"] = result.skipped  # for a stream, the newest loss; the sum covers all
         if result.instant is not None:
             self.batches += 1
             self.instant = result.instant

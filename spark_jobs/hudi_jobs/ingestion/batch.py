@@ -1,4 +1,4 @@
-"""What every source offers, in the words of HoodieStreamer: the next batch after a checkpoint."""
+"""The protocol of sources, as in HoodieStreamer: return the next batch after a checkpoint."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -12,14 +12,14 @@ from hudi_jobs.ingestion.rows import SourceRows, nothing
 
 @dataclass(frozen=True)
 class Limit:
-    """How much one batch may hold: bytes, and whatever the source counts. A batch holds one item at least."""
+    """The limits of one batch in bytes and in the source's items; a batch has at least one item."""
 
     size: int | None = None
     items: int | None = None
 
 
 class Figures(TypedDict, total=False):
-    """What a source counts, under the names of the task's result."""
+    """A source's figures, under the names of the task's result."""
 
     files_read: int
     bytes_read: int
@@ -33,12 +33,12 @@ class Figures(TypedDict, total=False):
 
 
 def rfc3339(moment: datetime) -> str:
-    """Return a time as figures have it."""
+    """Return a time in the format of figures."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def of_milliseconds(milliseconds: int) -> datetime:
-    """Return a time since the epoch; one that no calendar has is taken for the latest, or the first."""
+    """Return a time since the epoch, clipped to the calendar's first or last time."""
     try:
         return datetime.fromtimestamp(milliseconds / 1000, UTC)
     except (ValueError, OverflowError, OSError):
@@ -47,12 +47,12 @@ def of_milliseconds(milliseconds: int) -> datetime:
 
 @dataclass(frozen=True)
 class InputBatch:
-    """What comes next in a source, and the checkpoint that counts once it has been committed.
+    """The next part of a source, and the checkpoint to commit with it.
 
-    Without `rows` there is nothing new; a checkpoint that has still moved is committed by itself. `must_be_kept` says
-    that what comes next would be missed without this checkpoint, so that the run fails where there is no table for it.
-    `contents` and `remark` are for people: `3 files`, and whole sentences. `before_commit` writes what the checkpoint
-    refers to, which counts for nothing until the commit names it; `after_commit` may tidy up, and must not raise.
+    Without `rows` there is nothing new; a moved checkpoint is committed alone. With `must_be_kept` the next input would
+    be lost without this checkpoint, so the run fails when no table can store it. `contents` and `remark` are for
+    people: `3 files`, and whole sentences. `before_commit` writes files that the checkpoint refers to, which count only
+    once the commit names them; `after_commit` may tidy up, and must not raise.
     """
 
     rows: SourceRows | None
@@ -68,9 +68,9 @@ class InputBatch:
 
 @dataclass(frozen=True)
 class Undone:
-    """The checkpoints of commits that are to go, in any order, the `newest` of them, and `at`, which counts afterwards.
+    """The checkpoints of commits to undo, in any order, the `newest` of them, and `at`, the one that counts afterwards.
 
-    `going` may read each from the store when it is asked for, because there may be many.
+    `going` may read each checkpoint from the store on demand, because there may be many.
     """
 
     at: Checkpoint | None
@@ -79,19 +79,19 @@ class Undone:
 
 
 class Source(Protocol):
-    """A source of one task. It writes nothing by itself, except where `InputBatch.before_commit` says so."""
+    """A source of one task; it writes only in `InputBatch.before_commit`."""
 
     def fetch_next(self, checkpoint: Checkpoint | None, limit: Limit) -> InputBatch:
-        """Return the rows that follow a checkpoint, or raise `TaskFailed`.
+        """Return the rows after a checkpoint, or raise `TaskFailed`.
 
-        The checkpoint is of this source's kind, or None where nothing has been read. The same checkpoint leads to the
-        same rows until one that follows it is committed: a run that dies is repeated.
+        The checkpoint is of this source's kind, or None before the first read. The same checkpoint leads to the same
+        rows until a later one is committed: a run that dies is repeated.
         """
 
     def not_again(self, undone: Undone) -> str:
-        """Return sentences on what was read for checkpoints that go and is not certain to be read again; else nothing.
+        """Return sentences on input of undone checkpoints that may not be readable again; else an empty text.
 
-        Nothing is written. Where the source cannot be asked, `TaskFailed` is raised.
+        Writes nothing. Raises `TaskFailed` when the source does not answer.
         """
 
 

@@ -1,4 +1,4 @@
-"""What a source knows of the order of its rows and of deletes, which Hudi does not learn by itself."""
+"""Applies a source's order of rows and its deletes, which Hudi does not learn by itself."""
 
 from collections.abc import Collection
 from functools import reduce
@@ -42,10 +42,10 @@ def require_marks(
     task: IngestionTask,
     computed: Collection[str] = (),
 ) -> None:
-    """Raise `TaskFailed` where a transform has left out what tells the newer row, or the deleted one.
+    """Raise `TaskFailed` when a transform drops the column that orders rows or marks deletes.
 
-    `computed` are columns that the transform makes itself. It may give the two halves of an update, of which one
-    deletes, the same key: they have one place in the log.
+    `computed` are columns that the transform makes itself. It may give both halves of an update, one of them a delete,
+    the same key: they have the same place in the log.
     """
     present = set(schema.fieldNames())
     upserts = task.operation is WriteOperation.UPSERT
@@ -76,10 +76,10 @@ def require_marks(
 def require_declared_order(
     rows: SourceRows, schema: StructType, names: Collection[str], computed: Collection[str]
 ) -> None:
-    """Raise `TaskFailed` where an ordering field is a text only because nobody has said what it is.
+    """Raise `TaskFailed` when an ordering field is a text only for lack of a declaration.
 
-    Texts order as texts: of versions 9 and 10 the ninth would be the newer one (apache/hudi#2075, #2345). `computed`
-    are columns whose type the transform gives.
+    Texts order as texts: of versions 9 and 10 the ninth would be the newer one (apache/hudi#2075, #2345). The transform
+    defines the types of `computed` columns.
     """
     texts = [name for name in names if rows.guessed and name not in computed]
     name = next((one for one in texts if isinstance(schema[one].dataType, StringType)), None)
@@ -93,9 +93,9 @@ def require_declared_order(
 
 
 def require_deletes(counts: Counts, computed: Collection[str]) -> None:
-    """Raise `TaskFailed` where a condition of a transform has left out deletes, whose rows would stay for good.
+    """Raise `TaskFailed` when a transform's condition drops deletes, because their rows would stay for good.
 
-    A transform that makes the mark itself, as one that keeps deleted rows or groups all, knows what it does.
+    A transform that makes the mark itself, for example to keep deleted rows or to group all rows, may drop them.
     """
     if counts.left_out and IS_DELETED not in computed:
         raise TaskFailed(
@@ -107,11 +107,11 @@ def require_deletes(counts: Counts, computed: Collection[str]) -> None:
 
 
 def leaves_one_of_each(table: HudiTable | None, schema: StructType, definition: TableDefinition) -> bool:
-    """Tell whether `last_of_each` can leave the one row of each key that Hudi would keep.
+    """Tell whether `last_of_each` can leave the row of each key that Hudi would keep.
 
-    Then Hudi finds none to combine, and need not shuffle all its records once more
-    (`HoodieWriteHelper.deduplicateRecords`). Hudi compares keys and partitions as texts, so only such columns count of
-    which different values have different texts; and of a delete, an ordering value of zero is none.
+    Then Hudi has no rows to combine, and need not shuffle all its records again
+    (`HoodieWriteHelper.deduplicateRecords`). Hudi compares keys and partitions as texts, so only columns with a
+    different text for each value qualify; and in a delete, an ordering value of zero counts as none.
     """
     if table is None or definition.index is None or any(obstacles(table.properties)):
         return False
@@ -136,14 +136,14 @@ def leaves_one_of_each(table: HudiTable | None, schema: StructType, definition: 
 def last_of_each(
     frame: DataFrame, definition: TableDefinition, task: IngestionTask, unwritable: Column, *, one_of_each: bool = False
 ) -> DataFrame:
-    """Keep of rows that Hudi could not put in order the one that came last, without the column that says so.
+    """Keep the last of rows that Hudi could not put in order, and drop the order column.
 
-    Hudi 1.2.0 keeps any one of the rows of a write that have one key and equal ordering values, or no ordering fields.
-    Only an upsert does; the other operations write every row. What is not written in any case, by the condition or
-    because it has no key, stays for whoever counts it, and takes the place of no row before it. Of a delete and a row
-    of one place, as an update has both whose key a transform makes the former one again, the row stays.
+    Of rows in one write with the same key and equal or no ordering values, Hudi 1.2.0 keeps any one. Only an upsert
+    combines rows; other operations write every row. Rows that are never written, by the condition or for lack of a key,
+    stay to be counted, and replace no earlier row. Of a delete and a row of the same place, as in an update when a
+    transform restores the former key, the row stays.
 
-    `one_of_each` chooses by the ordering values, too, so that one row is left of each key.
+    `one_of_each` also chooses by ordering values, so that one row of each key remains.
     """
     if SEQUENCE not in frame.columns:
         return frame
@@ -162,20 +162,20 @@ def last_of_each(
 
 
 def _folder_of(schema: StructType, name: str) -> Column:
-    """Return a column of partitions with one value for each folder: an empty text is in that of no value."""
+    """Return a partition column with one value per folder: an empty text shares the folder of null."""
     column = column_named(name)
     return sf.nullif(column, sf.lit("")) if isinstance(schema[name].dataType, StringType) else column
 
 
 def with_mark_of_deletes(frame: DataFrame, table: StructType) -> DataFrame:
-    """Return rows of which none deletes with the mark that the table's rows have, where it has been given one."""
+    """Return rows without deletes with the table's delete mark, if the table has one."""
     if IS_DELETED not in table.fieldNames() or IS_DELETED in frame.columns:
         return frame
     return frame.withColumn(IS_DELETED, never())
 
 
 def lost_deletes(definition: TableDefinition) -> Column:
-    """Return the condition that a row is to delete a record and does not say in which partition: nothing would be."""
+    """Return the condition for a delete without a partition, which would delete nothing."""
     unknown = reduce(or_, (column_named(name).isNull() for name in definition.partition_by), never())
     return sf.col(IS_DELETED).eqNullSafe(~never()) & unknown
 

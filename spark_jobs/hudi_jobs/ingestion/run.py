@@ -1,4 +1,4 @@
-"""One ingestion from its checkpoint to its commit."""
+"""Runs one ingestion, from its checkpoint to its commit."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -56,7 +56,7 @@ from hudi_jobs.table import HudiTable
 
 
 def ingest(context: TaskContext) -> TaskResult:
-    """Write what is new in the source as one commit, or raise `TaskFailed` with nothing written."""
+    """Write the source's new rows as one commit, or raise `TaskFailed` with nothing written."""
     task = ingestion_of(context)
     require_quarantine(task)
     source = source_of(context, task)
@@ -73,9 +73,9 @@ def ingest(context: TaskContext) -> TaskResult:
 
 
 def ingest_once(context: TaskContext, task: IngestionTask, source: Source, table: HudiTable | None) -> TaskResult:
-    """Write what follows the checkpoint of a table as one commit, under the lease; the table is None before the first.
+    """Write the rows after the table's checkpoint as one commit, under the lease.
 
-    Raises `TaskFailed` with nothing written.
+    The table is None before its first commit. Raises `TaskFailed` with nothing written.
     """
     if table is not None:
         table = with_keys_in_base_files(context, table)
@@ -86,14 +86,14 @@ def ingest_once(context: TaskContext, task: IngestionTask, source: Source, table
 
 
 class OpenedTable:
-    """The table as it is once the run holds the lease on it, or each time that the run looks at it again."""
+    """The table, read once the run holds the lease, or again on request."""
 
     def __init__(self, context: TaskContext) -> None:
         self._context = context
         self.table: HudiTable | None = None
 
     def open(self) -> None:
-        """Read the table; raise `TaskFailed` when it is another one, before it is taken for ours."""
+        """Read the table; raise `TaskFailed` when it is another table, before its owner file is written."""
         with stage("The table cannot be read", otherwise=FailureReason.HUDI_ERROR):
             self.table = HudiTable.open(self._context.spark, self._context.task.table.base_path)
             if self.table is not None:
@@ -129,12 +129,12 @@ def ingestion_of(context: TaskContext) -> IngestionTask:
 
 
 def _newest_checkpoint(table: HudiTable | None) -> str | None:
-    """Return the checkpoint of the active timeline as it is written there: it is only compared with itself."""
+    """Return the text of the active timeline's newest checkpoint, only to compare it with itself."""
     return None if table is None else table.active_note(CHECKPOINT_KEY)
 
 
 class _Run:
-    """What is done with a batch of the source."""
+    """The steps for one batch of the source."""
 
     def __init__(
         self,
@@ -152,14 +152,14 @@ class _Run:
         self._begun_with = _newest_checkpoint(table)
         self._batch = batch
         self._kept: str | None = None
-        """The savepoint that was asked for because services run inside the writer."""
+        """The savepoint to report, made because services run inside the writer."""
 
     @cached_property
     def _table_schema(self) -> StructType | None:
         return None if self._table is None else self._table.schema()
 
     def commit(self, rows: SourceRows, checkpoint: Checkpoint) -> TaskResult:
-        """Read, check, write."""
+        """Read, check and write the rows."""
         try:
             checks = self._checks()
             read = checks.of(rows) if rows.columns else checks.unparsable(rows)
@@ -177,7 +177,7 @@ class _Run:
         return self._result(instant, counts, checkpoint, remark)
 
     def settle(self, checkpoint: Checkpoint) -> TaskResult:
-        """Commit a checkpoint that has moved without rows."""
+        """Commit a moved checkpoint without rows."""
         if self._table_schema is None:
             return self.nothing()
         refused = self._overtaken()
@@ -189,7 +189,7 @@ class _Run:
         return self._result(instant, Counts(read=0, corrupt=0, keyless=0), checkpoint)
 
     def nothing(self, message: str = "") -> TaskResult:
-        """Say that there is nothing to read."""
+        """Return the result without new rows."""
         batch = self._batch
         return TaskResult(
             id=self._context.task.id,
@@ -209,7 +209,7 @@ class _Run:
     def _write(
         self, frame: DataFrame, operation: WriteOperation, checkpoint: Checkpoint, *, one_of_each: bool = False
     ) -> str:
-        """Write what the checkpoint refers to, which counts for nothing before the commit, and then the commit."""
+        """Write the checkpoint's files, which count only with the commit, and then the commit."""
         context = self._context
         self._batch.before_commit()
         reach(Phase.RECORDED)
@@ -226,7 +226,7 @@ class _Run:
         return instant
 
     def _explained(self, failure: TaskFailed, operation: WriteOperation) -> TaskFailed:
-        """Return a failure of the write with what is known of its cause, which is removed where it can be."""
+        """Explain a failure of the write, and remove its cause when possible."""
         if self._table_schema is None:
             return failure
         if failure.reason is FailureReason.CONFLICT and (plans := roll_back_begun_clusterings(self._context)):
@@ -235,7 +235,7 @@ class _Run:
         return explained(failure, self._table_schema, roles_of(self._context.task, operation, self._table))
 
     def _require_rewritable(self, frame: DataFrame) -> None:
-        """Raise `TaskFailed` where the write, or a clustering inside of it, would fail by the types of its columns."""
+        """Raise `TaskFailed` when column types would make the write, or its inline clustering, fail."""
         context = self._context
         if self._table is not None:
             require_readable_lists(context.spark, self._table, context.task, frame)
@@ -243,11 +243,11 @@ class _Run:
             require_order(frame.schema, context.task.hudi_options)
 
     def _overtaken(self) -> TaskResult | None:
-        """Refuse when another run has committed a checkpoint since this one has read it, or may be about to.
+        """Refuse when another run has committed a checkpoint since the read, or may be about to.
 
-        The leases are to prevent that. It is still seen where a driver of another release, which takes none,
-        still runs: to write then would repeat rows. What is abandoned is rolled back first, so that it can not complete
-        after the read; beside anything else that has begun nothing is written.
+        The leases should prevent this. A driver of another release without leases may still run: writing then would
+        repeat rows. Abandoned instants are rolled back first, so that they cannot complete after the read; beside any
+        other begun instant nothing is written.
         """
         others, now = Others(self._context), self._table_now()
         if now is not None:
@@ -265,14 +265,14 @@ class _Run:
             if self._context.task.savepoint is not None:
                 self._kept = keep_savepoint(self._context, timeline)
         with stage("The table's checkpoint cannot be read again", otherwise=FailureReason.HUDI_ERROR):
-            # A service that completes now may have carried an older checkpoint over.
+            # A service that completes now may have copied an older checkpoint.
             same = _newest_checkpoint(now) == self._begun_with or newest_progress(now) == self._before
             return None if same else self._conflict()
 
     def _roll_back_left_behind(self, others: Others, now: HudiTable) -> bool:
-        """Roll back what ended runs have left of a serialized table; tell whether anything was.
+        """Roll back what ended runs left of a serialized table; tell whether there was anything.
 
-        Beside batches the services deal with their own plans.
+        Beside batches the services handle their own plans.
         """
         timeline = Timeline(self._context.spark, now)
         writes = others.roll_back(timeline)

@@ -1,4 +1,4 @@
-"""Removal of files that no checkpoint of the active timeline names, now and then and only where that is certain."""
+"""Removes files that no active checkpoint names, from time to time and only when certain."""
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -10,10 +10,10 @@ from hudi_jobs.ingestion.checkpoint import decode_checkpoint
 from hudi_jobs.table import HudiTable
 
 SWEEP_EVERY = 64
-"""Commits that move the checkpoint between two sweeps, each of which reads the metadata of all active commits."""
+"""Checkpoints between two sweeps; each sweep reads the metadata of all active commits."""
 
 KEEP_FOR_MILLISECONDS = 24 * 60 * 60 * 1000
-"""How much older than the newest file of its folder a file has to be, by the store's own clock."""
+"""Milliseconds; the least age of a file, relative to the newest file of its folder by the store's clock."""
 
 _MOST_REMOVED = 1000
 
@@ -23,9 +23,9 @@ _LOGGER = logging.getLogger(__name__)
 def sweep_periodically(
     context: TaskContext, checkpoint: Checkpoint, what: str, remove: Callable[[Sequence[Checkpoint]], int]
 ) -> None:
-    """Sweep after some commits: `remove` is given the checkpoints that may be returned to, and returns a number.
+    """Sweep after some commits: `remove` receives the checkpoints of possible restores, and returns a number.
 
-    The data is committed, so a failure is logged and is tried again later.
+    The data is committed, so a failure is only logged, and a later sweep tries again.
     """
     if checkpoint.sequence % SWEEP_EVERY:
         return
@@ -38,17 +38,17 @@ def sweep_periodically(
 
 
 def expired(written: Mapping[str, int], named: Collection[str], is_ours: Callable[[str], bool]) -> list[str]:
-    """Return the names of the files that may go now, of those in a folder with when each was written (milliseconds)."""
+    """Return the expired files of a folder; `written` are modification times in milliseconds."""
     newest = max(written.values(), default=0)
     old = (one for one, at in written.items() if newest - at > KEEP_FOR_MILLISECONDS and one not in named)
     return list(islice(filter(is_ours, old), _MOST_REMOVED))
 
 
 def _checkpoints(context: TaskContext) -> list[Checkpoint]:
-    """Return all that a commit can lead back to: a savepoint keeps its commit, and so its checkpoint, from archival.
+    """Return the checkpoints of all possible restores; savepoints keep their commits from archival.
 
-    A commit without a checkpoint relies on the one before it. Where the oldest has none, that is in the archive, and
-    nothing is certain.
+    A commit without a checkpoint relies on the one before it. When the oldest has none, its checkpoint is in the
+    archive, so nothing is certain and the list is empty.
     """
     table = HudiTable.open(context.spark, context.task.table.base_path)
     texts = [] if table is None else [commit.notes.get(CHECKPOINT_KEY) for commit in table.commits()]
