@@ -43,9 +43,9 @@ def refused(**options: str) -> list[str]:
         ({"output.dateformat": "yyyy\u0007"}, "output.dateformat"),
         ({"output.dateformat": "y" * 101}, "output.dateformat"),
         ({"output.dateformat": ""}, "output.dateformat"),
-        # apache/hudi#7688: several patterns, with a delimiter of the writer's own
+        # several patterns, with a delimiter of the writer's own
         ({"input.dateformat.list.delimiter.regex": ";"}, "input.dateformat.list.delimiter.regex"),
-        # apache/hudi#4230, #5569: names of months and zones
+        # names of months and zones
         ({"input.dateformat": "dd-MMM-yyyy"}, "input.dateformat"),
         ({"input.dateformat": "yyyy-MM-dd HH:mm:ss z"}, "input.dateformat"),
         ({"input.dateformat": "yyyy-MM-dd hh:mm a"}, "input.dateformat"),
