@@ -59,12 +59,20 @@ class GivenFiles:
         self._sources = self._jvm.org.apache.spark.sql.execution.datasources
 
     def frame(
-        self, format_: str, *, schema: StructType | str | None = None, options: Mapping[str, str] | None = None
+        self,
+        format_: str,
+        *,
+        schema: StructType | str | None = None,
+        options: Mapping[str, str] | None = None,
+        reader: JavaObject | None = None,
     ) -> DataFrame:
-        """Return the rows of all files; without a schema, the columns are inferred from these files alone."""
+        """Return the rows of all files; without a schema, the columns are inferred from these files alone.
+
+        The reader is a `FileFormat` in place of Spark's own one.
+        """
         told = {key.lower(): value for key, value in (options or {}).items()}
         wanted = self._inferred(format_, told) if schema is None else self._declared(schema)
-        kind, empty = self._format(format_), self._jvm.org.apache.spark.sql.types.StructType()
+        kind, empty = reader or self._format(format_), self._jvm.org.apache.spark.sql.types.StructType()
         self._sources.DataSourceUtils.verifySchema(kind, wanted)
         case_sensitive = str(self._spark.conf.get("spark.sql.caseSensitive")).lower() == "true"
         self._jvm.org.apache.spark.sql.util.SchemaUtils.checkSchemaColumnNameDuplication(wanted, case_sensitive)

@@ -10,7 +10,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from hudi_jobs.ingestion.schemas.ddl import parse_ddl
-from hudi_jobs.ingestion.schemas.text_values import TextForms, text_fault, text_value
+from hudi_jobs.ingestion.text_values.conversion import text_fault, text_value
 
 pytestmark = pytest.mark.spark
 
@@ -79,26 +79,31 @@ BAD = {
     },
     "TIMESTAMP_NTZ": {"without a zone": ["2026-03-01 10:20:30Z"]},
 }
-DECIMAL_COMMAS = TextForms(point=",", zone="Europe/Berlin", date="dd.MM.yyyy", timestamp="dd.MM.yyyy HH:mm")
+DECIMAL_COMMAS = {
+    "point": ",",
+    "timezone": "Europe/Berlin",
+    "dateformat": "dd.MM.yyyy",
+    "timestampformat": "dd.MM.yyyy HH:mm",
+}
 
 
 def read(
-    spark: SparkSession, texts: dict[str, list[str]], forms: TextForms | None = None
+    spark: SparkSession, texts: dict[str, list[str]], options: dict[str, str] | None = None
 ) -> dict[tuple[str, str], tuple[Any, str | None]]:
     """Read all texts in one action: each in a column of its type."""
     kinds = parse_ddl(spark, ", ".join(f"`{kind}` {kind}" for kind in texts))
     rows = [(kind, text) for kind, members in texts.items() for text in members]
     frame = spark.createDataFrame(rows, "kind STRING, text STRING")
-    shown = frame.select("*", *_read_as(kinds, forms or TextForms()))
+    shown = frame.select("*", *_read_as(spark, kinds, options or {}))
     return {(row.kind, row.text): tuple(row[row.kind]) for row in shown.collect()}
 
 
-def _read_as(kinds: StructType, forms: TextForms) -> list[Any]:
+def _read_as(spark: SparkSession, kinds: StructType, options: dict[str, str]) -> list[Any]:
     text = sf.col("text")
     found = []
     for name, kind in ((field.name, field.dataType) for field in kinds):
-        value = text_value(text, kind, forms)
-        fault = sf.when(value.isNull(), text_fault(text, kind, forms))
+        value = text_value(spark, text, kind, options)
+        fault = text_fault(spark, text, kind, options)
         both = sf.struct(value.alias("value"), fault.alias("fault"))
         found.append(sf.when(sf.col("kind") == name, both).alias(name))
     return found

@@ -36,7 +36,8 @@ public class JsonRows implements Function {
     private final HashMap options;
     private transient Node root;
     private transient JsonFactory factory;
-    private transient JsonTimes times;
+    private transient TextTimes times;
+    private transient JsonTypes types;
     private transient boolean isInferred, isWhole;
     private transient String text, column, cause;
     private transient boolean hasEscapes;
@@ -109,7 +110,8 @@ public class JsonRows implements Function {
             int levels = Integer.parseInt((String) options.get("maxnestingdepth"));
             factory.setStreamReadConstraints(StreamReadConstraints.builder().maxNestingDepth(levels).build());
         }
-        times = new JsonTimes(options);
+        times = new TextTimes(options);
+        types = new JsonTypes(options);
         isInferred = isSet("inferred");
         isWhole = isSet("multiline");
         String language = (String) options.get("locale");
@@ -277,12 +279,12 @@ public class JsonRows implements Function {
             found = ofText(parser.getText(), type);
         }
         String hint = isInferred ? ", as which Spark has inferred it; declare the columns" : "";
-        return found == null ? wrong(node.path, "holds a value that is no " + described(type, token) + hint) : found;
+        return found == null ? wrong(node.path, "holds a value that is no " + types.described(type, token) + hint) : found;
     }
 
     private Object ofText(String value, DataType type) {
         if (type instanceof DecimalType) {
-            return JsonNumbers.ofText(value, (DecimalType) type, point);
+            return TextNumbers.ofText(value, type, point);
         } else if (type instanceof BinaryType) {
             return bytes(value);
         } else if (type instanceof FloatType || type instanceof DoubleType) {
@@ -362,18 +364,5 @@ public class JsonRows implements Function {
         } catch (IllegalArgumentException e) {
             return null;
         }
-    }
-
-    private String described(DataType type, JsonToken token) {
-        if (type instanceof BinaryType) {
-            return "base64, as BINARY needs";
-        } else if (type instanceof ArrayType) {
-            return "JSON array, as ARRAY needs";
-        } else if (type instanceof StructType || type instanceof MapType) {
-            return "JSON object, as " + (type instanceof MapType ? "MAP" : "STRUCT") + " needs";
-        } else if (type instanceof DecimalType) {
-            return type.sql() + " without rounding";
-        }
-        return type.sql() + (token.isNumeric() ? times.ofNumber(type) : times.described(type));
     }
 }

@@ -44,7 +44,7 @@ def _inferred(texts: DataFrame, options: Mapping[str, str], *, takes_empty_texts
     given = scala_map(spark, {**inference_options(options), "columnnameofcorruptrecord": CORRUPT_RECORD})
     zone = str(spark.conf.get("spark.sql.session.timeZone"))
     parsed = classes(spark).org.apache.spark.sql.catalyst.json.JSONOptions(given, zone, CORRUPT_RECORD)
-    kind = compiled_class(spark, __package__, ["JsonColumns"])
+    kind = compiled_class(spark, [(__package__, "JsonColumns")])
     inference = kind.getConstructors()[0].newInstance(java_objects(spark, parsed, takes_empty_texts))
     found = StructType.fromJson(json.loads(inference.of(query_execution(texts).toRdd())))
     return StructType([field for field in found.fields if field.name not in {CORRUPT_RECORD, ""}])

@@ -28,7 +28,7 @@ from pyspark.sql.types import (
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
-from hudi_jobs.ingestion.schemas.text_values import DATE, LOCAL_TIME, TIME
+from hudi_jobs.ingestion.text_values.java_sources import NUMBERS_AND_TIMES
 from hudi_jobs.java_classes import compiled_class
 from hudi_jobs.jvm import called_with, java_map, java_objects
 
@@ -38,7 +38,7 @@ MOST_LEVELS = 50
 ROW, FAULT_OF_ROW, TEXT = "row", "fault", "text"
 """Fields of what `read` returns."""
 
-_CLASSES = ("JsonNumbers", "JsonTimes", "JsonRows")
+_CLASSES = (*NUMBERS_AND_TIMES, (__package__, "JsonNumbers"), (__package__, "JsonTypes"), (__package__, "JsonRows"))
 _SCALARS = (
     BinaryType,
     BooleanType,
@@ -55,8 +55,6 @@ _SCALARS = (
     TimestampType,
 )
 _FAULT = StructType([StructField("column", StringType()), StructField("cause", StringType())])
-
-_GRAMMARS = {"grammar.date": DATE, "grammar.local": LOCAL_TIME, "grammar.timestamp": TIME}
 
 
 def inference_options(options: Mapping[str, str]) -> dict[str, str]:
@@ -75,8 +73,8 @@ def read(spark: SparkSession, bytes_of_text: Column, schema: StructType, options
     zone = str(spark.conf.get("spark.sql.session.timeZone"))
     # A text that was too deep to be inferred has fields that no column is made of.
     levels = {"maxnestingdepth": str(MOST_LEVELS)} if is_set(options, "inferred") else {}
-    given = java_map(spark, {"timezone": zone, **_GRAMMARS, **options, **levels})
-    reader = compiled_class(spark, __package__, _CLASSES).getConstructors()[0]
+    given = java_map(spark, {"timezone": zone, **options, **levels})
+    reader = compiled_class(spark, _CLASSES).getConstructors()[0]
     target = reader.newInstance(java_objects(spark, schema.json(), given))
     try:
         target.open()

@@ -10,9 +10,9 @@ from pyspark.sql.types import StringType, StructField, StructType
 from hudi_jobs.contract import FailureReason, FileFormat
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.given_files import GivenFiles
+from hudi_jobs.ingestion.csv_text.dialect import csv_dialect
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, NO_COLUMN
 from hudi_jobs.ingestion.schemas.types import column_named
-from hudi_jobs.ingestion.sources.files.csv_fields import csv_form
 from hudi_jobs.ingestion.sources.files.csv_rows import read_csv
 from hudi_jobs.ingestion.sources.files.header_names import (
     HeaderGroup,
@@ -57,7 +57,7 @@ class CsvReader:
 
     def read(self, paths: Sequence[str]) -> CsvFiles:
         """Return the rows of the files; raise `TaskFailed` where a header lacks a column that is needed."""
-        csv_form(self.spark, self.options)
+        csv_dialect(self.spark, self.options)
         if not has_header(self.options):
             # Positions are all there is: the names are the declared ones, or those that Spark counts in the first file.
             return CsvFiles(self._rows(_own(self.declared or self._counted(paths)), paths))

@@ -12,10 +12,10 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.filesystem import located
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, NO_COLUMN
-from hudi_jobs.ingestion.schemas.text_values import can_be_text, text_fault, text_value
 from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.ingestion.sources.files.csv_files import SOURCE_FILE
 from hudi_jobs.ingestion.sources.files.header_names import shown
+from hudi_jobs.ingestion.text_values.conversion import can_be_text, text_fault, text_value
 
 FOLDER_FILE = "_file_of_folder"
 """Column that has the file of a row where folders have columns."""
@@ -108,14 +108,14 @@ def _values(spark: SparkSession, folders: FolderColumns) -> DataFrame:
     schema = StructType([StructField(name, StringType()) for name in (FOLDER_FILE, "path", *names)])
     texts = spark.createDataFrame(rows, schema)
     converted = [
-        text_value(sf.col(name), field.dataType).alias(_of(n))
+        text_value(spark, sf.col(name), field.dataType).alias(_of(n))
         for n, (name, field) in enumerate(zip(names, folders.fields, strict=True))
     ]
-    _require_values(texts, names, folders.fields)
+    _require_values(spark, texts, names, folders.fields)
     return texts.select(FOLDER_FILE, *converted)
 
 
-def _require_values(texts: DataFrame, names: Sequence[str], fields: Sequence[StructField]) -> None:
+def _require_values(spark: SparkSession, texts: DataFrame, names: Sequence[str], fields: Sequence[StructField]) -> None:
     for name, field in zip(names, fields, strict=True):
         if not can_be_text(field.dataType):
             raise TaskFailed(
@@ -123,13 +123,13 @@ def _require_values(texts: DataFrame, names: Sequence[str], fields: Sequence[Str
                 f"The column {shown(field.name)} comes from the names of folders and is declared as "
                 f"{field.dataType.simpleString()[:60]}, which no text can be; declare a plain type.",
             )
-        wrong = sf.col(name).isNotNull() & text_value(sf.col(name), field.dataType).isNull()
-        found = texts.where(wrong).select("path", name, text_fault(sf.col(name), field.dataType).alias("why")).head()
+        fault = text_fault(spark, sf.col(name), field.dataType)
+        found = texts.select("path", name, fault.alias("why")).where("why IS NOT NULL").head()
         if found is not None:
             raise TaskFailed(
                 FailureReason.BAD_RECORDS,
                 f"The folder of the file {found['path']} has {shown(field.name)}={shown(str(found[name]))}, which "
-                f"{found['why'] or 'is not of the declared type'}; rename the folder, or declare another type.",
+                f"{found['why']}; rename the folder, or declare another type.",
             )
 
 

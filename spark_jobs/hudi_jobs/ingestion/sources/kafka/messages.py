@@ -31,7 +31,7 @@ def messages(spark: SparkSession, source: KafkaSource, read: Sequence[Range]) ->
     if not read:
         return spark.createDataFrame([], f"{MESSAGE}: {MESSAGE_TYPE}")
     jvm = classes(spark)
-    converter = compiled_class(spark, clients.__name__, [_CONVERTER]).newInstance()
+    converter = compiled_class(spark, [(clients.__name__, _CONVERTER)]).newInstance()
     # One call for all ranges: there may be thousands.
     lines = "\n".join(f"{one.place.topic} {one.place.partition} {one.start} {one.until}" for one in read)
     ranges = jvm.PythonUtils.toSeq(converter.ranges(lines))

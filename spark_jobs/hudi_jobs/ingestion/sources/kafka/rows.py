@@ -18,7 +18,6 @@ from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED, SEQUENCE
 from hudi_jobs.ingestion.rules.corrupt_texts import BASE64, NO_CONTENT, TIME, TIME_END, TOMBSTONE
 from hudi_jobs.ingestion.rules.partitions import never
 from hudi_jobs.ingestion.rules.record_text import corrupt_text, text_of
-from hudi_jobs.ingestion.schemas.text_values import can_be_text, text_value
 from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.ingestion.sources.kafka.clients.errors import asking
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
@@ -30,6 +29,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
 from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of, unwrapper_of
 from hudi_jobs.ingestion.sources.kafka.messages import has_no_calendar, message_time, messages
 from hudi_jobs.ingestion.sources.kafka.offsets.ranges import Range
+from hudi_jobs.ingestion.text_values.conversion import can_be_text, text_value
 from hudi_jobs.jvm import tried_cast
 
 _TOMBSTONE = "_tombstone"
@@ -180,7 +180,7 @@ def _parsed_key(spark: SparkSession, types: dict[str, DataType]) -> dict[str, Co
     if len(types) == 1:
         ((name, kind),) = types.items()
         plain = _plain_key(spark, text, kind)
-        value = text_value(plain, kind) if can_be_text(kind) else tried_cast(plain, kind)
+        value = text_value(spark, plain, kind) if can_be_text(kind) else tried_cast(plain, kind)
         result[name] = sf.when(is_object, parsed[name]).otherwise(value)
     return result
 

@@ -47,7 +47,7 @@ def prepare_secrets(spark: SparkSession, source: KafkaSource) -> None:
     """Check the secret files, and load the JVM class that reads them; raise `TaskFailed` for a missing file."""
     require_files(source)
     if source.security.mechanism is not None:
-        compiled_class(spark, __package__, [_PROVIDER])
+        compiled_class(spark, [(__package__, _PROVIDER)])
 
 
 def _sasl(security: KafkaSecurity) -> dict[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import and_, or_
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, DateType, DecimalType, StringType, StructType, TimestampType
 
@@ -14,7 +14,6 @@ from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED, NO_COLUM
 from hudi_jobs.ingestion.rules.partitions import never
 from hudi_jobs.ingestion.rules.record_text import corrupt_text
 from hudi_jobs.ingestion.schemas.distinct import require_distinct
-from hudi_jobs.ingestion.schemas.text_values import text_value
 from hudi_jobs.ingestion.schemas.types import column_named, fits, same
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
     AFTER,
@@ -47,6 +46,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.tables import TABLE
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import MISSING
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, RESERVED, field
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped
+from hudi_jobs.ingestion.text_values.conversion import text_value
 
 _WRITTEN = (CREATE, READ, UPDATE)
 _TRANSACTION = ("BEGIN", "END")
@@ -103,7 +103,8 @@ def rows_of(frame: DataFrame, database: Database, keys: Sequence[str], declared:
     )
     if database is MYSQL:
         frame = frame.withColumn(SEQUENCE_TEXT, sequence_text())
-    own = {one.name: _own(one.name, one.dataType, _type_of(declared, one.name)) for one in image.fields}
+    spark = frame.sparkSession
+    own = {one.name: _own(spark, one.name, one.dataType, _type_of(declared, one.name)) for one in image.fields}
     failed = {name: sf.col(_ROW)[name].isNotNull() & column.isNull() for name, (column, fails) in own.items() if fails}
     placed = [column_named(name).isNotNull() for name in database.ordering]
     good = sf.col(KIND).isin(*_WRITTEN, DELETE) & sf.col(_ROW).isNotNull() & sf.col(CORRUPT_RECORD).isNull()
@@ -153,7 +154,7 @@ def _type_of(declared: StructType | None, name: str) -> DataType | None:
     return declared[name].dataType
 
 
-def _own(name: str, kind: DataType, declared: DataType | None) -> tuple[Column, bool]:
+def _own(spark: SparkSession, name: str, kind: DataType, declared: DataType | None) -> tuple[Column, bool]:
     """Return a database column in its declared type, and whether a value may not fit."""
     column = sf.col(_ROW)[name]
     if kind.simpleString() == VARIABLE_DECIMAL:
@@ -165,7 +166,7 @@ def _own(name: str, kind: DataType, declared: DataType | None) -> tuple[Column, 
     if fits(declared, kind):
         return column.cast(declared), may_fail
     if isinstance(kind, StringType) and isinstance(declared, _FROM_TEXT):
-        return text_value(column, declared), True
+        return text_value(spark, column, declared), True
     raise TaskFailed(
         FailureReason.SCHEMA_INCOMPATIBLE,
         f"The column {name} is declared as {declared.simpleString()}, but the events have {kind.simpleString()}; "

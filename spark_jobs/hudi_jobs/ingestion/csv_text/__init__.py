@@ -1,0 +1,1 @@
+"""Text of CSV as values of declared columns: each exactly, or a fault; Spark's own reader guesses."""

@@ -1,0 +1,1 @@
+"""Texts as values of plain types, for CSV, JSON, names of folders and keys alike: each exactly, or a fault."""

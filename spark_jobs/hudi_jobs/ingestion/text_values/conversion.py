@@ -1,0 +1,75 @@
+"""Columns of texts as values of a plain type."""
+
+from collections.abc import Mapping
+
+from pyspark.sql import Column, SparkSession
+from pyspark.sql.types import (
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from hudi_jobs.ingestion.text_values.java_sources import TEXT_VALUES
+from hudi_jobs.java_classes import compiled_class
+from hudi_jobs.jvm import called_with, java_map, java_objects
+
+UTC = "UTC"
+
+_VALUE, _FAULT = "value", "fault"
+_SOURCES = (*TEXT_VALUES, (__package__, "TextColumn"))
+_TYPES = (
+    BooleanType,
+    ByteType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+
+def can_be_text(kind: DataType) -> bool:
+    """Tell whether texts write values of a type: `text_value` and `text_fault` take no other one."""
+    return type(kind) in _TYPES
+
+
+def text_value(spark: SparkSession, text: Column, kind: DataType, options: Mapping[str, str] | None = None) -> Column:
+    """Return the value that a text writes, null where the text is null or writes none of this type.
+
+    The options are those of `TextValues.java`, such as `dateformat`. A time without a zone is one in UTC, unless
+    `timezone` names another zone.
+    """
+    return _read(spark, text, kind, options)[_VALUE]
+
+
+def text_fault(spark: SparkSession, text: Column, kind: DataType, options: Mapping[str, str] | None = None) -> Column:
+    """Return why a text writes no value of a type, as a clause behind the name of its column; null where it does.
+
+    The clause never quotes the text: it goes into the status.
+    """
+    return _read(spark, text, kind, options)[_FAULT]
+
+
+def _read(spark: SparkSession, text: Column, kind: DataType, options: Mapping[str, str] | None) -> Column:
+    given = java_map(spark, {"timezone": UTC, **(options or {})})
+    constructor = compiled_class(spark, _SOURCES).getConstructors()[0]
+    target = constructor.newInstance(java_objects(spark, kind.json(), given))
+    result = StructType([StructField(_VALUE, kind), StructField(_FAULT, StringType())])
+    return called_with(spark, target, text, result)
