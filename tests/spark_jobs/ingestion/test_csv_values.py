@@ -139,6 +139,37 @@ CASES: dict[str, tuple[str, dict[str, str], bytes, list[Any]]] = {
         [("x||y", "2"), ("x|y", "3")],
     ),
     "comments and another quote": (BOTH, {"comment": "#", "quote": "'"}, b"#\na,b\n#x\n'#y,',2\n", [("#y,", "2")]),
+    "blank lines and comments before lines in quotes": (
+        BOTH,
+        {"multiLine": "true", "comment": "#"},
+        b'#x\n\na,b\n\n\n1,2\n#c\n"x\ny",4\n\n  \n5,6',
+        [("1", "2"), ("x\ny", "4"), "1 fields", ("5", "6")],
+    ),
+    "a separator of another script and lines in quotes": (
+        BOTH,
+        {"multiLine": "true", "sep": "é"},
+        'aéb\n"é"éü\n1é2é3\n'.encode(),
+        [("é", "ü"), "3 fields"],
+    ),
+    "hours that clocks skip": (
+        "t TIMESTAMP",
+        {"timeZone": "Europe/Berlin"},
+        b"t\n2026-03-29 02:30:00\n2026-03-29 03:30:00\n2026-03-29 02:30:00 America/New_York\n"
+        b"2026-03-08 02:30:00 America/New_York\n9999-12-31 23:59:59 -10:00\n",
+        ["skip", (datetime(2026, 3, 29, 1, 30),), (datetime(2026, 3, 29, 6, 30),), "skip", "9999"],  # noqa: DTZ001
+    ),
+    "words for numbers": (
+        "n DOUBLE",
+        {"positiveInf": "99", "negativeInf": "low"},
+        b"n\n1\n99\nlow\n-Inf\nhigh\n",
+        [(1.0,), (float("inf"),), (float("-inf"),), (float("-inf"),), "not a number"],
+    ),
+    "zero where all digits are behind the point": (
+        "n DECIMAL(5,5)",
+        {},
+        b"n\n0\n0e9\n1\n",
+        [(Decimal(0),), (Decimal(0),), "range"],
+    ),
     "a carriage return by itself": (BOTH, {"lineSep": "\n"}, b"a,b\n1,x\ry\n1,z\r\n", ["option escape", ("1", "z")]),
 }
 
@@ -166,6 +197,28 @@ def test_a_row_has_the_values_that_its_file_writes_or_a_cause(lake: Any, case: s
             assert expected in row[FAULT]["cause"], row
         else:
             assert (values(row), row[CORRUPT_RECORD], row[FAULT]) == (expected, None, None)
+
+
+def test_parts_of_a_file_have_each_row_once_and_one_header(lake: Any) -> None:
+    """Spark divides a large file into parts; a row that equals the header is a row."""
+    rows = [("a", "b"), *((str(number), "x") for number in range(1_000)), ("a", "b")]
+    path = str(lake.put("a.csv", "a,b\n" + "".join(f"{one},{other}\n" for one, other in rows)))
+    session = lake.spark.newSession()
+    session.conf.set("spark.sql.files.maxPartitionBytes", "1000")
+    session.conf.set("spark.sql.files.openCostInBytes", "0")
+    files = {"path": lake.source, "options": {"header": "true"}, "schemaDdl": BOTH}
+    source = FileSource.model_validate({"format": FileFormat.CSV, **files})
+    frame = read_files(session, source, [path]).frame
+    assert frame.rdd.getNumPartitions() > 3
+    assert [values(row) for row in frame.collect()] == rows
+
+
+def test_the_record_of_a_row_with_a_field_too_many_is_what_the_file_has(lake: Any) -> None:
+    content = b'a,b\n1,"2",3\n1,2,"3",4\n'
+    path = str(lake.put("a.csv", content))
+    for options in ({}, {"multiLine": "true"}):
+        files = {"path": lake.source, "options": {"header": "true", **options}, "schemaDdl": BOTH}
+        assert [row[CORRUPT_RECORD] for row in rows_of(lake.spark, files, [path])] == ['1,"2",3', '1,2,"3",4']
 
 
 def test_a_run_with_bad_rows_names_file_column_and_cause_and_never_takes_a_rounded_key(lake: Any) -> None:

@@ -104,7 +104,10 @@ class TextNumbers {
         } catch (NumberFormatException e) {
             return null;
         }
-        found = found.signum() == 0 ? BigDecimal.ZERO : found.scale() > type.scale() ? found.stripTrailingZeros() : found;
+        if (found.signum() == 0) {
+            return Decimal.apply(BigDecimal.ZERO.setScale(type.scale()), type.precision(), type.scale());
+        }
+        found = found.scale() > type.scale() ? found.stripTrailingZeros() : found;
         // A number may have billions of zeros before its point, so its size is known before they are written out.
         long digits = (long) found.precision() - found.scale();
         if (found.scale() > type.scale() || digits > type.precision() - type.scale()) {
