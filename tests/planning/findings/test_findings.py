@@ -226,6 +226,34 @@ def test_damaged_files_are_one_finding_however_many_they_are() -> None:
     assert many.message == ".hoodie/timeline/0.clean: It is empty. And 4999 more: see status.timeline.problems."
 
 
+def test_the_summary_counts_findings_and_shortens_the_message() -> None:
+    both = replace(owned_elsewhere(), snapshot=replace(damaged().snapshot, owner=OF_ANOTHER))
+    summary = status_of(both).summary
+    assert summary is not None
+    assert summary.findings == "1 Critical, 1 Warning"
+    assert summary.message is not None
+    assert len(summary.message) == 80
+    assert (status_of(both).message or "").startswith(summary.message[:70])
+
+
+def test_the_summary_of_a_table_without_findings_counts_none() -> None:
+    summary = status_of(observe(table(ingestion=None), snapshot=snapshot(timeline=DELTA))).summary
+    assert summary is not None
+    assert (summary.findings, summary.message) == (None, "The spec is accepted.")
+
+
+def test_the_summary_names_the_newest_commit_also_while_the_store_is_down() -> None:
+    seen = observe(table(ingestion=None), snapshot=snapshot(timeline=story(done("deltacommit", 30), done("clean", 10))))
+    first = status_of(seen)
+    down = status_of(later(seen, first, snapshot=DOWN))
+    for after in (first, down):
+        assert after.summary is not None
+        assert after.summary.newest_commit == at(NOW - minutes(30))
+    gone = status_of(later(seen, down, snapshot=TimelineSnapshot()))
+    assert gone.summary is not None
+    assert gone.summary.newest_commit is None
+
+
 def test_no_status_shows_more_findings_than_the_api_server_stores() -> None:
     known = tuple(made(code) for code in FindingCode)[:FINDINGS_SHOWN]
     seen = owned_elsewhere(status=status(findings=known, active_jobs=(active(),)))

@@ -16,6 +16,7 @@ from hudi_operator.api.status.left import LeftInstant
 from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.memory import MEMORY, MEMORY_SCHEMA, SHOWN, DividedModel, divide, join
 from hudi_operator.api.status.rescan import RescanStatus
+from hudi_operator.api.status.summary import SummaryStatus
 from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, NamedOperationJob, TableOperation
 from hudi_operator.api.status.table_savepoints import SAVEPOINTS_SHOWN, NamedSavepointJob, TableSavepoint
 from hudi_operator.api.status.takeover import TakeoverStatus
@@ -441,6 +442,9 @@ class HudiTableStatus(DividedModel):
 
     message: Annotated[str, Field(max_length=512)] | None = None
     """The state of the table in one sentence."""
+
+    summary: SummaryStatus | None = None
+    """The state of the table at a glance."""
 
     conditions: Annotated[
         tuple[Condition, ...],

@@ -12,6 +12,7 @@ from hudi_operator.api.status.table import ServiceStatus
 from hudi_operator.planning.findings.find import blocking_ingestion, finding_of
 from hudi_operator.planning.model import START_TROUBLES, Observation, Plan
 from hudi_operator.planning.model.decision import Reason
+from hudi_operator.planning.model.healing import can_heal, run_can_heal
 from hudi_operator.planning.model.reasons import Retry, TableReason, Waiting
 from hudi_operator.planning.model.registry import START_ADVICE, words
 from hudi_operator.planning.runs.continuous import is_healthy
@@ -118,18 +119,26 @@ def _failing(observation: Observation, plan: Plan) -> Readiness | None:
         last = memory.last_run
         if last is None:
             continue
-        hopeless, exhausted = memory.reason in _HOPELESS, memory.reason == Reason.RETRIES_EXHAUSTED
+        stalled, exhausted = _needs_a_person(memory), memory.reason == Reason.RETRIES_EXHAUSTED
         what = "" if service is Service.INGESTION else f"{service}: "
         advice = memory.message if exhausted else START_ADVICE.get(last.reason or "", "")
         return Readiness(
             ready=ConditionStatus.FALSE,
             reason=last.reason or Outcome.FAILED,
             message=f"{what}{last.message} {advice}".strip(),
-            reconciling=None if hopeless or resting else TableReason.PROGRESSING_WITH_RETRY,
+            reconciling=None if stalled or resting else TableReason.PROGRESSING_WITH_RETRY,
             work=f"{what}{memory.message}",
-            stalled=hopeless,
+            stalled=stalled,
         )
     return None
+
+
+def _needs_a_person(memory: ServiceStatus) -> bool:
+    """Whether the retries of a service are used up, or its last run failed for a reason that cannot heal."""
+    last = memory.last_run
+    return memory.reason in _HOPELESS or (
+        last is not None and failure_kind(last) is not None and not run_can_heal(last.reason)
+    )
 
 
 def _in_trouble(plan: Plan) -> Iterator[tuple[Service, ServiceStatus]]:
@@ -137,7 +146,7 @@ def _in_trouble(plan: Plan) -> Iterator[tuple[Service, ServiceStatus]]:
     # A savepoint that cannot be made says so itself, and is nothing that the table lacks; so does an operation.
     own = {Service.SAVEPOINT, Service.OPERATION}
     services = [(service, plan.services.of(service)) for service in SERVICES if service not in own]
-    for service, memory in sorted(services, key=lambda pair: pair[1].reason not in _HOPELESS):
+    for service, memory in sorted(services, key=lambda pair: not _needs_a_person(pair[1])):
         kind = failure_kind(memory.last_run) if memory.last_run else None
         harmless = kind is None or (kind is FailureKind.CONFLICT and service is not Service.INGESTION)
         if attempts(memory) and not harmless:
@@ -148,12 +157,14 @@ def _unreadable(observation: Observation, plan: Plan) -> Readiness | None:
     snapshot = observation.snapshot
     if snapshot.trouble is None:
         return None
+    heals = can_heal(snapshot.trouble)
     return Readiness(
         ready=ConditionStatus.FALSE,
         reason=snapshot.trouble,
         message=snapshot.message,
-        reconciling=TableReason.PROGRESSING_WITH_RETRY,
+        reconciling=TableReason.PROGRESSING_WITH_RETRY if heals else None,
         work=plan.services.ingestion.message,
+        stalled=not heals,
     )
 
 
