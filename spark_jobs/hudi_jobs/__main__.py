@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from hudi_jobs.contract import FailureReason, JobOutcome, JobRequest, Outcome, TaskResult, encode_outcome
+from hudi_jobs.contract import WHOLE_REQUEST, FailureReason, JobOutcome, JobRequest, Outcome, TaskResult, encode_outcome
 from hudi_jobs.driver import Driver
 from hudi_jobs.logs import Redactor, configure_logging, redactor_of
 from hudi_jobs.phases import Phase, reach
@@ -21,6 +21,7 @@ from hudi_jobs.session import open_session
 
 _REQUEST_FILE = "/etc/hudi-job/request.json"
 _OUTCOME_FILE = "/dev/termination-log"
+_SHOWN = 5
 _LOGGER = logging.getLogger("hudi_jobs.main")
 
 
@@ -45,12 +46,20 @@ def main() -> int:
 
 def _unreadable(error: Exception) -> JobOutcome:
     result = TaskResult(
-        id="request",
+        id=WHOLE_REQUEST,
         outcome=Outcome.FAILED,
         reason=FailureReason.INVALID_REQUEST,
-        message=f"The driver cannot read its request: {error}",
+        message=f"The driver cannot read its request: {_told(error)}. Run the image of the operator's release.",
     )
     return JobOutcome(results=(result,))
+
+
+def _told(error: Exception) -> str:
+    """Return what is wrong with a request, without its values: they may be keys that are to be erased."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found[:_SHOWN])
 
 
 def _finish(outcome: JobOutcome, redactor: Redactor) -> int:

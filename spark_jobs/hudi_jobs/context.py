@@ -3,13 +3,15 @@
 import logging
 import threading
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, cast
 
 from pyspark.sql import SparkSession
+from typing_extensions import TypeVar
 
 from hudi_jobs.beside.host import Host
 from hudi_jobs.beside.turns import Turns
-from hudi_jobs.contract import AffectedInstant, OperationReport, TableTask
+from hudi_jobs.contract import AffectedInstant, OperationReport, OperationTableTask, TableOperation, Task
 from hudi_jobs.contract.table.slices import Misplaced
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.totals import Totals
@@ -17,8 +19,12 @@ from hudi_jobs.totals import Totals
 _LOGGER = logging.getLogger(__name__)
 
 
+T_co = TypeVar("T_co", bound=Task, default=Task, covariant=True)
+_Task = TypeVar("_Task", bound=Task)
+
+
 @dataclass(frozen=True)
-class TaskContext:
+class TaskContext(Generic[T_co]):
     """The task, the name of its run, and its own Spark session.
 
     A failing run reports `affected`, the run's effects on instants that it did not begin, `totals`, the commits of a
@@ -28,12 +34,13 @@ class TaskContext:
     `compared` are log files in another slice than named that change no row.
 
     `host` runs table services for other runs beside the batches of a continuous run. Such a service has in `held` the
-    lease of its host run, and both share `turns`. A run with only a service has its own lease there.
+    lease of its host run, and both share `turns`. A run with only a service has its own lease there. `for_operation` is
+    the operation that a table service runs for.
     """
 
     spark: SparkSession
     run: str
-    task: TableTask
+    task: T_co
     affected: list[AffectedInstant] = field(default_factory=list)
     totals: Totals = field(default_factory=Totals)
     operation: list[OperationReport] = field(default_factory=list)
@@ -46,6 +53,16 @@ class TaskContext:
     host: Host | None = None
     held: Lease | None = None
     turns: Turns | None = None
+    for_operation: TableOperation | None = None
+
+    def of(self, task: _Task) -> "TaskContext[_Task]":
+        """Return the context with another task of the same run."""
+        return cast("TaskContext[_Task]", replace(cast("Any", self), task=task))
+
+    @property
+    def asked_operation(self) -> TableOperation | None:
+        """The operation that the task does, or that a table service is run for."""
+        return self.task.operation if isinstance(self.task, OperationTableTask) else self.for_operation
 
     @property
     def attempt(self) -> str:

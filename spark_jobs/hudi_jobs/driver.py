@@ -20,10 +20,14 @@ from hudi_jobs.contract import (
     MOST_AFFECTED,
     ConcurrencyMode,
     FailureReason,
+    IngestionTableTask,
     JobOutcome,
     JobRequest,
+    MaintenanceTableTask,
+    MaintenanceTask,
     Outcome,
     TableTask,
+    Task,
     TaskResult,
 )
 from hudi_jobs.failures import DriverStopping, TaskFailed
@@ -35,7 +39,7 @@ from hudi_jobs.lease.stores import table_files
 from hudi_jobs.lock import require_lock
 from hudi_jobs.logs import redactor_of
 from hudi_jobs.session import hadoop_setting
-from hudi_jobs.tasks import runner_of
+from hudi_jobs.tasks import run_task
 
 SessionOpener = Callable[[Mapping[str, str]], SparkSession]
 
@@ -89,19 +93,30 @@ class Driver:
 
     def run(self) -> JobOutcome:
         """Return one result per task, in the order of the request; raises nothing."""
-        if any(task.inside is not None for task in self._request.tasks):
-            return JobOutcome(results=tuple(map(self._hand_over, self._request.tasks)))
+        tasks = self._request.tasks
+        failure = None if all(map(_is_handed_over, tasks)) else self._start()
+        results = tuple(self._result(task, failure) for task in tasks)
+        self._finished.set()
+        return JobOutcome(results=results)
+
+    def _start(self) -> TaskFailed | None:
+        """Open the session; return why there is none."""
         try:
             self._spark = self._open_session({**self._request.spark_conf, **(_FAIR if self._request.beside else {})})
         except Exception as error:
             _LOGGER.exception("the Spark session did not start")
-            failure = _failure(error)
-            return JobOutcome(results=tuple(_failed(task, failure, _now()) for task in self._request.tasks))
-        results = tuple(self._run_task(self._spark, task) for task in self._request.tasks)
-        self._finished.set()
-        return JobOutcome(results=results)
+            return _failure(error)
+        return None
 
-    def _hand_over(self, task: TableTask) -> TaskResult:
+    def _result(self, task: TableTask, failure: TaskFailed | None) -> TaskResult:
+        if isinstance(task, MaintenanceTask) and task.inside is not None:
+            return self._hand_over(task)
+        if failure is not None:
+            return _failed(task, failure, _now())
+        assert self._spark is not None, "without a session there is a failure"
+        return self._run_task(self._spark, task)
+
+    def _hand_over(self, task: MaintenanceTask) -> TaskResult:
         """Have another run's driver do a task, without a session here."""
         started = _now()
         try:
@@ -122,13 +137,13 @@ class Driver:
         is_serialized = task.concurrency is ConcurrencyMode.SERIALIZED
         if _is_continuous(task) and is_serialized and self._request.beside:
             host = self._host(spark)
-            context = replace(context, task=with_services_beside(task), host=host, turns=host.turns)
+            context = replace(context.of(with_services_beside(task)), host=host, turns=host.turns)
         return self._run_in(context)
 
     def _host(self, spark: SparkSession) -> Host:
         redactor = redactor_of(self._request)
 
-        def perform(task: TableTask, *, run: str, lease: Lease, turns: Turns) -> TaskResult:
+        def perform(task: MaintenanceTableTask, *, run: str, lease: Lease, turns: Turns) -> TaskResult:
             # Each pool gets its share, and what names none is in one of its own.
             spark.sparkContext.setLocalProperty(_POOL, "services")
             task = beside_batches(task)
@@ -139,7 +154,7 @@ class Driver:
 
         return Host(self._request.run, self._request.beside, perform, cancel=spark.sparkContext.cancelAllJobs)
 
-    def _run_in(self, context: TaskContext) -> TaskResult:
+    def _run_in(self, context: TaskContext[TableTask]) -> TaskResult:
         """Run a task with a session of its own, and say what became of it; raises nothing."""
         task, spark = context.task, context.spark
         started, made_before = _now(), _newest_made(spark)
@@ -148,7 +163,7 @@ class Driver:
         try:
             self._require_running()
             require_lock(task.hudi_options)
-            result = runner_of(task)(replace(context, spark=spark.newSession()))
+            result = run_task(replace(context, spark=spark.newSession()))
             result = result.model_copy(update={"started_at": started, "finished_at": _now()})
         except Exception as error:
             failure = self._explain(error)
@@ -180,13 +195,17 @@ class Driver:
         return _failure(error)
 
 
+def _is_handed_over(task: TableTask) -> bool:
+    return isinstance(task, MaintenanceTask) and task.inside is not None
+
+
 def _is_continuous(task: TableTask) -> bool:
-    return task.ingestion is not None and task.ingestion.continuous is not None
+    return isinstance(task, IngestionTableTask) and task.ingestion.continuous is not None
 
 
 def _drain_seconds(task: TableTask) -> float:
     """Return for how long a task may go on after the pod has been asked to end."""
-    continuous = task.ingestion.continuous if task.ingestion is not None else None
+    continuous = task.ingestion.continuous if isinstance(task, IngestionTableTask) else None
     return 0.0 if continuous is None else continuous.drain_seconds
 
 
@@ -243,7 +262,7 @@ def _jvm_failure(error: Exception) -> TaskFailed | None:
     return TaskFailed(FailureReason.INTERNAL_ERROR, f"The JVM ended unexpectedly with {code}; see the driver's log.")
 
 
-def _failed(task: TableTask, failure: TaskFailed, started: str) -> TaskResult:
+def _failed(task: Task, failure: TaskFailed, started: str) -> TaskResult:
     return TaskResult(
         id=task.id,
         outcome=Outcome.FAILED,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from hudi_jobs.contract import JobRequest
+from hudi_jobs.contract import JobRequest, OperationTableTask
 from hudi_jobs.contract.secrets import REDACTED, SECRET_NAME, redact_text
 
 
@@ -38,7 +38,7 @@ class Redactor:
 def redactor_of(request: JobRequest) -> Redactor:
     """Return what knows the credentials of a request and of the process, and the keys that are erased."""
     tasks = (*request.tasks, *request.beside)
-    operations = [task.operation for task in tasks if task.operation is not None]
+    operations = [task.operation for task in tasks if isinstance(task, OperationTableTask)]
     erasures = [operation.erase for operation in operations if operation.erase is not None]
     texts = [value for erase in erasures for key in erase.keys for value in key.values()]
     texts += [erase.where for erase in erasures if erase.where is not None]

@@ -1,6 +1,6 @@
 """Marks a commit with its task and run, in the commit's extra metadata."""
 
-from hudi_jobs.contract import METADATA_PREFIX, OPERATOR_KEY, RUN_KEY, TABLE_KEY, TableTask
+from hudi_jobs.contract import METADATA_PREFIX, OPERATOR_KEY, RUN_KEY, TABLE_KEY, TableOperation, Task
 
 TASK_KEY = f"{METADATA_PREFIX}task"
 """The task that made the commit: a run may have several for one table."""
@@ -12,11 +12,11 @@ ERASED_KEY = f"{METADATA_PREFIX}erased"
 """Digest of the erased keys: a table derived from this one finds out whether it has erased the same keys."""
 
 
-def commit_notes(run: str, task: TableTask) -> dict[str, str]:
+def commit_notes(run: str, task: Task, operation: TableOperation | None = None) -> dict[str, str]:
     """Return the notes for a commit: its task, run, operation, and the table's owner."""
     notes = {RUN_KEY: run, TASK_KEY: task.id}
-    if task.operation is not None:
-        notes[OPERATION_KEY] = task.operation.uid
+    if operation is not None:
+        notes[OPERATION_KEY] = operation.uid
     if task.owner is None:
         return notes
     return {**notes, TABLE_KEY: task.owner.table_uid, OPERATOR_KEY: task.owner.operator}

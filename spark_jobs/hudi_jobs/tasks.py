@@ -1,11 +1,20 @@
-"""Maps each service to the function that runs it: one module per service."""
+"""Maps each class of tasks to the function that runs it: one module per service."""
 
-from collections.abc import Callable
-from typing import Never
+from typing import assert_never
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason, Service, TableTask, TaskResult
-from hudi_jobs.failures import TaskFailed
+from hudi_jobs.contract import (
+    ArchivalTableTask,
+    CleaningTableTask,
+    ClusteringTableTask,
+    CompactionTableTask,
+    DeletionTableTask,
+    IngestionTableTask,
+    OperationTableTask,
+    SavepointTableTask,
+    TableTask,
+    TaskResult,
+)
 from hudi_jobs.ingestion.batches.continuous import ingest_continuously
 from hudi_jobs.ingestion.run import ingest
 from hudi_jobs.operations.run import operate
@@ -16,40 +25,27 @@ from hudi_jobs.services.compaction import compact
 from hudi_jobs.services.deletion import delete
 from hudi_jobs.services.savepoints.named_savepoint import change_savepoint
 
-Runner = Callable[[TaskContext], TaskResult]
 
-
-def runner_of(task: TableTask) -> Runner:
-    """Return the function that runs a task's service; mypy reports a service without one.
-
-    Raises `TaskFailed` for a service of a newer operator.
-    """
-    runner: Runner
-    match task.service:
-        case Service.INGESTION:
-            continues = task.ingestion is not None and task.ingestion.continuous is not None
-            runner = ingest_continuously if continues else ingest
-        case Service.SAVEPOINT:
-            runner = change_savepoint
-        case Service.OPERATION:
-            runner = operate
-        case Service.COMPACTION:
-            runner = compact
-        case Service.CLUSTERING:
-            runner = cluster
-        case Service.CLEANING:
-            runner = clean
-        case Service.ARCHIVAL:
-            runner = archive
-        case Service.DELETION:
-            runner = delete
+def run_task(context: TaskContext[TableTask]) -> TaskResult:  # noqa: PLR0911 - one for each service
+    """Run a task; mypy finds a class of tasks that nothing runs."""
+    task = context.task
+    match task:
+        case IngestionTableTask():
+            run = ingest if task.ingestion.continuous is None else ingest_continuously
+            return run(context.of(task))
+        case SavepointTableTask():
+            return change_savepoint(context.of(task))
+        case OperationTableTask():
+            return operate(context.of(task))
+        case CompactionTableTask():
+            return compact(context.of(task))
+        case ClusteringTableTask():
+            return cluster(context.of(task))
+        case CleaningTableTask():
+            return clean(context.of(task))
+        case ArchivalTableTask():
+            return archive(context.of(task))
+        case DeletionTableTask():
+            return delete(context.of(task))
         case _:
-            raise _unknown(task.service)
-    return runner
-
-
-def _unknown(service: Never) -> TaskFailed:
-    return TaskFailed(
-        FailureReason.INVALID_REQUEST,
-        f"This driver image does not know the service {service!r}; run the image of the operator's release.",
-    )
+            assert_never(task)

@@ -13,6 +13,7 @@ from hudi_jobs.contract import (
     DataLossPolicy,
     Envelope,
     FileFormat,
+    IngestionTableTask,
     JobRequest,
     KafkaSource,
     MessageFormat,
@@ -126,7 +127,7 @@ def test_a_driver_accepts_what_an_example_of_a_stream_asks_for(document: Documen
     )
     again = JobRequest.model_validate_json(request.model_dump_json(by_alias=True))
     (task,) = again.tasks
-    assert task.ingestion is not None
+    assert isinstance(task, IngestionTableTask)
     assert isinstance(task.ingestion.source, KafkaSource)
     require_request(task.ingestion, task.ingestion.source, task.table)
 

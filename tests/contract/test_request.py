@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from tests.tasks import task_of
 
 from hudi_jobs.contract import (
     CHECKPOINT_KEY,
@@ -20,7 +21,6 @@ from hudi_jobs.contract import (
     OtherSource,
     Service,
     TableDefinition,
-    TableTask,
     TableType,
     WriteOperation,
 )
@@ -32,7 +32,7 @@ requests = st.builds(
     spark_conf=st.dictionaries(texts, texts, max_size=3),
     tasks=st.lists(
         st.builds(
-            TableTask,
+            task_of,
             id=texts,
             service=st.sampled_from(Service),
             table=st.builds(
@@ -43,17 +43,19 @@ requests = st.builds(
                 record_key=st.lists(texts, min_size=1, max_size=3).map(tuple),
             ),
             hudi_options=st.dictionaries(texts, texts, max_size=3),
-            ingestion=st.one_of(
-                st.none(),
-                st.builds(
-                    IngestionTask, source=st.builds(FileSource, path=texts), transform_sql=st.one_of(st.none(), texts)
-                ),
+            ingestion=st.builds(
+                IngestionTask, source=st.builds(FileSource, path=texts), transform_sql=st.one_of(st.none(), texts)
             ),
         ),
         min_size=1,
         max_size=3,
+        unique_by=lambda task: task.id,
     ).map(tuple),
 )
+
+
+TABLE = {"name": "t", "basePath": "s3a://b/t", "type": "CopyOnWrite", "recordKey": ["id"]}
+WHOLE = {"id": "a", "service": "Cleaning", "table": TABLE}
 
 
 @given(requests)
@@ -63,9 +65,9 @@ def test_a_request_is_read_as_it_was_written(request: JobRequest) -> None:
 
 
 def test_a_request_is_written_in_camel_case_and_its_options_are_left_alone() -> None:
-    task = TableTask(
+    task = task_of(
+        Service.INGESTION,
         id="a",
-        service=Service.INGESTION,
         table=TableDefinition(name="t", base_path="s3a://b/t", type=TableType.COPY_ON_WRITE, record_key=("id",)),
         hudi_options={"hoodie.table_name": "kept_as_is"},
     )
@@ -80,10 +82,16 @@ def test_a_request_is_written_in_camel_case_and_its_options_are_left_alone() -> 
     [
         {"run": "r", "tasks": []},
         {"run": "r"},
-        {"version": 2, "run": "r", "tasks": [{"id": "a"}]},
+        {"version": 2, "run": "r", "tasks": [WHOLE]},
+        {"run": "r", "tasks": [{**WHOLE, "service": "Unheard"}]},
+        {"run": "r", "tasks": [{**WHOLE, "service": "Ingestion"}]},
+        {"run": "r", "tasks": [WHOLE], "beside": [{**WHOLE, "service": "Deletion"}]},
     ],
 )
-def test_a_request_without_tasks_or_of_another_version_is_refused(document: dict[str, object]) -> None:
+def test_request_without_tasks_of_another_version_or_of_an_unknown_service_is_refused(
+    document: dict[str, object],
+) -> None:
+    JobRequest.model_validate({"run": "r", "tasks": [WHOLE], "beside": [WHOLE]})
     with pytest.raises(ValidationError):
         JobRequest.model_validate(document)
 

@@ -16,7 +16,8 @@ from hudi_operator.planning.model import JobObservation
 CREATED = datetime(2026, 3, 10, 12, 0, 0, tzinfo=UTC)
 NOW = CREATED + timedelta(minutes=1)
 JOB_UID = "8d3a5b0e-6f0f-4a37-9d0f-2c9a7a0b1c11"
-OUTCOME = JobOutcome(results=(TaskResult(id="team-a/flights/ingestion", outcome=Outcome.SUCCEEDED, rows_read=3),))
+TASK = "team-a/flights/ingestion"
+OUTCOME = JobOutcome(results=(TaskResult(id=TASK, outcome=Outcome.SUCCEEDED, rows_read=3),))
 
 Document = dict[str, Any]
 
@@ -229,7 +230,7 @@ def suspended(*, suspend: bool = True) -> Document:
 
 def view(*documents: Document, at: datetime = NOW) -> tuple[JobObservation, ...]:
     jobs = [one for one in documents if one.get("kind") == "Job"]
-    return observe_jobs(jobs, [one for one in documents if one.get("kind") != "Job"], now=at)
+    return observe_jobs(jobs, [one for one in documents if one.get("kind") != "Job"], table="team-a/flights", now=at)
 
 
 def seen(*documents: Document, at: datetime = NOW) -> tuple[str, str | None]:

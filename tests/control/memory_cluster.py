@@ -13,9 +13,9 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from hudi_jobs.contract import AffectedInstant, JobOutcome, Outcome, TaskResult, encode_outcome
+from hudi_jobs.contract import AffectedInstant, JobOutcome, Outcome, TaskResult, encode_outcome, task_id
 from hudi_operator.control.keys import OPERATION, SAVEPOINT, TABLE, TABLE_CLASS
-from hudi_operator.jobs.names import ROLE_LABEL, SERVICE_LABEL
+from hudi_operator.jobs.names import ROLE_LABEL, SERVICE_LABEL, TABLE_LABEL
 from hudi_operator.kube.api import NO_NOTES, Documents
 from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, Forbidden, KubernetesError
 from hudi_operator.kube.events import EventType
@@ -127,8 +127,9 @@ class MemoryCluster:
         }
 
     def _finish(self, job: Document, pod: Document, outcome: Outcome) -> None:
+        labels = job["metadata"]["labels"]
         result = TaskResult(
-            id="task",
+            id=task_id(f"team-a/{labels[TABLE_LABEL]}", labels[SERVICE_LABEL]),
             outcome=outcome,
             message="Deleted 7 files.",
             affected=self.affected,

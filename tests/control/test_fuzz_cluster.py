@@ -144,7 +144,7 @@ def test_no_job_pod_annotation_status_or_report_keeps_a_reconcile_from_its_end( 
     remembered = table.status.active_jobs
     own = own_jobs([changed(the_job(status=job_status), job_changes)], table_uid=UID, remembered=remembered)
     seen_pods = own_pods([changed(pod, pod_changes) for pod in pods], jobs=own, remembered=remembered)
-    jobs = observe_jobs(own, seen_pods, now=NOW)
+    jobs = observe_jobs(own, seen_pods, table="team-a/flights", now=NOW)
     for timeline in (TimelineSnapshot(), SNAPSHOT):
         seen = Observation(
             table=table, table_class=table_class(), blockers=(), snapshot=timeline, jobs=jobs, operator=OPERATOR

@@ -23,6 +23,7 @@ from tests.control.job_documents import (
     NOW,
     OUTCOME,
     SCHEDULING_GATED,
+    TASK,
     TOO_SLOW,
     UNSCHEDULABLE,
     Document,
@@ -283,7 +284,7 @@ def test_the_time_to_start_counts_from_when_the_queue_let_the_job_go() -> None:
 
 @pytest.mark.parametrize("figure", [10**30, -(10**30)])
 def test_figures_that_no_status_can_hold_are_no_report(figure: int) -> None:
-    said = encode_outcome(JobOutcome(results=(TaskResult(id="x", outcome=Outcome.SUCCEEDED, rows_read=figure),)))
+    said = encode_outcome(JobOutcome(results=(TaskResult(id=TASK, outcome=Outcome.SUCCEEDED, rows_read=figure),)))
     assert view(the_job(status=COMPLETE), terminated(0, "Completed", said))[0].outcome is None
 
 
@@ -305,6 +306,7 @@ def test_a_job_is_recognised_by_its_labels_and_annotations() -> None:
         name=JOB,
         uid=JOB_UID,
         service=Service.INGESTION,
+        task_id=TASK,
         attempt=2,
         created_at=CREATED,
         waiting_since=CREATED,
@@ -457,7 +459,7 @@ def test_the_end_of_a_process_is_certain_only_where_the_kubelet_has_told_it(
 @pytest.mark.parametrize("other", [terminated(137, "OOMKilled"), COLLECTED, EVICTED])
 def test_what_one_of_two_drivers_reports_is_not_the_whole(other: Document) -> None:
     """The Job controller may start a program twice: the second gives way, and the first may have done half."""
-    gave_way = JobOutcome(results=(TaskResult(id="back", outcome=Outcome.FENCED),))
+    gave_way = JobOutcome(results=(TaskResult(id=TASK, outcome=Outcome.FENCED),))
     second = terminated(0, "Completed", encode_outcome(gave_way))
     second["metadata"]["name"] = f"{JOB}-second"
     (found,) = view(the_job(status=FAILED), second, other)

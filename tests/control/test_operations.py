@@ -59,7 +59,8 @@ class Process(RestingTable):
 
     async def end_job(self, outcome: Outcome | None, **changes: Any) -> None:
         """Let the Job end with this report, and the operator see it."""
-        result = None if outcome is None else TaskResult.model_validate({"id": "x", "outcome": outcome, **changes})
+        named = {"id": "team-a/flights/operation", "outcome": outcome, **changes}
+        result = None if outcome is None else TaskResult.model_validate(named)
         terminated: Document = {"exitCode": 137 if result is None else 0 if outcome is Outcome.SUCCEEDED else 1}
         if result is not None:
             terminated["message"] = JobOutcome(results=(result,)).model_dump_json(by_alias=True, exclude_none=True)

@@ -88,4 +88,4 @@ def test_a_job_with_our_labels_and_nonsense_in_them_is_read(value: str) -> None:
     pod_spec = {"containers": [{"name": "c", "image": "i"}]}
     job = {"metadata": metadata, "spec": {"template": {"spec": pod_spec}}, "status": {}}
     pod = {"metadata": metadata, "spec": pod_spec, "status": {"phase": value}}
-    assert observe_jobs([job], [pod], now=NOW)
+    assert observe_jobs([job], [pod], table="team-a/flights", now=NOW)

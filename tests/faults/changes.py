@@ -88,7 +88,7 @@ class Serve(Change):
         return {"instant": left[0] if left else asked.table.begin_action(f"{action}.requested", f"{action}.inflight")}
 
     def finish(self, asked: Asked, known: Document) -> None:
-        notes = {"operationType": "CLUSTER", "extraMetadata": commit_notes(asked.run, asked.task)}
+        notes = {"operationType": "CLUSTER", "extraMetadata": commit_notes(asked.run, asked.task, asked.operation)}
         content = CLEANED if _action(asked) == "clean" else json.dumps(notes).encode()
         asked.table.complete_action(known["instant"], _action(asked), content)
 
@@ -140,7 +140,7 @@ class Erase(Change):
         return {"commit": asked.table.begin()}
 
     def finish(self, asked: Asked, known: Document) -> None:
-        asked.table.complete(known["commit"], commit_notes(asked.run, asked.task))
+        asked.table.complete(known["commit"], commit_notes(asked.run, asked.task, asked.operation))
         erase = asked.operation.erase
         if erase is not None and erase.report_file is not None:
             file = folder_of(erase.report_file)

@@ -32,7 +32,7 @@ async def commit(pod: Document, skew: Skew = NO_SKEW, *, version: int = 6) -> En
     of a clean; other services find nothing to do.
     """
     request = JobRequest.model_validate_json(pod["metadata"]["annotations"][REQUEST_ANNOTATION])
-    task = request.tasks[0]
+    (task,) = request.tasks
     table = SmallTable(folder_of(task.table.base_path), writer_ahead=skew.drivers, store_ahead=skew.store)
     if task.service is Service.CLEANING and (left := table.pending("clean")):
         await asyncio.to_thread(table.complete_action, left[0], "clean", CLEANED)

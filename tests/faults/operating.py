@@ -11,7 +11,15 @@ from tests.faults.changes import CHANGES, Asked
 from tests.faults.driver import DIES, ended, folder_of
 from tests.faults.node import Ended
 
-from hudi_jobs.contract import JobRequest, OperationPhase, OperationReport, Outcome, TableTask, TaskResult
+from hudi_jobs.contract import (
+    JobRequest,
+    OperationPhase,
+    OperationReport,
+    OperationTableTask,
+    Outcome,
+    TableTask,
+    TaskResult,
+)
 from hudi_operator.jobs.names import REQUEST_ANNOTATION
 from toolkit.small_table import SmallTable
 
@@ -43,8 +51,8 @@ class Journal:
 async def operate(pod: Document) -> Ended:
     """Carry an operation out to its end."""
     request = JobRequest.model_validate_json(pod["metadata"]["annotations"][REQUEST_ANNOTATION])
-    task = request.tasks[0]
-    assert task.operation is not None
+    (task,) = request.tasks
+    assert isinstance(task, OperationTableTask)
     if task.operation.dry_run:
         report = _would_do(request.run, task)
     else:
@@ -57,7 +65,8 @@ async def operate(pod: Document) -> Ended:
 async def die_midway(pod: Document) -> Ended:
     """Be killed when the table has begun to change, and half of that is done."""
     request = JobRequest.model_validate_json(pod["metadata"]["annotations"][REQUEST_ANNOTATION])
-    await _go_on(request.run, request.tasks[0], until="begun")
+    (task,) = request.tasks
+    await _go_on(request.run, task, until="begun")
     return DIES
 
 
@@ -68,7 +77,7 @@ def _would_do(run: str, task: TableTask) -> OperationReport:
 
 
 def _asked(run: str, task: TableTask) -> Asked:
-    assert task.operation is not None
+    assert isinstance(task, OperationTableTask)
     return Asked(table=SmallTable(folder_of(task.table.base_path)), run=run, task=task, operation=task.operation)
 
 

@@ -14,6 +14,7 @@ from hudi_jobs.contract import (
     JobRequest,
     NamedSavepoint,
     Outcome,
+    SavepointTableTask,
     SavepointWork,
     Service,
     TableTask,
@@ -63,8 +64,8 @@ def killed_once() -> Work:
 
 
 def _asked(pod: Document) -> tuple[TableTask, NamedSavepoint, SmallTable]:
-    task = JobRequest.model_validate_json(pod["metadata"]["annotations"][REQUEST_ANNOTATION]).tasks[0]
-    assert task.named_savepoint is not None
+    (task,) = JobRequest.model_validate_json(pod["metadata"]["annotations"][REQUEST_ANNOTATION]).tasks
+    assert isinstance(task, SavepointTableTask)
     return task, task.named_savepoint, SmallTable(folder_of(task.table.base_path))
 
 

@@ -17,7 +17,7 @@ from tests.control.test_reconciler import Cluster, class_document
 from tests.fuzz.hostile import changed, changed_text, spoil
 from tests.planning.world import IMAGE
 
-from hudi_jobs.contract import JobOutcome, Outcome, TaskResult, encode_outcome
+from hudi_jobs.contract import JobOutcome, Outcome, Service, TaskResult, encode_outcome, task_id
 from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
@@ -318,7 +318,14 @@ class Arena:
         pod = changed(self.cluster.pods[name], dice, times=dice.randrange(3), typed=True)
         if dice.random() < 0.6:
             figures = {"complete_up_to": format_time(BEGAN), "backlog_records": dice.choice((0, 7, 2**70))}
-            results = (TaskResult(id="task", outcome=dice.choice(list(Outcome)), message="x", **figures),)
+            results = (
+                TaskResult(
+                    id=task_id(f"{HOSTILE.namespace}/{HOSTILE.name}", dice.choice(list(Service))),
+                    outcome=dice.choice(list(Outcome)),
+                    message="x",
+                    **figures,
+                ),
+            )
             message = changed_text(encode_outcome(JobOutcome(results=results)), dice)
             ended = changed(
                 {"exitCode": 0, "message": message, "reason": "Completed"}, dice, times=dice.randrange(2), typed=True

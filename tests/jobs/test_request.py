@@ -6,12 +6,33 @@ from typing import Any
 
 import pytest
 from tests.planning.world import JOB, OPERATOR, UID, class_spec, table
+from tests.tasks import task_of
 
-from hudi_jobs.contract import ConcurrencyMode, JobRequest, PlannedServiceTask, RunMode, Service, TableOwner, TableTask
+from hudi_jobs.contract import (
+    ConcurrencyMode,
+    JobRequest,
+    PlannedServiceTask,
+    PlannedTask,
+    RunMode,
+    Service,
+    TableOwner,
+    TableTask,
+    Task,
+)
 from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.jobs.settings.hudi_options import build_hudi_options
 
 INSTANT = "20260310115900000"
+OWN_FIELDS = {
+    Service.INGESTION: {"savepoint", "ingestion"},
+    Service.SAVEPOINT: {"named_savepoint"},
+    Service.OPERATION: {"savepoint", "operation", "ingestion"},
+    Service.COMPACTION: {"savepoint", "inside", "planned"},
+    Service.CLUSTERING: {"savepoint", "inside", "planned"},
+    Service.CLEANING: {"savepoint", "inside"},
+    Service.ARCHIVAL: {"savepoint", "inside"},
+    Service.DELETION: set(),
+}
 
 
 def task(service: Service, run_mode: RunMode | None = None, instant: str | None = None, **changes: Any) -> TableTask:
@@ -24,6 +45,8 @@ def task(service: Service, run_mode: RunMode | None = None, instant: str | None 
         operator=OPERATOR,
         run_mode=run_mode,
         instant=instant,
+        named_savepoint=task_of(Service.SAVEPOINT).named_savepoint if service is Service.SAVEPOINT else None,
+        operation=task_of(Service.OPERATION).operation if service is Service.OPERATION else None,
     )
     assert JobRequest.model_validate_json(request.model_dump_json(by_alias=True)) == request
     assert (request.run, request.spark_conf) == (JOB, {"spark.master": "local[1]"})
@@ -42,10 +65,18 @@ def test_every_service_gets_its_own_options_and_the_tables_identity(service: Ser
 
 
 @pytest.mark.parametrize("service", Service)
-def test_only_ingestion_is_told_what_to_read_and_only_planned_services_what_to_execute(service: Service) -> None:
+def test_each_service_has_its_own_class_with_its_own_fields_alone(service: Service) -> None:
     found = task(service)
-    assert (found.ingestion is not None) == (service is Service.INGESTION)
-    assert (found.planned is not None) == (service in {Service.COMPACTION, Service.CLUSTERING})
+    assert type(found).__name__ == f"{service}TableTask"
+    assert set(type(found).model_fields) - set(Task.model_fields) == OWN_FIELDS[service]
+
+
+@pytest.mark.parametrize("service", [Service.SAVEPOINT, Service.OPERATION])
+def test_request_without_the_part_that_its_service_is_about_is_refused(service: Service) -> None:
+    with pytest.raises(ValueError, match="lacks what its service is to do"):
+        build_request(
+            table=table(), table_class=class_spec(), service=service, run=JOB, spark_conf={}, operator=OPERATOR
+        )
 
 
 @pytest.mark.parametrize(
@@ -61,7 +92,9 @@ def test_only_ingestion_is_told_what_to_read_and_only_planned_services_what_to_e
 def test_a_pending_plan_is_executed_and_without_one_a_new_plan_is_made(
     service: Service, run_mode: RunMode | None, instant: str | None, expected: PlannedServiceTask
 ) -> None:
-    assert task(service, run_mode, instant).planned == expected
+    found = task(service, run_mode, instant)
+    assert isinstance(found, PlannedTask)
+    assert found.planned == expected
 
 
 @pytest.mark.parametrize("mode", ConcurrencyMode)

@@ -15,6 +15,7 @@ from hudi_jobs.contract import (
     Envelope,
     FileSource,
     HudiSource,
+    IngestionTableTask,
     IngestionTask,
     Isolation,
     JobRequest,
@@ -25,6 +26,7 @@ from hudi_jobs.contract import (
     MessageValue,
     OffsetReset,
     OperationKind,
+    OperationTableTask,
     PartitionOffset,
     RemovedRows,
     SaslMechanism,
@@ -76,8 +78,9 @@ def task_of(ingestion: dict[str, Any]) -> IngestionTask:
     request = requested(ingestion, service=Service.INGESTION)
     found = type(request).model_validate_json(request.model_dump_json(by_alias=True, exclude_none=True))
     assert found == request
-    assert request.tasks[0].ingestion is not None
-    return request.tasks[0].ingestion
+    (task,) = request.tasks
+    assert isinstance(task, IngestionTableTask)
+    return task.ingestion
 
 
 def source(kafka: dict[str, Any]) -> KafkaSource:
@@ -171,8 +174,9 @@ def test_limits_of_messages_and_of_files_are_told_apart() -> None:
         spark_conf={},
         operator=OPERATOR,
     )
-    task = files.tasks[0].ingestion
-    assert task is not None
+    (found,) = files.tasks
+    assert isinstance(found, IngestionTableTask)
+    task = found.ingestion
     assert isinstance(task.source, FileSource)
     assert (task.max_files, task.max_records) == (3, None)
 
@@ -219,10 +223,12 @@ def test_an_upstream_table_is_told_with_its_choices_and_its_limit() -> None:
 def test_a_restore_is_told_of_any_kind_of_source_whose_rows_are_to_be_read_again(declared: dict[str, Any]) -> None:
     back = TableOperation(kind=OperationKind.RESTORE, instant="20260310115900000", resource="team/back", uid="uid")
     (task,) = requested({"source": declared}, service=Service.OPERATION, operation=back).tasks
+    assert isinstance(task, OperationTableTask)
     assert task.ingestion is not None
     assert task.ingestion.source == task_of({"source": declared}).source
     without = back.model_copy(update={"reingest": False})
     (task,) = requested({"source": declared}, service=Service.OPERATION, operation=without).tasks
+    assert isinstance(task, OperationTableTask)
     assert task.ingestion is None
 
 

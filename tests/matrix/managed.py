@@ -114,11 +114,15 @@ class Managed:
             abandoned=job.abandoned,
         )
         outcome = Driver(request, lambda _: self.spark).run()
-        self.ran.append((job.service, outcome.results[0]))
+        (task,) = request.tasks
+        result = outcome.result_of(task.id)
+        assert result is not None, outcome
+        self.ran.append((job.service, result))
         return JobObservation(
             name=job.name,
             uid=f"uid-{job.name}",
             service=job.service,
+            task_id=task.id,
             attempt=job.attempt,
             created_at=self.now,
             phase=JobPhase.OVER,

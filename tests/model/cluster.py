@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from tests.model.drivers import TABLE
 from tests.model.lake import Lake
 from tests.model.ordered import Resource, read
 from tests.model.world import Run, World, moment
@@ -248,17 +249,17 @@ def _observed(run: Run, now: int) -> tuple[JobObservation, ...]:
     """What is seen of one Job; it is the same again while neither it nor the minute of its age changes."""
     decided = run.decided
     if run.killed_at and run.pod != "gone":
-        return observe_jobs([], [_pod_document(run)] if run.pod != "deleted" else [], now=moment(now))
+        return observe_jobs([], [_pod_document(run)] if run.pod != "deleted" else [], table=TABLE, now=moment(now))
     age = min((now - run.created) // 60, 10)
     key = (
         decided.name, decided.attempt, decided.started_at, decided.generation, decided.base_instant,
         decided.driver_memory, decided.live and decided.live.class_version,
         run.uid, run.created, run.pod, run.sidecar, run.exit_code, run.queued_until,
-        run.result and run.result.results[0], age,
+        run.result, age,
     )  # fmt: skip
     if key not in _OBSERVED:
         pods = [_pod_document(run)] if run.pod in _SHOWN else []
-        _OBSERVED[key] = observe_jobs([_job_document(run)], pods, now=moment(now))
+        _OBSERVED[key] = observe_jobs([_job_document(run)], pods, table=TABLE, now=moment(now))
     return _OBSERVED[key]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.model.lake import TOOL_ROWS, Checkpoint, Entry
 from tests.model.world import Run, World, moment
 
-from hudi_jobs.contract import FailureReason, JobOutcome, OperationReport, Outcome, TaskResult
+from hudi_jobs.contract import FailureReason, JobOutcome, OperationReport, Outcome, TaskResult, task_id
 from hudi_operator.planning.model.times import format_time
 
 LEASE = 120
@@ -13,7 +13,7 @@ WAITS_FOR_CLOCK = 60
 """How far a clock may be behind for its driver to wait instead of refusing."""
 LATE_WINDOW = 600
 """How much later than a newer one a file could arrive, where no record says which were read."""
-TASK = "team-a/flights"
+TABLE = "team-a/flights"
 
 
 def end(
@@ -28,7 +28,7 @@ def end(
 ) -> None:
     """Report and exit."""
     result = TaskResult(
-        id=TASK,
+        id=task_id(TABLE, run.decided.service or ""),
         batches=run.batches if run.continues else None,
         outcome=outcome,
         reason=reason,

@@ -7,7 +7,21 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from tests.planning.world import IMAGE, NOW, OPERATOR, UID, as_declared, at, failed, job, observe, outcome, story, table
+from tests.planning.world import (
+    IMAGE,
+    NOW,
+    OPERATOR,
+    UID,
+    as_declared,
+    at,
+    failed,
+    job,
+    observe,
+    outcome,
+    reporting,
+    story,
+    table,
+)
 
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, RunMode, Service
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus, ServicesStatus
@@ -269,7 +283,7 @@ class Simulation:
 
     def end(self, run: Run, reported: JobOutcome | None) -> None:
         """End a Job with the driver's word, or without."""
-        run.observed = replace(run.observed, phase=JobPhase.OVER, outcome=reported, exit_code=0 if reported else 137)
+        run.observed = reporting(run.observed, reported, phase=JobPhase.OVER, exit_code=0 if reported else 137)
 
     def disturb(self) -> None:
         """Let a person or the cluster do something."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Service, TaskResult
+from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Service, TaskResult, task_id
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
@@ -37,6 +37,7 @@ NOW = datetime(2026, 3, 10, 12, 0, 0, tzinfo=UTC)
 CREATED = NOW - timedelta(hours=1)
 IMAGE = "registry.example/hudi-spark:1"
 JOB = "flights-ingestion-0123456789"
+_ANY_TASK = "any task"
 UID = "5c2a8a44-7c31-4f0e-9f4a-1d1c3b7e0a11"
 OPERATOR = "cluster/hudi-operator"
 """Identity of the operator."""
@@ -204,10 +205,15 @@ def active(name: str = JOB, **changes: Any) -> ActiveJob:
 
 
 def job(name: str = JOB, **changes: Any) -> JobObservation:
+    """A Job of the table; the result of an outcome is that of its task."""
+    task = task_id("team-a/flights", changes.get("service", Service.INGESTION) or "Later")
+    if changes.get("outcome") is not None:
+        changes["outcome"] = reported_for(changes["outcome"], task)
     base = JobObservation(
         name=name,
         uid="job-uid",
         service=Service.INGESTION,
+        task_id=task,
         attempt=1,
         created_at=NOW - minutes(1),
         phase=JobPhase.RUNNING,
@@ -218,8 +224,20 @@ def job(name: str = JOB, **changes: Any) -> JobObservation:
 
 
 def outcome(kind: Outcome, **changes: Any) -> JobOutcome:
-    result = TaskResult.model_validate({"id": "team-a/flights/ingestion", "outcome": kind, **changes})
+    """What a driver reports; `job` makes it the report of its own task."""
+    result = TaskResult.model_validate({"id": _ANY_TASK, "outcome": kind, **changes})
     return JobOutcome(results=(result,))
+
+
+def reporting(one: JobObservation, told: JobOutcome | None, **changes: Any) -> JobObservation:
+    """The Job with the report of its driver."""
+    return replace(one, outcome=None if told is None else reported_for(told, one.task_id), **changes)
+
+
+def reported_for(told: JobOutcome, task: str) -> JobOutcome:
+    """The outcome, with its results for any task as those of this one."""
+    results = (one.model_copy(update={"id": task}) if one.id == _ANY_TASK else one for one in told.results)
+    return told.model_copy(update={"results": tuple(results)})
 
 
 def succeeded(**changes: Any) -> JobOutcome:

@@ -17,10 +17,12 @@ from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
 from tests.spark_jobs.continuous.beside import Beside
 from tests.spark_jobs.trials import ALL, LEASE
+from tests.tasks import task_of
 
 from hudi_jobs.contract import (
     INDEX_KEY,
     ConcurrencyMode,
+    IngestionTableTask,
     IngestionTask,
     JobOutcome,
     JobRequest,
@@ -32,7 +34,6 @@ from hudi_jobs.contract import (
     Service,
     TableDefinition,
     TableOwner,
-    TableTask,
     TaskResult,
     decode_outcome,
 )
@@ -158,9 +159,8 @@ class Lake:
         source = ingestion.pop("source", None)
         ingestion["source"] = source or {"kind": "files", **files, **ingestion.pop("files", {})}
         options = self.hudi_options(Service.INGESTION)
-        task = TableTask(
+        task = IngestionTableTask(
             id="flights",
-            service=Service.INGESTION,
             table=self.declared(options),
             hudi_options=options,
             concurrency=self.spec.get("concurrency", {}).get("mode", ConcurrencyMode.SERIALIZED),
@@ -217,15 +217,15 @@ class Lake:
         """The request of one run of a table service; the rest are fields of its planned part."""
         self.runs += 1
         merged = self.hudi_options(service) | (options or {})
-        task = TableTask(
+        task = task_of(
+            service,
             id="flights",
-            service=service,
             table=self.declared(merged),
             hudi_options=merged,
             concurrency=concurrency,
             abandoned=abandoned,
             planned=PlannedServiceTask.model_validate(planned),
-            named_savepoint=SAVEPOINT if service is Service.SAVEPOINT else None,
+            named_savepoint=SAVEPOINT,
             owner=self.owner,
             take_over=self.take_over,
             lease_seconds=LEASE,

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from hudi_jobs.contract import ContinuousTask, JobRequest, Service
+from hudi_jobs.contract import ContinuousTask, IngestionTableTask, JobRequest, OperationTableTask, Service, TableTask
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.table import ExecutionMode
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
@@ -65,7 +65,8 @@ def build_job(
     --cascade=foreground`, and Argo CD, would delete it together with its table. Its time to live removes it, so that
     its log outlives the table.
     """
-    service = request.tasks[0].service
+    task = request.task_of(table.metadata.uid)
+    service = task.service
     labels = job_labels(table=table.metadata.name, table_uid=table.metadata.uid, service=service)
     annotations = {
         ATTEMPT_ANNOTATION: str(attempt),
@@ -74,10 +75,10 @@ def build_job(
         GENERATION_ANNOTATION: "" if generation is None else str(generation),
         IMAGE_ANNOTATION: image,
     }
-    continuous = _continuous(request)
+    continuous = _continuous(task)
     if continuous is not None:
         annotations[CONTINUOUS_ANNOTATION] = class_version or ""
-    job, secrets = table_class.job, _secrets(table, request)
+    job, secrets = table_class.job, _secrets(table, task)
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -116,9 +117,11 @@ def _has_owner(table: HudiTable, service: Service) -> bool:
     return service is not Service.DELETION and not (goes and service is Service.OPERATION)
 
 
-def _secrets(table: HudiTable, request: JobRequest) -> tuple[SourceSecret, ...]:
+def _secrets(table: HudiTable, task: TableTask) -> tuple[SourceSecret, ...]:
     """Return the source's Secrets, mounted only in pods that read the source."""
-    if request.tasks[0].ingestion is None or table.spec.ingestion is None:
+    if not isinstance(task, IngestionTableTask | OperationTableTask) or task.ingestion is None:
+        return ()
+    if table.spec.ingestion is None:
         return ()
     return secrets_of(table.spec.ingestion.source)
 
@@ -187,9 +190,8 @@ def _documents(
     return documents
 
 
-def _continuous(request: JobRequest) -> ContinuousTask | None:
-    ingestion = request.tasks[0].ingestion
-    return ingestion.continuous if ingestion is not None else None
+def _continuous(task: TableTask) -> ContinuousTask | None:
+    return task.ingestion.continuous if isinstance(task, IngestionTableTask) else None
 
 
 def _deadline_seconds(table_class: HudiTableClassSpec, continuous: ContinuousTask | None) -> int:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Self, TypeAlias, TypeVar
 
 from hudi_operator.kube.api import NO_NOTES
-from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, KubernetesError, NotFound
+from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, KubernetesError, NamespaceTerminating, NotFound
 from hudi_operator.kube.events import EventType, event_manifest, log_lost_event
 from hudi_operator.kube.kinds import EVENT, LEASE, NAMESPACE, Kind, ObjectKey
 from hudi_operator.kube.paths import GROUPS_PATH, collection_path, object_path
@@ -232,7 +232,7 @@ class KubernetesClient:
         try:
             await self._transport.request("POST", path, query={"dryRun": "All"}, body=event)
         except KubernetesError as error:  # a webhook may refuse a dry run
-            return isinstance(error, NotFound) or "being terminated" in str(error)
+            return isinstance(error, NotFound | NamespaceTerminating)
         return False
 
     # Shared by the calls above

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _MESSAGE_LIMIT = 1000
+_TERMINATING = "NamespaceTerminating"
 
 
 class KubernetesError(Exception):
@@ -33,6 +34,10 @@ class AlreadyExists(KubernetesError):
 
 class Forbidden(KubernetesError):
     """The operator may not do this: RBAC, a quota, or a namespace being deleted; see the message."""
+
+
+class NamespaceTerminating(Forbidden):
+    """The namespace is being deleted, so nothing can be created in it."""
 
 
 class Rejected(KubernetesError):
@@ -68,8 +73,16 @@ def error_from_response(call: str, *, status: int, headers: Mapping[str, str], b
     if status in {401, 429} or status >= 500:
         retry_after = _retry_after(headers, document)
         return ApiUnavailable(message, status=status, reason=reason, retry_after=retry_after)
-    kind = _kind_of(status, reason)
+    kind = NamespaceTerminating if status == 403 and _is_terminating(document) else _kind_of(status, reason)
     return kind(message, status=status, reason=reason)
+
+
+def _is_terminating(document: Mapping[str, Any]) -> bool:
+    """Tell whether admission names the end of the namespace as a cause (`NamespaceTerminatingCause` of Kubernetes)."""
+    details = document.get("details")
+    causes = details.get("causes") if isinstance(details, dict) else None
+    found = causes if isinstance(causes, list) else []
+    return any(isinstance(cause, dict) and cause.get("reason") == _TERMINATING for cause in found)
 
 
 def _kind_of(status: int, reason: str) -> type[KubernetesError]:

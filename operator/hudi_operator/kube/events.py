@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import structlog
 
-from hudi_operator.kube.errors import KubernetesError, NotFound
+from hudi_operator.kube.errors import KubernetesError, NamespaceTerminating, NotFound
 from hudi_operator.kube.transport import Document
 
 REPORTING_COMPONENT = "hudi-operator"
@@ -67,7 +67,7 @@ def _name(metadata: Document, reason: str, *, once: bool) -> Document:
 def log_lost_event(event: Document, error: KubernetesError) -> None:
     """Log an event that could not be posted, so that it is not lost."""
     # A namespace being deleted accepts no new objects, and has no reader left.
-    expected = "being terminated" in str(error) or isinstance(error, NotFound)
+    expected = isinstance(error, NotFound | NamespaceTerminating)
     _log.log(
         logging.DEBUG if expected else logging.WARNING,
         "event not posted",

@@ -14,11 +14,12 @@ from hudi_jobs.contract import (
     MOST_ABANDONED,
     ORDER_FILE,
     FailureReason,
+    MaintenanceTask,
     OrderState,
     Outcome,
     PlannedServiceTask,
+    PlannedTask,
     ServiceOrder,
-    TableTask,
     TaskResult,
     decode_order,
     encode_order,
@@ -41,7 +42,7 @@ class Courier:
 
     def __init__(
         self,
-        task: TableTask,
+        task: MaintenanceTask,
         run: str,
         files: TableFiles,
         stopping: threading.Event,
@@ -55,7 +56,7 @@ class Courier:
         self._patience = patience
         self._clock = clock
         self._holder = _Holder(files, task, clock)
-        planned = task.planned or PlannedServiceTask()
+        planned = task.planned if isinstance(task, PlannedTask) else PlannedServiceTask()
         self._order = ServiceOrder(
             run=run,
             driver=task.inside or "",
@@ -184,7 +185,7 @@ class Courier:
 class _Holder:
     """Watches whether the driver holds and renews the table's lease."""
 
-    def __init__(self, files: TableFiles, task: TableTask, clock: Callable[[], float]) -> None:
+    def __init__(self, files: TableFiles, task: MaintenanceTask, clock: Callable[[], float]) -> None:
         self._files = files
         self._run = task.inside
         self._seconds = task.lease_seconds

@@ -15,12 +15,13 @@ from hudi_jobs.beside.turns import Turns
 from hudi_jobs.contract import (
     ORDER_FILE,
     FailureReason,
+    MaintenanceTableTask,
     OrderState,
     Outcome,
     PlannedServiceTask,
+    PlannedTask,
     Service,
     ServiceOrder,
-    TableTask,
     TaskResult,
     decode_order,
     encode_order,
@@ -39,7 +40,7 @@ _LOGGER = logging.getLogger(__name__)
 class Performer(Protocol):
     """Runs a task for another run, under this run's lease; never raises."""
 
-    def __call__(self, task: TableTask, *, run: str, lease: Lease, turns: Turns) -> TaskResult:
+    def __call__(self, task: MaintenanceTableTask, *, run: str, lease: Lease, turns: Turns) -> TaskResult:
         """Return the task's result."""
 
 
@@ -50,10 +51,10 @@ class Host:
     """
 
     def __init__(
-        self, run: str, tasks: tuple[TableTask, ...], perform: Performer, *, cancel: Callable[[], None]
+        self, run: str, tasks: tuple[MaintenanceTableTask, ...], perform: Performer, *, cancel: Callable[[], None]
     ) -> None:
         self._run = run
-        self._tasks: Mapping[Service, TableTask] = {task.service: task for task in tasks}
+        self._tasks: Mapping[Service, MaintenanceTableTask] = {task.service: task for task in tasks}
         self._perform = perform
         self._cancel = cancel
         self._closing = threading.Event()
@@ -147,10 +148,10 @@ class Host:
                 f"This driver was started without a template for the service {order.service}, so it "
                 "cannot run that service beside its batches.",
             )
-        planned = None
-        if template.planned is not None:
-            planned = PlannedServiceTask(mode=order.mode, instant=order.instant)
-        task = template.model_copy(update={"planned": planned, "abandoned": order.abandoned, "dead": order.dead})
+        changes: dict[str, object] = {"abandoned": order.abandoned, "dead": order.dead}
+        if isinstance(template, PlannedTask):
+            changes["planned"] = PlannedServiceTask(mode=order.mode, instant=order.instant)
+        task = template.model_copy(update=changes)
         result = self._perform(task, run=order.run, lease=lease, turns=self.turns)
         if self._cancelled.is_set() and result.outcome is Outcome.FAILED:
             why = "The driver ended before the service did. The next run finishes or rolls back what it left."

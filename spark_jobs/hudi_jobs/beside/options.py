@@ -4,8 +4,11 @@ Outside the process the table stays Serialized: the lease keeps every other run 
 concurrency control separates batches and services with a lock of the JVM, as HoodieStreamer does for its own services.
 """
 
-from hudi_jobs.contract import ConcurrencyMode, TableTask
+from typing import TypeVar
 
+from hudi_jobs.contract import ConcurrencyMode, Task
+
+T = TypeVar("T", bound=Task)
 _TRANSACTION = "org.apache.hudi.client.transaction"
 
 IN_ONE_PROCESS = {
@@ -25,12 +28,12 @@ IN_ONE_PROCESS = {
 }
 
 
-def with_services_beside(task: TableTask) -> TableTask:
+def with_services_beside(task: T) -> T:
     """Return the ingestion task with options that allow services beside its batches."""
     return task.model_copy(update={"hudi_options": {**task.hudi_options, **IN_ONE_PROCESS}})
 
 
-def beside_batches(task: TableTask) -> TableTask:
+def beside_batches(task: T) -> T:
     """Return the table service task with options for running beside the batches of an ingestion."""
     options = {**task.hudi_options, **IN_ONE_PROCESS}
     return task.model_copy(update={"hudi_options": options, "concurrency": ConcurrencyMode.OPTIMISTIC})

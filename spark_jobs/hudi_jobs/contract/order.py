@@ -13,8 +13,8 @@ from pydantic import Field
 from hudi_jobs.contract.document import Document
 from hudi_jobs.contract.instants import Instant
 from hudi_jobs.contract.outcome import TaskResult
-from hudi_jobs.contract.request import RunMode, Service
 from hudi_jobs.contract.table.ownership import OPERATOR_FILE_LIMIT, OwnerName, read_document
+from hudi_jobs.contract.vocabulary import RunMode, Service
 
 ORDER_FILE = "order.json"
 """The one service that is asked for, or was last."""

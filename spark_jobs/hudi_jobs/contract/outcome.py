@@ -13,6 +13,9 @@ from hudi_jobs.contract.operations.savepoint import MOST_HELD_BACK, HeldBack
 TERMINATION_MESSAGE_LIMIT = 4096
 """Bytes that the kubelet keeps of a termination message."""
 
+WHOLE_REQUEST = "request"
+"""Id of the result of a driver that could not read its request: it stands for every task."""
+
 _MESSAGE_LENGTHS = (1000, 400, 160, 60, 0)
 
 
@@ -233,11 +236,19 @@ class TaskResult(Document):
 
 
 class JobOutcome(Document):
-    """All results of a run; `truncated` says that messages or figures were dropped to fit the limit."""
+    """All results of a run; `truncated` says that messages or figures were dropped to fit the limit.
+
+    A driver that cannot read its request answers with one result, of the id `WHOLE_REQUEST`.
+    """
 
     version: Literal[1] = 1
     results: tuple[TaskResult, ...] = Field(default=())
     truncated: bool = False
+
+    def result_of(self, task_id: str) -> TaskResult | None:
+        """Return the result of a task, or that of the whole request; None where the outcome holds neither."""
+        by_id = {result.id: result for result in self.results}
+        return by_id.get(task_id, by_id.get(WHOLE_REQUEST))
 
 
 class UnreadableOutcome(ValueError):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from hudi_jobs.contract import FailureReason, TableTask
+from hudi_jobs.contract import FailureReason, Task
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.gates.log_gate import Logged, log_files_with, log_stats, looks_in_base_files_alone, name_of
 from hudi_jobs.jvm import JavaObject, elements
@@ -33,7 +33,7 @@ class _Instant:
     java: JavaObject
 
 
-def left_in_logs(spark: SparkSession, table: HudiTable, task: TableTask, settled: set[str]) -> str | None:
+def left_in_logs(spark: SparkSession, table: HudiTable, task: Task, settled: set[str]) -> str | None:
     """Return a log file with keys that a compaction may have left out of base files, or None.
 
     `settled` collects compactions that no later look can concern, so that each is read once.

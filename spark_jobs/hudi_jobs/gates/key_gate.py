@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BooleanType, ByteType, DateType, IntegerType, LongType, ShortType, StringType
 
 from hudi_jobs.as_found import kept_as_found
-from hudi_jobs.contract import INDEX_KEY, FailureReason, TableDefinition, TableTask, WriteOperation
+from hudi_jobs.contract import INDEX_KEY, FailureReason, IngestionTableTask, TableDefinition, Task, WriteOperation
 from hudi_jobs.contract.table.properties import record_key_of, shown
 from hudi_jobs.contract.table.support import SLASHED, key_generator_of
 from hudi_jobs.failures import TaskFailed
@@ -43,7 +43,7 @@ class _Place:
     key: str | None
 
 
-def require_keys(spark: SparkSession, table: HudiTable, task: TableTask, *, by_rows: bool = False) -> None:
+def require_keys(spark: SparkSession, table: HudiTable, task: Task, *, by_rows: bool = False) -> None:
     """Raise `TaskFailed` when this run would give rows of a table different keys or partitions.
 
     `by_rows` means a write like a bulk insert. After a commit of this operator it checks only types that Hudi's
@@ -55,7 +55,7 @@ def require_keys(spark: SparkSession, table: HudiTable, task: TableTask, *, by_r
             return
         placed = not _depends_on_the_zone(table)
         generator = _generator(spark, table, task.hudi_options)
-        by_rows |= task.ingestion is not None and task.ingestion.operation is WriteOperation.BULK_INSERT
+        by_rows |= isinstance(task, IngestionTableTask) and task.ingestion.operation is WriteOperation.BULK_INSERT
         for partition, rows in _samples(spark, table, definition):
             for found, made in _compared(spark, generator, rows, partition, by_rows=by_rows):
                 if found != (made if placed else replace(made, partition=partition)):

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_jobs.contract import FailureReason, TableTask, TableType, WriteOperation
+from hudi_jobs.contract import FailureReason, IngestionTableTask, TableType, WriteOperation
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.gates.key_gate import partitions_of
@@ -25,10 +25,9 @@ _MOST_PARTITIONS, _MOST_FILES = 1_000, 100
 ADVICE = "Cluster the table once, with a HudiOperation that runs the service Clustering: that rewrites the lists."
 
 
-def require_readable_lists(spark: SparkSession, table: HudiTable, task: TableTask, rows: DataFrame) -> None:
+def require_readable_lists(spark: SparkSession, table: HudiTable, task: IngestionTableTask, rows: DataFrame) -> None:
     """Raise `TaskFailed` if the rows belong to a partition with a file whose lists Hudi cannot read."""
-    operation = task.ingestion.operation if task.ingestion is not None else None
-    if task.table.type is not TableType.COPY_ON_WRITE or operation not in _REWRITING:
+    if task.table.type is not TableType.COPY_ON_WRITE or task.ingestion.operation not in _REWRITING:
         return
     lists = _lists_of(table)
     if not lists:

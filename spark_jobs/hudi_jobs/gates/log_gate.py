@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 
 from hudi_jobs.as_found.metadata import has_record_index
-from hudi_jobs.contract import INDEX_KEY, FailureReason, TableTask, TableType
+from hudi_jobs.contract import INDEX_KEY, FailureReason, TableType, Task
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.folder import Folder
@@ -25,7 +25,7 @@ _BY_RECORD_KEY = frozenset({"RecordLevel", "GlobalRecordLevel"})
 _LOG = ".log."
 
 
-def looks_in_base_files_alone(table: HudiTable, task: TableTask) -> bool:
+def looks_in_base_files_alone(table: HudiTable, task: Task) -> bool:
     """Tell whether the declared index misses keys that are only in log files."""
     index = task.hudi_options.get(INDEX_KEY, "")
     falls_back = index in _BY_RECORD_KEY and not has_record_index(table.properties)
@@ -40,7 +40,7 @@ class Logged:
     inserts: set[str] = field(default_factory=set)
 
 
-def require_keys_in_base_files(spark: SparkSession, table: HudiTable, task: TableTask) -> None:
+def require_keys_in_base_files(spark: SparkSession, table: HudiTable, task: Task) -> None:
     """Raise `TaskFailed` when other tools left rows only in log files, and the declared index misses them."""
     if not looks_in_base_files_alone(table, task):
         return

@@ -11,6 +11,7 @@ from hudi_jobs.contract import (
     CHECKPOINT_KEY,
     Checkpoint,
     FailureReason,
+    IngestionTableTask,
     IngestionTask,
     Outcome,
     Service,
@@ -55,9 +56,9 @@ from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
 
 
-def ingest(context: TaskContext) -> TaskResult:
+def ingest(context: TaskContext[IngestionTableTask]) -> TaskResult:
     """Write the source's new rows as one commit, or raise `TaskFailed` with nothing written."""
-    task = ingestion_of(context)
+    task = context.task.ingestion
     require_quarantine(task)
     source = source_of(context, task)
     opened = OpenedTable(context)
@@ -72,7 +73,9 @@ def ingest(context: TaskContext) -> TaskResult:
     return with_lease(context, work, before=opened.open)
 
 
-def ingest_once(context: TaskContext, task: IngestionTask, source: Source, table: HudiTable | None) -> TaskResult:
+def ingest_once(
+    context: TaskContext[IngestionTableTask], task: IngestionTask, source: Source, table: HudiTable | None
+) -> TaskResult:
     """Write the rows after the table's checkpoint as one commit, under the lease.
 
     The table is None before its first commit. Raises `TaskFailed` with nothing written.
@@ -107,7 +110,9 @@ class OpenedTable:
             require_keys_in_base_files(self._context.spark, self.table, task)
 
 
-def _ingest(context: TaskContext, task: IngestionTask, source: Source, table: HudiTable | None) -> TaskResult:
+def _ingest(
+    context: TaskContext[IngestionTableTask], task: IngestionTask, source: Source, table: HudiTable | None
+) -> TaskResult:
     before = newest_progress(table)
     require_kind(before, task.source.kind)
     items = next((one for one in (task.max_files, task.max_records, task.max_commits) if one is not None), None)
@@ -117,15 +122,6 @@ def _ingest(context: TaskContext, task: IngestionTask, source: Source, table: Hu
         return run.nothing()
     checkpoint = require_following(before, batch.checkpoint, task.source.kind)
     return run.settle(checkpoint) if batch.rows is None else run.commit(batch.rows, checkpoint)
-
-
-def ingestion_of(context: TaskContext) -> IngestionTask:
-    """Return the ingestion part of a task."""
-    if context.task.ingestion is None:
-        raise TaskFailed(
-            FailureReason.INVALID_REQUEST, "The request holds an ingestion task without its ingestion part."
-        )
-    return context.task.ingestion
 
 
 def _newest_checkpoint(table: HudiTable | None) -> str | None:
@@ -138,7 +134,7 @@ class _Run:
 
     def __init__(
         self,
-        context: TaskContext,
+        context: TaskContext[IngestionTableTask],
         task: IngestionTask,
         table: HudiTable | None,
         batch: InputBatch,
@@ -213,7 +209,7 @@ class _Run:
         context = self._context
         self._batch.before_commit()
         reach(Phase.RECORDED)
-        notes = commit_notes(context.run, context.task)
+        notes = commit_notes(context.run, context.task, context.asked_operation)
         text = encode_checkpoint(checkpoint)
         given = context.task.hudi_options
         options = write_options(given, operation, notes=notes, checkpoint=text, one_of_each=one_of_each)
@@ -245,7 +241,7 @@ class _Run:
     def _overtaken(self) -> TaskResult | None:
         """Refuse when another run has committed a checkpoint since the read, or may be about to.
 
-        The leases should prevent this. A driver of another release without leases may still run: writing then would
+        The leases should prevent this. A driver without leases may still run: writing then would
         repeat rows. Abandoned instants are rolled back first, so that they cannot complete after the read; beside any
         other begun instant nothing is written.
         """

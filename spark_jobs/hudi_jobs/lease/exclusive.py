@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, Service, TableTask, TaskResult
+from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, Service, Task, TaskResult
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.jvm import end_jvm
 from hudi_jobs.lease.keeper import LeaseKeeper
@@ -56,7 +56,7 @@ def with_lease(
         _release(lease)
 
 
-def _leases_of(task: TableTask) -> tuple[str, ...]:
+def _leases_of(task: Task) -> tuple[str, ...]:
     """Return the leases that a task needs, in the order in which every run takes them.
 
     Two ingestions never run at once: Hudi's own lock does not keep them from reading the same files. In a serialized

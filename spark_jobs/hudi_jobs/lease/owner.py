@@ -11,7 +11,7 @@ from hudi_jobs.contract import (
     FailureReason,
     OwnerRecord,
     TableOwner,
-    TableTask,
+    Task,
     UnreadableOwner,
     decode_owner,
     encode_owner,
@@ -24,7 +24,7 @@ _ATTEMPTS = 5
 """In an optimistic table, another service's run may write the record at the same time."""
 
 
-def require_ownership(files: TableFiles, task: TableTask, run: str) -> None:
+def require_ownership(files: TableFiles, task: Task, run: str) -> None:
     """Record the task's owner as the table's; raise `TaskFailed`, with nothing written, for another owner.
 
     The table of another resource of the same operator is taken over: its claims allow one resource per path, so that
@@ -49,13 +49,13 @@ def require_ownership(files: TableFiles, task: TableTask, run: str) -> None:
     )
 
 
-def require_not_owned_elsewhere(files: TableFiles, task: TableTask) -> None:
+def require_not_owned_elsewhere(files: TableFiles, task: Task) -> None:
     """Raise `TaskFailed` as `require_ownership` would, without writing."""
     found = files.read(OWNER_FILE)
     _require(None if found is None else _decode(found[0], task), task)
 
 
-def _decode(content: bytes, task: TableTask) -> OwnerRecord:
+def _decode(content: bytes, task: Task) -> OwnerRecord:
     try:
         return decode_owner(content)
     except UnreadableOwner as error:
@@ -66,7 +66,7 @@ def _decode(content: bytes, task: TableTask) -> OwnerRecord:
         ) from error
 
 
-def _require(record: OwnerRecord | None, task: TableTask) -> None:
+def _require(record: OwnerRecord | None, task: Task) -> None:
     if record is None:
         return
     if task.owner is not None and record.operator in {task.owner.operator, task.take_over}:

@@ -49,7 +49,7 @@ def write_as(
         "hoodie.datasource.write.operation": operation.hudi_name,
         "hoodie.datasource.write.commitmeta.key.prefix": METADATA_PREFIX,
         **options,
-        **commit_notes(context.run, context.task),
+        **commit_notes(context.run, context.task, context.asked_operation),
         OPERATION_KEY: uid,
     }
     failure: TaskFailed | None = None

@@ -1,7 +1,14 @@
 """Runs an operation: opens the table under the lease and calls the functions of its kind."""
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason, OperationPhase, OperationReport, TableOperation, TaskResult
+from hudi_jobs.contract import (
+    FailureReason,
+    OperationPhase,
+    OperationReport,
+    OperationTableTask,
+    TableOperation,
+    TaskResult,
+)
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.lease.leases import Lease
@@ -17,11 +24,9 @@ from hudi_jobs.services.preparation import open_table
 from hudi_jobs.table import HudiTable
 
 
-def operate(context: TaskContext) -> TaskResult:
+def operate(context: TaskContext[OperationTableTask]) -> TaskResult:
     """Run the task's operation, or only check it."""
     operation = context.task.operation
-    if operation is None:
-        raise TaskFailed(FailureReason.INVALID_REQUEST, "The request names no operation.")
     kind = _kind_of(operation)
     if operation.dry_run:
         return _dry(context, operation, kind)
@@ -79,7 +84,7 @@ def _journal(context: TaskContext) -> Journal:
     return Journal(open_table_files(context.spark, base_path, limit=RECORD_LIMIT), base_path)
 
 
-def _dry(context: TaskContext, operation: TableOperation, kind: Kind) -> TaskResult:
+def _dry(context: TaskContext[OperationTableTask], operation: TableOperation, kind: Kind) -> TaskResult:
     """Check the operation and report its effect; takes no lease, because that would be a write."""
     would = kind.would_before(context, operation)
     if would is not None:

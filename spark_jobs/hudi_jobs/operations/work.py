@@ -8,6 +8,7 @@ from hudi_jobs.contract import (
     FailureReason,
     OperationPhase,
     OperationReport,
+    OperationTableTask,
     Outcome,
     TableOperation,
     TaskResult,
@@ -27,7 +28,7 @@ _LOGGER = logging.getLogger(__name__)
 class Work:
     """One run of an operation on the declared, existing table; a dry run holds no lease."""
 
-    context: TaskContext
+    context: TaskContext[OperationTableTask]
     operation: TableOperation
     table: HudiTable
     journal: Journal

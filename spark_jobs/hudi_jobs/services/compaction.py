@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from hudi_jobs.beside.options import beside_batches
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import ConcurrencyMode, FailureReason, Service, TableType, TaskResult
+from hudi_jobs.contract import ConcurrencyMode, FailureReason, Service, TableType, TaskResult, as_service
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.gates.compacted_keys import left_in_logs
 from hudi_jobs.services.client import WriteClient
@@ -58,7 +58,7 @@ def with_keys_in_base_files(context: TaskContext, table: HudiTable) -> HudiTable
             )
     task = context.task if context.host is None else beside_batches(context.task)
     is_alone = context.task.concurrency is ConcurrencyMode.SERIALIZED
-    compacting = replace(context, task=task, held=context.held if is_alone else None, host=None)
+    compacting = replace(context.of(task), held=context.held if is_alone else None, host=None)
     for _ in range(_ROUNDS):
         result = _compact_again(compacting, found)
         reopened = open_table(context, compares_slices=False)
@@ -76,9 +76,8 @@ def with_keys_in_base_files(context: TaskContext, table: HudiTable) -> HudiTable
 def _compact_again(context: TaskContext, found: str) -> TaskResult:
     context.log("compacting again, because a compaction left keys only in log files", log_file=found)
     options = {**context.task.hudi_options, **EVERY_LOG_FILE}
-    changes = {"service": Service.COMPACTION, "ingestion": None, "planned": None, "hudi_options": options}
-    context = replace(context, task=context.task.model_copy(update=changes))
-    return run_planned(context, _Compaction(again=True))
+    compacting = context.of(as_service(context.task, Service.COMPACTION, hudi_options=options))
+    return run_planned(compacting, _Compaction(again=True))
 
 
 def _left(context: TaskContext, table: HudiTable) -> str | None:

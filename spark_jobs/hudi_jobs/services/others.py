@@ -12,12 +12,14 @@ from py4j.protocol import Py4JJavaError
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OPERATOR_FOLDER, ConcurrencyMode, FailureReason, Outcome, TaskResult
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located
 from hudi_jobs.lease.exclusive import SERVICES_LEASE
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.timeline import Begun, InstantState, Pending, Timeline
 
+_NOT_FOUND = "java.io.FileNotFoundException"
 HEARTBEATS = ".hoodie/.heartbeat"
 _MARGIN_SECONDS = 30.0
 """Allows for a lease renewed some seconds ago."""
@@ -74,7 +76,7 @@ class Others:
 
         A dry run holds no lease, and would find the last run's, possibly days old.
         """
-        operation = self._context.task.operation
+        operation = self._context.asked_operation
         if operation is not None and operation.dry_run:
             return time.time()
         return self._written_at(f"{OPERATOR_FOLDER}/{SERVICES_LEASE}") or time.time()
@@ -166,7 +168,7 @@ class Others:
         try:
             status = filesystem.getFileStatus(place)
         except Py4JJavaError as error:
-            if "FileNotFoundException" in str(error.java_exception):
+            if any(cause.kind == _NOT_FOUND for cause in causes_of(error)):
                 return None
             raise
         return float(status.getModificationTime()) / 1000

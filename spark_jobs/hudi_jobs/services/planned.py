@@ -14,7 +14,15 @@ from dataclasses import replace
 
 from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason, Outcome, PlannedServiceTask, RunMode, TaskResult, is_of_the_plan
+from hudi_jobs.contract import (
+    FailureReason,
+    Outcome,
+    PlannedServiceTask,
+    PlannedTask,
+    RunMode,
+    TaskResult,
+    is_of_the_plan,
+)
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
@@ -76,8 +84,7 @@ def run_planned(context: TaskContext, service: PlannedService) -> TaskResult:
     table = open_table(context)
     if table is None:
         return missing_table(context)
-    task = context.task.planned
-    if task is None or task.mode is not RunMode.ROLL_BACK:  # a plan may have failed for what would be refused here
+    if _asked(context).mode is not RunMode.ROLL_BACK:  # a plan may have failed for what would be refused here
         service.require(context, table)
         context = service.prepared(context, table)
 
@@ -86,6 +93,10 @@ def run_planned(context: TaskContext, service: PlannedService) -> TaskResult:
         return service.settle(replace(context, held=lease), run.result())
 
     return while_ours(context, work)
+
+
+def _asked(context: TaskContext) -> PlannedServiceTask:
+    return context.task.planned if isinstance(context.task, PlannedTask) else PlannedServiceTask()
 
 
 class _Run:
@@ -97,8 +108,8 @@ class _Run:
         self._context = context
         self._table = table
         self._service = service
-        self._task = context.task.planned or PlannedServiceTask()
-        self._notes = commit_notes(context.run, context.task)
+        self._task = _asked(context)
+        self._notes = commit_notes(context.run, context.task, context.asked_operation)
         self._begun_elsewhere = begun_elsewhere
         self._others = Others(context)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason, Outcome, Service, TaskResult
+from hudi_jobs.contract import FailureReason, Outcome, Service, TaskResult, as_service
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.gates.index_gate import require_index
 from hudi_jobs.gates.layout_gate import require_one_layout
@@ -85,8 +85,8 @@ def roll_back_begun_clusterings(context: TaskContext) -> list[str]:
         rolled_back.extend(others.roll_back_begun_clusterings(load_timeline(context)))
         return nothing(context, "")
 
-    task = context.task.model_copy(update={"service": Service.CLUSTERING})
-    with_lease(replace(context, task=task, held=None), work)
+    clustering = as_service(context.task, Service.CLUSTERING)
+    with_lease(replace(context, held=None).of(clustering), work)
     return rolled_back
 
 

@@ -127,7 +127,9 @@ def test_a_commit_of_its_run_is_not_the_whole_of_it() -> None:
 
 
 def test_what_is_refused_while_it_is_checked_has_changed_nothing_and_is_over() -> None:
-    seen = after_run(Outcome.FAILED, reason="OperationRefused", message="No.", report={"phase": "Checking"})
+    seen = after_run(
+        Outcome.FAILED, reason="OperationRefused", message="No. Nothing was changed.", report={"phase": "Checking"}
+    )
     after = of(seen)
     assert (after.state, after.reason, after.begun) == (FAILED, "OperationRefused", False)
     assert "Nothing was changed" in after.message
@@ -139,14 +141,22 @@ def test_a_run_that_was_killed_while_it_checked_does_not_hold_a_table_whose_oper
     killed = after_run(None)
     assert of(killed).begun
     report = {"phase": "Checking"}
-    seen = after_run(Outcome.FAILED, reason="OperationRefused", message="No.", report=report, remembered=of(killed))
+    seen = after_run(
+        Outcome.FAILED,
+        reason="OperationRefused",
+        message="No. Nothing was changed.",
+        report=report,
+        remembered=of(killed),
+    )
     assert (of(seen).state, of(seen).begun) == (FAILED, False)
     assert maintenance(status_of(seen)) is None
 
 
 def test_what_a_job_says_that_only_has_its_name_is_not_said_of_it() -> None:
     """Else an operation that is halfway would count as one that has only been checked, and could be forgotten."""
-    seen = after_run(Outcome.FAILED, reason="OperationRefused", message="No.", report={"phase": "Checking"})
+    seen = after_run(
+        Outcome.FAILED, reason="OperationRefused", message="No. Nothing was changed.", report={"phase": "Checking"}
+    )
     job = seen.table.status.active_jobs[0].model_copy(update={"uid": "uid-of-its-own"})
     known = seen.table.status.model_copy(update={"active_jobs": (job,)})
     others = replace(seen.jobs[0], uid="uid-of-another")

@@ -145,6 +145,6 @@ def test_what_is_no_longer_in_the_active_timeline_was_not_rolled_back_for_that()
 
 def test_a_result_without_a_list_is_one_of_an_older_driver() -> None:
     older = ended(JOB, service="Cleaning", outcome=JobOutcome.model_validate({"results": [
-        {"id": "a", "outcome": "NothingToDo", "message": "There is nothing."}
+        {"id": "team-a/flights/cleaning", "outcome": "NothingToDo", "message": "There is nothing."}
     ]}))  # fmt: skip
     assert reported(seen(older)) == []

@@ -19,6 +19,7 @@ from tests.planning.world import (
     observe,
     outcome,
     plan_for,
+    reporting,
     run,
     status,
     status_of,
@@ -165,7 +166,7 @@ def test_a_removal_that_fails_is_tried_again_later_and_is_over_when_a_run_says_s
     one = seen(KEPT, deltas=2, active_jobs=(job,), jobs=(failed,), **CYCLE)
     plan = plan_for(one)
     assert (launched(plan), plan.takeover) == ([], KEPT)
-    removed = replace(failed, outcome=outcome(Outcome.SUCCEEDED, savepoint=""))
+    removed = reporting(failed, outcome(Outcome.SUCCEEDED, savepoint=""))
     plan = plan_for(replace(one, jobs=(removed,)))
     assert [run.outcome for run in plan.finished] == [Outcome.SUCCEEDED], "it leaves no instant"
     assert plan.takeover == taken(Protection.OVER)

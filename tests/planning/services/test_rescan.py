@@ -28,7 +28,7 @@ from tests.planning.world import (
     table_class,
 )
 
-from hudi_jobs.contract import JobOutcome, Outcome, Service
+from hudi_jobs.contract import IngestionTableTask, JobOutcome, Outcome, Service
 from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.rescan import RescanState, RescanStatus
 from hudi_operator.api.status.table import HudiTableStatus
@@ -61,8 +61,9 @@ def given_to_runs(observation: Observation) -> str | None:
         operator=OPERATOR,
         spark_conf={},
     )
-    assert request.tasks[0].ingestion is not None
-    return request.tasks[0].ingestion.rescan
+    (task,) = request.tasks
+    assert isinstance(task, IngestionTableTask)
+    return task.ingestion.rescan
 
 
 def after_run(observation: Observation, outcome: JobOutcome, snapshot_: TimelineSnapshot) -> HudiTableStatus:

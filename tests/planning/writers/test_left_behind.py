@@ -25,6 +25,7 @@ from tests.planning.world import (
     observe,
     outcome,
     plan_for,
+    reporting,
     run,
     status,
     status_of,
@@ -76,7 +77,7 @@ def after(
 def told(reason: FailureReason = FailureReason.STORAGE_UNAVAILABLE, **changes: Any) -> JobObservation:
     """A driver that has reported a failure."""
     result = failed(reason=reason).results[0].model_copy(update={"batches": 19, **changes})
-    return replace(KILLED, exit_code=1, outcome=JobOutcome(results=(result,)))
+    return reporting(KILLED, JobOutcome(results=(result,)), exit_code=1)
 
 
 def left(observation: Observation) -> dict[str, bool]:
@@ -102,8 +103,8 @@ def next_run(observation: Observation, *, seconds: float = 60) -> ActiveJob | No
         told(FailureReason.OUT_OF_MEMORY, newest_instant=None),
         told(FailureReason.INTERRUPTED, newest_instant=ago(1)),
         replace(KILLED, exit_code=3),
-        replace(KILLED, outcome=outcome(Outcome.FENCED)),
-        replace(KILLED, outcome=outcome(Outcome.CONFLICT, reason="Conflict")),
+        reporting(KILLED, outcome(Outcome.FENCED)),
+        reporting(KILLED, outcome(Outcome.CONFLICT, reason="Conflict")),
     ],
 )
 def test_what_a_driver_has_named_is_given_to_the_next_run_at_once_however_it_ended(end: JobObservation) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tasks import task_of
 
 from hudi_jobs.beside import courier, host
 from hudi_jobs.beside.courier import Courier
@@ -29,9 +30,6 @@ from hudi_jobs.contract import (
     RunMode,
     Service,
     ServiceOrder,
-    TableDefinition,
-    TableTask,
-    TableType,
     TaskResult,
     decode_order,
     encode_order,
@@ -50,11 +48,8 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host, "_CANCELS_EVERY_SECONDS", 0.01)
 
 
-def task(service: Service = Service.COMPACTION, **changes: Any) -> TableTask:
-    table = TableDefinition(name="t", base_path="s3a://b/t", type=TableType.MERGE_ON_READ, record_key=("id",))
-    planned = PlannedServiceTask() if service in {Service.COMPACTION, Service.CLUSTERING} else None
-    given_ = {"id": "t", "hudi_options": {"own": "1"}, "planned": planned, "lease_seconds": 0.3, **changes}
-    return TableTask(service=service, table=table, **given_)
+def task(service: Service = Service.COMPACTION, **changes: Any) -> Any:
+    return task_of(service, **{"hudi_options": {"own": "1"}, "lease_seconds": 0.3, **changes})
 
 
 class Driver:
@@ -62,12 +57,12 @@ class Driver:
 
     def __init__(self, folder: Path) -> None:
         self.files = LocalFiles(folder)
-        self.done: list[tuple[str, TableTask]] = []
+        self.done: list[tuple[str, Any]] = []
         self.may_end, self.cancelled = threading.Event(), threading.Event()
         self.may_end.set()
         self.host = Host(DRIVER, (task(), task(Service.CLEANING)), self.perform, cancel=self.cancelled.set)
 
-    def perform(self, task: TableTask, *, run: str, lease: Lease, turns: Turns) -> TaskResult:
+    def perform(self, task: Any, *, run: str, lease: Lease, turns: Turns) -> TaskResult:
         assert (lease is self.lease, turns is self.host.turns) == (True, True)
         self.done.append((run, task))
         while not self.may_end.wait(0.01):
@@ -117,7 +112,7 @@ def driver(tmp_path: Path) -> Driver:
     return Driver(tmp_path / "own")
 
 
-def asks(driver: Driver, asked: TableTask | None = None, **changes: Any) -> Courier:
+def asks(driver: Driver, asked: Any | None = None, **changes: Any) -> Courier:
     asked = (asked or task()).model_copy(update={"inside": DRIVER})
     return Courier(asked, RUN, driver.files, changes.pop("stopping", threading.Event()), **{"patience": 5, **changes})
 
@@ -289,7 +284,7 @@ def test_a_driver_waits_for_a_service_that_cannot_be_cancelled_before_it_gives_t
     def cancel() -> None:
         raise RuntimeError("this SparkContext is stopped")
 
-    def perform(task: TableTask, **_: Any) -> TaskResult:
+    def perform(task: Any, **_: Any) -> TaskResult:
         driver.done.append((RUN, task))
         time.sleep(0.2)
         ended.set()

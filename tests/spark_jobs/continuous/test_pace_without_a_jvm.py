@@ -6,16 +6,16 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from tests.tasks import task_of
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import ContinuousTask, Outcome, Service, TableDefinition, TableTask, TableType, TaskResult
+from hudi_jobs.contract import ContinuousTask, Outcome, Service, TaskResult
 from hudi_jobs.ingestion.batches import continuous
 
 
 def test_only_a_batch_that_has_read_all_is_followed_by_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the longest interval a table would never catch up with a source that brings more than a limit meanwhile."""
-    definition = TableDefinition(name="t", base_path="s3a://b/t", type=TableType.MERGE_ON_READ, record_key=("id",))
-    task = TableTask(id="t", service=Service.INGESTION, table=definition)
+    task = task_of(Service.INGESTION)
     monkeypatch.setattr(continuous, "newest_of", lambda _: lambda: "")
     quiet: Any = SimpleNamespace(write=lambda *_, **__: True, polled=lambda **_: None, tell_made=lambda: True)
     context: Any = TaskContext(spark=cast("Any", None), run="r", task=task)

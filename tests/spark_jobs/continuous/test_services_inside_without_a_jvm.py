@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from tests.tasks import task_of
 
 from hudi_jobs.beside.turns import Turns
 from hudi_jobs.context import TaskContext
@@ -17,9 +18,6 @@ from hudi_jobs.contract import (
     JobRequest,
     Outcome,
     Service,
-    TableDefinition,
-    TableTask,
-    TableType,
     TaskResult,
 )
 from hudi_jobs.driver import Driver
@@ -30,9 +28,8 @@ from hudi_jobs.services.compaction import _Compaction
 from hudi_jobs.services.timeline import InstantState, Pending
 
 
-def task(**options: str) -> TableTask:
-    table = TableDefinition(name="t", base_path="s3a://b/t", type=TableType.MERGE_ON_READ, record_key=("id",))
-    return TableTask(id="t", service=Service.COMPACTION, table=table, hudi_options=options)
+def task(**options: str) -> Any:
+    return task_of(Service.COMPACTION, hudi_options=options)
 
 
 @pytest.mark.parametrize(("state", "rests"), [(InstantState.INFLIGHT, True), (InstantState.REQUESTED, False)])
@@ -41,7 +38,8 @@ def test_what_an_earlier_compaction_has_written_is_rolled_back_while_no_batch_is
 ) -> None:
     """A rollback by listing removes the log files that a batch is just writing behind the plan."""
     turns, found = Turns(), list[bool]()
-    context: Any = SimpleNamespace(task=task(), run="r", spark=None, turns=turns, at_rest=turns.at_rest)
+    rests_with: dict[str, Any] = {"turns": turns, "at_rest": turns.at_rest}
+    context: Any = SimpleNamespace(task=task(), run="r", spark=None, asked_operation=None, **rests_with)
     table: Any = SimpleNamespace(properties={"hoodie.table.version": "9"})
     run = planned._Run(context, _Compaction(), table, begun_elsewhere=False)
 

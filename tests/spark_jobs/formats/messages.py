@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as sf
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import IngestionTask, KafkaSource, Service, TableDefinition, TableTask
+from hudi_jobs.contract import IngestionTableTask, IngestionTask, KafkaSource, TableDefinition
 from hudi_jobs.ingestion.sources.kafka.formats.protobuf_values.compiler import compiled
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, MESSAGE_TYPE, Decoded
 from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of, unwrapper_of
@@ -72,14 +72,15 @@ def protobuf_value(number: int, array: bytes, text: str, name: str, record: Any,
     return struct.pack(">bI", 0, number) + array + ParseDict(record, message).SerializeToString()
 
 
-def context_of(spark: SparkSession, source: dict[str, Any], **table: Any) -> tuple[TaskContext, KafkaSource]:
+def context_of(
+    spark: SparkSession, source: dict[str, Any], **table: Any
+) -> tuple[TaskContext[IngestionTableTask], KafkaSource]:
     """Return what a decoder is given for a source."""
     kafka = KafkaSource.model_validate({"bootstrap_servers": "none:9092", "topics": ["events"], **source})
     ingestion = {name: table.pop(name) for name in ("transform_sql", "operation", "bad_records") if name in table}
     definition = {"name": "t", "base_path": "/nowhere/t", "type": "CopyOnWrite", "record_key": ("id",), **table}
-    task = TableTask(
+    task = IngestionTableTask(
         id="t",
-        service=Service.INGESTION,
         table=TableDefinition.model_validate(definition),
         ingestion=IngestionTask(source=kafka, **ingestion),
     )

@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from hudi_jobs.contract import FailureReason, IngestionTask, KafkaSource, Service, TableDefinition, TableTask
+from hudi_jobs.contract import (
+    FailureReason,
+    IngestionTableTask,
+    IngestionTask,
+    KafkaSource,
+    TableDefinition,
+)
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.offsets.order import require_growing_offsets
 from hudi_jobs.ingestion.sources.kafka.offsets.ranges import PartitionOffsets, TopicOffsets, TopicProgress, standing
@@ -12,14 +18,13 @@ from hudi_jobs.ingestion.sources.kafka.offsets.ranges import PartitionOffsets, T
 READ = {"orders": TopicProgress("one", (1_000_000, 7))}
 
 
-def task(*, operation: str = "Upsert", **table: Any) -> TableTask:
+def task(*, operation: str = "Upsert", **table: Any) -> IngestionTableTask:
     source = KafkaSource.model_validate(
         {"bootstrap_servers": "b:1", "topics": ["orders"], "columns": {"offset": "place", "topic": "topic"}}
     )
     definition = {"name": "t", "base_path": "/lake/t", "type": "MergeOnRead", "record_key": ("id",)}
-    return TableTask(
+    return IngestionTableTask(
         id="t",
-        service=Service.INGESTION,
         table=TableDefinition.model_validate({**definition, "ordering_fields": ("place",), **table}),
         ingestion=IngestionTask.model_validate({"source": source, "operation": operation}),
     )
@@ -30,10 +35,11 @@ def orders(*ends: int, beginning: int = 0, identity: str = "one") -> dict[str, T
 
 
 def require(
-    now: dict[str, TopicOffsets], asked: TableTask | None = None, before: dict[str, TopicProgress] = READ
+    now: dict[str, TopicOffsets], asked: IngestionTableTask | None = None, before: dict[str, TopicProgress] = READ
 ) -> None:
     starts = dict.fromkeys(standing(READ, now, {}).next, 0)
-    require_growing_offsets(asked or task(), before, now, standing(before, now, starts).losses)
+    one = asked or task()
+    require_growing_offsets(one.ingestion, one.table, before, now, standing(before, now, starts).losses)
 
 
 GROWN = orders(1_000_005, 9, 1)
@@ -82,7 +88,7 @@ def test_a_first_run_reads_all_partitions_that_there_are() -> None:
     ],
     ids=["no order", "another order", "nothing is compared", "one offset for each key"],
 )
-def test_added_partitions_stop_nothing_where_no_offset_decides(asked: TableTask) -> None:
+def test_added_partitions_stop_nothing_where_no_offset_decides(asked: IngestionTableTask) -> None:
     require(GROWN, asked)
 
 

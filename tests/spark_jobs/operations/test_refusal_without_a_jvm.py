@@ -165,5 +165,5 @@ def test_a_dry_run_does_not_take_the_lease_of_the_last_run_for_the_present(
     times = {f"{HEARTBEATS}/{TIME}": 90.0, f"{OPERATOR_FOLDER}/{SERVICES_LEASE}": 100.0}
     monkeypatch.setattr(Others, "_written_at", lambda _, path: times[path])
     asked = SimpleNamespace(dry_run=is_dry)
-    task = SimpleNamespace(concurrency=ConcurrencyMode.SERIALIZED, operation=asked, hudi_options={}, dead=())
-    assert Others(cast("Any", SimpleNamespace(task=task))).is_alive(TIME) is is_alive
+    task = SimpleNamespace(concurrency=ConcurrencyMode.SERIALIZED, hudi_options={}, dead=())
+    assert Others(cast("Any", SimpleNamespace(task=task, asked_operation=asked))).is_alive(TIME) is is_alive

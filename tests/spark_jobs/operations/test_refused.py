@@ -30,6 +30,7 @@ from hudi_jobs.contract import (
     NewerSavepoints,
     OperationKind,
     OperationPhase,
+    OperationTableTask,
     Outcome,
     Service,
     TableOwner,
@@ -91,10 +92,11 @@ def test_a_commit_of_which_a_file_is_missing_is_no_target(lake: Any) -> None:
 
 def test_a_kind_of_a_newer_operator_is_refused_before_the_table_is_looked_at(lake: Any) -> None:
     asked = request(lake, "20260101000000000")
-    known = asked.tasks[0].operation
-    assert known is not None
+    (known_task,) = asked.tasks
+    assert isinstance(known_task, OperationTableTask)
+    known = known_task.operation
     for kind in sorted(set(OperationKind) - set(KINDS)):
-        task = asked.tasks[0].model_copy(update={"operation": known.model_copy(update={"kind": kind})})
+        task = known_task.model_copy(update={"operation": known.model_copy(update={"kind": kind})})
         result = lake.drive(asked.model_copy(update={"tasks": (task,)}))
         assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.INVALID_REQUEST)
         assert f"does not know the operation {kind}" in result.message

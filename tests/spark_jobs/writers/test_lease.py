@@ -11,8 +11,9 @@ import obstore
 import pytest
 from moto.server import ThreadedMotoServer
 from obstore.store import S3Store
+from tests.tasks import task_of
 
-from hudi_jobs.contract import ConcurrencyMode, FailureReason, Service, TableDefinition, TableTask
+from hudi_jobs.contract import ConcurrencyMode, FailureReason, Service, TableDefinition
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.lease import leases as leases_module
 from hudi_jobs.lease import stores
@@ -293,7 +294,7 @@ def test_two_ingestions_never_share_a_table_and_in_a_serialized_one_no_two_runs_
 
     def leases(service: Service, mode: ConcurrencyMode) -> tuple[str, ...]:
         table = TableDefinition.model_validate(definition)
-        return _leases_of(TableTask(id="t", service=service, table=table, concurrency=mode))
+        return _leases_of(task_of(service, table=table, concurrency=mode))
 
     serialized, optimistic = ConcurrencyMode.SERIALIZED, ConcurrencyMode.OPTIMISTIC
     for one, other in itertools.product(itertools.product(Service, (serialized, optimistic)), repeat=2):

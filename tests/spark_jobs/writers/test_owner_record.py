@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from hudi_jobs.contract import OWNER_FILE, FailureReason, Service, TableDefinition, TableOwner, TableTask, decode_owner
+from hudi_jobs.contract import (
+    OWNER_FILE,
+    CleaningTableTask,
+    FailureReason,
+    TableDefinition,
+    TableOwner,
+    decode_owner,
+)
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.lease.leases import VersionConflict
 from hudi_jobs.lease.owner import require_ownership
@@ -25,11 +32,10 @@ RECORD = {
 }
 
 
-def task(owner: TableOwner | None = HERE, take_over: str | None = None) -> TableTask:
+def task(owner: TableOwner | None = HERE, take_over: str | None = None) -> CleaningTableTask:
     definition = {"name": "flights", "basePath": "/lake/flights", "type": "CopyOnWrite", "recordKey": ["id"]}
-    return TableTask(
+    return CleaningTableTask(
         id="t",
-        service=Service.CLEANING,
         table=TableDefinition.model_validate(definition),
         owner=owner,
         take_over=take_over,

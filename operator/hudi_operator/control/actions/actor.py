@@ -209,6 +209,8 @@ def build_manifest(
         raise JobRefused(job, "neither the spec nor the deletion of the table asks for the removal of its data")
     if job.service is None:
         raise JobRefused(job, "this version of the operator does not know its service")
+    if job.service is Service.INGESTION and table.spec.ingestion is None:
+        raise JobRefused(job, "the table's spec has no ingestion")
     if target.table_class is None:
         raise JobRefused(job, "the table's class is not known")
     if job.service in {Service.DELETION, Service.SAVEPOINT}:

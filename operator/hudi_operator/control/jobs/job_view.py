@@ -7,7 +7,14 @@ theirs, as Spark names them.
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
-from hudi_jobs.contract import TERMINATION_MESSAGE_LIMIT, JobOutcome, Service, UnreadableOutcome, decode_outcome
+from hudi_jobs.contract import (
+    TERMINATION_MESSAGE_LIMIT,
+    JobOutcome,
+    Service,
+    UnreadableOutcome,
+    decode_outcome,
+    task_id,
+)
 from hudi_jobs.contract.wording import listed
 from hudi_operator.api.values.base import parse_quantity
 from hudi_operator.control.jobs.own_objects import POD_NAME_LIMIT, UID_LIMIT
@@ -57,7 +64,9 @@ _LET_GO = timedelta(minutes=1)
 """How long a deleted Job without pods counts as ending; after that, finalizers may keep it, but nothing runs."""
 
 
-def observe_jobs(jobs: Iterable[Document], pods: Iterable[Document], *, now: datetime) -> tuple[JobObservation, ...]:
+def observe_jobs(
+    jobs: Iterable[Document], pods: Iterable[Document], *, table: str, now: datetime
+) -> tuple[JobObservation, ...]:
     """Return the observation of each Job of a table, oldest first.
 
     A driver or executor that outlives its Job counts as an ending Job: no other run may start meanwhile.
@@ -70,12 +79,14 @@ def observe_jobs(jobs: Iterable[Document], pods: Iterable[Document], *, now: dat
             drivers.setdefault(_job_uid(pod), []).append(pod)
         elif role == "executor" and not (pod_has_ended(pod) and was_seen_to_end(pod)):
             executors.setdefault(_run_of(pod), []).append(pod)
-    observed = [_observe(job, drivers.pop(_uid(job), []), executors.pop(_name(job), []), now=now) for job in jobs]
+    observed = [
+        _observe(job, drivers.pop(_uid(job), []), executors.pop(_name(job), []), table=table, now=now) for job in jobs
+    ]
     for pod in (pod for left in drivers.values() for pod in _not_ended(left)):
         executors.pop(_run_of(pod), None)  # executors of a running driver
-        observed.append(_orphan(pod, now=now))
+        observed.append(_orphan(pod, table=table, now=now))
     living = (_not_ended(left) for left in executors.values())
-    observed += [_orphan(left[0], executors=left, now=now) for left in living if left]
+    observed += [_orphan(left[0], executors=left, table=table, now=now) for left in living if left]
     return tuple(sorted(observed, key=lambda job: (job.created_at, job.name)))
 
 
@@ -83,7 +94,9 @@ def _run_of(pod: Document) -> str:
     return text(pod, "metadata", "labels", OWNING_JOB_NAME, limit=_NAME_LIMIT) or run_of_executor(_name(pod))
 
 
-def _observe(job: Document, pods: list[Document], executors: list[Document], *, now: datetime) -> JobObservation:
+def _observe(
+    job: Document, pods: list[Document], executors: list[Document], *, table: str, now: datetime
+) -> JobObservation:
     """Return the observation of a Job; `executors` are the run's executors not known to have ended.
 
     With two drivers, one driver's report does not cover the whole run, so only the timeline counts.
@@ -106,6 +119,7 @@ def _observe(job: Document, pods: list[Document], executors: list[Document], *, 
         name=_name(job),
         uid=_uid(job),
         service=_service(job),
+        task_id=_task_id(table, job),
         attempt=whole_number(annotations, ATTEMPT_ANNOTATION) or 1,
         created_at=created_at,
         waiting_since=waiting_since,
@@ -130,11 +144,12 @@ def _observe(job: Document, pods: list[Document], executors: list[Document], *, 
     )
 
 
-def _orphan(pod: Document, *, executors: Sequence[Document] = (), now: datetime) -> JobObservation:
+def _orphan(pod: Document, *, executors: Sequence[Document] = (), table: str, now: datetime) -> JobObservation:
     return JobObservation(
         name=_run_of(pod),
         uid=_job_uid(pod),
         service=_service(pod),
+        task_id=_task_id(table, pod),
         attempt=1,
         created_at=_created_at(pod, now=now),
         phase=JobPhase.ENDING,
@@ -286,6 +301,10 @@ def _service(document: Document) -> Service | None:
     """Return the service of a Job, or None if only a later version of the operator knows it."""
     value = text(document, "metadata", "labels", SERVICE_LABEL)
     return Service(value) if value in set(Service) else None
+
+
+def _task_id(table: str, document: Document) -> str:
+    return task_id(table, text(document, "metadata", "labels", SERVICE_LABEL) or "")
 
 
 def _instant(value: str | None) -> str | None:

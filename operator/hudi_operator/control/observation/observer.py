@@ -155,7 +155,8 @@ class Observer:
         jobs = await self._kube.list(JOB, metadata.namespace, label_selector=selector)
         pods = await self._kube.list(POD, metadata.namespace, label_selector=selector)
         own = own_jobs(jobs, table_uid=metadata.uid, remembered=remembered)
-        return observe_jobs(own, own_pods(pods, jobs=own, remembered=remembered), now=self._kube.now())
+        own_of_jobs = own_pods(pods, jobs=own, remembered=remembered)
+        return observe_jobs(own, own_of_jobs, table=f"{metadata.namespace}/{metadata.name}", now=self._kube.now())
 
     async def class_and_blockers(
         self, table: HudiTable, *, since: float | None

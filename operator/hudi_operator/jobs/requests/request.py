@@ -1,20 +1,32 @@
 """The request document of a run."""
 
+from typing import Any, TypeVar
+
 from hudi_jobs.contract import (
     GOES_BACK,
+    ArchivalTableTask,
+    CleaningTableTask,
+    ClusteringTableTask,
+    CompactionTableTask,
     ContinuousTask,
+    DeletionTableTask,
+    IngestionTableTask,
     IngestionTask,
     JobRequest,
+    MaintenanceTableTask,
     NamedSavepoint,
+    OperationTableTask,
     PlannedServiceTask,
     RunMode,
     SavepointStep,
+    SavepointTableTask,
     SavepointTask,
     Service,
     TableDefinition,
     TableOperation,
     TableOwner,
     TableTask,
+    task_id,
 )
 from hudi_operator.api.resources import TAKE_OVER_ANNOTATION, HudiTable
 from hudi_operator.api.spec.table import Ingestion
@@ -24,9 +36,9 @@ from hudi_operator.jobs.requests.service_run import without_replaced
 from hudi_operator.jobs.requests.source import run_limits, source_document
 from hudi_operator.jobs.settings.hudi_options import build_hudi_options, declared_index
 from hudi_operator.services.inside import services_inside
-from hudi_operator.services.registry import makes_plans
 
 _LONGEST_NAME = 330
+_Part = TypeVar("_Part")
 
 
 def build_request(
@@ -55,33 +67,35 @@ def build_request(
     `savepoint` is what the run does with the savepoint of the takeover, which `taken_over_at` names;
     `named_savepoint` is what a run of the service Savepoint does, `operation` what one of the service Operation does.
     `inside` is the run of the continuous ingestion that the service is handed over to; such an ingestion is told all
-    services that it may be asked for.
+    services that it may be asked for. Raises `ValueError` where the part is missing that the service is about.
     """
-    task = _task(table, table_class, service, operator=operator).model_copy(
-        update={
-            "abandoned": abandoned,
-            "dead": dead,
-            "planned": _planned(run_mode, instant) if makes_plans(service) else None,
-            "savepoint": SavepointTask(step=savepoint, taken_over_at=taken_over_at or "") if savepoint else None,
-            "named_savepoint": named_savepoint,
-            "operation": operation,
-            "inside": inside,
-        }
-    )
-    if operation is not None and operation.service is not None:
-        options = build_hudi_options(table, table_class, Service(operation.service.service.value))
-        task = task.model_copy(update={"hudi_options": without_replaced(table.spec, options, operation.service)})
-    if operation is not None and reads_source(table, operation):
-        # The source is asked whether it still holds what is to be read again; nothing is ingested.
-        ingestion = _ingestion(table, table_class)
-        told = ingestion.model_copy(update={"continuous": None, "rescan": None}) if ingestion is not None else None
-        task = task.model_copy(update={"ingestion": told})
+    shared = _shared(table, table_class, service, operator=operator) | {"abandoned": abandoned, "dead": dead}
+    kept = SavepointTask(step=savepoint, taken_over_at=taken_over_at or "") if savepoint is not None else None
+    task: TableTask
+    match service:
+        case Service.INGESTION:
+            task = IngestionTableTask(**shared, savepoint=kept, ingestion=_required(_ingestion(table, table_class)))
+        case Service.SAVEPOINT:
+            task = SavepointTableTask(**shared, named_savepoint=_required(named_savepoint))
+        case Service.OPERATION:
+            asked = _required(operation)
+            told = {**shared, "hudi_options": _options_of(table, table_class, asked)}
+            task = OperationTableTask(
+                **told, savepoint=kept, operation=asked, ingestion=_asked_source(table, table_class, asked)
+            )
+        case Service.DELETION:
+            task = DeletionTableTask(**shared)
+        case _:
+            task = _maintenance(service, shared | {"savepoint": kept, "inside": inside}, _planned(run_mode, instant))
     beside = services_inside(table.spec) if service is Service.INGESTION else ()
     return JobRequest(
         run=run,
         spark_conf=spark_conf,
         tasks=(task,),
-        beside=tuple(_task(table, table_class, one, operator=operator) for one in beside),
+        beside=tuple(
+            _maintenance(one, _shared(table, table_class, one, operator=operator), _planned(None, None))
+            for one in beside
+        ),
     )
 
 
@@ -90,23 +104,51 @@ def reads_source(table: HudiTable, operation: TableOperation) -> bool:
     return table.spec.ingestion is not None and operation.kind in GOES_BACK and operation.reingest
 
 
-def _task(table: HudiTable, table_class: HudiTableClassSpec, service: Service, *, operator: str) -> TableTask:
-    """Return a task as every run of the service has it."""
-    return TableTask(
-        id=f"{table.metadata.namespace}/{table.metadata.name}/{service.lower()}",
-        service=service,
-        table=definition_of(table),
-        hudi_options=build_hudi_options(table, table_class, service),
-        concurrency=table.spec.concurrency.mode,
-        ingestion=_ingestion(table, table_class) if service is Service.INGESTION else None,
-        planned=_planned(None, None) if makes_plans(service) else None,
-        owner=TableOwner(
-            operator=operator,
-            table_uid=table.metadata.uid,
-            table=f"{table.metadata.namespace}/{table.metadata.name}",
-        ),
-        take_over=_take_over(table),
-    )
+def _shared(table: HudiTable, table_class: HudiTableClassSpec, service: Service, *, operator: str) -> dict[str, Any]:
+    """Return the part of a task that every service needs."""
+    name = f"{table.metadata.namespace}/{table.metadata.name}"
+    return {
+        "id": task_id(name, service),
+        "table": definition_of(table),
+        "hudi_options": build_hudi_options(table, table_class, service),
+        "concurrency": table.spec.concurrency.mode,
+        "owner": TableOwner(operator=operator, table_uid=table.metadata.uid, table=name),
+        "take_over": _take_over(table),
+    }
+
+
+def _maintenance(service: Service, fields: dict[str, Any], planned: PlannedServiceTask) -> MaintenanceTableTask:
+    match service:
+        case Service.COMPACTION:
+            return CompactionTableTask(**fields, planned=planned)
+        case Service.CLUSTERING:
+            return ClusteringTableTask(**fields, planned=planned)
+        case Service.CLEANING:
+            return CleaningTableTask(**fields)
+        case Service.ARCHIVAL:
+            return ArchivalTableTask(**fields)
+        case _:
+            raise ValueError(f"{service} is no table service")
+
+
+def _options_of(table: HudiTable, table_class: HudiTableClassSpec, operation: TableOperation) -> dict[str, str]:
+    if operation.service is None:
+        return build_hudi_options(table, table_class, Service.OPERATION)
+    options = build_hudi_options(table, table_class, Service(operation.service.service.value))
+    return without_replaced(table.spec, options, operation.service)
+
+
+def _asked_source(table: HudiTable, table_class: HudiTableClassSpec, operation: TableOperation) -> IngestionTask | None:
+    """Return the source that an operation asks whether it still holds what is to be read again; nothing is ingested."""
+    ingestion = _ingestion(table, table_class) if reads_source(table, operation) else None
+    return ingestion.model_copy(update={"continuous": None, "rescan": None}) if ingestion is not None else None
+
+
+def _required(part: _Part | None) -> _Part:
+    """Return the part of a task without which its service has nothing to do; raise `ValueError` where it is missing."""
+    if part is None:
+        raise ValueError("the request lacks what its service is to do")
+    return part
 
 
 def _planned(run_mode: RunMode | None, instant: str | None) -> PlannedServiceTask:

@@ -63,16 +63,16 @@ def with_newest(run: RunStatus, history: tuple[RunStatus, ...]) -> tuple[RunStat
 
 
 def _conclude(job: ActiveJob, observed: JobObservation | None, *, now: datetime) -> RunStatus:
-    results = observed.outcome.results if observed is not None and observed.outcome is not None else ()
+    result = observed.result if observed is not None else None
     run = conclude(job, observed=observed, snapshot=TimelineSnapshot(), now=now)
-    if run is not None and not (results and results[0].outcome is Outcome.SUCCEEDED):
+    if run is not None and (result is None or result.outcome is not Outcome.SUCCEEDED):
         return run
     # Success is a missing timeline; the next reconcile confirms it.
     return RunStatus(
         job=job.name,
         service=Service.DELETION,
         outcome=Outcome.SUCCEEDED,
-        message=(results[0].message if results else "")[:1000],
+        message=(result.message if result is not None else "")[:1000],
         started_at=job.started_at,
         finished_at=format_time(now),
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from hudi_jobs.contract import JobOutcome, OwnerRecord, Progress, Service
+from hudi_jobs.contract import JobOutcome, OwnerRecord, Progress, Service, TaskResult
 from hudi_jobs.contract.operations.told import OperationTold
 from hudi_jobs.contract.table.facts import NO_FACTS, TableFacts
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
@@ -201,7 +201,8 @@ class PodReference:
 class JobObservation:
     """What is known about one Job and its driver's pod.
 
-    `service` is None where this version of the operator does not know it: then nothing runs beside it. `waiting_since`
+    `service` is None where this version of the operator does not know it: then nothing runs beside it. `task_id` is the
+    id of the table's task in the request and in the outcome. `waiting_since`
     is since when its pod could start: a queue may have held the Job before. `held_version` is the resourceVersion of a
     Job that a queue has held since it was created: as long as it has this one, it has never had a pod. `remains` says
     that a Job which is over keeps a pod of which only containers of others run. `class_version` is the fingerprint of
@@ -215,6 +216,7 @@ class JobObservation:
     name: str
     uid: str
     service: Service | None
+    task_id: str
     attempt: int
     created_at: datetime
     phase: JobPhase
@@ -236,6 +238,11 @@ class JobObservation:
     has_run: bool = False
     pods: tuple[str, ...] = ()
     executors: tuple[PodReference, ...] = ()
+
+    @property
+    def result(self) -> TaskResult | None:
+        """What the driver reports of the table's task; None where it reports nothing."""
+        return None if self.outcome is None else self.outcome.result_of(self.task_id)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -92,8 +92,9 @@ def _after(
     if run.reason == FailureReason.NOT_ERASED:
         return _finished(entry, OperationState.FAILED, OperationReason.NOT_ERASED, run.message, now=now)
     if not entry.begun and run.reason in _REFUSALS:
-        message = run.message if _UNCHANGED in run.message else f"{run.message} {_UNCHANGED}"
-        return _finished(entry, OperationState.FAILED, OperationReason.REFUSED, message, now=now)
+        # A driver that refuses says so itself; one that cannot read its request has not come that far.
+        said = "" if run.reason == FailureReason.OPERATION_REFUSED else f" {_UNCHANGED}"
+        return _finished(entry, OperationState.FAILED, OperationReason.REFUSED, f"{run.message}{said}", now=now)
     settings = observation.table_class.spec.retry if observation.table_class is not None else RetrySettings()
     return after_failure(entry, run, settings, now=now)
 
@@ -133,7 +134,7 @@ def _finished(
 
 
 def _result(found: JobObservation | None) -> TaskResult | None:
-    return found.outcome.results[0] if found is not None and found.outcome and found.outcome.results else None
+    return found.result if found is not None else None
 
 
 def _has_begun(

@@ -22,7 +22,7 @@ def with_affected(
 ) -> RunStatus:
     """Return an ended run with its effects on instants it did not begin."""
     pending = {one.time: one for service in SERVICES for one in observation.table.status.services.of(service).pending}
-    result = observed.outcome.results[0] if observed and observed.outcome and observed.outcome.results else None
+    result = observed.result if observed is not None else None
     if result is not None:
         # No other part of the status remembers instants that a continuous run ended hours ago.
         behind = (*observation.table.status.left_behind, *(job.left_behind or ()))

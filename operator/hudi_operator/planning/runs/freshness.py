@@ -122,10 +122,9 @@ def _believable(run: RunStatus, observation: Observation) -> TaskResult | None:
         return None
     table = observation.table
     found = next((job for job in observation.jobs if job.name == run.job), None)
-    if found is None or found.outcome is None:
+    if found is None or found.result is None:
         return None
     remembered = (job.generation for job in table.status.active_jobs if job.name == run.job)
     if not {found.generation, *remembered} <= {None, table.metadata.generation}:
         return None
-    result = next(iter(found.outcome.results), None)
-    return result if result is not None and result.outcome in _TRUE else None
+    return found.result if found.result.outcome in _TRUE else None

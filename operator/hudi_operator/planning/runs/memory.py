@@ -146,11 +146,11 @@ def _learn_progress(memory: ServiceStatus, observation: Observation, finished: t
     for run in finished:
         if run.service is Service.INGESTION and failure_kind(run) is None:
             job = next((job for job in observation.jobs if job.name == run.job), None)
-            results = job.outcome.results if job and job.outcome else ()
+            result = job.result if job is not None else None
             # If a driver committed and died before its report, the earlier knowledge stands.
-            changes["more_input"] = bool(results[0].more_input) if results else memory.more_input
-            if results and results[0].files_skipped is not None:
-                changes |= {"files_skipped": results[0].files_skipped, "skipped": shown(results[0].skipped)}
+            changes["more_input"] = bool(result.more_input) if result is not None else memory.more_input
+            if result is not None and result.files_skipped is not None:
+                changes |= {"files_skipped": result.files_skipped, "skipped": shown(result.skipped)}
     return _learn_losses(memory.model_copy(update=changes), observation.table, finished)
 
 

@@ -91,9 +91,7 @@ def _needs_no_instant(job: ActiveJob, result: TaskResult | None, snapshot: Timel
 
 
 def _result(observed: JobObservation | None) -> TaskResult | None:
-    if observed is None or observed.outcome is None or not observed.outcome.results:
-        return None
-    return observed.outcome.results[0]
+    return observed.result if observed is not None else None
 
 
 def _success_message(result: TaskResult | None) -> str:

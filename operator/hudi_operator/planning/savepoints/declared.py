@@ -239,8 +239,7 @@ def declared_of(
 
 
 def _reports_success(found: JobObservation) -> bool:
-    results = found.outcome.results if found.outcome is not None else ()
-    return bool(results) and results[0].outcome is Outcome.SUCCEEDED
+    return found.result is not None and found.result.outcome is Outcome.SUCCEEDED
 
 
 def _rank(declared: Declared, *, now: datetime) -> tuple[bool, bool, bool, str, str]:

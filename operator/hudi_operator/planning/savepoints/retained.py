@@ -11,7 +11,7 @@ def retained(entry: TableSavepoint, observation: Observation, *, now: datetime) 
     """Return the retained files of an existing savepoint, if known."""
     known = (one.retained for one in observation.table.status.savepoints if one.instant == entry.instant)
     before = next((one for one in known if one is not None), None)
-    results = [result for job in observation.jobs if job.outcome is not None for result in job.outcome.results]
+    results = [job.result for job in observation.jobs if job.result is not None]
     told = [
         RetainedStatus(**each.model_dump(exclude={"instant"}), as_of=format_time(min(ended, now)))
         for result in results

@@ -79,8 +79,8 @@ def _skipped_files(memory: ServiceStatus) -> str:
 def _served(observation: Observation, finished: Iterable[RunStatus]) -> set[str]:
     """Return the requests that drivers say to have served; what they wrote is confirmed."""
     names = {run.job for run in finished if run.service is Service.INGESTION and failure_kind(run) is None}
-    outcomes = [job.outcome for job in observation.jobs if job.name in names and job.outcome is not None]
-    served = {result.rescan for outcome in outcomes for result in outcome.results if result.rescan is not None}
+    results = [job.result for job in observation.jobs if job.name in names]
+    served = {result.rescan for result in results if result is not None and result.rescan is not None}
     progress = observation.snapshot.progress
     at_work = {job.name for job in observation.table.status.active_jobs if job.live is not None}
     if progress is not None and progress.run in at_work and progress.batches and progress.rescan is not None:

@@ -112,7 +112,7 @@ def _told_of(job: ActiveJob, observation: Observation) -> _Told:
     and anyone with write access to the table's folder can forge a report of a service done by another driver.
     """
     own = own_job(job, observation)
-    result = own.outcome.results[0] if own is not None and own.outcome and own.outcome.results else None
+    result = own.result if own is not None else None
     newest = result.newest_instant if result is not None else None
     if not _makes_writes(job):
         return _Told(named=frozenset(), dead=frozenset(), newest=newest)

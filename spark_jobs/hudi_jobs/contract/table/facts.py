@@ -8,7 +8,6 @@ the same files; both ask `consequences`, and so do `adopt` and a table that is o
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from hudi_jobs.contract.request import Service
 from hudi_jobs.contract.table.column_types import ColumnType, foreign_types
 from hudi_jobs.contract.table.index import varying_buckets
 from hudi_jobs.contract.table.layout import half_moved
@@ -16,6 +15,7 @@ from hudi_jobs.contract.table.schema_history import HISTORY_FOLDER, UNCHANGED, E
 from hudi_jobs.contract.table.slices import SLICES_CURE
 from hudi_jobs.contract.table.support import EVERY_SERVICE, Unsupported
 from hudi_jobs.contract.table.zone import ShownZone, offset_at, zone_problem
+from hudi_jobs.contract.vocabulary import Service
 
 COMMITS_ASKED = 10
 """Newest commits whose schema and mark are asked."""

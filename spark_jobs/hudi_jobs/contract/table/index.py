@@ -6,8 +6,8 @@ buckets, keys that are there are not found and are written once more.
 
 import re
 
-from hudi_jobs.contract.request import METADATA_PREFIX
 from hudi_jobs.contract.table.support import Unsupported
+from hudi_jobs.contract.vocabulary import METADATA_PREFIX
 
 INDEX_KEY = f"{METADATA_PREFIX}index"
 """The index that a table was written with, as `Bloom` or `Bucket/8`; carried on in every commit."""

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable
 
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
-from hudi_jobs.contract.request import Service
 from hudi_jobs.contract.table.support import EVERY_SERVICE, Unsupported
+from hudi_jobs.contract.vocabulary import Service
 
 META_FOLDER = ".hoodie"
 INSTANT_FILE = re.compile(r"(?P<time>[0-9]{14}(?:[0-9]{3})?)(?:_[0-9]+)?(?P<rest>\.[a-z.]+)")

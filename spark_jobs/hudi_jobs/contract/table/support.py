@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from hudi_jobs.contract.request import Service
 from hudi_jobs.contract.table.merging import (
     COMMIT_TIME_STRATEGY,
     EVENT_TIME_STRATEGY,
@@ -19,6 +18,7 @@ from hudi_jobs.contract.table.merging import (
     strategy_of,
     version_of,
 )
+from hudi_jobs.contract.vocabulary import Service
 
 EVERY_SERVICE = frozenset(Service)
 """What a property refuses that nothing can honour."""

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from hudi_jobs.contract.request import Service
 from hudi_jobs.contract.table.merging import columns_of
 from hudi_jobs.contract.table.support import CUSTOM, TIMESTAMP, Unsupported, key_generator_of
+from hudi_jobs.contract.vocabulary import Service
 
 TOKEN = re.compile(r"'([^']*)'|([A-Za-z])\2*|[^A-Za-z']")
 """A quoted text, a run of one letter, or any other character of a pattern."""

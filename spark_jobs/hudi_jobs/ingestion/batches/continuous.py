@@ -18,13 +18,21 @@ from dataclasses import replace
 from hudi_jobs.beside.host import Host
 from hudi_jobs.clock.guard import newest_of
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import ContinuousTask, FailureReason, IngestionTask, Outcome, ProgressState, TaskResult
+from hudi_jobs.contract import (
+    ContinuousTask,
+    FailureReason,
+    IngestionTableTask,
+    IngestionTask,
+    Outcome,
+    ProgressState,
+    TaskResult,
+)
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import DriverStopping, TaskFailed
 from hudi_jobs.ingestion.batches.made import MadeInstants
 from hudi_jobs.ingestion.batches.progress import ProgressWriter
 from hudi_jobs.ingestion.rules.quality import require_quarantine
-from hudi_jobs.ingestion.run import OpenedTable, ingest_once, ingestion_of
+from hudi_jobs.ingestion.run import OpenedTable, ingest_once
 from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_jobs.jvm import open_sockets
 from hudi_jobs.lease.exclusive import with_lease
@@ -47,9 +55,9 @@ _LAST_SOCKETS = 750
 _GAVE_WAY = frozenset({Outcome.CONFLICT, Outcome.FENCED, Outcome.FAILED})
 
 
-def ingest_continuously(context: TaskContext) -> TaskResult:
+def ingest_continuously(context: TaskContext[IngestionTableTask]) -> TaskResult:
     """Ingest until the run ends, or raise `TaskFailed`; `context.totals` counts the commits so far."""
-    task = ingestion_of(context)
+    task = context.task.ingestion
     require_quarantine(task)
     source_of(context, task)  # an unknown kind is refused before the lease is taken
     files = open_table_files(context.spark, context.task.table.base_path)
@@ -66,7 +74,7 @@ def ingest_continuously(context: TaskContext) -> TaskResult:
 class _Loop:
     """The batches of one run."""
 
-    def __init__(self, context: TaskContext, task: IngestionTask, progress: ProgressWriter) -> None:
+    def __init__(self, context: TaskContext[IngestionTableTask], task: IngestionTask, progress: ProgressWriter) -> None:
         self._context = context
         self._task = task
         self._progress = progress

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pyspark.sql.types import StructType
 
-from hudi_jobs.contract import INDEX_KEY, FailureReason, TableTask, TableType, WriteOperation
+from hudi_jobs.contract import INDEX_KEY, FailureReason, TableType, Task, WriteOperation
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rules.partitions import PartitionStyle
 from hudi_jobs.ingestion.schemas.old_lists import lists_of_one_field
@@ -18,7 +18,7 @@ _OF_OLD_LISTS = ("is not a group", "Parquet/Avro schema mismatch")
 _MOST = 5
 
 
-def roles_of(task: TableTask, operation: WriteOperation, table: HudiTable | None) -> Roles:
+def roles_of(task: Task, operation: WriteOperation, table: HudiTable | None) -> Roles:
     """Return what the columns of a task's table are for; the table is None before its first commit."""
     definition, options = task.table, task.hudi_options
     # Updates of a MergeOnRead table go to log files, unless the same batch has new rows for the small base file.

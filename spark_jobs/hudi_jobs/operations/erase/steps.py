@@ -1,7 +1,6 @@
 """Applies an erasure to the table, in steps that can each be repeated."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from pyspark.sql import DataFrame
 
@@ -17,6 +16,7 @@ from hudi_jobs.contract import (
     TableType,
     TaskResult,
     WriteOperation,
+    as_service,
 )
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
@@ -70,7 +70,7 @@ def prepare(context: TaskContext, record: EraseRecord) -> None:
     _require_no_write_left(context)
     for pending in load_timeline(context).pending_clusterings():
         planned = PlannedServiceTask(mode=RunMode.ROLL_BACK, instant=pending.instant)
-        _required(cluster(_for(context, Service.CLUSTERING, {}, planned)))
+        _required(cluster(_for(context, Service.CLUSTERING, {}, planned=planned)))
     _release(context, record.savepoints)
 
 
@@ -154,19 +154,17 @@ def remove_versions(context: TaskContext, record: EraseRecord) -> int:
 
 def _merge_logs(context: TaskContext) -> None:
     if context.task.table.type is TableType.MERGE_ON_READ:
-        _repeated(lambda: compact(_for(context, Service.COMPACTION, EVERY_LOG_FILE, PlannedServiceTask())))
+        _repeated(lambda: compact(_for(context, Service.COMPACTION, EVERY_LOG_FILE)))
 
 
-def _for(
-    context: TaskContext, service: Service, options: dict[str, str], planned: PlannedServiceTask | None = None
-) -> TaskContext:
+def _for(context: TaskContext, service: Service, options: dict[str, str], **changes: PlannedServiceTask) -> TaskContext:
     """Return the context for a service under the operation's lease.
 
     It makes no savepoint for a takeover: with rows still in log files, the savepoint would keep the keys.
     """
     task = context.task
-    changes = {"service": service, "operation": None, "planned": planned, "savepoint": None}
-    return replace(context, task=task.model_copy(update={**changes, "hudi_options": {**task.hudi_options, **options}}))
+    merged = {**task.hudi_options, **options}
+    return context.of(as_service(task, service, savepoint=None, hudi_options=merged, **changes))
 
 
 def _repeated(work: Callable[[], TaskResult]) -> None:

@@ -4,12 +4,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import (
-    CHECKPOINT_KEY,
-    Checkpoint,
-    FailureReason,
-    WriteOperation,
-)
+from hudi_jobs.contract import CHECKPOINT_KEY, Checkpoint, FailureReason, OperationTableTask, WriteOperation
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.batch import Undone
 from hudi_jobs.ingestion.checkpoint import decode_checkpoint, newest_progress
@@ -83,7 +78,7 @@ def _checkpoint(commit: Commit) -> Checkpoint | None:
     return decode_checkpoint(commit.notes.get(CHECKPOINT_KEY))
 
 
-def require_input(context: TaskContext, undone: Undone) -> None:
+def require_input(context: TaskContext[OperationTableTask], undone: Undone) -> None:
     """Refuse when the input of the undone checkpoints may not be readable again.
 
     Without a declared ingestion nothing is read, so there is no source to ask. Raises `SourceFailed` when the source
@@ -125,6 +120,6 @@ def commit_checkpoint(context: TaskContext, record: RestoreRecord) -> str | None
     schema = table.schema()
     if schema is None:
         raise TaskFailed(FailureReason.HUDI_ERROR, "The table has no schema, so no checkpoint can be committed to it.")
-    notes = commit_notes(context.run, context.task)
+    notes = commit_notes(context.run, context.task, context.asked_operation)
     options = write_options(context.task.hudi_options, WriteOperation.UPSERT, notes=notes, checkpoint=record.checkpoint)
     return write_commit(context.spark, context.spark.createDataFrame([], schema), context.task.table, options, notes)

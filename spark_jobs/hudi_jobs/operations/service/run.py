@@ -13,11 +13,11 @@ from hudi_jobs.contract import (
     OperationPhase,
     OperationReport,
     Outcome,
-    PlannedServiceTask,
     RunnableService,
     Service,
     ServiceRun,
     TaskResult,
+    as_service,
 )
 from hudi_jobs.contract.operations.repair import LONGEST_FILE_NAMED
 from hudi_jobs.contract.wording import counted
@@ -186,12 +186,10 @@ def _count_of(result: TaskResult) -> int | None:
 
 def _as_service(work: Work, run: ServiceRun) -> TaskContext:
     """Return the context for the service, under this run's lease."""
-    changes = {
-        "service": Service(run.service.value),
-        "hudi_options": {**work.context.task.hudi_options, **run.options},
-        "planned": PlannedServiceTask(),
-    }
-    return replace(work.context, task=work.context.task.model_copy(update=changes), held=work.lease)
+    task = work.context.task
+    options = {**task.hudi_options, **run.options}
+    context = work.context.of(as_service(task, Service(run.service.value), hudi_options=options))
+    return replace(context, held=work.lease, for_operation=work.operation)
 
 
 def _asked(work: Work) -> ServiceRun:

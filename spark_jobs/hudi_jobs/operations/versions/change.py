@@ -48,7 +48,7 @@ def prepare_change(context: TaskContext, record: VersionRecord, known: Collectio
     """
     remove_metadata_table(context)
     Others(context).roll_back(load_timeline(context))
-    notes = commit_notes(context.run, context.task)
+    notes = commit_notes(context.run, context.task, context.asked_operation)
     with stage("The table cannot be prepared for another version", otherwise=FailureReason.HUDI_ERROR):
         timeline = load_timeline(context)
         with _client(context, _EVERYTHING) as client:

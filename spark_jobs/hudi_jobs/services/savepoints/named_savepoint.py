@@ -13,6 +13,7 @@ from hudi_jobs.contract import (
     FailureReason,
     NamedSavepoint,
     Outcome,
+    SavepointTableTask,
     SavepointWork,
     TaskResult,
 )
@@ -26,11 +27,9 @@ from hudi_jobs.services.savepoints.savepoint import is_of_takeover
 from hudi_jobs.services.timeline import Clean, Savepoint, Timeline
 
 
-def change_savepoint(context: TaskContext) -> TaskResult:
+def change_savepoint(context: TaskContext[SavepointTableTask]) -> TaskResult:
     """Make or remove the task's savepoint."""
     named = context.task.named_savepoint
-    if named is None:
-        raise TaskFailed(FailureReason.INVALID_REQUEST, "The request names no savepoint.")
     makes = named.work is SavepointWork.MAKE
     if open_table(context, compares_slices=makes) is None:
         missing = missing_table(context).message

@@ -7,7 +7,16 @@ savepoints, so that a repeated run makes no second one, and no foreign savepoint
 from collections.abc import Callable
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import SAVEPOINT_USER, ConcurrencyMode, FailureReason, Outcome, SavepointStep, TaskResult
+from hudi_jobs.contract import (
+    SAVEPOINT_USER,
+    ConcurrencyMode,
+    FailureReason,
+    Outcome,
+    ProtectedTask,
+    SavepointStep,
+    SavepointTask,
+    TaskResult,
+)
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.others import Others
@@ -26,7 +35,7 @@ def protected(
 
     The result names this resource's existing savepoint in either case: a status that lost it learns of it again.
     """
-    task = context.task.savepoint
+    task = _asked(context)
     if task is not None and task.step is SavepointStep.REMOVE:
         return _remove(context, load_timeline(context))
     kept = keep_savepoint(context, load_timeline(context))
@@ -36,7 +45,7 @@ def protected(
 def keep_savepoint(context: TaskContext, timeline: Timeline) -> str:
     """Make the task's savepoint unless it exists; return our newest savepoint, or an empty text."""
     ours = _ours(context, timeline)
-    if context.task.savepoint is not None and not any(each.comment == _comment(context) for each in ours):
+    if _asked(context) is not None and not any(each.comment == _comment(context) for each in ours):
         made = _make(context, timeline)
         ours += [made] if made else []
     return max((each.instant for each in ours), default="")
@@ -81,8 +90,12 @@ def is_of_takeover(savepoint: Savepoint) -> bool:
     return savepoint.user == USER and savepoint.comment.startswith(_BEGINNING)
 
 
+def _asked(context: TaskContext) -> SavepointTask | None:
+    return context.task.savepoint if isinstance(context.task, ProtectedTask) else None
+
+
 def _comment(context: TaskContext) -> str:
-    task = context.task.savepoint
+    task = _asked(context)
     return f"{_resource(context)}, taken over at {task.taken_over_at if task else ''}"
 
 

@@ -36,10 +36,10 @@ def reported_by_runs(
     takeover: TakeoverStatus | None, observation: Observation, finished: Iterable[RunStatus], *, now: datetime
 ) -> TakeoverStatus | None:
     """Return what is remembered after runs have reported the savepoint; a status that was lost learns of it again."""
-    outcomes = {job.name: job.outcome for job in observation.jobs}
+    results = {job.name: job.result for job in observation.jobs}
     for run in finished:
-        outcome = outcomes.get(run.job)
-        reported = outcome.results[0].savepoint if outcome and outcome.results else None
+        result = results.get(run.job)
+        reported = result.savepoint if result is not None else None
         if reported is None or (takeover is None and not reported):
             continue
         if takeover is None:

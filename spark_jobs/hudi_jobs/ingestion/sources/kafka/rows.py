@@ -11,7 +11,14 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason, KafkaSource, MessageFormat, TableDefinition, Tombstones
+from hudi_jobs.contract import (
+    FailureReason,
+    IngestionTableTask,
+    KafkaSource,
+    MessageFormat,
+    TableDefinition,
+    Tombstones,
+)
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.json_text.strict_reader import ROW, read
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED, SEQUENCE, Origin, SourceRows
@@ -36,7 +43,7 @@ _TOMBSTONE = "_tombstone"
 
 
 def read_rows(
-    context: TaskContext, source: KafkaSource, read: Sequence[Range], events: Mapping[str, Any]
+    context: TaskContext[IngestionTableTask], source: KafkaSource, read: Sequence[Range], events: Mapping[str, Any]
 ) -> SourceRows:
     """Return the rows of the ranges; without ranges, an empty frame with the source's known columns.
 
@@ -47,7 +54,9 @@ def read_rows(
         return _rows(context, source, decoded, events)
 
 
-def _rows(context: TaskContext, source: KafkaSource, decoded: Decoded, events: Mapping[str, Any]) -> SourceRows:
+def _rows(
+    context: TaskContext[IngestionTableTask], source: KafkaSource, decoded: Decoded, events: Mapping[str, Any]
+) -> SourceRows:
     again = decoded.as_written
     decoded = replace(_with_times(source, decoded), events=events)
     unwrapper = unwrapper_of(source)
@@ -76,7 +85,7 @@ def _rows(context: TaskContext, source: KafkaSource, decoded: Decoded, events: M
 
 
 def _rows_as_written(
-    context: TaskContext,
+    context: TaskContext[IngestionTableTask],
     source: KafkaSource,
     again: Callable[[StructType], Decoded],
     events: Mapping[str, Any],

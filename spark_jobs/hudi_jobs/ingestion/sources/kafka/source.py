@@ -12,6 +12,7 @@ from hudi_jobs.contract import (
     Checkpoint,
     DataLossPolicy,
     FailureReason,
+    IngestionTableTask,
     IngestionTask,
     KafkaSource,
     OffsetReset,
@@ -56,8 +57,16 @@ class Kafka:
         if not isinstance(task.source, KafkaSource):
             raise TypeError(task.source.kind)
         self._context = context
+        self._task = task
         self._source: KafkaSource = task.source
         require_request(task, self._source, context.task.table)
+
+    def _reading(self) -> TaskContext[IngestionTableTask]:
+        """Return the context of the ingestion; an operation only asks what can still be read."""
+        task = self._context.task
+        if not isinstance(task, IngestionTableTask):
+            raise TypeError(task.service)
+        return self._context.of(task)
 
     def fetch_next(self, checkpoint: Checkpoint | None, limit: Limit) -> InputBatch:
         """Return the messages after the checkpoint, within the limit and up to the current ends."""
@@ -72,7 +81,7 @@ class Kafka:
         found = self._standing(before, topics, starts)
         log_losses(self._context, found.losses)
         self._require_whole(found)
-        require_growing_offsets(self._context.task, before.topics, topics, found.losses)
+        require_growing_offsets(self._task, self._context.task.table, before.topics, topics, found.losses)
         read, rows = self._read(found, topics, limit, before.events)
         reach(Phase.LISTED)
         reached = after(before.topics, topics, found.next, read)
@@ -84,7 +93,7 @@ class Kafka:
             return InputBatch(None, checkpoint, figures=figures, contents="0 messages", remark=remark)
         name = f"kafka {cluster}: {', '.join(sorted(topics))}"
         if rows is None and pins:
-            rows = read_rows(self._context, self._of(topics), (), before.events)
+            rows = read_rows(self._reading(), self._of(topics), (), before.events)
         events, remark = (before.events, "") if rows is None else (rows.events, rows.remark)
         write = nothing if rows is None else rows.before_commit
         progress = before.advanced(source=name, topics=reached, events=events, gone=found.gone)
@@ -156,7 +165,7 @@ class Kafka:
                 return (), None
             size = sum(one.until - one.start for one in read)
             self._context.log("reading", partitions=len(read), offsets=size)
-            rows = read_rows(self._context, self._of(topics), read, events)
+            rows = read_rows(self._reading(), self._of(topics), read, events)
             whole = most is None or all(ends[one.place] == one.until for one in read)
             if rows.columns or whole:
                 return read, rows

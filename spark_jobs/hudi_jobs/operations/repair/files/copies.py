@@ -68,7 +68,7 @@ def remove(context: TaskContext, file: str) -> None:
 
 def copy_of(context: TaskContext, file: str) -> str:
     """Return the path of a file's copy, relative to the table."""
-    operation = context.task.operation
+    operation = context.asked_operation
     assert operation is not None, "only an operation repairs"
     return f"{REMOVED_FOLDER}/{operation.uid}/{file.rpartition('/')[2]}"
 

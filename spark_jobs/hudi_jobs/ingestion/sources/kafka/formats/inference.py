@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, LongType, StructField, StructType
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract import FailureReason, IngestionTableTask
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.json_text.inference import columns_of
 from hudi_jobs.ingestion.schemas.untyped import is_untyped
@@ -21,18 +21,18 @@ _OF_HUDI = "_hoodie_"
 _WHOLE_NUMBERS = (LongType, DecimalType)
 
 
-def inferred_columns(context: TaskContext, texts: DataFrame, others: Collection[str]) -> StructType:
+def inferred_columns(context: TaskContext[IngestionTableTask], texts: DataFrame, others: Collection[str]) -> StructType:
     """Return the columns of JSON texts, the frame's only column; `others` are columns from elsewhere.
 
     With a transform, the table's columns are not those of the texts, so the table is ignored.
     """
-    task = context.task.ingestion
-    assert task is not None, "a source belongs to an ingestion"
     found = columns_of(texts, {})
-    return found if task.transform_sql is not None else _completed(found, _columns_of_table(context, others))
+    if context.task.ingestion.transform_sql is not None:
+        return found
+    return _completed(found, _columns_of_table(context, others))
 
 
-def _columns_of_table(context: TaskContext, others: Collection[str]) -> StructType:
+def _columns_of_table(context: TaskContext[IngestionTableTask], others: Collection[str]) -> StructType:
     with stage("The table cannot be read", otherwise=FailureReason.HUDI_ERROR):
         table = HudiTable.open(context.spark, context.task.table.base_path)
         schema = None if table is None else table.schema()

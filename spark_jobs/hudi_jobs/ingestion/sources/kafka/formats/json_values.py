@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import KafkaSource
+from hudi_jobs.contract import IngestionTableTask, KafkaSource
 from hudi_jobs.ingestion.json_text.frames import with_columns
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
 from hudi_jobs.ingestion.rules.record_text import corrupt_text
@@ -25,7 +25,7 @@ def require(_source: KafkaSource) -> None:
     """Accept every request: declared columns are parsed, and refused, once a JVM exists."""
 
 
-def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> Decoded:
+def decode(context: TaskContext[IngestionTableTask], source: KafkaSource, messages: DataFrame) -> Decoded:
     """Parse the values; without declared columns an extra pass infers them from all values of the batch."""
     value = field("value")
     schema = declared_columns(context.spark, source.value.schema_ddl)

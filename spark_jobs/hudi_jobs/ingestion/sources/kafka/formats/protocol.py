@@ -42,7 +42,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason, KafkaSource
+from hudi_jobs.contract import FailureReason, IngestionTableTask, KafkaSource
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED, SEQUENCE, nothing
 from hudi_jobs.ingestion.schemas.distinct import require_distinct
@@ -84,8 +84,8 @@ class Decoded:
 
 
 Require = Callable[[KafkaSource], None]
-Decode = Callable[[TaskContext, KafkaSource, DataFrame], Decoded]
-Unwrap = Callable[[TaskContext, KafkaSource, Decoded], Decoded]
+Decode = Callable[[TaskContext[IngestionTableTask], KafkaSource, DataFrame], Decoded]
+Unwrap = Callable[[TaskContext[IngestionTableTask], KafkaSource, Decoded], Decoded]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ message is newer, so a key must stay in one partition of one topic for good.
 
 from collections.abc import Mapping, Sequence
 
-from hudi_jobs.contract import FailureReason, IngestionTask, KafkaSource, TableDefinition, TableTask, WriteOperation
+from hudi_jobs.contract import FailureReason, IngestionTask, KafkaSource, TableDefinition, WriteOperation
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.offsets.ranges import Cause, Loss, TopicOffsets, TopicProgress
 
@@ -31,11 +31,14 @@ def mixes_topics(source: KafkaSource, table: TableDefinition) -> bool:
 
 
 def require_growing_offsets(
-    task: TableTask, before: Mapping[str, TopicProgress], topics: Mapping[str, TopicOffsets], losses: Sequence[Loss]
+    ingestion: IngestionTask,
+    table: TableDefinition,
+    before: Mapping[str, TopicProgress],
+    topics: Mapping[str, TopicOffsets],
+    losses: Sequence[Loss],
 ) -> None:
     """Raise `TaskFailed` if offsets restart in a table ordered by them: newer rows would be lost."""
-    ingestion, table = task.ingestion, task.table
-    if ingestion is None or not isinstance(ingestion.source, KafkaSource):
+    if not isinstance(ingestion.source, KafkaSource):
         return
     name = offset_that_orders(ingestion, ingestion.source, table)
     if name is None:

@@ -19,7 +19,7 @@ from pyspark.sql.types import (
 )
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason, KafkaSource
+from hudi_jobs.contract import FailureReason, IngestionTableTask, KafkaSource
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.json_text.strict_reader import FAULT_OF_ROW, ROW, read
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT
@@ -99,7 +99,7 @@ def require(_source: KafkaSource) -> None:
     """Accept every request; declared columns are parsed once a JVM exists."""
 
 
-def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> Decoded:
+def decode(context: TaskContext[IngestionTableTask], source: KafkaSource, messages: DataFrame) -> Decoded:
     """Return the events' fields as columns, and messages not from Debezium as corrupt records."""
     value = field("value")
     text = sf.decode(value, "UTF-8")
@@ -255,7 +255,9 @@ def _sorted_out(schemas: list[str], declared: StructType | None) -> tuple[list[C
     return ignored, variants
 
 
-def _without_schema(context: TaskContext, frame: DataFrame, declared: StructType | None) -> dict[str, Kind]:
+def _without_schema(
+    context: TaskContext[IngestionTableTask], frame: DataFrame, declared: StructType | None
+) -> dict[str, Kind]:
     if declared is None:
         images = [sf.get_json_object(_TEXT, f"$.{name}") for name in (BEFORE, AFTER)]
         rows = frame.where(sf.col(_SCHEMA).isNull()).select(sf.explode(sf.array(*images)).alias("row"))

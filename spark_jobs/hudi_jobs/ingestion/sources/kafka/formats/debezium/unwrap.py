@@ -9,7 +9,15 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructField, StructType
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, KafkaSource, SourceTables, Tombstones
+from hudi_jobs.contract import (
+    BadRecordPolicy,
+    FailureReason,
+    IngestionTableTask,
+    IngestionTask,
+    KafkaSource,
+    SourceTables,
+    Tombstones,
+)
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
@@ -80,13 +88,12 @@ def wrapped(columns: StructType) -> StructType:
     return StructType([StructField(name, columns) for name in (BEFORE, AFTER)])
 
 
-def unwrap(context: TaskContext, source: KafkaSource, decoded: Decoded) -> Decoded:
+def unwrap(context: TaskContext[IngestionTableTask], source: KafkaSource, decoded: Decoded) -> Decoded:
     """Return rows with the database table's columns and their events' positions.
 
     The events are read once here and cached, because an update may lack values that older events have.
     """
     task = context.task.ingestion
-    assert task is not None, "a source belongs to an ingestion"
     database, table = required_database(context.task.table, task), _table(context)
     frame = only_events(decoded.frame)
     if not has_columns(frame):
