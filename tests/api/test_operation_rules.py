@@ -12,7 +12,7 @@ Document = dict[str, Any]
 
 TIME = "20260310115900000"
 TABLE = {"tableRef": {"name": "a"}}
-ONE = "exactly one operation must be set"
+ONE = "exactly one operation or decision must be set"
 EITHER = "exactly one of instant and savepoint must be set"
 
 
@@ -57,6 +57,10 @@ ACCEPTED: dict[str, Document] = {
     "an upgrade": {"spec": {**TABLE, "upgrade": {"tableVersion": 9}}},
     "a downgrade": {"spec": {**TABLE, "downgrade": {"tableVersion": 6}}},
     "approved from the beginning": {"spec.approved": True},
+    "a decision to read everything again": {"spec": {**TABLE, "rescan": {}}},
+    "a decision to read files again": {"spec": {**TABLE, "rescan": {"pathGlob": "*-10-*.csv"}, "dryRun": False}},
+    "a decision to accept commits": {"spec": {**TABLE, "acceptCommits": {"upTo": TIME}}},
+    "a decision to take a table over": {"spec": {**TABLE, "takeOver": {"owner": "cluster/hudi-operator"}}},
 }
 REFUSED: dict[str, tuple[Document, str]] = {
     "no operation": ({"spec": TABLE}, ONE),

@@ -14,7 +14,7 @@ import pytest
 from tests.api.conftest import Resources, changed
 from tests.docs.pages import RUNBOOKS, blocks, commands, pages, part_of, resources
 
-from hudi_operator.api.spec.operation import OPERATION_FIELDS
+from hudi_operator.api.spec.operation import CHOICES
 
 pytestmark = pytest.mark.cluster
 
@@ -47,8 +47,8 @@ def test_a_part_of_a_resource_is_accepted_with_what_every_resource_of_the_kind_h
 ) -> None:
     resources_of_kind: Resources = request.getfixturevalue(FIXTURES[kind])
     smallest = resources_of_kind.smallest()
-    if not spec.keys().isdisjoint(OPERATION_FIELDS.values()):
-        for field in OPERATION_FIELDS.values():  # exactly one of them
+    if not spec.keys().isdisjoint(CHOICES):
+        for field in CHOICES:  # exactly one of them
             smallest["spec"].pop(field, None)
     whole = changed(smallest, {f"spec.{name}": value for name, value in spec.items()})
     assert resources_of_kind.refusal_of_document(whole) == ""

@@ -19,8 +19,16 @@ from hudi_operator.api.values.base import GROUP, VERSION
 pytestmark = pytest.mark.cluster
 
 Document = dict[str, Any]
-CREATOR, APPROVER, BOTH, OPERATOR = "creator", "approver", "both", "operator"
-ROLES = {CREATOR: ("operate",), APPROVER: ("approve",), BOTH: ("operate", "approve"), OPERATOR: ("operate",)}
+CREATOR, APPROVER, BOTH, OPERATOR, EDITOR = "creator", "approver", "both", "operator", "editor"
+ROLES = {
+    CREATOR: ("operate",),
+    APPROVER: ("approve",),
+    BOTH: ("operate", "approve"),
+    OPERATOR: ("operate",),
+    EDITOR: ("edit", "view"),
+}
+TIME = "20260310114000000"
+DECISIONS: Document = {"rescan": {}, "acceptCommits": {"upTo": TIME}, "takeOver": {"owner": "cluster/hudi-operator"}}
 
 
 @dataclass
@@ -43,7 +51,8 @@ class World:
 
     def create(self, who: str | None, name: str = "back", *, dry_run: bool = False, **spec: Any) -> str:
         """Create an operation; return the words with which that is refused, or "" where it is accepted."""
-        whole = {"tableRef": {"name": "flights"}, "restore": {"instant": "20260310114000000"}, **spec}
+        what = {} if DECISIONS.keys() & spec.keys() or "rollback" in spec else {"restore": {"instant": TIME}}
+        whole = {"tableRef": {"name": "flights"}, **what, **spec}
         body = {"apiVersion": f"{GROUP}/{VERSION}", "kind": "HudiOperation", "metadata": {"name": name}, "spec": whole}
         place = (GROUP, VERSION, self.namespace, "hudioperations")
         options: Any = {"dry_run": "All"} if dry_run else {}
@@ -72,7 +81,8 @@ def _words(act: Any) -> str:
 def world(cluster: None, helm: Any, chart: Any) -> Iterator[World]:  # noqa: ARG001 - the cluster is wanted
     connection = config.new_client_from_config(os.environ["KUBECONFIG"])
     mark = f"test-{uuid.uuid4().hex[:8]}"
-    shown = [f"--show-only=templates/{name}.yaml" for name in ("approvalpolicy", "requesterpolicy", "aggregate-roles")]
+    names = ("approvalpolicy", "decisionpolicy", "requesterpolicy", "aggregate-roles")
+    shown = [f"--show-only=templates/{name}.yaml" for name in names]
     rendered = helm("template", mark, str(chart), *shown, f"--kube-version={KUBERNETES_VERSION}")
     assert rendered.returncode == 0, rendered.stderr
     documents = [document for document in yaml.safe_load_all(rendered.stdout) if document]
@@ -114,6 +124,42 @@ def _wait_until_it_holds(world: World) -> None:
     while "verb approve" not in world.create(CREATOR, "tried", dry_run=True, approved=True):
         assert time.monotonic() < end, world.create(CREATOR, "tried", dry_run=True, approved=True)
         time.sleep(0.1)
+    while "verb operate" not in (said := world.create(EDITOR, "tried", dry_run=True)):
+        assert time.monotonic() < end, said
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("field", DECISIONS)
+def test_who_edits_tables_decides(field: str, world: World) -> None:
+    assert world.create(EDITOR, dry_run=True, **{field: DECISIONS[field]}) == ""
+    assert world.create(CREATOR, dry_run=True, **{field: DECISIONS[field]}) == ""
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"restore": {"instant": TIME}},
+        {"rollback": {"instant": TIME}},
+        {"restore": {"instant": TIME}, "dryRun": True},
+        {"restore": {"instant": TIME}, "rescan": {}},
+        {"rollback": {"instant": TIME}, "takeOver": {"owner": "x"}, "acceptCommits": {"upTo": TIME}},
+    ],
+)
+def test_who_edits_tables_creates_no_other_operation(spec: Document, world: World) -> None:
+    assert world.create(EDITOR, dry_run=True, **spec) != ""
+    assert ("verb operate" in world.create(EDITOR, dry_run=True, **spec)) == DECISIONS.keys().isdisjoint(spec)
+
+
+def test_who_edits_tables_changes_and_deletes_no_operation(world: World) -> None:
+    assert world.create(CREATOR) == ""
+    try:
+        assert "cannot patch" in world.patch(EDITOR, {"metadata": {"labels": {"ticket": "4711"}}})
+        with pytest.raises(client.ApiException, match="cannot delete"):
+            world.act_as(EDITOR).delete_namespaced_custom_object(
+                GROUP, VERSION, world.namespace, "hudioperations", "back"
+            )
+    finally:
+        world.delete()
 
 
 def test_who_creates_operations_does_not_approve_them(world: World) -> None:

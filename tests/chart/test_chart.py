@@ -10,6 +10,7 @@ from tests.chart.conftest import KUBERNETES_VERSION, ROOT
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.crd.kinds import KINDS, ResourceKind
+from hudi_operator.api.spec.operation_kinds.decisions import DECISION_FIELDS
 from hudi_operator.jobs.names import job_labels
 
 pytestmark = pytest.mark.chart
@@ -201,6 +202,7 @@ def test_nobody_but_who_has_to_reaches_a_pod_unless_the_policies_are_switched_of
     [
         ("admissionPolicy", "-allowed-namespaces"),
         ("approvalPolicy", "-approvals"),
+        ("decisionPolicy", "-decisions"),
         ("requesterPolicy", "-requesters"),
     ],
 )
@@ -233,6 +235,35 @@ def test_the_operator_is_told_whether_requesters_are_checked(documents: Any) -> 
 
     assert (told({}), told({"requesterPolicy": {"enabled": False}})) == (["true"], [])
     assert (rules({}), rules({"requesterPolicy": {"required": True}})) == (1, 2)
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_who_edits_tables_creates_operations_only_where_a_policy_lets_decisions_alone_pass(
+    enabled: bool, documents: Any
+) -> None:
+    found = documents({"decisionPolicy": {"enabled": enabled}})
+    roles = {document["metadata"]["name"]: document for document in found if document["kind"] == "ClusterRole"}
+    rights = {
+        name: {
+            verb
+            for rule in roles[f"hudi-hudi-operator-{name}"]["rules"]
+            for verb in rule["verbs"]
+            if "hudioperations" in rule["resources"]
+        }
+        for name in ("edit", "operate")
+    }
+    assert rights["edit"] == ({"create"} if enabled else set())
+    assert {"create", "operate"} <= rights["operate"]
+    policies = [one for one in found if one["kind"] == "ValidatingAdmissionPolicy"]
+    (policy,) = [one for one in policies if one["metadata"]["name"].endswith("-decisions")] or [None]
+    assert (policy is not None) == enabled
+    if policy is not None:
+        assert "system:serviceaccount:hudi-system:hudi-hudi-operator" in str(policy["spec"]["matchConditions"])
+        fields = {
+            one.removeprefix("has(object.spec.").rstrip(")")
+            for one in str(policy["spec"]["matchConditions"][0]["expression"]).replace("!", "").split(" && ")
+        }
+        assert fields == set(DECISION_FIELDS.values())
 
 
 def test_who_approves_is_aggregated_to_no_role(documents: Any) -> None:

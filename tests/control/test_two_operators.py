@@ -59,13 +59,12 @@ async def test_the_second_operator_does_nothing_but_tell_until_it_is_told_to_tak
     assert second.cluster.created == []
     told = conditions(second)
     assert {told[kind]["reason"] for kind in ("Ready", "Stalled", "Healthy")} == {"OwnedElsewhere"}
-    assert "hudi-operator.io/take-over=cluster/hudi-operator." in findings(second)["OwnedElsewhere"]
+    assert "takeOver: {owner: 'cluster/hudi-operator'}." in findings(second)["OwnedElsewhere"]
     assert any(reason == "OwnedElsewhere" for _, reason, _ in second.cluster.events)
     await first.settle()
     assert "OwnedElsewhere" not in findings(first)
 
-    metadata = second.cluster.tables["flights"]["metadata"]
-    metadata["annotations"] = {"hudi-operator.io/take-over": "cluster/hudi-operator"}
+    second.cluster.tables["flights"]["status"]["decisions"] = {"takeOver": "cluster/hudi-operator"}
     await second.reconcile()
     request = newest_request(second.cluster)
     assert request.tasks[0].take_over == "cluster/hudi-operator"
@@ -94,7 +93,7 @@ async def test_an_operator_from_a_backup_of_the_cluster_does_nothing_but_tell() 
     assert "OwnedElsewhere" not in findings(first)
     await restored.settle()
     assert restored.cluster.created == []
-    assert f"take-over={first.cluster.created[-1]}." in findings(restored)["OwnedElsewhere"]
+    assert f"takeOver: {{owner: {first.cluster.created[-1]!r}}}." in findings(restored)["OwnedElsewhere"]
 
 
 async def test_the_data_of_a_table_that_another_operator_owns_is_not_deleted() -> None:

@@ -19,6 +19,8 @@ from hudi_jobs.contract import (
     TableTask,
     Task,
 )
+from hudi_operator.api.status.decisions import DecisionsStatus
+from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.jobs.settings.hudi_options import build_hudi_options
 
@@ -110,7 +112,6 @@ def test_every_run_says_for_whom_it_is(service: Service) -> None:
     assert found.take_over is None
 
 
-@pytest.mark.parametrize(("given", "passed_on"), [("other/hudi-operator", "other/hudi-operator"), ("x" * 4000, None)])
-def test_whom_a_table_is_taken_over_from_is_passed_on(given: str, passed_on: str | None) -> None:
-    annotations = {"hudi-operator.io/take-over": given}
-    assert task(Service.INGESTION, annotations=annotations).take_over == passed_on
+def test_whom_a_table_is_taken_over_from_is_passed_on() -> None:
+    known = HudiTableStatus(decisions=DecisionsStatus(take_over="other/hudi-operator"))
+    assert task(Service.INGESTION, status=known).take_over == "other/hudi-operator"

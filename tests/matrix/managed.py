@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_jobs.driver import Driver
-from hudi_operator.api.resources import HudiTable, HudiTableClass
+from hudi_operator.api.resources import OPERATIONS, HudiOperation, HudiTable, HudiTableClass
 from hudi_operator.api.status.findings import Severity
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.control.snapshots.reader import SnapshotReader
@@ -20,6 +20,7 @@ from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.findings.registry import DEFINITIONS
 from hudi_operator.planning.model import JobObservation, JobPhase, LaunchJob, Observation, Plan
+from hudi_operator.planning.operations.decisions import with_decisions
 from hudi_operator.planning.status.build import build_status
 
 IMAGE = "registry.example/hudi-spark:1"
@@ -41,7 +42,7 @@ class Managed:
     jobs: list[JobObservation] = field(default_factory=list)
     ran: list[tuple[Service, Any]] = field(default_factory=list)
     ahead: timedelta = timedelta()
-    annotations: dict[str, str] = field(default_factory=dict)
+    decisions: list[HudiOperation] = field(default_factory=list)
     generation: int = 1
 
     def __post_init__(self) -> None:
@@ -68,7 +69,6 @@ class Managed:
             "namespace": "team-a",
             "uid": "5c2a8a44-7c31-4f0e-9f4a-1d1c3b7e0a11",
             "generation": self.generation,
-            "annotations": self.annotations,
             "creationTimestamp": self._began.strftime("%Y-%m-%dT%H:%M:%SZ"),
         }
         table = HudiTable.model_validate({"metadata": metadata, "spec": self.spec})
@@ -79,14 +79,16 @@ class Managed:
         questions = Questions(commits_to_keep=self.table.spec.archival.max_commits)
         base_path = self.table.spec.base_path
         snapshot = self._snapshots._read(base_path, None, namespace="team-a", questions=questions)
-        return Observation(
+        seen = Observation(
             table=self.table,
             table_class=_CLASS,
             blockers=(),
             snapshot=snapshot,
             jobs=tuple(self.jobs),
             operator=OPERATOR,
+            related={OPERATIONS: tuple(self.decisions)},
         )
+        return with_decisions(seen, now=self.now)
 
     def step(self) -> Plan:
         """Observe, decide, store the status, and run what was decided to its end."""

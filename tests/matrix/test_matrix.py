@@ -17,11 +17,11 @@ from pyspark.sql import SparkSession
 from tests.matrix.cases import Case, chosen
 from tests.matrix.foreign import COLUMNS, Foreign
 from tests.matrix.managed import Managed, busy
+from tests.planning.operations.deciding import decision
 
 from hudi_operator.adoption.draft import draft_of
 from hudi_operator.adoption.evidence import read_evidence
 from hudi_operator.adoption.text import document
-from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION
 from hudi_operator.storage.local import LocalFileSystem
 from toolkit.writers import Writer
 
@@ -89,7 +89,8 @@ def live_through(managed: Managed, foreign: Foreign) -> None:
         managed.wait(seconds=20)
     assert not managed.ran
     foreign.finish()
-    managed.annotations[ACCEPT_FOREIGN_ANNOTATION] = foreign.writer.completed(foreign.path, "commit", "deltacommit")[-1]
+    newest = foreign.writer.completed(foreign.path, "commit", "deltacommit")[-1]
+    managed.decisions.append(decision(acceptCommits={"upTo": newest}))
 
 
 def everyone_reads(foreign: Foreign, spark: SparkSession, late: list[tuple[Any, ...]], *, native: bool) -> None:

@@ -12,6 +12,7 @@ from tests.model.drivers import TABLE
 from tests.model.lake import Lake
 from tests.model.ordered import Resource, read
 from tests.model.world import Run, World, moment
+from tests.planning.operations.deciding import decision
 from tests.planning.world import CREATED, IMAGE, UID, as_declared, at, class_spec, spec, story
 
 from hudi_jobs.contract import OwnerRecord, Progress, ProgressState
@@ -30,6 +31,7 @@ from hudi_operator.jobs.names import (
     SERVICE_LABEL,
 )
 from hudi_operator.planning.model import JobObservation, Mark, Observation, TimelineSnapshot, TimelineTrouble, Undoing
+from hudi_operator.planning.operations.decisions import with_decisions
 from hudi_operator.timeline import Action, CleanSummary, Instant, Timeline, TimelineZone
 from hudi_operator.timeline.rules.counters import COMMITS
 
@@ -55,6 +57,8 @@ class Cluster:
     saved: HudiTableStatus | None = None
     """A backup of the status, as a copy of etcd holds it."""
     annotations: dict[str, str] = field(default_factory=dict)
+    decided: tuple[tuple[str, str, str], ...] = ()
+    """What people have decided: the field of a HudiOperation, and its own field with its value."""
     generation: int = 1
     class_version: int = 1
     fault: str = ""
@@ -89,7 +93,7 @@ class Cluster:
     def key(self) -> object:
         return (
             self.identity, self.skew, self.stored,
-            tuple(sorted(self.annotations.items())), self.generation, self.class_version, self.fault,
+            tuple(sorted(self.annotations.items())), self.decided, self.generation, self.class_version, self.fault,
             self.spec, self.obeyed, self.deleted, self.is_gone, self.operations, self.removed, self.let_go,
             self.lags_until,
         )  # fmt: skip
@@ -100,14 +104,24 @@ def observation(world: World, index: int) -> Observation:
     cluster = world.clusters[index]
     jobs = job_observations(world, index)
     table = table_of(cluster)
-    return Observation(
+    related = (*map(read, cluster.operations), *_decisions(cluster.decided))
+    seen = Observation(
         table=table,
         table_class=_table_class(cluster.class_version, world.scenario.quiet, world.scenario.approval),
         blockers=(),
         snapshot=as_declared(snapshot_of(world), table) if cluster.fault != "unreachable" else _UNREACHABLE,
         jobs=jobs,
         operator=cluster.identity,
-        related={OPERATIONS: tuple(read(one) for one in cluster.operations)} if cluster.operations else {},
+        related={OPERATIONS: related} if related else {},
+    )
+    return with_decisions(seen, now=moment(world.now + cluster.skew))
+
+
+@lru_cache(maxsize=64)
+def _decisions(decided: tuple[tuple[str, str, str], ...]) -> tuple[Any, ...]:
+    return tuple(
+        decision(uid=f"uid-of-decision-{number}", name=f"decision-{number}", **{kind: {field: value}})
+        for number, (kind, field, value) in enumerate(decided)
     )
 
 

@@ -32,7 +32,6 @@ from hudi_operator.planning.services.starting.inside import services_apart
 from hudi_operator.planning.services.starting.turns import Turn
 from hudi_operator.planning.writers import foreign
 from hudi_operator.planning.writers.authorship import Authorship
-from hudi_operator.planning.writers.foreign import Acceptance
 from hudi_operator.planning.writers.takeover import Takeover
 from hudi_operator.services.registry import SERVICES
 from hudi_operator.timeline import Action, Instant, Timeline
@@ -147,8 +146,8 @@ def _left_over_never(*_: object) -> None:
     """A service that is switched off does nothing."""
 
 
-def _any_text(value: str | None, _: Timeline) -> Acceptance:
-    return Acceptance(up_to=value or "")
+def _any_text(value: str, _: Timeline) -> str:
+    return value
 
 
 def _lacks_mark_by_action(instant: Instant, _: object, timeline: Timeline) -> bool:
@@ -270,10 +269,10 @@ DEFECTS = (
         old=((f"{_PLANNING}.writers.authorship.Authorship.may_have_made", _never),),
     ),
     Defect(
-        name="any text accepts other writers' commits",
+        name="any instant accepts other writers' commits",
         scenario=scenarios.ACCEPTING,
         says="a run starts beside another writer",
-        old=((f"{_PLANNING}.writers.foreign.acceptance", _any_text),),
+        old=((f"{_PLANNING}.operations.decisions.acceptance", _any_text),),
     ),
     Defect(
         name="a plan of ours stays when its service is switched off",

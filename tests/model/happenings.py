@@ -11,7 +11,7 @@ from tests.model.people import OPERATIONS
 from tests.model.world import Tool, World, moment
 from tests.planning.world import at
 
-from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION, REQUESTED_AT_ANNOTATION
+from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION
 from hudi_operator.api.status.table import HudiTableStatus
 
 Deviation = tuple[str, int]
@@ -22,7 +22,7 @@ FREEZES = (20, 80, 100, 400)
 HEARS_OF_IT = 600
 """Seconds after which the node of a pod that was deleted by force hears of it, and kills what it runs."""
 SKEWS = (-600, 600)
-GARBAGE = ("true", "yes", "2027", "99999999999999999")
+GARBAGE = ("20270101000000000", "20360101000000", "99999999999999999")
 TROUBLES = ("stuck", "sidecar", "queued")
 FAULTS = ("conflict", "dies", "refused", "unreachable", "downgrade")
 TOOLS = ("write", "compaction", "clustering", "clean")
@@ -127,7 +127,7 @@ def _may_disable(world: World) -> list[int]:
 
 
 def _accept(world: World, index: int) -> None:
-    world.clusters[0].annotations[ACCEPT_FOREIGN_ANNOTATION] = GARBAGE[index]
+    world.clusters[0].decided += (("acceptCommits", "upTo", GARBAGE[index]),)
 
 
 def _skew(world: World, index: int) -> None:

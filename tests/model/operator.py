@@ -8,7 +8,6 @@ from tests.model.operations import check_end_of_table, check_operations, lacks_k
 from tests.model.world import World, moment
 from tests.planning.world import IMAGE
 
-from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION, TAKE_OVER_ANNOTATION
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.status.takeover import TakeoverPhase
 from hudi_operator.planning import decide as decision
@@ -119,9 +118,9 @@ def _obey(world: World, index: int, plan: Plan) -> None:
         cluster.stalled_since = world.now
     elif world.now - cluster.stalled_since >= OBEYS_AFTER and not any(one.is_alive for one in world.tools):
         if stranger is not None:
-            cluster.annotations[TAKE_OVER_ANNOTATION] = stranger
+            cluster.decided += (("takeOver", "owner", stranger),)
         else:
-            cluster.annotations[ACCEPT_FOREIGN_ANNOTATION] = plan.foreign[0].time
+            cluster.decided += (("acceptCommits", "upTo", plan.foreign[0].time),)
             cluster.accepted = plan.foreign[0].time
         cluster.obeyed += 1
         cluster.next_reconcile, world.calm_since = world.now + AGAIN, world.now
@@ -141,4 +140,4 @@ def events_of(world: World, index: int) -> object:
     table = None if busy else tuple((one.time, one.state) for one in world.lake.entries.values())
     asked = tuple(one.announces for one in cluster.operations)
     annotations = tuple(sorted(cluster.annotations.items()))
-    return jobs, table, cluster.generation, cluster.class_version, annotations, asked, cluster.deleted
+    return jobs, table, cluster.generation, cluster.class_version, annotations, asked, cluster.decided, cluster.deleted

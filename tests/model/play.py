@@ -31,6 +31,7 @@ def begin(scenario: Scenario) -> World:
     world = World(scenario)
     first = Cluster(identity="operator-1", uid=UID, spec=json.dumps(scenario.spec))
     first.annotations |= scenario.annotations
+    first.decided = scenario.decided
     world.clusters.append(first)
     if scenario.existing_ahead is not None:
         time = instant_text(scenario.existing_ahead - 600) + "000"

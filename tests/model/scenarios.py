@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.model.world import Scenario
 
-from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION, REQUESTED_AT_ANNOTATION
+from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION
 
 _SPEC: dict[str, Any] = {
     "type": "MergeOnRead",
@@ -124,7 +124,7 @@ FILES = Scenario(
 ACCEPTING = Scenario(
     name="accepting",
     spec=_SPEC,
-    annotations=((ACCEPT_FOREIGN_ANNOTATION, "true"),),
+    decided=(("acceptCommits", "upTo", "99999999999999999"),),
     happenings=frozenset({"tool"}),
 )
 REQUESTED = Scenario(

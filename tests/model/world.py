@@ -45,6 +45,7 @@ class Scenario:
     lag: int | None = None
     """By how much the source is ahead of the table after every run, where drivers report that."""
     annotations: tuple[tuple[str, str], ...] = ()
+    decided: tuple[tuple[str, str, str], ...] = ()
     wrong_class: int | None = None
     """The version of the class with which every run is refused by its driver."""
     recycle: int = 4 * 3600

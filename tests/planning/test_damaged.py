@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.planning.operations.deciding import deciding, decision
 from tests.planning.world import (
     JOB,
     NOW,
@@ -37,7 +38,6 @@ from hudi_operator.api.status.timeline import TimelineStatus
 from hudi_operator.planning.model import CreateJob, Damaged, LaunchJob, Observation, TimelineSnapshot
 from hudi_operator.timeline import Action, Problem
 
-ACCEPT = "hudi-operator.io/accept-foreign-commits"
 MINE = ("flights-ingestion-1", ago(40))
 TORN = instant(ago(30), Action.DELTA_COMMIT)
 PROBLEM = Problem(f".hoodie/timeline/{done('deltacommit', 30)}", "What this deltacommit did is not known: torn.")
@@ -101,7 +101,7 @@ def test_what_is_verified_stands_still_before_a_commit_that_may_be_anybodys() ->
 
 
 def test_a_person_who_says_whose_it_is_lets_everything_go_on() -> None:
-    accepted = seen(annotations={ACCEPT: TORN.time})
+    accepted = deciding(seen(), decision(acceptCommits={"upTo": TORN.time}))
     assert launched(accepted) != []
     assert plan_for(accepted).verified_up_to == ago(29.9)
     # What readers of the table will meet is still reported.

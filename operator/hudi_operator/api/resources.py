@@ -22,17 +22,8 @@ from hudi_operator.api.values.base import Model
 REQUESTED_AT_ANNOTATION = "hudi-operator.io/requested-at"
 """On a HudiTable: any new value requests a run now, and gives services that have exhausted their retries new ones."""
 
-ACCEPT_FOREIGN_ANNOTATION = "hudi-operator.io/accept-foreign-commits"
-"""On a Serialized HudiTable: a completed instant; commits of others that had completed by then are accepted."""
-
-RESCAN_ANNOTATION = "hudi-operator.io/rescan"
-"""On a HudiTable: files to read once more, as `read`, with a pattern after `:` if not all."""
-
 OPERATION_UID_ANNOTATION = "hudi-operator.io/operation-uid"
 """On a HudiOperation, set by the operator: its uid, by which a copy that was restored from a backup is recognised."""
-
-TAKE_OVER_ANNOTATION = "hudi-operator.io/take-over"
-"""On a HudiTable: the owner, as its finding OwnedElsewhere names it, from whom this operator takes the table over."""
 
 
 SAVEPOINTS = "HudiSavepoint"
@@ -123,10 +114,15 @@ class HudiTable(Model):
 
     @property
     def open_rescan(self) -> str | None:
-        """The request to read input once more that the annotation holds, if it is to be served and has not been."""
-        value, last = self.metadata.annotations.get(RESCAN_ANNOTATION), self.status.rescan
+        """The oldest request to read input once more that no run has served, if it can be served now."""
+        value, last = self.first_rescan, self.status.rescan
         served = last is not None and last.state is RescanState.SERVED and last.value == value
         return None if value is None or served or self.rescan_refusal(value) is not None else value
+
+    @property
+    def first_rescan(self) -> str | None:
+        """The oldest request to read input once more that the table remembers."""
+        return next(iter(self.status.decisions.rescans), None) if self.status.decisions is not None else None
 
     def rescan_refusal(self, value: str) -> str | None:
         """Return the sentence that says why a request to read input once more is not served, or None."""

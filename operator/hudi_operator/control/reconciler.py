@@ -38,6 +38,7 @@ from hudi_operator.planning.life import refused_step, step_of
 from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.model.reasons import TableEvent
 from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.operations.decisions import with_decisions
 from hudi_operator.planning.operations.declared import has_begun
 from hudi_operator.planning.requeue import requeue_after
 from hudi_operator.planning.status.build import build_invalid_status
@@ -207,12 +208,17 @@ class Reconciler:
     async def _decide(self, key: TableKey, table: HudiTable, trigger: Trigger) -> tuple[Observation, Plan]:
         """Observe and decide; a decision with actions is based on live reads of this reconcile."""
         began = _seconds()
-        observation = await self._observer.observe(key, table, trigger, since=began)
+        observation = await self._observe(key, table, trigger, since=began)
         plan = self._plan(observation)
         if plan.actions and trigger is not Trigger.EVENT:
-            observation = await self._observer.observe(key, table, Trigger.EVENT, since=began)
+            observation = await self._observe(key, table, Trigger.EVENT, since=began)
             plan = self._plan(observation)
         return observation, plan
+
+    async def _observe(self, key: TableKey, table: HudiTable, trigger: Trigger, *, since: float) -> Observation:
+        """Observe a table with what people have decided about it, which the status remembers from then on."""
+        observation = await self._observer.observe(key, table, trigger, since=since)
+        return with_decisions(observation, now=self._kube.now())
 
     def _plan(self, observation: Observation) -> Plan:
         return decide(observation, default_image=self._settings.spark_image, now=self._kube.now())

@@ -218,7 +218,6 @@ def _plan(
         drift=found.drift,
         foreign=found.writers.foreign,
         unknown=found.writers.unknown,
-        acceptance_ignored=found.writers.ignored,
         verified_up_to=found.writers.verified_up_to,
         overdue=late,
         active_jobs=started.active,

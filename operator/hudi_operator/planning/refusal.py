@@ -68,7 +68,7 @@ def _explained_again(plan: Plan, run: RunStatus, *, observation: Observation, no
         operations=Operations(entries=plan.operations, maintenance=plan.maintenance),
     )
     started = Started(active=plan.active_jobs)
-    writers = Writers(foreign=plan.foreign, unknown=plan.unknown, ignored=plan.acceptance_ignored)
+    writers = Writers(foreign=plan.foreign, unknown=plan.unknown)
     seen = Seen(observation=observation, writers=writers, drift=plan.drift, owned_elsewhere=plan.owned_elsewhere)
     blocker = under_maintenance(plan.maintenance) or table_blocker(seen) or waits_for_stranger(case)
     return replace(plan, services=explained(case, evaluate_all(case), started, blocker))

@@ -486,4 +486,4 @@ def test_a_kind_of_a_newer_release_is_no_operation_of_this_one() -> None:
     document = {"metadata": {"name": "back", "uid": "u"}, "spec": {"tableRef": {"name": "flights"}, "newer": {}}}
     parsed = parse_operation(document)
     assert isinstance(parsed, InvalidObject)
-    assert "exactly one operation that this release knows must be set" in parsed.message
+    assert "exactly one operation or decision that this release knows must be set" in parsed.message

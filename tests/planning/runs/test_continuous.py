@@ -43,8 +43,9 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Service
-from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, RESCAN_ANNOTATION
+from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType, find_condition
+from hudi_operator.api.status.decisions import DecisionsStatus
 from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.planning.model import (
     Blocker,
@@ -107,7 +108,7 @@ BLOCKED = (Blocker(reason=BlockerReason.SIZE_NOT_ALLOWED, message="It is too lar
         ({"blockers": BLOCKED}, True),
         ({"found": job(class_version=VERSION, generation=1, image="other:2")}, True),
         ({"known": running(live=live(class_version="other"))}, True),
-        ({"one": a_table(annotations={RESCAN_ANNOTATION: "read"})}, True),
+        ({"memories": {"decisions": DecisionsStatus(rescans=("read#1",))}}, True),
         ({"found": job(class_version=VERSION, generation=1, phase=JobPhase.STARTING)}, False),
         ({"one": a_table(generation=2), "found": job(class_version=VERSION, phase=JobPhase.STARTING)}, True),
         ({"one": a_table(generation=2), "found": job(class_version=VERSION, phase=JobPhase.SUSPENDED)}, True),
@@ -379,8 +380,8 @@ def test_a_table_with_nothing_but_its_driver_is_seen_whole_once_a_minute() -> No
 
 
 def test_a_rescan_that_the_driver_has_committed_is_served_before_it_ends() -> None:
-    shows = snapshot((JOB, ago(2)), progress=progress(rescan="read"))
-    found = status_of(seen(a_table(annotations={RESCAN_ANNOTATION: "read"}), shows=shows))
+    shows = snapshot((JOB, ago(2)), progress=progress(rescan="read#1"))
+    found = status_of(seen(memories={"decisions": DecisionsStatus(rescans=("read#1",))}, shows=shows))
     assert found.rescan is not None
     assert found.rescan.state == "Served"
 

@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.planning.operations.deciding import UID as UID_OF_DECISION
+from tests.planning.operations.deciding import answers, deciding, decision, parsed
 from tests.planning.world import (
     NOW,
     OPERATOR,
@@ -30,6 +32,7 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import Outcome, Service
+from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.timeline import TimelineStatus
@@ -98,16 +101,13 @@ def test_a_commit_of_another_writer_is_foreign(observation: Observation, expecte
     assert foreign(observation) == expected
 
 
-ACCEPT = "hudi-operator.io/accept-foreign-commits"
-
-
 def completed(requested: float, ended: float, action: Action = Action.DELTA_COMMIT) -> Instant:
     return Instant(ago(requested), action, State.COMPLETED, ago(ended))
 
 
 def accepting(value: str, *others: Instant, **changes: Any) -> Observation:
     files = [*FILES, done("deltacommit", 20)]
-    return seen(*others, files=files, annotations={ACCEPT: value}, **changes)
+    return deciding(seen(*others, files=files, **changes), decision(acceptCommits={"upTo": value}))
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def accepting(value: str, *others: Instant, **changes: Any) -> Observation:
 def test_an_instant_that_exists_accepts_what_had_completed_with_it(value: str, expected: list[str]) -> None:
     observation = accepting(value, *unmarked(30))
     assert foreign(observation) == expected
-    assert plan_for(observation).acceptance_ignored == ""
+    assert answers(observation)[UID_OF_DECISION].state == "Succeeded"
 
 
 WORTHLESS = (
@@ -134,19 +134,24 @@ WORTHLESS = (
 
 
 @pytest.mark.parametrize("value", WORTHLESS)
-def test_what_names_no_instant_accepts_nothing_and_that_is_said(value: str) -> None:
-    observation = accepting(value, *unmarked(30))
+def test_a_decision_that_names_no_instant_accepts_nothing_and_fails(value: str) -> None:
+    files = [*FILES, done("deltacommit", 20)]
+    named = parsed(acceptCommits={"upTo": value})
+    observation = deciding(seen(*unmarked(30), files=files), named)
     assert foreign(observation) == [ago(30)]
-    alarm = finding(status_of(observation), FindingCode.FOREIGN_WRITER)
-    assert alarm is not None
-    assert alarm.message.endswith("names no completed instant of this table and is ignored.")
-    assert f"{ACCEPT}={ago(30)}" in alarm.message
-    assert len(alarm.message) < 1000
+    if isinstance(named, InvalidObject):
+        assert "acceptCommits.upTo" in named.message, "the API server refuses it as well"
+        return
+    answer = answers(observation)[UID_OF_DECISION]
+    assert (answer.state, answer.reason) == ("Failed", "InstantNotFound")
+    assert value in answer.message
 
 
 def test_an_instant_that_has_not_completed_accepts_nothing() -> None:
     pending = [*FILES, f"{ago(10)}.deltacommit.requested", f"{ago(10)}.deltacommit.inflight"]
-    assert foreign(seen(*unmarked(30), files=pending, annotations={ACCEPT: ago(10)})) == [ago(30)]
+    observation = deciding(seen(*unmarked(30), files=pending), decision(acceptCommits={"upTo": ago(10)}))
+    assert foreign(observation) == [ago(30)]
+    assert answers(observation)[UID_OF_DECISION].reason == "InstantNotFound"
 
 
 def test_a_value_that_was_accepted_accepts_nothing_that_completes_later() -> None:
@@ -156,7 +161,9 @@ def test_a_value_that_was_accepted_accepts_nothing_that_completes_later() -> Non
     assert verified == ago(19.9)
     late = (completed(45, 2), completed(5, 4), *unmarked(30))
     files = [*FILES, done("deltacommit", 20), done("deltacommit", 45, 2), done("deltacommit", 5, 4)]
-    observation = seen(*late, files=files, annotations={ACCEPT: ago(30)}, verified=19.9)
+    observation = seen(*late, files=files, verified=19.9)
+    known = observation.table.status.model_copy(update={"decisions": accepted.decisions})
+    observation = replace(observation, table=observation.table.model_copy(update={"status": known}))
     assert foreign(observation) == [ago(45), ago(5)]
 
 
@@ -299,8 +306,8 @@ def test_nothing_starts_beside_another_writer_and_the_conditions_say_who_must_de
     assert alarm.message == (
         f"Another writer made deltacommit {ago(30)}, deltacommit {ago(35)} on this Serialized table; nothing starts, "
         "because two writers without a lock lose data. Either let both write under a lock (spec.concurrency.mode: "
-        "Optimistic, in all writers), or stop the other writer and set the annotation "
-        f"hudi-operator.io/accept-foreign-commits={ago(30)}."
+        "Optimistic, in all writers), or stop the other writer and create a HudiOperation with "
+        f"acceptCommits: {{upTo: '{ago(30)}'}}."
     )
     assert [(str(one.type), one.status, one.reason) for one in after.conditions[:2]] == [
         ("Ready", "False", "ForeignWriter"),
@@ -309,9 +316,7 @@ def test_nothing_starts_beside_another_writer_and_the_conditions_say_who_must_de
 
 
 def test_the_remedy_that_the_message_names_works() -> None:
-    others = unmarked(30, 35)
-    annotations = {"hudi-operator.io/accept-foreign-commits": ago(30)}
-    after = status_of(seen(*others, annotations=annotations))
+    after = status_of(deciding(seen(*unmarked(30, 35)), decision(acceptCommits={"upTo": ago(30)})))
     assert finding(after, FindingCode.FOREIGN_WRITER) is None
     assert find_condition(after.conditions, ConditionType.STALLED) is None
 
@@ -380,8 +385,8 @@ def test_a_clean_that_was_accepted_is_not_foreign_and_the_message_names_it() -> 
     alarm = finding(status_of(cleaned(10)), FindingCode.FOREIGN_WRITER)
     assert alarm is not None
     assert alarm.message.startswith(f"Another writer made clean {ago(10.1)} on this Serialized table")
-    assert f"{ACCEPT}={ago(10.1)}." in alarm.message
-    assert foreign(cleaned(10, annotations={ACCEPT: ago(10.1)})) == []
+    assert f"acceptCommits: {{upTo: '{ago(10.1)}'}}." in alarm.message
+    assert foreign(deciding(cleaned(10), decision(acceptCommits={"upTo": ago(10.1)}))) == []
 
 
 @pytest.mark.parametrize("action", [Action.COMMIT, Action.REPLACE_COMMIT])

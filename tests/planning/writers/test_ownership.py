@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.planning.operations.deciding import UID as UID_OF_DECISION
+from tests.planning.operations.deciding import answers, deciding, parsed
 from tests.planning.world import (
     JOB,
     OPERATOR,
@@ -24,6 +26,7 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import OwnerRecord
+from hudi_operator.api.status.decisions import DecisionsStatus
 from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.table import OwnerStatus
 from hudi_operator.api.status.timeline import TimelineStatus
@@ -31,7 +34,6 @@ from hudi_operator.planning.model import LaunchJob, Mark, Observation, TimelineS
 from hudi_operator.timeline import Action, Instant, State
 
 OTHER = "other-cluster/hudi-operator"
-TAKE_OVER = "hudi-operator.io/take-over"
 
 
 def record(**changes: Any) -> OwnerRecord:
@@ -59,10 +61,10 @@ def seen(
     jobs: Any = (),
     **spec: Any,
 ) -> Observation:
-    annotations = {} if take_over is None else {TAKE_OVER: take_over}
-    one = table(annotations=annotations, status=status(**(known or {})), **spec)
+    one = table(status=status(**(known or {})), **spec)
     snapshot = TimelineSnapshot(timeline=story(done("commit", 30)), owner=owner, owner_problem=problem)
-    return observe(one, snapshot=snapshot, jobs=jobs)
+    observation = observe(one, snapshot=snapshot, jobs=jobs)
+    return observation if take_over is None else deciding(observation, parsed(takeOver={"owner": take_over}))
 
 
 def launches(observation: Observation) -> list[LaunchJob]:
@@ -85,8 +87,7 @@ def test_nothing_starts_on_the_table_of_another_operator_until_a_person_names_it
         }
         assert after.services.ingestion.reason == "OwnedElsewhere"
         assert f"x/y of another operator, {OTHER}," in (elsewhere(refused) or "")
-        assert f"{TAKE_OVER}={OTHER}." in (elsewhere(refused) or "")
-    assert "'true' does not match and is ignored" in (elsewhere(seen(foreign, take_over="true")) or "")
+        assert f"takeOver: {{owner: '{OTHER}'}}." in (elsewhere(refused) or "")
 
     named = seen(foreign, take_over=OTHER)
     assert launches(named)
@@ -94,11 +95,36 @@ def test_nothing_starts_on_the_table_of_another_operator_until_a_person_names_it
     assert status_of(named).owner is None
 
 
-@pytest.mark.parametrize("value", ["", "x" * 100_000, "\x00\n", OTHER + " ", OTHER.upper()])
-def test_an_annotation_that_does_not_name_the_owner_changes_nothing(value: str) -> None:
+@pytest.mark.parametrize("value", ["", "x" * 100_000, "\x00\n", OTHER + " ", OTHER.upper(), JOB, OPERATOR])
+def test_a_decision_that_does_not_name_the_owner_changes_nothing(value: str) -> None:
     observation = seen(record(operator=OTHER), take_over=value)
     assert not launches(observation)
-    assert "is ignored" in (elsewhere(observation) or "")
+    answer = answers(observation).get(UID_OF_DECISION)
+    if not 0 < len(value) <= 330:
+        assert answer is None
+        return
+    assert answer is not None
+    assert (answer.state, answer.reason) == ("Failed", "OwnerNotFound")
+    assert f"create another HudiOperation that names {OTHER}." in answer.message
+    assert answer.message.isprintable()
+
+
+def test_a_takeover_is_forgotten_once_the_record_names_another_owner() -> None:
+    named = seen(record(operator=OTHER), take_over=OTHER)
+    known = {"decisions": named.table.status.decisions}
+    ours = deciding(seen(record(), known=known))
+    assert ours.table.status.decisions is None
+    back = deciding(seen(record(operator=OTHER), known={"decisions": ours.table.status.decisions}))
+    assert elsewhere(back) is not None, "the other operator has taken the table back, and nobody has decided that again"
+    unread = deciding(seen(None, known=known))
+    assert unread.table.status.decisions == DecisionsStatus(take_over=OTHER), "where no record was read it stays"
+
+
+@pytest.mark.parametrize(("owner", "reason"), [(None, "OwnerNotFound"), (record(), "OwnerNotFound")])
+def test_there_is_nothing_to_take_over_where_no_other_operator_is_the_owner(
+    owner: OwnerRecord | None, reason: str
+) -> None:
+    assert answers(seen(owner, take_over=OTHER))[UID_OF_DECISION].reason == reason
 
 
 def test_a_record_that_cannot_be_used_stops_everything_and_is_reported() -> None:
@@ -138,7 +164,7 @@ def test_a_run_that_only_a_copy_of_this_operator_can_have_started_stops_everythi
     copied = record(run="run-of-the-copy")
     observation = seen(copied, known=remembered())
     assert not launches(observation)
-    assert f"{TAKE_OVER}=run-of-the-copy." in (elsewhere(observation) or "")
+    assert "takeOver: {owner: 'run-of-the-copy'}." in (elsewhere(observation) or "")
     assert status_of(observation).owner == remembered()["owner"]
 
     accepted = seen(copied, known=remembered(), take_over="run-of-the-copy")

@@ -1,4 +1,7 @@
-"""The spec of a `HudiOperation`: what is done once to a table. One field for each kind, and exactly one of them."""
+"""The spec of a `HudiOperation`: what is done once to a table. One field for each kind, and exactly one of them.
+
+A decision starts no Job: its table records it once, beside all operations.
+"""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -8,6 +11,12 @@ from pydantic import ConfigDict, Field, WithJsonSchema, model_validator
 
 from hudi_jobs.contract import OperationKind
 from hudi_jobs.contract.operations.erase import LONGEST_REQUESTER
+from hudi_operator.api.spec.operation_kinds.decisions import (
+    DECISION_FIELDS,
+    AcceptCommitsSpec,
+    RescanSpec,
+    TakeOverSpec,
+)
 from hudi_operator.api.spec.operation_kinds.erase import EraseSpec
 from hudi_operator.api.spec.operation_kinds.going_back import RestoreSpec, RollbackSpec
 from hudi_operator.api.spec.operation_kinds.repair import RepairSpec
@@ -16,6 +25,7 @@ from hudi_operator.api.spec.operation_kinds.versions import DowngradeSpec, Upgra
 from hudi_operator.api.spec.savepoint import TableReference
 from hudi_operator.api.values.base import Duration, Model, at_least, rules
 from hudi_operator.api.values.choice import exactly_one, given_fields
+from hudi_operator.api.values.decisions import DecisionKind
 
 OPERATION_FIELDS: Mapping[OperationKind, str] = {
     OperationKind.RESTORE: "restore",
@@ -31,7 +41,11 @@ OPERATION_FIELDS: Mapping[OperationKind, str] = {
 AllowedKind = Annotated[OperationKind, WithJsonSchema({"type": "string", "enum": [*map(str, OPERATION_FIELDS)]})]
 """A kind that can be asked for; one that is not known yet cannot be allowed beforehand."""
 
-_FIXED = ("dryRun", "acceptOtherWriters", "ttlAfterFinished", "requestedBy", *OPERATION_FIELDS.values())
+CHOICES = (*OPERATION_FIELDS.values(), *DECISION_FIELDS.values())
+"""The fields of the spec of which exactly one is given."""
+
+_FIXED = ("dryRun", "acceptOtherWriters", "ttlAfterFinished", "requestedBy", *CHOICES)
+_DECIDES = " || ".join(f"has(self.{field})" for field in DECISION_FIELDS.values())
 
 
 class OperationApproval(StrEnum):
@@ -71,6 +85,15 @@ class HudiOperationSpec(Model):
     downgrade: DowngradeSpec | None = None
     """Take the table to an older table version of Hudi."""
 
+    rescan: RescanSpec | None = None
+    """Decide that input is read once more."""
+
+    accept_commits: AcceptCommitsSpec | None = None
+    """Decide that commits of other writers on a Serialized table are accepted."""
+
+    take_over: TakeOverSpec | None = None
+    """Decide that the table is taken over from another operator."""
+
     dry_run: bool = False
     """Only find out and report what the operation would do: nothing is written, and no approval is needed."""
 
@@ -88,7 +111,11 @@ class HudiOperationSpec(Model):
 
     model_config = ConfigDict(
         json_schema_extra=rules(
-            exactly_one(OPERATION_FIELDS.values(), "exactly one operation must be set"),
+            exactly_one(CHOICES, "exactly one operation or decision must be set"),
+            (
+                f"!(has(self.dryRun) && self.dryRun) || !({_DECIDES})",
+                "a decision has no dryRun: it writes nothing to the table",
+            ),
             at_least("ttlAfterFinished", "1m"),
             ("self.tableRef == oldSelf.tableRef", "tableRef cannot be changed; create another operation"),
             *(
@@ -109,8 +136,8 @@ class HudiOperationSpec(Model):
     @model_validator(mode="after")
     def _is_known(self) -> Self:
         """Refuse what asks for a kind of a newer release, beside the rule of the CRD."""
-        if len(given_fields(self, OPERATION_FIELDS)) != 1:
-            raise ValueError("exactly one operation that this release knows must be set")
+        if len(given_fields(self, OPERATION_FIELDS)) + len(given_fields(self, DECISION_FIELDS)) != 1:
+            raise ValueError("exactly one operation or decision that this release knows must be set")
         return self
 
     @property
@@ -119,8 +146,13 @@ class HudiOperationSpec(Model):
         return self.erase is not None and self.erase.cascade
 
     @property
+    def decision(self) -> DecisionKind | None:
+        """What a person decides, where the resource starts no Job."""
+        return next(iter(given_fields(self, DECISION_FIELDS)), None)
+
+    @property
     def kind(self) -> OperationKind:
-        """What is done to the table."""
+        """What is done to the table; a decision has no such kind."""
         return next(iter(given_fields(self, OPERATION_FIELDS)))
 
     @property

@@ -25,7 +25,7 @@ class RescanStatus(Model):
     """The newest request to read files once more."""
 
     value: Annotated[str, Field(max_length=256)]
-    """Value of the annotation hudi-operator.io/rescan, cut to 256 characters."""
+    """The request as runs are given it."""
 
     state: RescanState
     """How far the request has come."""

@@ -10,6 +10,7 @@ from pydantic_core import CoreSchema
 from hudi_jobs.contract import MOST_AFFECTED, Outcome, RunMode, SavepointStep, Service
 from hudi_operator.api.status.acts import AffectedStatus, PendingOwner
 from hudi_operator.api.status.conditions import REASON_PATTERN, Condition
+from hudi_operator.api.status.decisions import DecisionsStatus
 from hudi_operator.api.status.findings import FINDINGS_SHOWN, Finding
 from hudi_operator.api.status.freshness import FreshnessStatus
 from hudi_operator.api.status.left import LeftInstant
@@ -438,7 +439,10 @@ class HudiTableStatus(DividedModel):
     """Value of the annotation hudi-operator.io/requested-at that was handled last."""
 
     rescan: RescanStatus | None = None
-    """The newest request to read files once more, by the annotation hudi-operator.io/rescan."""
+    """The newest request to read input once more, by a HudiOperation."""
+
+    decisions: DecisionsStatus | None = None
+    """What people have decided about the table, by HudiOperations that start no Job."""
 
     message: Annotated[str, Field(max_length=512)] | None = None
     """The state of the table in one sentence."""

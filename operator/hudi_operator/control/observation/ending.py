@@ -19,10 +19,12 @@ from hudi_operator.planning.model import (
     Blocker,
     BlockerReason,
     JobPhase,
+    Observation,
     TimelineSnapshot,
     TimelineTrouble,
     is_hidden,
 )
+from hudi_operator.planning.operations.decisions import with_decisions
 
 _IS_IT_GONE = Questions(live=True)
 
@@ -64,6 +66,20 @@ class EndingObserver:
         at_rest = all(job.phase is JobPhase.OVER for job in observed)
         # Before removing data, the store tells who owns it; afterwards, whether it is gone.
         reads = awaits_confirmation(parsed.status) or (deletes and at_rest)
+        operator = await self._identity.get()
+        snapshot = await self._snapshot(metadata, base_path, table_class, blockers) if reads else None
+        if isinstance(parsed, HudiTable) and snapshot is not None:
+            # Whose the table is may keep its data from removal, and a person may decide that meanwhile.
+            seen = Observation(
+                table=parsed,
+                table_class=table_class,
+                blockers=blockers,
+                snapshot=snapshot,
+                jobs=(),
+                operator=operator,
+                related=await self._observer.related_to(key, parsed),
+            )
+            parsed = with_decisions(seen, now=self._kube.now()).table
         return EndingObservation(
             metadata=metadata,
             status=parsed.status,
@@ -75,8 +91,8 @@ class EndingObserver:
             claim_held=deletes and await self._claims.holds(metadata, base_path),
             namespace_terminating=deletes and await self._kube.namespace_is_terminating(document),
             jobs=observed,
-            snapshot=await self._snapshot(metadata, base_path, table_class, blockers) if reads else None,
-            operator=await self._identity.get(),
+            snapshot=snapshot,
+            operator=operator,
             running_in_class=self._running.in_class(name, without=key),
             running_in_namespace=self._running.in_namespace(name, without=key),
         )

@@ -95,7 +95,7 @@ class Observer:
             blockers = (rival, *blockers)
         jobs_matter = trigger is not Trigger.POLL or live or table.status.active_jobs
         jobs = await self.jobs(table.metadata, table.status) if jobs_matter else ()
-        related = await self._related_to(key, table)
+        related = await self.related_to(key, table)
         derived = await self._derived_from(table, since=read_since) if awaits_lineage(related) else None
         # The snapshot comes last, so that it includes the commits of any run seen to end.
         snapshot = await self._snapshot(table, table_class, blockers, whole=_has_ended(table.status, jobs))
@@ -131,7 +131,8 @@ class Observer:
         table_class, blockers = await self.class_and_blockers(one.table, since=since)
         return replace(one, table_class=table_class, blockers=blockers)
 
-    async def _related_to(self, key: TableKey, table: HudiTable) -> dict[str, tuple[object, ...]]:
+    async def related_to(self, key: TableKey, table: HudiTable) -> dict[str, tuple[object, ...]]:
+        """Return the objects of other kinds that name a table."""
         if self._related is None:
             return {}
         return await self._related.of(key, remembered=remembered(key.namespace, table.status))

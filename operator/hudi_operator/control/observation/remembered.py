@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from hudi_operator.api.resources import OPERATION_FINALIZER, SAVEPOINT_FINALIZER
+from hudi_operator.api.spec.operation_kinds.decisions import DECISION_FIELDS
 from hudi_operator.api.status.operation import FINISHED
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.control.keys import operation_key, savepoint_key
@@ -58,6 +59,8 @@ def rank_of_operation(document: object) -> int | None:
         return None  # done with its own table
     if text(ready, "status") == "True" or text(document, "status", "finishedAt") is not None:
         return None
+    if any(field(document, "spec", one) is not None for one in DECISION_FIELDS.values()):
+        return 0  # waits behind no operation
     return 1 if field(document, "spec", "approved") is True else 2
 
 

@@ -28,7 +28,7 @@ from hudi_jobs.contract import (
     TableTask,
     task_id,
 )
-from hudi_operator.api.resources import TAKE_OVER_ANNOTATION, HudiTable
+from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.table import Ingestion
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.values.base import parse_duration
@@ -37,7 +37,6 @@ from hudi_operator.jobs.requests.source import run_limits, source_document
 from hudi_operator.jobs.settings.hudi_options import build_hudi_options, declared_index
 from hudi_operator.services.inside import services_inside
 
-_LONGEST_NAME = 330
 _Part = TypeVar("_Part")
 
 
@@ -157,9 +156,8 @@ def _planned(run_mode: RunMode | None, instant: str | None) -> PlannedServiceTas
 
 
 def _take_over(table: HudiTable) -> str | None:
-    """Return whom the table is taken over from; what is too long to be a name would be too long for the Job too."""
-    named = table.metadata.annotations.get(TAKE_OVER_ANNOTATION, "")
-    return named if 0 < len(named) <= _LONGEST_NAME else None
+    """Return whom the table is taken over from."""
+    return table.status.decisions.take_over if table.status.decisions is not None else None
 
 
 def definition_of(table: HudiTable) -> TableDefinition:

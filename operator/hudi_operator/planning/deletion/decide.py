@@ -14,7 +14,6 @@ from datetime import datetime, timedelta
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_jobs.contract.table.facts import SLICES_FIELD, ZONE_FIELD
-from hudi_operator.api.resources import TAKE_OVER_ANNOTATION
 from hudi_operator.api.spec.table import DeletionPolicy, ManagementPolicy
 from hudi_operator.api.spec.table_class import JobQuota, JobSettings, RetrySettings
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
@@ -49,7 +48,7 @@ from hudi_operator.planning.runs.windows import known_runs
 from hudi_operator.planning.status.conditions import ConditionMaker
 from hudi_operator.planning.status.step import Step
 from hudi_operator.planning.status.transitions import Transition
-from hudi_operator.planning.writers.ownership import elsewhere
+from hudi_operator.planning.writers.ownership import elsewhere, taken_over_from
 
 ATTEMPTS = 5
 """After this many failed attempts to remove the data, it stays."""
@@ -209,7 +208,7 @@ def _owned_elsewhere(seen: EndingObservation) -> str | None:
         return None
     known = {job.name for job in seen.status.active_jobs} | {job.name for job in seen.jobs}
     known |= {run.job for run in known_runs(seen.status.services, seen.status.history)}
-    take_over = seen.metadata.annotations.get(TAKE_OVER_ANNOTATION)
+    take_over = taken_over_from(seen.status)
     return elsewhere(seen.snapshot, operator=seen.operator, status=seen.status, known=known, take_over=take_over)
 
 

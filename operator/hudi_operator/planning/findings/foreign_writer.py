@@ -9,7 +9,7 @@ from hudi_operator.planning.writers.foreign import foreign_message
 def _find(_observation: Observation, plan: Plan) -> Evidence | None:
     if not plan.foreign:
         return None
-    return Evidence(message=foreign_message(plan.foreign, plan.acceptance_ignored), blocks=EVERY_SERVICE)
+    return Evidence(message=foreign_message(plan.foreign), blocks=EVERY_SERVICE)
 
 
 FOREIGN_WRITER = FindingDefinition(

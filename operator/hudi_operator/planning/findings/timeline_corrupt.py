@@ -10,7 +10,7 @@ def _find(observation: Observation, plan: Plan) -> Evidence | None:
     """Return the damaged commit; on a Serialized table an unknown writer blocks everything."""
     damaged = observation.snapshot.damaged
     if plan.unknown:
-        return Evidence(message=unknown_message(plan.unknown, plan.acceptance_ignored), blocks=EVERY_SERVICE)
+        return Evidence(message=unknown_message(plan.unknown), blocks=EVERY_SERVICE)
     if not damaged:
         return None
     problem = damaged[0].problem

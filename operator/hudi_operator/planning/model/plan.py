@@ -89,8 +89,8 @@ class Plan:
     """What to do now, what to remember, and in how many seconds time alone may change that (None = never).
 
     `drift` is everything in which the table differs from its resource, or cannot be honoured.
-    `foreign` are commits of other writers that a serialized table must not have, newest first, `acceptance_ignored`
-    says why the annotation that accepts them counts for nothing, and `verified_up_to` is the completion of the newest
+    `foreign` are commits of other writers that a serialized table must not have, newest first, and
+    `verified_up_to` is the completion of the newest
     commit that was found to be no such instant. `unknown` are recent commits of a serialized table that cannot be
     understood, so that nobody knows whose they are. `overdue` have been pending for longer than the class allows.
     `answered` is the request for a run that this plan answers, `rescan` the newest request to read files once more, and
@@ -107,7 +107,6 @@ class Plan:
     drift: tuple[Difference, ...] = ()
     foreign: tuple[Instant, ...] = ()
     unknown: tuple[Instant, ...] = ()
-    acceptance_ignored: str = ""
     verified_up_to: str | None = None
     overdue: tuple[PendingStatus, ...] = ()
     active_jobs: tuple[ActiveJob, ...] = ()

@@ -259,7 +259,7 @@ class OperationReason(StrEnum):
     """An erasure had begun, and its resource, which alone holds the keys, was removed by hand."""
 
     REFUSED = "OperationRefused"
-    """The driver found that it cannot be done to this table; nothing was changed."""
+    """The driver, or of a decision the operator, found that it cannot be done to this table; nothing was changed."""
 
     NOT_ALLOWED = "OperationNotAllowed"
     """The class of the table does not allow operations of this kind."""
@@ -281,6 +281,9 @@ class OperationReason(StrEnum):
 
     TABLE_NOT_FOUND = "TableNotFound"
     """The namespace has no HudiTable of that name."""
+
+    OWNER_NOT_FOUND = "OwnerNotFound"
+    """The record beside the table does not name the owner that a decision takes the table over from."""
 
     SAVEPOINT_NOT_FOUND = "SavepointNotFound"
     """The table has no savepoint of the HudiSavepoint that a restore names."""

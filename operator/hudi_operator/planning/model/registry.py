@@ -402,6 +402,7 @@ _OPERATIONS: _Table = {
         "Wait until others finish, delete some that only wait, or raise `operations.maxPerTable`.",
     ),
     OperationReason.TABLE_NOT_FOUND: (Retry.WHEN_CLEARED, "Create the HudiTable, or another HudiOperation."),
+    OperationReason.OWNER_NOT_FOUND: (Retry.NEVER, _ANOTHER_OPERATION),
     OperationReason.SAVEPOINT_NOT_FOUND: (Retry.WHEN_CLEARED, "Wait for the savepoint, or name another."),
     OperationReason.INSTANT_NOT_FOUND: (Retry.NEVER, _ANOTHER_OPERATION),
     OperationReason.INSTANT_PENDING: (Retry.NEVER, _ANOTHER_OPERATION),

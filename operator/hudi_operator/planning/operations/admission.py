@@ -70,7 +70,7 @@ def _unpermitted(resource: HudiOperation, observation: Observation) -> Answer | 
             f"The HudiTableClass {name} does not allow {spec.kind}: ask the platform team to add it to "
             "operations.allowed.",
         )
-    return _comes_again(resource) or _beside_others(resource, observation)
+    return copy_problem(resource) or _beside_others(resource, observation)
 
 
 def _awaits_approval(what: str, job: NamedOperationJob | None) -> Answer:
@@ -99,7 +99,7 @@ def waiting_state(resource: HudiOperation | None, *, approval_required: bool) ->
     return OperationState.APPROVED if is_approved else OperationState.PENDING
 
 
-def _comes_again(resource: HudiOperation) -> Answer | None:
+def copy_problem(resource: HudiOperation) -> Answer | None:
     """Refuse a copy of an operation, which nothing else may tell to have been done before: a backup may lack status."""
     named = resource.metadata.copied_from
     if named is None or resource.spec.dry_run:

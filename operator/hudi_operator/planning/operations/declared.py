@@ -66,7 +66,7 @@ def declared_of(observation: Observation, active: tuple[ActiveJob, ...], *, now:
     memory = {one.uid: one for one in observation.table.status.operations}
     jobs = {job.operation.uid: job for job in active if job.operation is not None}
     related = observation.related.get(OPERATIONS, ())
-    resources = [one for one in related if isinstance(one, HudiOperation)]
+    resources = [one for one in related if isinstance(one, HudiOperation) and one.spec.decision is None]
     found = [
         Declared(
             resource=one,
@@ -140,6 +140,8 @@ def may_have_begun(resource: HudiOperation) -> bool:
 
 def was_at_work(resource: HudiOperation) -> bool:
     """Whether the status of an operation says that it has begun, or had a Job that may have begun it, on its table."""
+    if resource.spec.decision is not None:
+        return False
     told, changes = resource.status, not resource.spec.dry_run and not may_be_left(resource.spec.kind)
     return told.reason != OperationReason.CASCADING and (told.begun or (told.state in _AT_WORK and changes))
 

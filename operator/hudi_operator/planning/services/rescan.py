@@ -7,7 +7,7 @@ so that a run after a crash knows.
 from collections.abc import Iterable
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.resources import RESCAN_ANNOTATION, HudiTable
+from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.rescan import RescanState, RescanStatus
 from hudi_operator.api.status.table import ActiveJob, RunStatus, ServiceStatus
@@ -28,7 +28,7 @@ def rescan_after(
 ) -> RescanStatus | None:
     """Return what is known of the newest request after this reconcile."""
     table = observation.table
-    value, last = table.metadata.annotations.get(RESCAN_ANNOTATION), table.status.rescan
+    value, last = table.first_rescan, table.status.rescan
     if value is None:
         return last
     problem = table.rescan_refusal(value)

@@ -36,6 +36,7 @@ def build_status(observation: Observation, plan: Plan, *, now: datetime) -> Hudi
         observed_generation=table.metadata.generation,
         last_handled_reconcile_at=plan.answered or previous.last_handled_reconcile_at,
         rescan=plan.rescan,
+        decisions=previous.decisions,
         message=message,
         summary=summary_of(observation, findings.shown, message),
         conditions=tuple(condition.carried_over(previous.conditions) for condition in conditions),

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from hudi_operator.api.resources import OPERATION_FINALIZER, HudiOperation, HudiTable, InvalidObject, ObjectMetadata
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
+from hudi_operator.api.status.decisions import DecisionAnswer
 from hudi_operator.api.status.operation import FINISHED, WAITING, HudiOperationStatus, OperationState
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, TableOperation
@@ -110,7 +111,7 @@ def _notice(
     if status.state not in FINISHED or operation.status.state in FINISHED:
         return None
     if entry is None or entry.state is not status.state:
-        if not operation.spec.cascades:
+        if not operation.spec.cascades and operation.spec.decision is None:
             return None
         reason = OperationEvent.FAILED if failed else OperationEvent.SUCCEEDED
     else:
@@ -162,6 +163,8 @@ def _told_alone(status: HudiOperationStatus) -> str:
 
 
 def _status(operation: HudiOperation, table: HudiTable | InvalidObject | None, *, now: datetime) -> HudiOperationStatus:
+    if operation.spec.decision is not None:
+        return _decision_status(operation, table, now=now)
     before, entry = operation.status, entry_of(operation, table)
     if entry is None and before.reason == OperationReason.CASCADING:
         # Its own part is over, whatever the table remembers of it, or whether there is one any more.
@@ -190,8 +193,43 @@ def _status(operation: HudiOperation, table: HudiTable | InvalidObject | None, *
     )
 
 
-def _end_of(entry: TableOperation, *, now: datetime) -> str | None:
+def _decision_status(
+    operation: HudiOperation, table: HudiTable | InvalidObject | None, *, now: datetime
+) -> HudiOperationStatus:
+    """Return what the table answers to a decision; an answer is given once."""
+    before, generation = operation.status, operation.metadata.generation
+    if before.state in FINISHED:
+        return before.model_copy(update={"observed_generation": generation})
+    answers = table.status.decisions.answers if table is not None and table.status.decisions is not None else ()
+    answer = next((one for one in answers if one.uid == operation.metadata.uid), None)
+    if answer is not None:
+        state, reason, message = answer.state, answer.reason, answer.message
+    else:
+        state, (reason, message) = OperationState.PENDING, _undecided(operation, table)
+    make = ConditionMaker(generation=generation, now=now)
+    conditions = operation_conditions(state, reason, message, make)
+    changes = {
+        "observed_generation": generation,
+        "message": message,
+        "conditions": tuple(one.carried_over(before.conditions) for one in conditions),
+        "finished_at": (answer.finished_at if answer is not None else None)
+        or (format_time(now) if state in FINISHED else None),
+    }
+    return before.model_copy(update=changes)
+
+
+def _undecided(operation: HudiOperation, table: HudiTable | InvalidObject | None) -> tuple[str, str]:
+    if table is None:
+        return _unanswered(operation, table)
+    if isinstance(table, InvalidObject):
+        return OperationReason.BLOCKED, "The spec of the table is not valid, so its decisions wait."
+    return OperationReason.PENDING, "Waiting for the next reconcile of the table, which considers 20 decisions at once."
+
+
+def _end_of(entry: TableOperation | DecisionAnswer | None, *, now: datetime) -> str | None:
     """Return when an operation ended: the conditions of one that failed are told by it from those of one that waits."""
+    if entry is None:
+        return None
     return entry.finished_at or (format_time(now) if entry.state in FINISHED else None)
 
 
@@ -220,10 +258,15 @@ def entry_of(
     return next((one for one in entries if one.uid == operation.metadata.uid), None)
 
 
+def _told(status: HudiTableStatus) -> dict[str, TableOperation | DecisionAnswer]:
+    told: dict[str, TableOperation | DecisionAnswer] = {one.uid: one for one in status.operations}
+    return told | {one.uid: one for one in (status.decisions.answers if status.decisions is not None else ())}
+
+
 def moved_operations(before: HudiTableStatus, after: HudiTableStatus) -> tuple[str, ...]:
     """Return the HudiOperations of which a table says something else than before, or nothing any more."""
-    known, now = {one.uid: one for one in before.operations}, {one.uid: one for one in after.operations}
-    changed = [one for one in after.operations if known.get(one.uid) != one]
+    known, now = _told(before), _told(after)
+    changed = [one for uid, one in now.items() if known.get(uid) != one]
     return tuple(one.resource for one in (*changed, *(one for uid, one in known.items() if uid not in now)))
 
 

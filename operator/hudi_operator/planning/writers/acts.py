@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from hudi_jobs.contract import GOES_BACK, Outcome, Service
 from hudi_jobs.contract.wording import listed
-from hudi_operator.api.resources import RESCAN_ANNOTATION
 from hudi_operator.api.status.acts import ACTS_SHOWN, UNDONE_SHOWN, ActStatus, PendingOwner
 from hudi_operator.api.status.operation import FINISHED
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus, ServicesStatus
@@ -171,7 +170,7 @@ def act_message(act: ActStatus) -> str:
     if act.input_lost:
         return (
             f"{undid} The checkpoint of a later commit covers their input, so ingestion does not read it again. Where "
-            f"rows are missing, read files again with the annotation {RESCAN_ANNOTATION}, and produce messages again."
+            f"rows are missing, read files again with a HudiOperation that has rescan, and produce messages again."
         )
     return (
         f"{undid} Ingestion continues from the newest checkpoint that the timeline holds, so that the input of "

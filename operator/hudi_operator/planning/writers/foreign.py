@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from hudi_jobs.contract import CHANGES_VERSION, ConcurrencyMode
 from hudi_jobs.contract.wording import listed
-from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.operation import FINISHED
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus
@@ -25,7 +24,6 @@ from hudi_operator.timeline import Action, Instant, Timeline, TimelineZone
 from hudi_operator.timeline.rules.counters import COMMITS
 
 _NAMED = 3
-_VALUE_SHOWN = 40
 _BEFORE_ALL = "0" * 17
 _INSTANT = re.compile(r"[0-9]{14}([0-9]{3})?")
 _CHECKED = COMMITS | {Action.CLEAN}
@@ -34,25 +32,16 @@ _WITHOUT_MARK = frozenset({"COMPACT", "LOG_COMPACT", "CLUSTER", "DELETE_PARTITIO
 
 
 @dataclass(frozen=True, kw_only=True)
-class Acceptance:
-    """A person's acceptance of commits completed up to `up_to`. `ignored` says why a value has no effect."""
-
-    up_to: str = ""
-    ignored: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Writers:
     """The result of checking writers.
 
     `foreign` are commits of others, and `unknown` unreadable commits of an unknown author, last completed first;
-    everything is known to be fine up to `verified_up_to`. `ignored` says why the accepting annotation has no effect.
+    everything is known to be fine up to `verified_up_to`.
     """
 
     foreign: tuple[Instant, ...] = ()
     unknown: tuple[Instant, ...] = ()
     verified_up_to: str | None = None
-    ignored: str = ""
 
 
 def check_writers(
@@ -89,9 +78,9 @@ def check_writers(
         return Writers(verified_up_to=newest)
     authorship = Authorship.of(observation, runs, tuple(active), windows)
     found = _completed(observation, timeline, verified, authorship=authorship)
-    value = observation.table.metadata.annotations.get(ACCEPT_FOREIGN_ANNOTATION)
-    accepted = acceptance(value, timeline)
-    beyond = (one for one in found if one.completion > accepted.up_to)
+    decided = observation.table.status.decisions
+    accepted = (decided.accepted_up_to if decided is not None else None) or ""
+    beyond = (one for one in found if one.completion > accepted)
     others = sorted(beyond, key=lambda one: one.completion, reverse=True)
     if not others:
         return Writers(verified_up_to=newest)
@@ -100,7 +89,6 @@ def check_writers(
         foreign=tuple(one for one in others if one not in damaged),
         unknown=tuple(one for one in others if one in damaged),
         verified_up_to=verified or _completed_before(others[-1].completion, timeline),
-        ignored=accepted.ignored,
     )
 
 
@@ -121,25 +109,16 @@ def _changes_version(status: HudiTableStatus) -> bool:
     )
 
 
-def acceptance(value: str | None, timeline: Timeline) -> Acceptance:
-    """Return which commits a person accepted: those completed when the named instant did.
+def acceptance(instant: str, timeline: Timeline) -> str | None:
+    """Return up to which completion naming an instant accepts commits, or None for any other text.
 
-    A value counts only if it names a completed instant, or one older than the active timeline, which the archive may
-    hold: that annotation stays, and accepts no active instant. Any other value has no effect, because a text that
-    compares as greater than every instant would disable the protection for good.
+    The instant must be completed, or older than the active timeline, which the archive may hold: that accepts no active
+    instant. A text that compares as greater than every instant would disable the protection for good.
     """
-    if not value:
-        return Acceptance()
-    named = [one.completion for one in timeline.completed if one.time == value]
+    named = [one.completion for one in timeline.completed if one.time == instant]
     if named:
-        return Acceptance(up_to=max(named))
-    if _is_archived(value, timeline):
-        return Acceptance(up_to=value)
-    shown = f"{value[:_VALUE_SHOWN]}..." if len(value) > _VALUE_SHOWN else value
-    return Acceptance(
-        ignored=f"The current value {shown!r} of the annotation names no completed instant of this table and is "
-        "ignored."
-    )
+        return max(named)
+    return instant if _is_archived(instant, timeline) else None
 
 
 def _is_archived(value: str, timeline: Timeline) -> bool:
@@ -147,23 +126,23 @@ def _is_archived(value: str, timeline: Timeline) -> bool:
     return bool(_INSTANT.fullmatch(value)) and instant_time(value) is not None and value < first
 
 
-def foreign_message(foreign: tuple[Instant, ...], ignored: str = "") -> str:
-    """Return the sentence on who must decide what; `ignored` is why an annotation has no effect."""
+def foreign_message(foreign: tuple[Instant, ...]) -> str:
+    """Return the sentence on who must decide what."""
     return (
         f"Another writer made {_named(foreign)} on this Serialized table; nothing starts, because two writers without "
         "a lock lose data. Either let both write under a lock (spec.concurrency.mode: Optimistic, in all writers), or "
-        f"stop the other writer and set the annotation {ACCEPT_FOREIGN_ANNOTATION}={foreign[0].time}. {ignored}"
-    ).rstrip()
+        f"stop the other writer and create a HudiOperation with acceptCommits: {{upTo: {foreign[0].time!r}}}."
+    )
 
 
-def unknown_message(unknown: tuple[Instant, ...], ignored: str = "") -> str:
+def unknown_message(unknown: tuple[Instant, ...]) -> str:
     """Return the sentence on commits of unknown authors, and the remedy."""
     return (
         f"The writer of {_named(unknown)} is not known, because the file is damaged (see status.timeline.problems); "
         "nothing starts, because another writer on this Serialized table would lose data. Restore the file, or roll "
-        "the commit back with Hudi; or when nobody else writes, set the annotation "
-        f"{ACCEPT_FOREIGN_ANNOTATION}={unknown[0].time}. {ignored}"
-    ).rstrip()
+        "the commit back with Hudi; or when nobody else writes, create a HudiOperation with acceptCommits: "
+        f"{{upTo: {unknown[0].time!r}}}."
+    )
 
 
 def _named(instants: tuple[Instant, ...]) -> str:

@@ -9,12 +9,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from hudi_jobs.contract import OwnerRecord
-from hudi_operator.api.resources import TAKE_OVER_ANNOTATION, HudiTable
+from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, OwnerStatus, RunStatus
 from hudi_operator.planning.model import Mark, Observation, TimelineSnapshot
-
-_SHOWN = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +31,7 @@ def check_ownership(
     if table.spec.management_policy is ManagementPolicy.OBSERVE:
         return Ownership()
     known = {run.job for run in runs} | {job.name for job in active} | {job.name for job in observation.jobs}
-    take_over = table.metadata.annotations.get(TAKE_OVER_ANNOTATION)
+    take_over = taken_over_from(table.status)
     remembered = table.status.owner
     why = elsewhere(snapshot, operator=observation.operator, status=table.status, known=known, take_over=take_over)
     if why is not None or snapshot.trouble is not None or snapshot.owner_problem:
@@ -42,6 +40,11 @@ def check_ownership(
     if record is None or record.operator != observation.operator:
         return Ownership()
     return Ownership(remembered=OwnerStatus(operator=record.operator, table=record.table, run=record.run))
+
+
+def taken_over_from(status: HudiTableStatus) -> str | None:
+    """Return the owner from whom a person has decided to take the table over."""
+    return status.decisions.take_over if status.decisions is not None else None
 
 
 def own_record(table: HudiTable) -> OwnerStatus | None:
@@ -70,8 +73,8 @@ def elsewhere(
         return (
             f"The table belongs to {record.table} of another operator, {record.operator}, whose run {record.run} "
             f"worked on it at {record.renewed_at}. Nothing starts, because two operators would repeat each other's "
-            "rows. When the other one no longer works on it, set the annotation "
-            f"{TAKE_OVER_ANNOTATION}={record.operator}.{_ignored(take_over)}"
+            "rows. When the other one no longer works on it, create a HudiOperation with takeOver: "
+            f"{{owner: {record.operator!r}}}."
         )
     return _copy(record, status=status, known=known, take_over=take_over)
 
@@ -91,12 +94,6 @@ def _copy(record: OwnerRecord, *, status: HudiTableStatus, known: Collection[str
     return (
         f"The run {record.run} of {record.table} worked on the table at {record.renewed_at}, and this operator did not "
         "start it: a copy of this operator may run elsewhere, for example from a backup of its cluster. Nothing "
-        "starts, because both would write the same rows. When only this one runs, set the annotation "
-        f"{TAKE_OVER_ANNOTATION}={record.run}.{_ignored(take_over)}"
+        "starts, because both would write the same rows. When only this one runs, create a HudiOperation with "
+        f"takeOver: {{owner: {record.run!r}}}."
     )
-
-
-def _ignored(take_over: str | None) -> str:
-    if take_over is None:
-        return ""
-    return f" Its present value {take_over[:_SHOWN]!r} does not match and is ignored."

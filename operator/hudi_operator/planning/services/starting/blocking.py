@@ -129,9 +129,9 @@ def _blockers(seen: Seen) -> Iterator[ServiceBlocker]:
     if stops(seen.drift):
         yield drift_code(seen.drift), differences_message(seen.drift)
     if writers.foreign:
-        yield FindingCode.FOREIGN_WRITER, foreign_message(writers.foreign, writers.ignored)
+        yield FindingCode.FOREIGN_WRITER, foreign_message(writers.foreign)
     if writers.unknown:
-        yield TimelineTrouble.CORRUPT.value, unknown_message(writers.unknown, writers.ignored)
+        yield TimelineTrouble.CORRUPT.value, unknown_message(writers.unknown)
     yield from _blockers_in(observation.snapshot)
 
 

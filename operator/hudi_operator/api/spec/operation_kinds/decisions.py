@@ -1,0 +1,41 @@
+"""What a decision of a person says: it starts no Job, and the table records it once."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
+
+from hudi_operator.api.spec.operation_kinds.going_back import InstantText
+from hudi_operator.api.values.base import Model
+from hudi_operator.api.values.decisions import LONGEST_OWNER, DecisionKind
+
+LONGEST_PATTERN = 200
+
+
+class RescanSpec(Model):
+    """Read input once more: files of the source, or an upstream table as a whole."""
+
+    path_glob: Annotated[str, Field(min_length=1, max_length=LONGEST_PATTERN)] | None = None
+    """Only files whose name matches this pattern, for example `*-10-*.csv`; all by default."""
+
+
+class AcceptCommitsSpec(Model):
+    """Accept commits of other writers on a Serialized table; nobody else may write to it from then on."""
+
+    up_to: InstantText
+    """Requested time of a completed instant: commits that had completed by then are accepted."""
+
+
+class TakeOverSpec(Model):
+    """Take the table over from another operator, or from a copy of this one; it must not work on the table any more."""
+
+    owner: Annotated[str, Field(min_length=1, max_length=LONGEST_OWNER)]
+    """The operator, or the run of a copy of this operator, as the message of the table names it."""
+
+
+DECISION_FIELDS: Mapping[DecisionKind, str] = {
+    DecisionKind.RESCAN: "rescan",
+    DecisionKind.ACCEPT_COMMITS: "acceptCommits",
+    DecisionKind.TAKE_OVER: "takeOver",
+}
+"""The field of the spec for each decision."""

@@ -1,0 +1,19 @@
+"""The kinds of decisions that people take about a table."""
+
+from enum import StrEnum
+
+LONGEST_OWNER = 330
+"""Characters of the name of an operator, or of a run."""
+
+
+class DecisionKind(StrEnum):
+    """What a person decides about a table."""
+
+    RESCAN = "Rescan"
+    """Input is read once more."""
+
+    ACCEPT_COMMITS = "AcceptCommits"
+    """Commits of other writers on a Serialized table are accepted."""
+
+    TAKE_OVER = "TakeOver"
+    """The table is taken over from another operator."""

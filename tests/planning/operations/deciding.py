@@ -1,0 +1,49 @@
+"""HudiOperations that are decisions, and tables that know of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tests.planning.world import CREATED, NOW, at
+
+from hudi_operator.api.resources import (
+    OPERATION_UID_ANNOTATION,
+    OPERATIONS,
+    HudiOperation,
+    InvalidObject,
+    parse_operation,
+)
+from hudi_operator.api.status.decisions import DecisionAnswer, DecisionsStatus
+from hudi_operator.api.status.operation import HudiOperationStatus
+from hudi_operator.planning.model import Observation
+from hudi_operator.planning.operations.decisions import with_decisions
+
+UID = "uid-of-decision"
+
+
+def parsed(*, name: str = "decision", uid: str = UID, told: HudiOperationStatus | None = None, **spec: Any) -> Any:
+    """A decision as the operator reads it; a spec that it cannot read gives an InvalidObject."""
+    metadata = {"name": name, "namespace": "team-a", "uid": uid, "generation": 1, "creationTimestamp": at(CREATED)}
+    metadata["annotations"] = {OPERATION_UID_ANNOTATION: spec.pop("copied_from", uid)}
+    document = {"metadata": metadata, "spec": {"tableRef": {"name": "flights"}, **spec}}
+    return parse_operation({**document, "status": told.to_document() if told is not None else {}})
+
+
+def decision(**changes: Any) -> HudiOperation:
+    """A decision of which the table has not heard yet."""
+    found = parsed(**changes)
+    assert isinstance(found, HudiOperation), found
+    return found
+
+
+def deciding(observation: Observation, *decisions: HudiOperation | InvalidObject) -> Observation:
+    """The observation of a table that has read these decisions."""
+    related = {**observation.related, OPERATIONS: (*observation.related.get(OPERATIONS, ()), *decisions)}
+    return with_decisions(replace(observation, related=related), now=NOW)
+
+
+def answers(observation: Observation) -> dict[str, DecisionAnswer]:
+    """What a table answers to decisions, by their uids."""
+    decisions = observation.table.status.decisions or DecisionsStatus()
+    return {one.uid: one for one in decisions.answers}
