@@ -112,7 +112,7 @@ def test_of_a_commit_that_others_follow_it_is_told_that_its_file_is_not_read_aga
     _, told = seen_later(lake, before)
     assert [one.reason for one in told] == ["CommitsUndone"]
     assert "ingestion does not read it again" in told[0].message
-    assert "with the annotation hudi-operator.io/rescan" in told[0].message
+    assert "with a HudiOperation that has rescan" in told[0].message
     assert lake.ingest(operation="Insert").outcome is Outcome.NOTHING_TO_DO
 
 

@@ -156,7 +156,7 @@ _FAILURES: _Table = {
     ),
     FailureReason.UPSTREAM_REWOUND: (
         Retry.JOB,
-        "Read all of it again with `hudi-operator.io/rescan=read`, or read it into a new table.",
+        "Read all of it again with a HudiOperation (`rescan: {}`), or read it into a new table.",
     ),
     FailureReason.UPSTREAM_ROWS_REMOVED: (
         Retry.JOB,

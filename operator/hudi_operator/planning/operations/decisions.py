@@ -123,7 +123,7 @@ def _rescan(resource: HudiOperation, observation: Observation, memory: Decisions
         message = f"{DECISIONS_SHOWN} requests to read input again wait for a run; this one waits until one is served."
         return waits(OperationReason.TOO_MANY, message)
     what = "All input is" if pattern is None else f"Files that match {pattern!r} are"
-    message = f"{what} read once more by the next run of ingestion; status.rescan of the table says when it is done."
+    message = f"{what} read once more by the next run of ingestion."
     return Recorded(message=message, changes={"rescans": (*memory.rescans, value)})
 
 

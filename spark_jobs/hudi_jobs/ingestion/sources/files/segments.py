@@ -85,7 +85,7 @@ class SegmentFolder:
             FailureReason.CHECKPOINT_DAMAGED,
             f"{self._folder.toString()}/{segment.name}, which records the files that were read, is {how}. Restore it "
             "from a copy or an older version of the object. If reading every file again does no harm, as with "
-            "Upsert, set the annotation hudi-operator.io/rescan=read instead.",
+            "Upsert, create a HudiOperation with rescan instead.",
         )
 
 

@@ -209,7 +209,7 @@ class Hudi:
             raise TaskFailed(
                 FailureReason.UPSTREAM_REWOUND,
                 f"{self._rewound(gone, progress)} Nothing was written. Rows of undone commits stay in this table. To "
-                "read the whole upstream table again on top of them, set the annotation hudi-operator.io/rescan=read, "
+                "read the whole upstream table again on top of them, create a HudiOperation with rescan, "
                 "or read it into a new table.",
             )
 
