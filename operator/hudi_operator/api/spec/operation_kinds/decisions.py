@@ -16,7 +16,7 @@ class RescanSpec(Model):
     """Read input once more: files of the source, or an upstream table as a whole."""
 
     path_glob: Annotated[str, Field(min_length=1, max_length=LONGEST_PATTERN)] | None = None
-    """Only files whose name matches this pattern, for example `*-10-*.csv`; all by default."""
+    """Only files whose name matches this pattern, for example `*-10-*.csv`; without it all are read."""
 
 
 class AcceptCommitsSpec(Model):
