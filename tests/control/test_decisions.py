@@ -35,13 +35,16 @@ async def test_a_decision_is_recorded_by_its_table_and_told_to_its_resource() ->
     told = one.resources["accept"]
     assert state_and_reason(told["status"]) == ("Succeeded", "Succeeded")
     assert told["metadata"]["annotations"] == {"hudi-operator.io/operation-uid": "uid-of-accept"}
-    known = one.cluster.tables["flights"]["status"]
+    known = one.cluster.tables["flights"]["status"]["memory"]
     assert known["decisions"]["acceptedUpTo"] > TIMES[1]
-    assert "Maintenance" not in {condition["type"] for condition in known["conditions"]}
+    assert "Maintenance" not in {each["reason"] for each in one.cluster.tables["flights"]["status"]["conditions"]}
     assert one.cluster.jobs == {}
     await one.look()
-    assert one.cluster.tables["flights"]["status"]["decisions"].get("answers") in (None, [])
-    assert one.cluster.tables["flights"]["status"]["decisions"]["acceptedUpTo"] == known["decisions"]["acceptedUpTo"]
+    assert one.cluster.tables["flights"]["status"]["memory"]["decisions"].get("answers") in (None, [])
+    assert (
+        one.cluster.tables["flights"]["status"]["memory"]["decisions"]["acceptedUpTo"]
+        == known["decisions"]["acceptedUpTo"]
+    )
 
 
 async def test_a_decision_that_names_nothing_there_is_stalled_with_an_event() -> None:

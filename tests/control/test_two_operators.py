@@ -64,7 +64,7 @@ async def test_the_second_operator_does_nothing_but_tell_until_it_is_told_to_tak
     await first.settle()
     assert "OwnedElsewhere" not in findings(first)
 
-    second.cluster.tables["flights"]["status"]["decisions"] = {"takeOver": "cluster/hudi-operator"}
+    second.cluster.tables["flights"]["status"]["memory"]["decisions"] = {"takeOver": "cluster/hudi-operator"}
     await second.reconcile()
     request = newest_request(second.cluster)
     assert request.tasks[0].take_over == "cluster/hudi-operator"

@@ -429,7 +429,7 @@ class HudiTableStatus(DividedModel):
     """The observed state of one Hudi table."""
 
     remembered: ClassVar[frozenset[str]] = frozenset(
-        {"rescan", "owner", "active_jobs", "savepoints", "operations", "left_behind", "left_by", "history"}
+        {"rescan", "decisions", "owner", "active_jobs", "savepoints", "operations", "left_behind", "left_by", "history"}
     )
 
     observed_generation: int = -1
