@@ -5,8 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hudi_operator.api.spec.operation_kinds.going_back import InstantText
-from hudi_operator.api.values.base import Model
+from hudi_operator.api.values.base import InstantText, Model
 from hudi_operator.api.values.decisions import LONGEST_OWNER, DecisionKind
 
 LONGEST_PATTERN = 200
