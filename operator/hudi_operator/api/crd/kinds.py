@@ -5,7 +5,6 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from hudi_jobs.contract import Service
 from hudi_operator.api.spec.operation import HudiOperationSpec
 from hudi_operator.api.spec.savepoint import HudiSavepointSpec
 from hudi_operator.api.spec.table import HudiTableSpec
@@ -79,76 +78,61 @@ TABLE = ResourceKind(
         ("size(self.metadata.name) <= 63", "the name must not be longer than 63 characters"),
     ),
     columns=(
+        PrinterColumn(name="Type", json_path=".status.table.type", description="CopyOnWrite or MergeOnRead, as found"),
         PrinterColumn(
             name="Ready",
             json_path='.status.conditions[?(@.type=="Ready")].status',
             description="Whether the table is as it was declared",
         ),
-        PrinterColumn(name="Type", json_path=".status.table.type", description="CopyOnWrite or MergeOnRead, as found"),
+        PrinterColumn(
+            name="Reason",
+            json_path='.status.conditions[?(@.type=="Ready")].reason',
+            description="Why the table is ready or not",
+        ),
+        PrinterColumn(
+            name="Last commit",
+            json_path=".status.summary.newestCommit",
+            type="date",
+            description="Time since the newest commit was requested",
+        ),
+        PrinterColumn(
+            name="Behind",
+            json_path=".status.services.ingestion.freshness.completeUpTo",
+            type="date",
+            description="How far the table is behind its source: all that was there before then is in the table",
+        ),
+        PrinterColumn(
+            name="Findings",
+            json_path=".status.summary.findings",
+            description="How many things need attention, by severity",
+        ),
+        _AGE,
         PrinterColumn(
             name="Version",
             json_path=".status.table.version",
             type="integer",
             description="Version of the table's format, as found",
+            wide=True,
         ),
         PrinterColumn(
             name="Commits",
             json_path=".status.timeline.completedCommits",
             type="integer",
             description="Completed commits in the active timeline",
+            wide=True,
         ),
         PrinterColumn(
             name="Pending",
             json_path=".status.timeline.pendingCount",
             type="integer",
             description="Instants that are requested or inflight",
+            wide=True,
         ),
-        PrinterColumn(
-            name="Last commit",
-            json_path=".status.timeline.latestCompleted.time",
-            description="Time of the newest completed instant",
-        ),
-        PrinterColumn(name="Status", json_path=".status.message", description="The state in one sentence"),
-        _AGE,
         PrinterColumn(name="Class", json_path=".spec.tableClassName", description="The HudiTableClass", wide=True),
         PrinterColumn(name="Base path", json_path=".spec.basePath", description="Where the table lives", wide=True),
         PrinterColumn(
-            name="Suspended",
-            json_path=".spec.suspend",
-            type="boolean",
-            description="Whether no new Job starts",
-            wide=True,
+            name="Message", json_path=".status.summary.message", description="The state in a few words", wide=True
         ),
-        PrinterColumn(
-            name="Last run",
-            json_path=".status.services.ingestion.lastRun.outcome",
-            description="How the last ingestion ended",
-            wide=True,
-        ),
-        PrinterColumn(
-            name="Complete up to",
-            json_path=".status.services.ingestion.freshness.completeUpTo",
-            type="date",
-            description="How far the table is behind its source: all that was there before then is in the table",
-            wide=True,
-        ),
-        PrinterColumn(
-            name="Backlog",
-            json_path=".status.services.ingestion.freshness.backlogRecords",
-            type="integer",
-            description="Records of the source that the newest run left to be read",
-            wide=True,
-        ),
-        *(
-            PrinterColumn(
-                name=service.value,
-                json_path=f".status.services.{service.value.lower()}.reason",
-                description=f"Why {service.value.lower()} is due or not",
-                wide=True,
-            )
-            for service in (Service.COMPACTION, Service.CLUSTERING, Service.CLEANING)
-        ),
-        PrinterColumn(name="Jobs", json_path=".status.jobs[*].name", description="Jobs that have not ended", wide=True),
     ),
 )
 
