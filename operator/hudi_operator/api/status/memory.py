@@ -45,7 +45,7 @@ class DividedModel(Model):
 
 
 def divide(value: DividedModel, document: Mapping[str, Any]) -> tuple[Document, Document]:
-    """Return what people read of a value's document, and what belongs below `memory`, without defaults."""
+    """Return what people read of a value's document, and what belongs below `memory`."""
     shown: Document = {}
     memory: Document = {}
     for name, field in type(value).model_fields.items():
@@ -53,12 +53,13 @@ def divide(value: DividedModel, document: Mapping[str, Any]) -> tuple[Document, 
         if key not in document:
             continue
         if name in value.remembered:
-            if part != field.get_default(call_default_factory=True):
-                memory[key] = document[key]
+            memory[key] = document[key]
         elif isinstance(part, DividedModel):
-            shown[key], inside = divide(part, document[key])
+            outside, inside = divide(part, document[key])
             if inside:
                 memory[key] = inside
+            if outside or not inside:
+                shown[key] = outside
         else:
             shown[key] = document[key]
     return shown, memory

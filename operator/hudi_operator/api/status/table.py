@@ -543,8 +543,10 @@ class HudiTableStatus(DividedModel):
         return join(data) if isinstance(data, Mapping) else data
 
     def to_document(self) -> dict[str, Any]:
-        """Return the status as it is written to the API server: absent values are left out."""
-        shown, memory = divide(self, self.model_dump(mode="json", by_alias=True, exclude_none=True))
+        """Return the status as it is written to the API server, without zero, false, empty and absent values."""
+        document = self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
+        # kstatus takes an object without observedGeneration for current.
+        shown, memory = divide(self, document | {"observedGeneration": self.observed_generation})
         if self.active_jobs:
-            shown["jobs"] = [job.model_dump(mode="json", by_alias=True, exclude_none=True) for job in self.jobs]
+            shown["jobs"] = [job.model_dump(mode="json", by_alias=True, exclude_defaults=True) for job in self.jobs]
         return {**shown, MEMORY: memory} if memory else shown
