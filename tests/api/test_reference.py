@@ -46,6 +46,7 @@ STATUS_MODELS = {
         "VerificationStatus",
         "OperationReportStatus",
         "TableOperation",
+        "SummaryStatus",
         "TableSavepoint",
         "TableStatus",
         "TakeoverStatus",
