@@ -57,7 +57,7 @@ ELSEWHERE = {  # on their own pages
     *("HudiSavepointSpec", "HudiOperationSpec", "RestoreSpec", "RollbackSpec"),
     *("RunServiceSpec", "CompactionRun", "ClusteringRun", "CleaningRetention", "ArchivalRun"),
     *("RepairSpec", "InstantRepair", "TableRepair", "OrphanFilesRepair"),
-    *("UpgradeSpec", "DowngradeSpec"),
+    *("UpgradeSpec", "DowngradeSpec", "RescanSpec", "AcceptCommitsSpec", "TakeOverSpec"),
     "EraseSpec",
 }
 WRAPPERS = {"KeysFrom", "Lock", "Source", "TableReference"}  # each holds one field, which has the section
