@@ -60,6 +60,8 @@ def finding_of(found: Iterable[Finding], code: FindingCode) -> Finding | None:
 
 def _evidence(observation: Observation, plan: Plan) -> Iterator[tuple[FindingDefinition, Evidence]]:
     for definition in DEFINITIONS:
+        if observation.is_hidden and definition.needs_timeline:
+            continue  # nothing of a folder is shown to those who may not see it
         evidence = definition.find(observation, plan)
         if evidence is not None:
             yield definition, evidence
