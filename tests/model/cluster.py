@@ -161,7 +161,9 @@ def _table_class(version: int, quiet: int, approval: str) -> HudiTableClass:
 def downgraded(status: HudiTableStatus) -> HudiTableStatus:
     """The status as an older version reads it, which does not know one value in it."""
     document = status.to_document()
-    document["services"]["compaction"]["pending"] = [{"time": "1", "action": "compaction", "state": "x"}]
+    document.setdefault("services", {}).setdefault("compaction", {})["pending"] = [
+        {"time": "1", "action": "compaction", "state": "x"}
+    ]
     table = parse_table({"metadata": {"name": "flights"}, "spec": _VALID, "status": document})
     assert isinstance(table, HudiTable)
     return table.status

@@ -161,7 +161,7 @@ def test_a_file_that_is_no_part_of_the_timeline_is_reported_and_ignored(name: st
     assert len(timeline.instants) == 1
 
 
-@pytest.mark.parametrize("name", [".1_2.commit.crc", "history_$folder$", ""])
+@pytest.mark.parametrize("name", [".1_2.commit.crc", "history_$folder$", "history", "archived", "metadata", ""])
 def test_the_leftovers_of_storage_layers_are_no_problem(name: str, make_table: Any) -> None:
     assert problem_files(read(make_table({"1_2.commit": b"", name: b"?"}))) == []
 
