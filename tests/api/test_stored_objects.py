@@ -148,7 +148,7 @@ def test_kubectl_prints_the_columns_of_a_table(tables: Any) -> None:
         "Findings": "1 Critical, 2 Warning",
         "Version": 9,
         "Commits": 17,
-        "Pending": 0,
+        "Pending": None,
         "Class": None,
         "Base path": "s3a://lake/team-a/flights",
         "Message": "17 commits, nothing pending",
