@@ -146,7 +146,7 @@ def test_a_status_alone_is_no_news_and_ranks_its_object_anew() -> None:
     document: dict[str, Any] = {"metadata": {"namespace": "n", "name": "o"}, "spec": {"tableRef": {"name": "a"}}}
     assert known.learn(key, document) == (table_key("n", "a"),)
     assert known.rank(key) == 2
-    assert known.learn(key, {**document, "status": {"phase": "Succeeded"}}) is None
+    assert known.learn(key, {**document, "status": {"finishedAt": "2026-03-10T12:00:00Z"}}) is None
     assert (known.rank(key), known.rank(operation_key("n", "other"))) == (None, None)
 
 
