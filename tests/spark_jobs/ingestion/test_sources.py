@@ -172,22 +172,3 @@ def test_a_source_whose_checkpoint_would_not_count_as_the_newest_commits_nothing
     monkeypatch.setattr(Numbers, "fetch_next", again)
     with nothing_written(lake):
         assert (ingest(lake, 2).outcome, lake.rows("id")) == (Outcome.FAILED, [("1",)])
-
-
-def test_a_checkpoint_from_before_the_envelope_is_read_exactly(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def flat(one: Checkpoint) -> str:
-        document = {"version": 2, "kind": one.kind, "display": one.display, "sequence": one.sequence}
-        return json.dumps({**document, "source": one.source, **one.state})
-
-    for number in range(2):
-        lake.put(f"{number}.csv", f"id,carrier\n{number},AA\n", at=number)
-        with monkeypatch.context() as patch:
-            patch.setattr("hudi_jobs.ingestion.run.encode_checkpoint", flat)
-            assert lake.ingest(operation="Insert").outcome is Outcome.SUCCEEDED
-    assert checkpoint(lake)["version"] == 2
-    assert lake.ingest(operation="Insert").outcome is Outcome.NOTHING_TO_DO
-    lake.put("late.csv", "id,carrier\n7,AA\n", at=-1000)
-    assert lake.ingest(operation="Insert").files_read == 1
-    assert (checkpoint(lake)["version"], checkpoint(lake)["sequence"]) == (3, 3)
-    assert lake.ingest(operation="Insert").outcome is Outcome.NOTHING_TO_DO
-    assert lake.rows("id") == [("0",), ("1",), ("7",)]
