@@ -162,6 +162,8 @@ def test_a_job_is_stopped(one: JobObservation) -> None:
     plan = decide_ending(ending(policy=policy, jobs=(one,)), now=NOW)
     assert stopped(plan) == (one.name,)
     assert reason(plan) == EndingReason.STOPPING_JOBS
+    assert plan.status.summary is not None
+    assert (plan.status.message or "").startswith(plan.status.summary.message.removesuffix("..."))
     assert [active.name for active in plan.status.active_jobs] == [one.name]
     assert not released(plan)
 

@@ -47,6 +47,7 @@ from hudi_operator.planning.runs.tracking import adopted, given_up, starts_late
 from hudi_operator.planning.runs.windows import known_runs
 from hudi_operator.planning.status.conditions import ConditionMaker
 from hudi_operator.planning.status.step import Step
+from hudi_operator.planning.status.summary import with_message
 from hudi_operator.planning.status.transitions import Transition
 from hudi_operator.planning.writers.ownership import elsewhere, taken_over_from
 
@@ -314,6 +315,7 @@ def _wait(
             update={
                 "observed_generation": seen.metadata.generation,
                 "message": message[:512],
+                "summary": with_message(seen.status.summary, message),
                 "conditions": conditions,
                 "active_jobs": known.active,
                 "history": known.history,

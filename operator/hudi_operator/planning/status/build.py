@@ -7,7 +7,6 @@ from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.spec.services import ServiceMode
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.status.conditions import Condition
-from hudi_operator.api.status.summary import SummaryStatus
 from hudi_operator.api.status.table import HudiTableStatus, TableStatus, service_name
 from hudi_operator.api.status.timeline import INSTANTS_SHOWN, PENDING_SHOWN, FilesStatus, InstantStatus, TimelineStatus
 from hudi_operator.api.values.base import quantity_bytes
@@ -15,7 +14,7 @@ from hudi_operator.planning.findings.find import findings_of
 from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.runs.windows import known_runs
 from hudi_operator.planning.status.conditions import build_conditions, invalid_conditions
-from hudi_operator.planning.status.summary import short, summary_of
+from hudi_operator.planning.status.summary import summary_of, with_message
 from hudi_operator.planning.writers.acts import acts_of
 from hudi_operator.timeline import Instant, Problem, Timeline
 from hudi_operator.timeline.rules.file_sizes import FileSummary
@@ -58,12 +57,11 @@ def build_status(observation: Observation, plan: Plan, *, now: datetime) -> Hudi
 def build_invalid_status(invalid: InvalidObject, *, now: datetime) -> HudiTableStatus:
     """Return the status of a table whose spec this version cannot read: what was known stays, and it is stalled."""
     conditions = invalid_conditions(invalid, now=now)
-    summary = invalid.status.summary or SummaryStatus()
     return invalid.status.model_copy(
         update={
             "observed_generation": invalid.metadata.generation,
             "message": conditions[0].message[:_MESSAGE_LIMIT],
-            "summary": summary.model_copy(update={"message": short(conditions[0].message)}),
+            "summary": with_message(invalid.status.summary, conditions[0].message),
             "conditions": tuple(condition.carried_over(invalid.status.conditions) for condition in conditions),
         }
     )

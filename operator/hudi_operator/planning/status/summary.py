@@ -21,6 +21,11 @@ def summary_of(observation: Observation, findings: Iterable[Finding], message: s
     return SummaryStatus(findings=counts(findings), message=short(message), newest_commit=newest)
 
 
+def with_message(summary: SummaryStatus | None, message: str) -> SummaryStatus:
+    """Return a summary with another message."""
+    return (summary or SummaryStatus()).model_copy(update={"message": short(message)})
+
+
 def counts(findings: Iterable[Finding]) -> str | None:
     """Return how many findings of each severity there are, the worst first; None without any."""
     number = Counter(one.severity for one in findings)
