@@ -65,6 +65,10 @@ ACCEPTED: dict[str, Document] = {
 REFUSED: dict[str, tuple[Document, str]] = {
     "no operation": ({"spec": TABLE}, ONE),
     "two operations": ({"spec.rollback": {"instant": TIME}}, ONE),
+    "a decision without effect": (
+        {"spec": {**TABLE, "rescan": {}, "dryRun": True}},
+        "a decision has no dryRun: it writes nothing to the table",
+    ),
     "no target": ({"spec.restore": {}}, EITHER),
     "two targets": ({"spec.restore": {"instant": TIME, "savepoint": "a"}}, EITHER),
     "a rollback of nothing": ({"spec": {**TABLE, "rollback": {}}}, "spec.rollback.instant: Required value"),
@@ -196,6 +200,21 @@ NOT_CHANGED: dict[str, tuple[Document, Document, str]] = {
         {"spec": {**TABLE, "downgrade": {"tableVersion": 8}}},
         {"spec.downgrade.tableVersion": 6},
         _fixed("downgrade"),
+    ),
+    "what is read again": (
+        {"spec": {**TABLE, "rescan": {}}},
+        {"spec.rescan.pathGlob": "*.csv"},
+        _fixed("rescan"),
+    ),
+    "what is accepted": (
+        {"spec": {**TABLE, "acceptCommits": {"upTo": TIME}}},
+        {"spec.acceptCommits.upTo": "20260310115900"},
+        _fixed("acceptCommits"),
+    ),
+    "from whom a table is taken over": (
+        {"spec": {**TABLE, "takeOver": {"owner": "a/b"}}},
+        {"spec.takeOver.owner": "c/d"},
+        _fixed("takeOver"),
     ),
     "a dry run": ({"spec.dryRun": True}, {"spec.dryRun": False}, _fixed("dryRun")),
     "the other writers": ({}, {"spec.acceptOtherWriters": True}, _fixed("acceptOtherWriters")),
