@@ -9,13 +9,14 @@ from pydantic_core import CoreSchema
 
 from hudi_jobs.contract import MOST_AFFECTED, Outcome, RunMode, SavepointStep, Service
 from hudi_operator.api.status.acts import AffectedStatus, PendingOwner
-from hudi_operator.api.status.conditions import REASON_PATTERN, Condition
+from hudi_operator.api.status.conditions import Condition
 from hudi_operator.api.status.decisions import DecisionsStatus
 from hudi_operator.api.status.findings import FINDINGS_SHOWN, Finding
 from hudi_operator.api.status.freshness import FreshnessStatus
 from hudi_operator.api.status.left import LeftInstant
 from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.memory import MEMORY, MEMORY_SCHEMA, SHOWN, DividedModel, divide, join
+from hudi_operator.api.status.parts import JobStatus, OwnerStatus, Reason, TableStatus
 from hudi_operator.api.status.rescan import RescanStatus
 from hudi_operator.api.status.summary import SummaryStatus
 from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, NamedOperationJob, TableOperation
@@ -29,22 +30,6 @@ PENDING_SHOWN = 10
 PENDING_REMEMBERED = 100
 EXPLANATION_LIMIT = 1024
 JOBS_SHOWN = 8
-
-Reason = Annotated[str, Field(pattern=REASON_PATTERN, max_length=64)]
-"""A word that becomes the reason of a condition."""
-
-
-class OwnerStatus(Model):
-    """The owner's record beside the table when it was this operator's."""
-
-    operator: Annotated[str, Field(max_length=330)]
-    """Identity of the operator."""
-
-    table: Annotated[str, Field(max_length=330)]
-    """The resource, as namespace/name."""
-
-    run: Annotated[str, Field(max_length=330)]
-    """The run that wrote the record."""
 
 
 class RunStatus(DividedModel):
@@ -379,50 +364,6 @@ class ActiveJob(Model):
 
     message: Annotated[str, Field(max_length=512)] = ""
     """What keeps its pod from starting, as a sentence."""
-
-
-class TableStatus(Model):
-    """The table as its own properties have it."""
-
-    type: Annotated[str, Field(max_length=16)]
-    """CopyOnWrite or MergeOnRead."""
-
-    version: int
-    """Version of the table's format."""
-
-    zone: Annotated[str, Field(max_length=8)]
-    """UTC, or LOCAL: the local time of the tool that wrote the table, which `timelineTimeZone` or the files show."""
-
-
-class JobStatus(Model):
-    """A Job that was decided and has not been seen to end."""
-
-    name: Annotated[str, Field(max_length=63)]
-    """Name of the Job."""
-
-    service: Service | None = None
-    """The service that it runs."""
-
-    attempt: int
-    """Number of this attempt, from 1."""
-
-    started_at: Timestamp
-    """When the Job was decided."""
-
-    instant: InstantTime | None = None
-    """The pending instant that the Job deals with."""
-
-    state: Reason
-    """What its pod does, as a word."""
-
-    message: Annotated[str, Field(max_length=512)] = ""
-    """What keeps its pod from starting, as a sentence."""
-
-    rows_read: int | None = None
-    """Rows that a continuous ingestion has read."""
-
-    batches: int | None = None
-    """Commits that a continuous ingestion has made."""
 
 
 class HudiTableStatus(DividedModel):

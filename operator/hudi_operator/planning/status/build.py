@@ -7,7 +7,8 @@ from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.spec.services import ServiceMode
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.status.conditions import Condition
-from hudi_operator.api.status.table import HudiTableStatus, TableStatus, service_name
+from hudi_operator.api.status.parts import TableStatus
+from hudi_operator.api.status.table import HudiTableStatus, service_name
 from hudi_operator.api.status.timeline import INSTANTS_SHOWN, PENDING_SHOWN, FilesStatus, InstantStatus, TimelineStatus
 from hudi_operator.api.values.base import quantity_bytes
 from hudi_operator.planning.findings.find import findings_of

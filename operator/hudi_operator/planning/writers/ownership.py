@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from hudi_jobs.contract import OwnerRecord
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.table import ManagementPolicy
-from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, OwnerStatus, RunStatus
+from hudi_operator.api.status.parts import OwnerStatus
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus
 from hudi_operator.planning.model import Mark, Observation, TimelineSnapshot
 
 
