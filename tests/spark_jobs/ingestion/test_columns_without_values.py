@@ -6,9 +6,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.spark_jobs.ingestion.results import ingested, refused
 from tests.spark_jobs.trials import sampled
 
-from hudi_jobs.contract import FailureReason, Outcome, TaskResult
+from hudi_jobs.contract import FailureReason
 
 pytestmark = pytest.mark.spark
 
@@ -41,21 +42,6 @@ VALUES: dict[str, Any] = {
     "empty": "x",
     "empties": ["y"],
 }
-
-
-def ingested(lake: Any, **changes: Any) -> TaskResult:
-    result: TaskResult = lake.ingest(**changes)
-    assert result.outcome is Outcome.SUCCEEDED, result
-    return result
-
-
-def refused(lake: Any, reason: FailureReason, *parts: str, **changes: Any) -> None:
-    before = lake.instants()
-    result: TaskResult = lake.ingest(**changes)
-    assert (result.outcome, result.reason) == (Outcome.FAILED, reason), result
-    for part in parts:
-        assert part in result.message, result.message
-    assert lake.instants() == before
 
 
 def found(lake: Any, key: int) -> dict[str, Any]:

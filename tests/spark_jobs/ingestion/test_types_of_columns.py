@@ -9,9 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.spark_jobs.ingestion import results
+from tests.spark_jobs.ingestion.results import ingested
 from tests.spark_jobs.trials import sampled
 
-from hudi_jobs.contract import FailureReason, Outcome, TaskResult
+from hudi_jobs.contract import FailureReason, Outcome
 from hudi_jobs.ingestion.sources.files.parquet_footer import BrokenParquet, columns_of, footer_of
 
 pytestmark = pytest.mark.spark
@@ -24,20 +26,9 @@ def put(lake: Any, name: str, /, **columns: Any) -> None:
     pq.write_table(pa.table({"id": pa.array([1, 2], pa.int64()), **columns}), lake.landing / name)
 
 
-def ingested(lake: Any, **changes: Any) -> TaskResult:
-    result: TaskResult = lake.ingest(**changes)
-    assert result.outcome is Outcome.SUCCEEDED, result
-    return result
-
-
 def refused(lake: Any, reason: FailureReason, *parts: str, **changes: Any) -> None:
     """Run, expect this refusal and no commit, and remove the files."""
-    before = lake.instants()
-    result: TaskResult = lake.ingest(**changes)
-    assert (result.outcome, result.reason) == (Outcome.FAILED, reason), result
-    for part in parts:
-        assert part in result.message, result.message
-    assert lake.instants() == before
+    results.refused(lake, reason, *parts, **changes)
     for path in lake.landing.iterdir():
         path.unlink()
 

@@ -6,28 +6,18 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
-    BooleanType,
-    ByteType,
     DataType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    LongType,
     MapType,
     NullType,
-    ShortType,
     StringType,
     StructField,
     StructType,
-    TimestampNTZType,
-    TimestampType,
 )
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
+from hudi_jobs.ingestion.text_values.conversion import can_be_text
 from hudi_jobs.ingestion.text_values.java_sources import NUMBERS_AND_TIMES
 from hudi_jobs.java_classes import compiled_class
 from hudi_jobs.jvm import called_with, java_map, java_objects
@@ -39,21 +29,6 @@ ROW, FAULT_OF_ROW, TEXT = "row", "fault", "text"
 """Fields of what `read` returns."""
 
 _CLASSES = (*NUMBERS_AND_TIMES, (__package__, "JsonNumbers"), (__package__, "JsonTypes"), (__package__, "JsonRows"))
-_SCALARS = (
-    BinaryType,
-    BooleanType,
-    ByteType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    LongType,
-    ShortType,
-    StringType,
-    TimestampNTZType,
-    TimestampType,
-)
 _FAULT = StructType([StructField("column", StringType()), StructField("cause", StringType())])
 
 
@@ -106,7 +81,7 @@ def _require_type(kind: DataType, name: str, *, inferred: bool) -> None:
         _require_type(kind.elementType, name, inferred=inferred)
     elif isinstance(kind, MapType) and isinstance(kind.keyType, StringType):
         _require_type(kind.valueType, name, inferred=inferred)
-    elif type(kind) not in _SCALARS and not (inferred and isinstance(kind, NullType)):
+    elif not isinstance(kind, BinaryType) and not can_be_text(kind) and not (inferred and isinstance(kind, NullType)):
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
             f"The column {name} is declared as {kind.simpleString()}, and JSON has no value of that type; "
