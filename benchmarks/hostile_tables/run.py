@@ -70,7 +70,7 @@ def peak() -> int:
 
 
 class Run:
-    """One process of reads: polls tables, and measures the delay until it sees a commit."""
+    """A process that reads: polls tables, and measures the delay until it sees a commit."""
 
     def __init__(self, good: list[Path], bad: list[Path], *, seconds: float, poll: float, quiet: bool) -> None:
         self.good = good

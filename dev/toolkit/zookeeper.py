@@ -12,7 +12,7 @@ _MANIFEST = ROOT / "dev" / "manifests" / "zookeeper.yaml"
 
 
 class ZooKeeper:
-    """One server in its own namespace, from the Spark image."""
+    """A server in its own namespace, from the Spark image."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster

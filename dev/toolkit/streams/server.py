@@ -32,7 +32,7 @@ class ServerFailed(Exception):
 
 
 class Server(ABC):
-    """One server, running from `start` or the beginning of a `with` block.
+    """A server that runs from `start` or the beginning of a `with` block.
 
     It ends with the thread that started it, so that a killed test leaves nothing behind. Its folder is removed at the
     end, unless the caller gave one.

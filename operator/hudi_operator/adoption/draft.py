@@ -1,7 +1,7 @@
 """Drafts the resource for observing an existing table. Pure.
 
-It is free of drift by construction: every value comes from the rules that later check the table, and values that these
-refuse are written as comments with the reason.
+The draft is free of drift by construction: every value comes from the rules that later check the table, and values
+that these refuse are written as comments with the reason.
 """
 
 from collections.abc import Collection, Iterator

@@ -152,7 +152,7 @@ class HudiOperationSpec(Model):
 
     @property
     def kind(self) -> OperationKind:
-        """What is done to the table; a decision has no such kind."""
+        """The kind of work on the table. Raises `StopIteration` for a decision, which is no work."""
         return next(iter(given_fields(self, OPERATION_FIELDS)))
 
     @property

@@ -88,7 +88,7 @@ class Severity(StrEnum):
 
 
 class Finding(Model):
-    """One thing that needs attention."""
+    """A problem or a remark that needs attention."""
 
     code: FindingCode
     """What was found, as a word."""

@@ -426,9 +426,7 @@ class HudiTableStatus(DividedModel):
 
     active_jobs: Annotated[
         tuple[ActiveJob, ...],
-        Field(
-            max_length=JOBS_SHOWN,
-        ),
+        Field(max_length=JOBS_SHOWN),
     ] = ()
     """Jobs that were decided and have not been seen to end."""
 

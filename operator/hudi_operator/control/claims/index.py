@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One claim: Lease name and uid, canonical path, uid of the holding table, and the table's `namespace/name`."""
+    """A claim: Lease name and uid, canonical path, uid of the holding table, and the table's `namespace/name`."""
 
     name: str
     uid: str
