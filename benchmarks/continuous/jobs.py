@@ -10,12 +10,11 @@ from pathlib import Path
 
 from hudi_jobs.contract import (
     ContinuousTask,
+    IngestionTableTask,
     IngestionTask,
     JobRequest,
     KafkaSource,
-    Service,
     TableDefinition,
-    TableTask,
     TableType,
     WriteOperation,
 )
@@ -121,9 +120,8 @@ def start_driver(stream: Stream, folder: Path) -> Job:
         max_records=stream.batch,
         continuous=ContinuousTask(min_interval_seconds=stream.interval),
     )
-    task = TableTask(
+    task = IngestionTableTask(
         id="flights",
-        service=Service.INGESTION,
         table=stream.definition(folder),
         hudi_options=stream.hudi_options(),
         ingestion=ingestion,

@@ -24,11 +24,10 @@ import pyspark
 from hudi_jobs.contract import (
     FileFormat,
     FileSource,
+    IngestionTableTask,
     IngestionTask,
     JobRequest,
-    Service,
     TableDefinition,
-    TableTask,
     TableType,
     WriteOperation,
     decode_outcome,
@@ -130,9 +129,8 @@ def hudi_options(table: TableDefinition) -> dict[str, str]:
 def run_driver(folder: Path, source: Path, conf: dict[str, str], rows: int) -> float:
     table = definition(folder)
     files = FileSource(path=str(source), format=FileFormat.CSV, options=READER, schema_ddl=SCHEMA)
-    task = TableTask(
+    task = IngestionTableTask(
         id="flights",
-        service=Service.INGESTION,
         table=table,
         hudi_options=hudi_options(table),
         ingestion=IngestionTask(source=files, operation=WriteOperation.UPSERT),
@@ -141,8 +139,8 @@ def run_driver(folder: Path, source: Path, conf: dict[str, str], rows: int) -> f
     (folder / "request.json").write_text(request.model_dump_json(by_alias=True))
     variables = {"HUDI_JOB_REQUEST": str(folder / "request.json"), "HUDI_JOB_OUTCOME": str(folder / "outcome.json")}
     seconds = timed(folder, [sys.executable, "-m", "hudi_jobs"], variables)
-    result = decode_outcome((folder / "outcome.json").read_text()).results[0]
-    if result.rows_read != rows:
+    result = decode_outcome((folder / "outcome.json").read_text()).result_of(task.id)
+    if result is None or result.rows_read != rows:
         sys.exit(f"the driver did not do the work: {result}")
     return seconds
 

@@ -107,7 +107,7 @@ def run(table: Path, service: Service, flags: str) -> dict[str, float]:
         began = datetime.now(UTC)
         command = [sys.executable, "-m", "hudi_jobs"]
         done = subprocess.run(command, env={**os.environ, **variables}, stdout=log, stderr=log, check=False)
-    result = decode_outcome((table / "outcome.json").read_text()).results[0]
+    (result,) = decode_outcome((table / "outcome.json").read_text()).results
     if done.returncode or result.outcome == "Failed":
         sys.exit(f"{service}: {result.message}\n{(table / 'log.txt').read_text()[-3000:]}")
     return figures | instants(table, result, began)
@@ -172,7 +172,7 @@ def request(table: Path, service: Service, flags: str) -> JobRequest:
         spark_conf=conf,
         operator="bench",
     )
-    task = built.tasks[0]
+    (task,) = built.tasks
     changes: dict[str, object] = {"table": task.table.model_copy(update={"base_path": str(table / "table")})}
     if service is Service.INGESTION:
         columns = "id BIGINT, part INT, value STRING, seen INT"

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from hudi_jobs.contract import FileSource, IngestionTask, JobRequest, Service, TableDefinition, TableTask
+from hudi_jobs.contract import JobRequest, Service
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.jobs.settings.hudi_options import owned_hudi_options
 
@@ -15,21 +15,17 @@ source, file_format, path, columns = sys.argv[1:]
 fields = {"type": "CopyOnWrite", "recordKey": ["id"], "partitionBy": ["month"]}
 spec = {"basePath": "s3a://lake/flights", "tableName": "flights", **fields}
 resource = HudiTable.model_validate({"metadata": {"name": "flights", "namespace": "a"}, "spec": spec})
-files = FileSource.model_validate(
-    {
-        "path": source,
-        "format": file_format,
-        "options": {"header": "true"} if file_format == "csv" else {},
-        "schemaDdl": columns,
-    }
-)
-task = TableTask(
-    id="flights",
-    service=Service.INGESTION,
-    table=TableDefinition.model_validate({"name": "flights", "basePath": path, **fields}),
-    hudi_options=owned_hudi_options(resource, Service.INGESTION),
-    ingestion=IngestionTask.model_validate({"source": {"kind": "files", **files.model_dump(by_alias=True)}}),
-)
+# Documents and not models: both checkouts read them, whatever they call the model of a task.
+files = {"path": source, "format": file_format, "options": {}, "schemaDdl": columns}
+if file_format == "csv":
+    files["options"] = {"header": "true"}
+task = {
+    "id": "flights",
+    "service": Service.INGESTION,
+    "table": {"name": "flights", "basePath": path, **fields},
+    "hudiOptions": owned_hudi_options(resource, Service.INGESTION),
+    "ingestion": {"source": {"kind": "files", **files}},
+}
 home = spark_home()
 conf = {
     "spark.master": "local[2]",
@@ -39,4 +35,5 @@ conf = {
     "spark.log.level": "ERROR",
     **LOCAL_FILES,
 }
-sys.stdout.write(JobRequest(run="bench", spark_conf=conf, tasks=(task,)).model_dump_json(by_alias=True))
+request = JobRequest.model_validate({"run": "bench", "sparkConf": conf, "tasks": [task]})
+sys.stdout.write(request.model_dump_json(by_alias=True))

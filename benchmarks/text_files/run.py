@@ -108,7 +108,7 @@ def ingested(work: Path, name: str, checkout: Path) -> float:
         done = subprocess.run(command, env=environment, stdout=log, stderr=log, check=False, cwd=checkout)
     wait_for_jvm()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    result = json.loads((folder / "outcome.json").read_text())["results"][0]
+    (result,) = json.loads((folder / "outcome.json").read_text())["results"]
     if done.returncode or result.get("rowsQuarantined"):
         sys.exit(f"{result}\n{(folder / 'log.txt').read_text()[-2_000:]}")
     shutil.rmtree(folder)
