@@ -196,7 +196,7 @@ def test_a_driver_that_goes_on_shows_messages_within_seconds(orders: Stream) -> 
     assert 1 <= live_of(status)["batches"] <= 30
     table.wait(lambda status: condition_of(status, "Fresh").get("status") == "True", what="it is fresh")
     wide = table.kubectl("get", "ht", table.name, "-o", "wide").splitlines()
-    column = wide[0].index("COMPLETE UP TO")
+    column = wide[0].index("BEHIND")
     assert re.fullmatch(r"\d+s|\d+m(\d+s)?", wide[1][column:].split()[0])
 
 
