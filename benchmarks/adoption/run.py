@@ -1,4 +1,4 @@
-"""Adopts ten tables of five Hudi releases on a cluster by the steps of docs/adopting.md alone, and times each step.
+"""Adopts ten tables of five Hudi releases on a cluster by the steps of docs/guides/adopt.md alone, and times each step.
 
 Every table is written on this machine by its release, copied to the S3 server, adopted, observed, managed until its
 takeover is complete, and copied back; then its own release and Hudi 1.2.0 compare every row, and its own release writes

@@ -289,10 +289,10 @@ def test_alerts_ask_for_metrics_that_exist(documents: Any) -> None:
 
 
 def test_each_alert_names_its_section_of_the_runbook(documents: Any) -> None:
-    sections = re.findall(r"^## (\w+)$", (ROOT / "docs" / "alerts.md").read_text(), re.MULTILINE)
+    sections = re.findall(r"^## (\w+)$", (ROOT / "docs" / "operations" / "alerts.md").read_text(), re.MULTILINE)
     assert [alert["alert"] for alert in alerts(documents)] == sections
     for alert in alerts(documents):
-        assert alert["annotations"]["runbook_url"] == f"docs/alerts.md#{alert['alert'].lower()}"
+        assert alert["annotations"]["runbook_url"] == f"docs/operations/alerts.md#{alert['alert'].lower()}"
 
 
 def test_the_alert_on_tables_that_are_behind_holds_each_against_its_own_target(documents: Any) -> None:

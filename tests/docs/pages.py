@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 DOCS = Path(__file__).parents[2] / "docs"
-RUNBOOKS = ("operations.md", "savepoints.md")
+RUNBOOKS = ("guides/operations.md", "guides/savepoints.md")
 """Pages that people follow step by step: every word of them has to be one of the product."""
 
 _BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\w+)\n(?P<text>.*?)^(?P=indent)```", re.MULTILINE | re.DOTALL)
@@ -55,8 +55,8 @@ def table_rows(text: str) -> list[list[str]]:
 
 
 def pages() -> list[str]:
-    """Return the names of all pages."""
-    return sorted(path.name for path in DOCS.glob("*.md"))
+    """Return the paths of all pages below `docs`."""
+    return sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
 
 
 def blocks(page: str, language: str, *, text: str | None = None) -> list[Block]:

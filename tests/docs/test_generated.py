@@ -18,7 +18,7 @@ def test_the_committed_files_are_what_the_code_says(
 
 @pytest.mark.parametrize(
     ("file", "text"),
-    [("crds/hudi-operator.io_huditables.yaml", "Last commit"), ("docs/reference.md", "Image of the Spark jobs")],
+    [("crds/hudi-operator.io_huditables.yaml", "Last commit"), ("docs/reference/names.md", "Image of the Spark jobs")],
 )
 def test_check_fails_with_a_diff_after_a_file_was_edited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: str, text: str

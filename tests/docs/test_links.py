@@ -14,8 +14,3 @@ _LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 def test_every_link_leads_to_a_file(page: Path) -> None:
     missing = [link for link in _LINK.findall(page.read_text()) if not (page.parent / link).exists()]
     assert missing == []
-
-
-def test_the_readme_links_to_every_page_of_the_documentation() -> None:
-    linked = set(_LINK.findall((ROOT / "README.md").read_text()))
-    assert {f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")} - {"docs/index.md"} <= linked

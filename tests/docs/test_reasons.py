@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.docs.pages import pages, read
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.operations.erase.predicates.selection import FUNCTIONS
@@ -17,13 +18,9 @@ from hudi_operator.planning.model.reasons import Retry
 from hudi_operator.planning.model.registry import KINDS, REGISTRY, Entry, retry_of_word
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("status.md", "failure-modes.md", "savepoints.md", "operations.md", "findings.md")
-STATUS, FAILURES, SAVEPOINTS, OPERATIONS, FINDINGS = ((ROOT / "docs" / name).read_text() for name in PAGES)
-EXPLAINED = {
-    word
-    for code in re.findall(r"`([^`\n]+)`", STATUS + FAILURES + SAVEPOINTS + OPERATIONS + FINDINGS)
-    for word in re.findall(r"\w+", code)
-}
+GENERATED = "reference/names.md"
+WRITTEN = "\n".join(read(page) for page in pages() if page != GENERATED)
+EXPLAINED = {word for code in re.findall(r"`([^`\n]+)`", WRITTEN) for word in re.findall(r"\w+", code)}
 NAMES = {str(entry.name) for entry in REGISTRY}
 TOLD_BY = {"make", "Transition", "Readiness", "_ready", "concealed"}
 PACKAGE = ROOT / "operator" / "hudi_operator"
@@ -64,13 +61,13 @@ def test_what_stops_something_says_what_helps(entry: Entry) -> None:
 
 
 def test_the_tables_of_reasons_and_events_name_no_other() -> None:
-    listed = set(in_tables(STATUS)) | set(in_tables(FAILURES))
+    listed = set(in_tables(WRITTEN))
     assert len(listed) > 80
     assert listed <= NAMES
 
 
 def test_no_page_shows_a_condition_with_another_reason() -> None:
-    assert {reason for reason in shown(STATUS + FAILURES) if reason not in NAMES} == set()
+    assert {reason for reason in shown(WRITTEN) if reason not in NAMES} == set()
 
 
 def test_a_table_with_an_invented_reason_is_found() -> None:
@@ -134,5 +131,5 @@ def _words(*nodes: ast.expr) -> Iterator[str]:
 
 
 def test_the_functions_that_a_predicate_may_call_are_listed() -> None:
-    (listed,) = re.findall(r"^Functions of a predicate: (.*?)\.$", OPERATIONS, re.DOTALL | re.MULTILINE)
+    (listed,) = re.findall(r"^Functions of a predicate: (.*?)\.$", WRITTEN, re.DOTALL | re.MULTILINE)
     assert re.findall(r"`(\w+)`", listed) == sorted(FUNCTIONS)

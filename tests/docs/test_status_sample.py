@@ -1,4 +1,4 @@
-"""The status that `docs/status.md` shows is one that the product writes.
+"""The status that `docs/reference/status.md` shows is one that the product writes.
 
 `python -m tests.docs.test_status_sample` writes it into the page after a change of the code.
 """
@@ -29,7 +29,7 @@ from tests.planning.world import (
 from hudi_operator.api.crd.schema import structural_schema
 from hudi_operator.api.status.table import HudiTableStatus
 
-PAGE = Path(__file__).parents[2] / "docs" / "status.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "status.md"
 BLOCK = re.compile(
     r"(<!-- a status, written by the planner -->\n```yaml\n).*?(```\n<!-- end of the status -->)", re.DOTALL
 )

@@ -1,4 +1,6 @@
-"""Prints the table of docs/compatibility.md from recorded runs: `python -m tests.matrix.report RESULTS... [--write]`.
+"""Prints the table of docs/reference/compatibility.md from recorded runs.
+
+Usage: `python -m tests.matrix.report RESULTS... [--write]`.
 
 `MATRIX=pairs MATRIX_RESULTS=RESULTS` has a run of the matrix record what came of each case. Of several records of a
 case the last counts.
@@ -14,7 +16,7 @@ from pathlib import Path
 
 from tests.matrix.cases import STYLES, VERSIONS, Case, every_case
 
-PAGE = Path(__file__).parents[2] / "docs" / "compatibility.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "compatibility.md"
 BEGIN, END = "<!-- the matrix begins -->\n", "<!-- the matrix ends -->\n"
 
 Outcomes = Mapping[Case, str]

@@ -11,18 +11,15 @@ from toolkit.generated.fields import with_field_tables
 FOLDERS = (Path("crds"), Path("charts/hudi-operator/crds"))
 """Folders that hold the CRDs, relative to the root of the source tree."""
 
-PAGES = tuple(Path("docs") / f"{name}.md" for name in ("spec", "status", "savepoints", "operations"))
-"""Pages with tables of fields, relative to the root of the source tree."""
+REFERENCE = Path("docs/reference/names.md")
 
-REFERENCE = Path("docs/reference.md")
-
-FINDINGS = Path("docs/findings.md")
+FINDINGS = Path("docs/operations/findings.md")
 
 
 def generated_files(root: Path) -> dict[Path, str]:
     """Return the expected content of every generated file, by path relative to the root of the source tree."""
     crds = {folder / kind.file_name: crd_yaml(kind) for folder in FOLDERS for kind in KINDS}
-    pages = {page: with_field_tables((root / page).read_text()) for page in PAGES if (root / page).exists()}
+    pages = {page.relative_to(root): with_field_tables(page.read_text()) for page in (root / "docs").rglob("*.md")}
     return crds | pages | {REFERENCE: reference.page(), FINDINGS: findings.page()}
 
 

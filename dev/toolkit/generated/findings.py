@@ -12,7 +12,7 @@ Made from the code by `python dev/generate.py --write`: change the code, not thi
 
 `status.findings` lists what needs attention on a `HudiTable`, the worst first. Each finding has a `code`, a `severity`,
 the time since when the operator has seen it, a message with the evidence, the services that it `blocks`, and a
-`remedy`. [status.md](status.md#findings) explains how to read them.
+`remedy`. [status.md](../reference/status.md#findings) explains how to read them.
 
 | severity | meaning |
 |---|---|

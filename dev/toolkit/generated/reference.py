@@ -28,8 +28,8 @@ Row = tuple[str, ...]
 _HEAD = """# Reference
 
 Made from the code by `python dev/generate.py --write`: change the code, not this page. The fields of the
-resources are in [spec.md](spec.md) and [status.md](status.md); what to do about a failure is in
-[failure-modes.md](failure-modes.md).
+resources are in [hudi-table.md](hudi-table.md) and [status.md](status.md); what to do about a failure is in
+[failures.md](../operations/failures.md).
 """
 
 

@@ -106,7 +106,7 @@ def test_the_commands_of_the_page_on_services_restore_to_it_and_delete_it(
     assert serve(lake, Service.COMPACTION, SavepointStep.KEEP).savepoint == last
     write(lake, 4, version=version, metadata=metadata)
     session = lake.spark.newSession()
-    page = (Path(__file__).parents[3] / "docs/services.md").read_text()
+    page = (Path(__file__).parents[3] / "docs/concepts/table-services.md").read_text()
     commands = re.findall(r"((?:SET hoodie|CALL \w+_savepoint|CALL \w+_to_savepoint)[^;]*);", page)
     assert len(commands) == 5
     for command in commands:

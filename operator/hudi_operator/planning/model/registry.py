@@ -190,7 +190,7 @@ _FAILURES: _Table = {
     ),
     FailureReason.FILE_SLICES_UNCERTAIN: (
         Retry.JOB,
-        "Clean the table to one version of each file with the tool that wrote it; see docs/adopting.md.",
+        "Clean the table to one version of each file with the tool that wrote it; see docs/guides/adopt.md.",
     ),
     FailureReason.TABLE_MISMATCH: (Retry.JOB, "Declare what the table has, or use another path."),
     FailureReason.ROWS_WOULD_CHANGE: (
@@ -289,7 +289,7 @@ _FINDINGS: _Table = {
     ),
     FindingCode.FILE_SLICES_UNCERTAIN: (
         Retry.INTERVENTION,
-        "Clean the table to one version of each file with the tool that wrote it; see docs/adopting.md.",
+        "Clean the table to one version of each file with the tool that wrote it; see docs/guides/adopt.md.",
     ),
     FindingCode.SPEC_DRIFT: (Retry.INTERVENTION, "Declare what the table has."),
     FindingCode.FOREIGN_WRITER: (Retry.INTERVENTION, "Decide who writes."),
