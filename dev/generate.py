@@ -1,4 +1,4 @@
-"""Write or check what is made from the code: the CRDs, the tables of fields and docs/reference/names.md.
+"""Write or check what is made from the code: the CRDs, the lists of fields and docs/reference/names.md.
 
 `--write` writes below the current folder, which is the root of the source tree. `--check` prints a diff, and exits with
 1 if what is committed is not what the code says.

@@ -17,6 +17,8 @@ RUNBOOKS = ("guides/operations.md", "guides/savepoints.md")
 """Pages that people follow step by step: every word of them has to be one of the product."""
 
 _BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\w+)\n(?P<text>.*?)^(?P=indent)```", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\[([^\]]+)\]\([^)\s]+\)")
 _PART = re.compile(r"^spec:\s+# of an? (?P<kind>Hudi\w+)$", re.MULTILINE)
 _COMMANDS = ("kubectl ", "hudi-operator ")
 
@@ -52,6 +54,14 @@ def table_rows(text: str) -> list[list[str]]:
     """Return the cells of the rows of a table, without its head."""
     lines = [line for line in text.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[2:]]
+
+
+def cells(text: str) -> list[str]:
+    """Return the cells of all tables of a text as a reader sees them: a link is its label."""
+    prose = _FENCED.sub("", text)
+    lines = [line for line in prose.splitlines() if line.lstrip().startswith("|")]
+    seen = (_LINK.sub(r"\1", line).strip() for line in lines)
+    return [cell.strip() for line in seen for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
 
 
 def pages() -> list[str]:

@@ -14,18 +14,19 @@ from toolkit.generated.sentences import NoSentence, definitions, sentence
 
 ROOT = Path(__file__).parents[2]
 
-ROWS = {
-    "a metric": "| `hudi_operator_jobs_total` | counter | `service`, `outcome` | Jobs that have ended or were refused",
-    "a setting": "| `HUDI_OPERATOR_LOG_LEVEL` | `INFO` | Log level: DEBUG, INFO, WARNING or ERROR. |",
-    "a setting without a default": "| `HUDI_OPERATOR_SPARK_IMAGE` | required | Image of the Spark jobs. |",
-    "a label": "| `hudi-operator.io/role` | On pods: `driver` or `executor`. |",
-    "an annotation": "| `hudi-operator.io/requested-at` | On a HudiTable:",
-    "the finalizer": "| `hudi-operator.io/claim` | Holds a deleted table until",
-    "a key of commits": "| `hudi-operator.run` | Name of the Job that made the commit",
-    "a condition": "| `Stalled` | A person must change something",
-    "a reason": "| `PathNotAllowed` | A path lies outside the prefixes that the class allows, is itself such a prefix",
-    "a reason that is a constant": "| `JobRefused` | The API server refuses",
-    "an Event": "| `DataDeleted` | The data was removed",
+ENTRIES = {
+    "a metric": "- `hudi_operator_jobs_total` (counter; labels `service`, `outcome`): Jobs that have ended or",
+    "a setting": "- `HUDI_OPERATOR_LOG_LEVEL` (default `INFO`): Log level: DEBUG, INFO, WARNING or ERROR.\n",
+    "a setting without a default": "- `HUDI_OPERATOR_SPARK_IMAGE` (required): Image of the Spark jobs.\n",
+    "a label": "- `hudi-operator.io/role`: On pods: `driver` or `executor`.\n",
+    "an annotation": "- `hudi-operator.io/requested-at`: On a HudiTable:",
+    "the finalizer": "- `hudi-operator.io/claim`: Holds a deleted table until",
+    "a key of commits": "- `hudi-operator.run`: Name of the Job that made the commit",
+    "a condition": "- `Stalled`: A person must change something",
+    "a reason": "- `PathNotAllowed` (does not heal; retried: `Intervention`): A path lies outside the prefixes",
+    "a reason that is a constant": "- `JobRefused` (heals; retried: `Infrastructure`): The API server refuses",
+    "what to do about a reason": " *What to do:* ",
+    "an Event": "- `DataDeleted`: The data was removed",
 }
 
 
@@ -41,13 +42,13 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return sample_words
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
-def test_the_page_holds(row: str) -> None:
-    assert row in reference.page()
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
+def test_the_page_holds(entry: str) -> None:
+    assert entry in reference.page()
 
 
 def test_every_setting_is_on_the_page() -> None:
-    shown = [line.split("`")[1] for line in reference.page().splitlines() if line.startswith("| `HUDI_OPERATOR_")]
+    shown = [line.split("`")[1] for line in reference.page().splitlines() if line.startswith("- `HUDI_OPERATOR_")]
     names = [name for name in definitions(Settings) if name != "model_config"]
     assert shown == [f"HUDI_OPERATOR_{name.upper()}" for name in names]
 

@@ -1,6 +1,6 @@
-"""Tables of fields for the documentation, made from the models that the server checks with.
+"""Lists of fields for the documentation, made from the models that the server checks with.
 
-A page holds each table between two comments, `<!-- fields of Ingestion -->` and `<!-- end of fields -->`, with the name
+A page holds each list between two comments, `<!-- fields of Ingestion -->` and `<!-- end of fields -->`, with the name
 of a model. `dev/generate.py` replaces the text between them.
 """
 
@@ -24,13 +24,12 @@ from hudi_operator.api.status.table_class import HudiTableClassStatus
 from hudi_operator.api.values.defaults import DURATION_PATTERN, DefaultsTo, default_text
 
 _BLOCK = re.compile(r"(<!-- fields of (\w+) -->\n).*?(<!-- end of fields -->)", re.DOTALL)
-_HEADER = "| Field | Type | Default | Meaning |\n|---|---|---|---|\n"
 
 
-def with_field_tables(page: str) -> str:
-    """Return a page with all its tables replaced; raise KeyError for an unknown model."""
+def with_field_lists(page: str) -> str:
+    """Return a page with all its lists of fields replaced; raise KeyError for an unknown model."""
     models = documented_models()
-    return _BLOCK.sub(lambda match: f"{match[1]}{field_table(models[match[2]])}{match[3]}", page)
+    return _BLOCK.sub(lambda match: f"{match[1]}\n{field_list(models[match[2]])}\n{match[3]}", page)
 
 
 def documented_models() -> dict[str, type[BaseModel]]:
@@ -38,17 +37,17 @@ def documented_models() -> dict[str, type[BaseModel]]:
     return {model.__name__: model for root in _ROOTS for model in _reachable(root)}
 
 
-def field_table(model: type[BaseModel]) -> str:
-    """Return a model's table of fields in Markdown."""
+def field_list(model: type[BaseModel]) -> str:
+    """Return a model's fields as a list in Markdown, each with its type, default and description."""
     properties = structural_schema(model)["properties"]
-    rows = (
-        (f"`{field.alias or name}`", properties[field.alias or name], field)
+    entries = (
+        (field.alias or name, properties[field.alias or name], field)
         for name, field in model.model_fields.items()
         if not is_remembered(model, name)
     )
-    return _HEADER + "".join(
-        f"| {name} | {_type(schema)} | {_default(field)} | {_cell(schema.get('description', ''))} |\n"
-        for name, schema, field in rows
+    return "".join(
+        f"- `{name}` ({_type(schema)}{_default(field)}): {_text(schema.get('description', ''))}\n"
+        for name, schema, field in entries
     )
 
 
@@ -106,11 +105,13 @@ def _plural(kind: str) -> str:
 
 def _default(field: FieldInfo) -> str:
     if field.is_required():
-        return "required"
+        return "; required"
     text = default_text(field)
+    if not text:
+        return ""
     in_words = any(isinstance(one, DefaultsTo) for one in field.metadata)
-    return _cell(text) if in_words or not text else f"`{text}`"
+    return f"; default: {_text(text)}" if in_words else f"; default `{text}`"
 
 
-def _cell(text: str) -> str:
-    return text.replace("\n\n", "<br>").replace("|", "\\|")
+def _text(text: str) -> str:
+    return " ".join(text.split()).replace("<", "&lt;")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hudi_operator.api.crd.definitions import KINDS, crd_yaml
 from toolkit.generated import findings, reference
-from toolkit.generated.fields import with_field_tables
+from toolkit.generated.fields import with_field_lists
 
 FOLDERS = (Path("crds"), Path("charts/hudi-operator/crds"))
 """Folders that hold the CRDs, relative to the root of the source tree."""
@@ -19,7 +19,7 @@ FINDINGS = Path("docs/operations/findings.md")
 def generated_files(root: Path) -> dict[Path, str]:
     """Return the expected content of every generated file, by path relative to the root of the source tree."""
     crds = {folder / kind.file_name: crd_yaml(kind) for folder in FOLDERS for kind in KINDS}
-    pages = {page.relative_to(root): with_field_tables(page.read_text()) for page in (root / "docs").rglob("*.md")}
+    pages = {page.relative_to(root): with_field_lists(page.read_text()) for page in (root / "docs").rglob("*.md")}
     return crds | pages | {REFERENCE: reference.page(), FINDINGS: findings.page()}
 
 

@@ -14,14 +14,12 @@ Made from the code by `python dev/generate.py --write`: change the code, not thi
 the time since when the operator has seen it, a message with the evidence, the services that it `blocks`, and a
 `remedy`. [status.md](../reference/status.md#findings) explains how to read them.
 
-| severity | meaning |
-|---|---|
 """
 
 
 def page() -> str:
     """Return the whole page."""
-    severities = "".join(f"| `{one}` | {sentence(Severity, one.name)} |\n" for one in reversed(Severity))
+    severities = "".join(f"- `{one}`: {sentence(Severity, one.name)}\n" for one in reversed(Severity))
     return f"{_HEAD}{severities}{''.join(map(_section, DEFINITIONS))}"
 
 

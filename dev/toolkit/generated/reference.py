@@ -19,11 +19,12 @@ from hudi_operator.api.status.conditions import ConditionType
 from hudi_operator.control.settings import PREFIX, Settings
 from hudi_operator.planning.model.healing import can_heal
 from hudi_operator.planning.model.reasons import EndingEvent, Retry, TableEvent
-from hudi_operator.planning.model.registry import KINDS, AnyReason, entries
+from hudi_operator.planning.model.registry import KINDS, AnyReason, Entry, entries
 from hudi_operator.telemetry.metrics import metrics
 from toolkit.generated.sentences import definitions, sentence
 
-Row = tuple[str, ...]
+ListEntry = tuple[str, str]
+"""What an entry of a list is called, and the text about it."""
 
 _HEAD = """# Reference
 
@@ -39,44 +40,46 @@ def page() -> str:
 
 
 def _metrics() -> str:
-    rows = [
-        (f"`{one.name}`", one.kind, ", ".join(f"`{label}`" for label in one.labels), one.text)
-        for one in metrics.descriptions
-    ]
+    entries = ((f"`{one.name}` ({one.kind}{_label_names(one.labels)})", one.text) for one in metrics.descriptions)
     text = (
-        "Served at `/metrics`, beside those of the process and of Python. Only those about the freshness of tables\n"
-        "have labels for the table.\n\n"
+        "Served at `/metrics`, beside the metrics of the process and of Python. Only the metrics about the freshness\n"
+        "of tables have labels for the table.\n\n"
     )
-    return text + _table(("Metric", "Type", "Labels", "Meaning"), rows)
+    return text + _list(entries)
+
+
+def _label_names(labels: Iterable[str]) -> str:
+    names = ", ".join(f"`{label}`" for label in labels)
+    return f"; labels {names}" if names else ""
 
 
 def _settings() -> str:
-    rows = [
-        (f"`{PREFIX}{name.upper()}`", _default(field), sentence(Settings, name))
+    entries = (
+        (f"`{PREFIX}{name.upper()}`{_default(field)}", sentence(Settings, name))
         for name, field in Settings.model_fields.items()
-    ]
-    return "Environment variables of the operator's process.\n\n" + _table(("Variable", "Default", "Meaning"), rows)
+    )
+    return "Environment variables of the operator's process.\n\n" + _list(entries)
 
 
 def _default(field: FieldInfo) -> str:
     if field.is_required():
-        return "required"
-    return f"`{field.default}`" if field.default_factory is None and field.default not in ((), "") else ""
+        return " (required)"
+    return f" (default `{field.default}`)" if field.default_factory is None and field.default not in ((), "") else ""
 
 
 def _labels() -> str:
-    return _table(("Label", "Meaning"), _keys("_LABEL"))
+    return _list(_keys("_LABEL"))
 
 
 def _annotations() -> str:
-    return _table(("Annotation or finalizer", "Meaning"), _keys("_ANNOTATION", "FINALIZER"))
+    return _list(_keys("_ANNOTATION", "FINALIZER"))
 
 
 def _commit_keys() -> str:
-    return "In the extra metadata of Hudi's commits.\n\n" + _table(("Key", "Meaning"), _keys("_KEY"))
+    return "In the extra metadata of Hudi's commits.\n\n" + _list(_keys("_KEY"))
 
 
-def _keys(*endings: str) -> list[Row]:
+def _keys(*endings: str) -> list[ListEntry]:
     """Return the constants of both packages with this suffix."""
     found: dict[str, str] = {}
     for module in (*_modules(hudi_operator), *_modules(hudi_jobs.contract)):
@@ -93,35 +96,35 @@ def _modules(package: ModuleType) -> Iterator[ModuleType]:
 
 
 def _services() -> str:
-    return _table(("Service", "Meaning"), _members(Service))
+    return _list(_members(Service))
 
 
 def _conditions() -> str:
-    return _table(("Condition", "Meaning"), _members(ConditionType))
+    return _list(_members(ConditionType))
 
 
 def _reasons() -> str:
     text = (
-        "The column Heals says whether what stopped for a reason can go on without a change of the spec, the class, or "
-        "by a person: where it cannot, the table is Stalled after the first run that ended so. The column Retried says "
-        "when it is tried again:\n\n"
+        "A reason that *heals* can end without a change of the spec, the class, or by a person. After the first run\n"
+        "that ended for any other reason the table is `Stalled`. *Retried* says when the operator tries again:\n\n"
     )
-    legend = _table(("Retried", "Meaning"), _members(Retry))
-    return text + legend + "".join(map(_reason_table, (kind for kind in KINDS if kind not in _EVENTS)))
+    kinds = (kind for kind in KINDS if kind not in _EVENTS)
+    return text + _list(_members(Retry)) + "".join(map(_reasons_of, kinds))
 
 
-def _reason_table(kind: type[AnyReason]) -> str:
-    rows = [
-        (
-            f"`{entry.name.value}`",
-            sentence(kind, entry.name.name),
-            "yes" if can_heal(entry.name) else "no",
-            f"`{entry.retry}`",
-            entry.advice,
-        )
-        for entry in entries(kind)
-    ]
-    return f"\n### {KINDS[kind]}\n\n{_table(('Reason', 'Meaning', 'Heals', 'Retried', 'What to do'), rows)}"
+def _reasons_of(kind: type[AnyReason]) -> str:
+    return f"\n### {KINDS[kind]}\n\n" + _list(
+        (_reason_head(entry), _reason_text(sentence(kind, entry.name.name), entry.advice)) for entry in entries(kind)
+    )
+
+
+def _reason_head(entry: Entry) -> str:
+    heals = "heals" if can_heal(entry.name) else "does not heal"
+    return f"`{entry.name.value}` ({heals}; retried: `{entry.retry}`)"
+
+
+def _reason_text(meaning: str, advice: str) -> str:
+    return f"{meaning} *What to do:* {advice}" if advice else meaning
 
 
 _EVENTS = (TableEvent, Effect, EndingEvent)
@@ -133,7 +136,7 @@ def _events() -> str:
         "where Ready or Fresh is False. A finding that appears posts its code and message: a Warning unless its "
         "severity is Info. Further Events:\n\n"
     )
-    return text + _table(("Event", "Meaning"), [row for kind in _EVENTS for row in _members(kind)])
+    return text + _list(entry for kind in _EVENTS for entry in _members(kind))
 
 
 _SECTIONS: tuple[tuple[str, Callable[[], str]], ...] = (
@@ -149,10 +152,9 @@ _SECTIONS: tuple[tuple[str, Callable[[], str]], ...] = (
 )
 
 
-def _members(kind: type[StrEnum]) -> list[Row]:
+def _members(kind: type[StrEnum]) -> list[ListEntry]:
     return [(f"`{member.value}`", sentence(kind, member.name)) for member in kind]
 
 
-def _table(header: Row, rows: Iterable[Row]) -> str:
-    lines = [header, tuple("---" for _ in header), *rows]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+def _list(entries: Iterable[ListEntry]) -> str:
+    return "".join(f"- {head}: {text}\n" for head, text in entries)

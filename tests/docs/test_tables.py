@@ -1,0 +1,50 @@
+"""The tables of the pages stay readable: their cells are short."""
+
+from __future__ import annotations
+
+import pytest
+from tests.docs.pages import DOCS, cells
+
+ROOT = DOCS.parent
+LONGEST = 120
+PAGES = {
+    str(path.relative_to(ROOT)): path
+    for path in (
+        *ROOT.glob("*.md"),
+        *DOCS.rglob("*.md"),
+        *(ROOT / "charts").rglob("*.md"),
+        *(ROOT / "dev").rglob("*.md"),
+    )
+}
+NOT_YET = {
+    "README.md",
+    "charts/hudi-operator/README.md",
+    "dev/README.md",
+    "docs/architecture.md",
+    "docs/concepts/table-services.md",
+    "docs/concepts/timeline.md",
+    "docs/guides/adopt.md",
+    "docs/guides/files.md",
+    "docs/guides/operations.md",
+    "docs/guides/savepoints.md",
+    "docs/operations/failures.md",
+    "docs/reference/compatibility.md",
+    "docs/reference/status.md",
+    "docs/security.md",
+}
+"""Pages with longer cells, which are to be rewritten."""
+
+
+@pytest.mark.parametrize("page", sorted(PAGES.keys() - NOT_YET))
+def test_no_cell_of_a_table_is_long(page: str) -> None:
+    assert [cell for cell in cells(PAGES[page].read_text()) if len(cell) > LONGEST] == []
+
+
+@pytest.mark.parametrize("page", sorted(NOT_YET))
+def test_a_page_without_long_cells_is_not_on_the_list(page: str) -> None:
+    assert [cell for cell in cells(PAGES[page].read_text()) if len(cell) > LONGEST]
+
+
+def test_a_cell_is_what_a_reader_sees() -> None:
+    text = "| a \\| b | [c](https://example.com) |\n|---|---|\n\n```\n| code |\n```\n"
+    assert cells(text) == ["a \\| b", "c", "---", "---"]
