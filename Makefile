@@ -65,7 +65,7 @@ format: python ## Format the code
 	@.venv/bin/ruff format .
 	@.venv/bin/ruff check --fix-only --quiet .
 
-generate: python ## Generate the CRDs, the tables of fields and docs/reference/names.md from the code
+generate: python ## Generate the CRDs, the lists of fields and docs/reference/names.md from the code
 	@$(PYTHON) dev/generate.py --write
 
 docs: python ## Show the documentation at http://127.0.0.1:8000 and follow changes

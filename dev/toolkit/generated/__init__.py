@@ -1,1 +1,1 @@
-"""Generates files from the code: the CRDs, the tables of fields and the reference page."""
+"""Generates files from the code: the CRDs, the lists of fields and the reference page."""

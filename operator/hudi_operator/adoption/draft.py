@@ -198,7 +198,7 @@ def _comments(found: Evidence) -> Iterator[str]:
     if writers:
         yield f"Who wrote, by the newest {counted(len(found.commits), 'commit')}:"
         yield from (f"  {one.sentence}" for one in writers)
-        yield "decide: where an ingestion continues reading, and when the writer above is stopped: docs/guides/adopt.md."
+        yield "decide: where ingestion continues reading, and when the writer above is stopped: docs/guides/adopt.md."
     remark = late_changes_remark(dict(properties.raw))
     if remark is not None:
         yield f"decide: whether the tool compacts the table once more before it is managed. {remark}"

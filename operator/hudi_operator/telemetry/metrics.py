@@ -110,7 +110,9 @@ class Metrics:
             "store_requests", "Requests to object stores, by operation: list, read or stat.", "operation"
         )
         self._findings_shown = self._gauge(
-            "findings", "Findings of all tables, by code and severity; docs/operations/findings.md explains each.", *_FINDING
+            "findings",
+            "Findings of all tables, by code and severity; docs/operations/findings.md explains each.",
+            *_FINDING,
         )
 
     def _describe_freshness(self) -> None:
