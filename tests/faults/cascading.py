@@ -11,7 +11,17 @@ from tests.faults.arena import Arena
 from tests.faults.lifecycle import NAME, EndState, Scenario, comparable, created, ended, settled
 from tests.faults.node import Ended
 from tests.faults.operating import Journal, operate
-from tests.faults.operation import BACK, OfOperation, approve, declare, killed_once, operation_of, reached, working
+from tests.faults.operation import (
+    BACK,
+    OfOperation,
+    approve,
+    declare,
+    killed_once,
+    operation_of,
+    operation_status,
+    reached,
+    working,
+)
 
 from hudi_jobs.contract import JobRequest
 from hudi_operator.jobs.names import REQUEST_ANNOTATION
@@ -42,10 +52,13 @@ async def cascade_is_deleted(arena: Arena) -> EndState:
     statuses = await _begin(arena, _on(COPY, killed_once(until=deleted)), approved=True)
 
     async def going_on() -> str | None:
-        found = [one for one in await arena.items(arena.operations) if one["spec"]["tableRef"]["name"] == COPY]
-        is_told = ((await operation_of(arena) or {}).get("status") or {}).get("reason") == "Cascading"
-        begun = [one["metadata"]["name"] for one in found if (one.get("status") or {}).get("begun")]
-        return begun[0] if is_told and begun else None
+        if (await operation_status(arena)).reason != "Cascading":
+            return None
+        for one in await arena.items(arena.operations):
+            name = str(one["metadata"]["name"])
+            if one["spec"]["tableRef"]["name"] == COPY and (await operation_status(arena, name)).begun:
+                return name
+        return None
 
     second = await arena.eventually(going_on, what=f"the erasure from {COPY} has begun")
     await arena.transport.request("DELETE", f"{arena.operations}/{BACK}")

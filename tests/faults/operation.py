@@ -61,7 +61,7 @@ class Operating:
         statuses = await self.begin(arena, killed_once(until=deleted), approved=True)
 
         async def begun() -> bool:
-            return bool((await operation_of(arena) or {}).get("status", {}).get("begun"))
+            return (await operation_status(arena)).begun
 
         await arena.eventually(begun, what="the operation has begun")
         await arena.transport.request("DELETE", f"{arena.operations}/{BACK}")
@@ -74,7 +74,7 @@ class Operating:
         statuses = await self.begin(arena, die_midway, approved=True)
 
         async def retrying() -> bool:
-            return bool((await operation_of(arena) or {}).get("status", {}).get("reason") == "Retrying")
+            return (await operation_status(arena)).reason == "Retrying"
 
         await arena.eventually(retrying, what="the operation is to be tried again")
         await arena.transport.request("DELETE", f"{arena.operations}/{BACK}")
@@ -158,6 +158,11 @@ async def operation_of(arena: Arena, name: str = BACK) -> Document | None:
         return await arena.transport.request("GET", f"{arena.operations}/{name}")
     except NotFound:
         return None
+
+
+async def operation_status(arena: Arena, name: str = BACK) -> HudiOperationStatus:
+    """Return the status of an operation; the empty one where the operation is gone."""
+    return HudiOperationStatus.model_validate((await operation_of(arena, name) or {}).get("status") or {})
 
 
 async def reached(arena: Arena, state: str, name: str = BACK) -> Document:
