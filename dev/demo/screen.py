@@ -94,7 +94,7 @@ def _lines(status: dict[str, Any]) -> list[str]:
         for instant in (status.get("timeline") or {}).get("instants") or ()
     ]
     lines += [f"job {job['name']} {job['state']}" for job in status.get("jobs") or ()]
-    lines += [f"run {run['job']} {run['outcome']}: {run['message']}" for run in _last_runs(status)]
+    lines += [f"run {run['job']} {run['outcome']}: {run.get('message', '')}" for run in _last_runs(status)]
     return lines
 
 
