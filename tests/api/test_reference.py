@@ -4,8 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
-from hudi_operator.api.spec.table import Ingestion
+from hudi_operator.api.spec.savepoint import HudiSavepointSpec
+from hudi_operator.api.spec.source import FileSourceSpec
+from hudi_operator.api.spec.table import HudiTableSpec, Ingestion, Transform
 from toolkit.generated.fields import documented_models, field_list, with_field_lists
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -22,6 +25,27 @@ ENTRIES = {
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
 def test_the_list_of_fields_holds(entry: str) -> None:
     assert entry in field_list(Ingestion)
+
+
+RULES = {
+    "a rule of the model": (Ingestion, "- bulkInsert is only for operation BulkInsert.\n"),
+    "a rule of a field that names the field": (FileSourceSpec, "- path must be plain: "),
+    "a rule of fields with the names of these": (
+        HudiTableSpec,
+        "- `recordKey`, `partitionBy`, `orderingFields`: a column ",
+    ),
+    "the fields that cannot be changed": (HudiSavepointSpec, "- `tableRef`, `instant`, `latest`, `comment` cannot be "),
+}
+
+
+@pytest.mark.parametrize(("model", "rule"), RULES.values(), ids=RULES)
+def test_the_list_of_rules_holds(model: type[BaseModel], rule: str) -> None:
+    assert rule in field_list(model).partition("\nRules:\n\n")[2]
+
+
+def test_a_model_without_rules_has_no_list_of_them() -> None:
+    assert "Rules:" not in field_list(Transform)
+    assert "less than 9223372036854775807" not in field_list(FileSourceSpec)
 
 
 def test_only_the_text_between_the_marks_is_replaced() -> None:

@@ -22,6 +22,7 @@ from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.status.table_class import HudiTableClassStatus
 from hudi_operator.api.values.defaults import DURATION_PATTERN, DefaultsTo, default_text
+from toolkit.generated.rules import rule_list
 
 _BLOCK = re.compile(r"(<!-- fields of (\w+) -->\n).*?(<!-- end of fields -->)", re.DOTALL)
 
@@ -38,17 +39,19 @@ def documented_models() -> dict[str, type[BaseModel]]:
 
 
 def field_list(model: type[BaseModel]) -> str:
-    """Return a model's fields as a list in Markdown, each with its type, default and description."""
-    properties = structural_schema(model)["properties"]
+    """Return a model's fields as a list in Markdown, each with its type, default and description, and its rules."""
+    schema = structural_schema(model)
+    properties = schema["properties"]
     entries = (
         (field.alias or name, properties[field.alias or name], field)
         for name, field in model.model_fields.items()
         if not is_remembered(model, name)
     )
-    return "".join(
-        f"- `{name}` ({_type(schema)}{_default(field)}): {_text(schema.get('description', ''))}\n"
-        for name, schema, field in entries
+    fields = (
+        f"- `{name}` ({_type(shape)}{_default(field)}): {_text(shape.get('description', ''))}\n"
+        for name, shape, field in entries
     )
+    return "".join(fields) + rule_list(schema)
 
 
 _ROOTS: tuple[type[BaseModel], ...] = (

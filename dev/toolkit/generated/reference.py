@@ -29,8 +29,8 @@ ListEntry = tuple[str, str]
 _HEAD = """# Reference
 
 Made from the code by `python dev/generate.py --write`: change the code, not this page. The fields of the
-resources are in [hudi-table.md](hudi-table.md) and [status.md](status.md); what to do about a failure is in
-[failures.md](../operations/failures.md).
+resources are in [hudi-table.md](hudi-table.md), [hudi-table-class.md](hudi-table-class.md) and [status.md](status.md);
+what to do about a failure is in [failures.md](../operations/failures.md).
 """
 
 
