@@ -152,7 +152,7 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counters:
-    """All counters that decisions use, by the rules of Hudi 1.2.0 (see `docs/concepts/timeline.md`).
+    """All counters that decisions use, by the rules of Hudi 1.2.0 (see `docs/contributing/timeline.md`).
 
     A counter is None if a file it depends on could not be read: unknown, never a guess. Its bounds are then set; the
     bounds of a known counter are None. The times are instant times; the lists are in timeline order.
