@@ -9,12 +9,12 @@ from typing import Any, Generic, cast
 from pyspark.sql import SparkSession
 from typing_extensions import TypeVar
 
-from hudi_jobs.beside.host import Host
-from hudi_jobs.beside.turns import Turns
+from hudi_jobs.commit_stats import CommitStats
 from hudi_jobs.contract import AffectedInstant, OperationReport, OperationTableTask, TableOperation, Task
 from hudi_jobs.contract.table.slices import Misplaced
+from hudi_jobs.inline_services.inline_queue import InlineQueue
+from hudi_jobs.inline_services.inline_server import InlineServer
 from hudi_jobs.lease.leases import Lease
-from hudi_jobs.totals import Totals
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -27,22 +27,22 @@ _Task = TypeVar("_Task", bound=Task)
 class TaskContext(Generic[T_co]):
     """The task, the name of its run, and its own Spark session.
 
-    A failing run reports `affected`, the run's effects on instants that it did not begin, `totals`, the commits of a
-    continuous run, and `operation`, with the last report being valid. `stopping` is set once the pod was asked to end.
-    `batch` is the number of a continuous run's batch, from 1, and `repeats` counts how often batches have given way.
-    `made` are the instants of a failed batch. `settled` are compactions after which no key is in log files alone, and
-    `compared` are log files in another slice than named that change no row.
+    A failing run reports `affected`, the run's effects on instants that it did not begin, `commit_stats`, the commits
+    of a continuous run, and `operation`, with the last report being valid. `stopping` is set once the pod was asked
+    to end. `batch` is the number of a continuous run's batch, from 1, and `repeats` counts how often batches have
+    given way. `made` are the instants of a failed batch. `settled` are compactions after which no key is in log files
+    alone, and `compared` are log files in another slice than named that change no row.
 
-    `host` runs table services for other runs beside the batches of a continuous run. Such a service has in `held` the
-    lease of its host run, and both share `turns`. A run with only a service has its own lease there. `for_operation` is
-    the operation that a table service runs for.
+    `inline_server` runs table services for other runs beside the batches of a continuous run. An inline service has the
+    lease of the ingestion run in `held`, and both share `inline_queue`. A run with only a service has its own lease
+    there. `for_operation` is the operation that a table service runs for.
     """
 
     spark: SparkSession
     run: str
     task: T_co
     affected: list[AffectedInstant] = field(default_factory=list)
-    totals: Totals = field(default_factory=Totals)
+    commit_stats: CommitStats = field(default_factory=CommitStats)
     operation: list[OperationReport] = field(default_factory=list)
     stopping: threading.Event = field(default_factory=threading.Event)
     batch: int | None = None
@@ -50,9 +50,9 @@ class TaskContext(Generic[T_co]):
     made: list[str] = field(default_factory=list)
     settled: set[str] = field(default_factory=set)
     compared: set[Misplaced] = field(default_factory=set)
-    host: Host | None = None
+    inline_server: InlineServer | None = None
     held: Lease | None = None
-    turns: Turns | None = None
+    inline_queue: InlineQueue | None = None
     for_operation: TableOperation | None = None
 
     def of(self, task: _Task) -> "TaskContext[_Task]":
@@ -71,7 +71,7 @@ class TaskContext(Generic[T_co]):
 
     def at_rest(self) -> AbstractContextManager[None]:
         """Return a block during which no batch of this process runs."""
-        return nullcontext() if self.turns is None else self.turns.at_rest()
+        return nullcontext() if self.inline_queue is None else self.inline_queue.at_rest()
 
     def log(self, message: str, **fields: object) -> None:
         """Log a line with the task's id."""

@@ -10,10 +10,6 @@ from subprocess import TimeoutExpired
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from hudi_jobs.beside.courier import Courier
-from hudi_jobs.beside.host import Host
-from hudi_jobs.beside.options import beside_batches, with_services_beside
-from hudi_jobs.beside.turns import Turns
 from hudi_jobs.clock.guard import newest_made
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
@@ -33,6 +29,10 @@ from hudi_jobs.contract import (
 from hudi_jobs.failures import DriverStopping, TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import classify
+from hudi_jobs.inline_services.inline_client import InlineClient
+from hudi_jobs.inline_services.inline_queue import InlineQueue
+from hudi_jobs.inline_services.inline_server import InlineServer
+from hudi_jobs.inline_services.options import as_inline_service, with_inline_services
 from hudi_jobs.jvm import jvm_process
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.lease.stores import table_files
@@ -102,7 +102,9 @@ class Driver:
     def _start(self) -> TaskFailed | None:
         """Open the session; return why there is none."""
         try:
-            self._spark = self._open_session({**self._request.spark_conf, **(_FAIR if self._request.beside else {})})
+            self._spark = self._open_session(
+                {**self._request.spark_conf, **(_FAIR if self._request.inline_services else {})}
+            )
         except Exception as error:
             _LOGGER.exception("the Spark session did not start")
             return _failure(error)
@@ -123,7 +125,7 @@ class Driver:
             self._require_running()
             conf = self._request.spark_conf
             files = table_files(task.table.base_path, lambda key: hadoop_setting(conf, key))
-            result = Courier(task, self._request.run, files, self._stopping).result()
+            result = InlineClient(task, self._request.run, files, self._stopping).result()
         except Exception as error:
             failure = self._explain(error)
             _LOGGER.warning("task failed", exc_info=True, extra={"fields": {"task": task.id}})
@@ -135,24 +137,28 @@ class Driver:
         """Run a task of the request, a continuous ingestion with the services that others ask it for."""
         context = TaskContext(spark=spark, run=self._request.run, task=task, stopping=self._stopping)
         is_serialized = task.concurrency is ConcurrencyMode.SERIALIZED
-        if _is_continuous(task) and is_serialized and self._request.beside:
+        if _is_continuous(task) and is_serialized and self._request.inline_services:
             host = self._host(spark)
-            context = replace(context.of(with_services_beside(task)), host=host, turns=host.turns)
+            context = replace(context.of(with_inline_services(task)), inline_server=host, inline_queue=host.queue)
         return self._run_in(context)
 
-    def _host(self, spark: SparkSession) -> Host:
+    def _host(self, spark: SparkSession) -> InlineServer:
         redactor = redactor_of(self._request)
 
-        def perform(task: MaintenanceTableTask, *, run: str, lease: Lease, turns: Turns) -> TaskResult:
+        def perform(task: MaintenanceTableTask, *, run: str, lease: Lease, queue: InlineQueue) -> TaskResult:
             # Each pool gets its share, and what names none is in one of its own.
             spark.sparkContext.setLocalProperty(_POOL, "services")
-            task = beside_batches(task)
-            context = TaskContext(spark=spark, run=run, task=task, stopping=self._stopping, held=lease, turns=turns)
+            task = as_inline_service(task)
+            context = TaskContext(
+                spark=spark, run=run, task=task, stopping=self._stopping, held=lease, inline_queue=queue
+            )
             result = self._run_in(context)
             # The answer lies in the table's folder, which more people may read than the log.
             return result.model_copy(update={"message": redactor.clean(result.message)})
 
-        return Host(self._request.run, self._request.beside, perform, cancel=spark.sparkContext.cancelAllJobs)
+        return InlineServer(
+            self._request.run, self._request.inline_services, perform, cancel=spark.sparkContext.cancelAllJobs
+        )
 
     def _run_in(self, context: TaskContext[TableTask]) -> TaskResult:
         """Run a task with a session of its own, and say what became of it; raises nothing."""
@@ -170,7 +176,7 @@ class Driver:
             _LOGGER.warning("task failed", exc_info=True, extra={"fields": fields})
             result = _failed(task, failure, started)
         if _is_continuous(task):
-            result = result.model_copy(update=context.totals.figures)
+            result = result.model_copy(update=context.commit_stats.figures)
         if context.operation:
             result = result.model_copy(update={"operation": context.operation[-1]})
         newest = _made_since(made_before, _newest_made(spark))

@@ -37,7 +37,7 @@ class Redactor:
 
 def redactor_of(request: JobRequest) -> Redactor:
     """Return what knows the credentials of a request and of the process, and the keys that are erased."""
-    tasks = (*request.tasks, *request.beside)
+    tasks = (*request.tasks, *request.inline_services)
     operations = [task.operation for task in tasks if isinstance(task, OperationTableTask)]
     erasures = [operation.erase for operation in operations if operation.erase is not None]
     texts = [value for erase in erasures for key in erase.keys for value in key.values()]

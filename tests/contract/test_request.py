@@ -72,7 +72,7 @@ def test_a_request_is_written_in_camel_case_and_its_options_are_left_alone() -> 
         hudi_options={"hoodie.table_name": "kept_as_is"},
     )
     document = json.loads(JobRequest(run="r", tasks=(task,)).model_dump_json(by_alias=True))
-    assert set(document) == {"version", "run", "sparkConf", "tasks", "beside"}
+    assert set(document) == {"version", "run", "sparkConf", "tasks", "inlineServices"}
     assert document["tasks"][0]["table"]["basePath"] == "s3a://b/t"
     assert document["tasks"][0]["hudiOptions"] == {"hoodie.table_name": "kept_as_is"}
 
@@ -85,13 +85,13 @@ def test_a_request_is_written_in_camel_case_and_its_options_are_left_alone() -> 
         {"version": 2, "run": "r", "tasks": [WHOLE]},
         {"run": "r", "tasks": [{**WHOLE, "service": "Unheard"}]},
         {"run": "r", "tasks": [{**WHOLE, "service": "Ingestion"}]},
-        {"run": "r", "tasks": [WHOLE], "beside": [{**WHOLE, "service": "Deletion"}]},
+        {"run": "r", "tasks": [WHOLE], "inlineServices": [{**WHOLE, "service": "Deletion"}]},
     ],
 )
 def test_request_without_tasks_of_another_version_or_of_an_unknown_service_is_refused(
     document: dict[str, object],
 ) -> None:
-    JobRequest.model_validate({"run": "r", "tasks": [WHOLE], "beside": [WHOLE]})
+    JobRequest.model_validate({"run": "r", "tasks": [WHOLE], "inlineServices": [WHOLE]})
     with pytest.raises(ValidationError):
         JobRequest.model_validate(document)
 

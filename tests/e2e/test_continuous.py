@@ -147,7 +147,7 @@ def test_a_suspended_table_has_no_driver_and_no_executor_and_by_another_spec_ser
 ) -> None:
     table = fed.table
     fed.feed()
-    turns = {"ingestion": {"continuous": {"services": "InTurns"}}}
+    turns = {"ingestion": {"continuous": {"services": "Alternating"}}}
     table.patch({"spec": {"suspend": True, "execution": None, **turns}})
     status = table.wait(
         lambda status: (

@@ -10,8 +10,8 @@ from typing import Any
 from tests.faults.driver import CLEANED, folder_of
 from tests.timeline.hostile import avro_file, number, record
 
+from hudi_jobs.commit_metadata import commit_metadata
 from hudi_jobs.contract import OperationKind, RunnableService, TableOperation, TableTask
-from hudi_jobs.notes import commit_notes
 from toolkit.small_table import SmallTable
 
 Document = dict[str, Any]
@@ -88,7 +88,7 @@ class Serve(Change):
         return {"instant": left[0] if left else asked.table.begin_action(f"{action}.requested", f"{action}.inflight")}
 
     def finish(self, asked: Asked, known: Document) -> None:
-        notes = {"operationType": "CLUSTER", "extraMetadata": commit_notes(asked.run, asked.task, asked.operation)}
+        notes = {"operationType": "CLUSTER", "extraMetadata": commit_metadata(asked.run, asked.task, asked.operation)}
         content = CLEANED if _action(asked) == "clean" else json.dumps(notes).encode()
         asked.table.complete_action(known["instant"], _action(asked), content)
 
@@ -140,7 +140,7 @@ class Erase(Change):
         return {"commit": asked.table.begin()}
 
     def finish(self, asked: Asked, known: Document) -> None:
-        asked.table.complete(known["commit"], commit_notes(asked.run, asked.task, asked.operation))
+        asked.table.complete(known["commit"], commit_metadata(asked.run, asked.task, asked.operation))
         erase = asked.operation.erase
         if erase is not None and erase.report_file is not None:
             file = folder_of(erase.report_file)

@@ -10,8 +10,8 @@ from typing import Any
 from tests.faults.node import Ended
 from tests.faults.skew import NO_SKEW, Skew
 
+from hudi_jobs.commit_metadata import commit_metadata
 from hudi_jobs.contract import JobOutcome, JobRequest, Outcome, Service, TaskResult, encode_outcome
-from hudi_jobs.notes import commit_notes
 from hudi_operator.jobs.names import REQUEST_ANNOTATION
 from toolkit.small_table import SmallTable
 
@@ -42,7 +42,7 @@ async def commit(pod: Document, skew: Skew = NO_SKEW, *, version: int = 6) -> En
     await asyncio.to_thread(partial(table.create, task.table.name, version=version))
     instant = await asyncio.to_thread(table.begin)
     await asyncio.sleep(_AT_WORK_SECONDS)
-    await asyncio.to_thread(table.complete, instant, commit_notes(request.run, task))
+    await asyncio.to_thread(table.complete, instant, commit_metadata(request.run, task))
     return ended(TaskResult(id=task.id, outcome=Outcome.SUCCEEDED, instant=instant, files_read=1))
 
 

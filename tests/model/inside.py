@@ -1,4 +1,4 @@
-"""A service that a continuous driver does beside its batches: what `hudi_jobs/beside/` does, on both sides."""
+"""A service that a continuous driver does beside its batches: what `hudi_jobs/inline_services/` does, on both sides."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ CONTINUOUS_BEHIND = Scenario(
         "ingestion": {
             "mode": "Continuous",
             "freshness": "1m",
-            "continuous": {"progressDeadline": "10m", "serviceInterval": "3m", "services": "InTurns"},
+            "continuous": {"progressDeadline": "10m", "serviceInterval": "3m", "services": "Alternating"},
         },
         "cleaning": {"retainCommits": 2, "trigger": {"commits": 3}},
     },

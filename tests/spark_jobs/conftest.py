@@ -15,7 +15,7 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
-from tests.spark_jobs.continuous.beside import Beside
+from tests.spark_jobs.continuous.inline_services import Beside
 from tests.spark_jobs.trials import ALL, LEASE
 from tests.tasks import task_of
 

@@ -20,7 +20,7 @@ from hudi_operator.api.resources import (
     parse_operation,
 )
 from hudi_operator.api.status.operation import FINISHED
-from hudi_operator.control.holding import hold
+from hudi_operator.control.finalizers import hold
 from hudi_operator.control.keys import OPERATION, operation_key, table_key, table_named_by
 from hudi_operator.control.observation.derived import Readings, read_table, root_of
 from hudi_operator.control.observation.remembered import rank_of_operation

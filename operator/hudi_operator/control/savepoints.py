@@ -17,7 +17,7 @@ from hudi_operator.api.resources import (
     parse_savepoint,
     parse_table,
 )
-from hudi_operator.control.holding import hold
+from hudi_operator.control.finalizers import hold
 from hudi_operator.control.keys import SAVEPOINT, table_key, table_named_by
 from hudi_operator.control.observation.remembered import rank_of_savepoint
 from hudi_operator.control.parts import Parts

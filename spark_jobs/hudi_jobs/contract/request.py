@@ -16,15 +16,15 @@ def task_id(table: str, service: str) -> str:
 class JobRequest(Document):
     """The whole request; `run` is the name of the Job and goes into every commit that it makes.
 
-    `beside` are table services that others may ask the driver of a continuous ingestion for while it runs, each as its
-    Job would be told to do it. Without any, the driver does none.
+    `inline_services` are the table services that the driver of a continuous ingestion may run for other Jobs, with the
+    task that each Job would get. Without any, the driver runs none.
     """
 
     version: Literal[1] = 1
     run: str
     spark_conf: dict[str, str] = Field(default_factory=dict)
     tasks: tuple[TableTask, ...] = Field(min_length=1)
-    beside: tuple[MaintenanceTableTask, ...] = ()
+    inline_services: tuple[MaintenanceTableTask, ...] = ()
 
     @field_validator("tasks")
     @classmethod

@@ -6,6 +6,7 @@ from functools import cached_property
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from hudi_jobs.commit_metadata import commit_metadata
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     CHECKPOINT_KEY,
@@ -22,13 +23,6 @@ from hudi_jobs.contract import (
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.gates.index_gate import require_index
-from hudi_jobs.gates.key_gate import require_keys
-from hudi_jobs.gates.layout_gate import require_one_layout
-from hudi_jobs.gates.list_gate import require_readable_lists
-from hudi_jobs.gates.log_gate import require_keys_in_base_files
-from hudi_jobs.gates.merge_gate import require_same_merge
-from hudi_jobs.gates.slice_gate import require_slices_as_named
 from hudi_jobs.ingestion.batch import InputBatch, Limit, Source
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress, require_following, require_kind
 from hudi_jobs.ingestion.rows import SourceRows
@@ -42,8 +36,14 @@ from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_jobs.ingestion.write import write_commit, write_options
 from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.lease.leases import Lease
-from hudi_jobs.notes import commit_notes
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.preflight.index_gate import require_index
+from hudi_jobs.preflight.key_gate import require_keys
+from hudi_jobs.preflight.layout_gate import require_one_layout
+from hudi_jobs.preflight.list_gate import require_readable_lists
+from hudi_jobs.preflight.log_gate import require_keys_in_base_files
+from hudi_jobs.preflight.merge_gate import require_same_merge
+from hudi_jobs.preflight.slice_gate import require_slices_as_named
 from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.clustering import INLINE_CLUSTERING, require_order
 from hudi_jobs.services.compaction import with_keys_in_base_files
@@ -209,7 +209,7 @@ class _Run:
         context = self._context
         self._batch.before_commit()
         reach(Phase.RECORDED)
-        notes = commit_notes(context.run, context.task, context.asked_operation)
+        notes = commit_metadata(context.run, context.task, context.asked_operation)
         text = encode_checkpoint(checkpoint)
         given = context.task.hudi_options
         options = write_options(given, operation, notes=notes, checkpoint=text, one_of_each=one_of_each)
@@ -272,7 +272,7 @@ class _Run:
         """
         timeline = Timeline(self._context.spark, now)
         writes = others.roll_back(timeline)
-        plans = [] if self._context.turns is not None else others.roll_back_begun_clusterings(timeline)
+        plans = [] if self._context.inline_queue is not None else others.roll_back_begun_clusterings(timeline)
         return bool(writes or plans)
 
     def _table_now(self) -> HudiTable | None:

@@ -6,9 +6,9 @@ extra metadata because `hoodie.datasource.write.commitmeta.key.prefix` names the
 
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_jobs.as_found import kept_as_found
 from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.contract import CHECKPOINT_KEY, METADATA_PREFIX, FailureReason, TableDefinition, WriteOperation
+from hudi_jobs.existing_table import existing_options
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.table import HudiTable
@@ -57,7 +57,7 @@ def write_commit(
             stage("Hudi could not write", otherwise=FailureReason.HUDI_ERROR),
             instants_in_order(spark, table.base_path, options) as zoned,
         ):
-            kept = kept_as_found(HudiTable.open(spark, table.base_path), zoned)
+            kept = existing_options(HudiTable.open(spark, table.base_path), zoned)
             frame.write.format("hudi").options(**kept).mode("append").save(table.base_path)
     except TaskFailed as error:
         failure = error

@@ -5,7 +5,6 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from hudi_jobs.as_found.metadata import metadata_options, metadata_partitions
 from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
@@ -16,13 +15,14 @@ from hudi_jobs.contract import (
     OperationReport,
     TableOperation,
 )
+from hudi_jobs.existing_table.metadata import metadata_options, metadata_partitions
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import sizes_of
-from hudi_jobs.gates.merge_gate import merge_refusal
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint
-from hudi_jobs.operations.again import require_nothing_come
 from hudi_jobs.operations.journal import Journal
+from hudi_jobs.operations.operation_run import OperationRun
+from hudi_jobs.operations.recheck import require_nothing_come
 from hudi_jobs.operations.refusal import (
     refused,
     require_contiguous,
@@ -39,7 +39,7 @@ from hudi_jobs.operations.restore.history import History, Restore, Write
 from hudi_jobs.operations.restore.record import RestoreRecord
 from hudi_jobs.operations.restore.removed import Removal, removal_of
 from hudi_jobs.operations.rows import count_rows, rows_at
-from hudi_jobs.operations.work import Work
+from hudi_jobs.preflight.merge_gate import merge_refusal
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_commits_inside, require_plans_inside
 from hudi_jobs.services.preparation import load_timeline
@@ -76,7 +76,7 @@ def _completed(gone: Iterable[Write]) -> tuple[str, ...]:
     return tuple(write.instant for write in gone if write.completed is not None)
 
 
-def checked(work: Work) -> RestoreRecord:
+def checked(work: OperationRun) -> RestoreRecord:
     """Return the record of an operation that passed its checks; raise `TaskFailed` when it is refused.
 
     A refusal also reports what is known so far.
@@ -111,7 +111,7 @@ def checked(work: Work) -> RestoreRecord:
     )
 
 
-def require_same_rows(work: Work, doing: str) -> None:
+def require_same_rows(work: OperationRun, doing: str) -> None:
     """Raise `TaskFailed` when merging log files would give other rows than the tool that wrote them reads."""
     sentence = merge_refusal(work.context, work.table, doing)
     if sentence is not None:
@@ -142,7 +142,7 @@ def _come_since(record: RestoreRecord, timeline: Timeline, removed: set[str]) ->
     return removed ^ {*record.removed} | saved - {*record.savepoints} | cleans
 
 
-def _looked_at(work: Work, timeline: Timeline, history: History) -> _Way:
+def _looked_at(work: OperationRun, timeline: Timeline, history: History) -> _Way:
     """Return where the table goes back to, after every check that reads no rows."""
     context, operation, table, each = work.context, work.operation, work.table, work.obstacles.each
     way: _Way | None = None
@@ -171,7 +171,7 @@ def _looked_at(work: Work, timeline: Timeline, history: History) -> _Way:
     return way
 
 
-def _require_files(work: Work, target: Write) -> None:
+def _require_files(work: OperationRun, target: Write) -> None:
     """Refuse a commit whose files may be gone. Layout 1 has only the file's time to tell when a savepoint completed."""
     context, base_path = work.context, work.context.task.table.base_path
     with in_zone_of_table(context):

@@ -2,13 +2,13 @@
 
 from pyspark.sql import DataFrame
 
-from hudi_jobs.as_found import kept_as_found
 from hudi_jobs.clock.guard import instants_in_order
+from hudi_jobs.commit_metadata import OPERATION_KEY, commit_metadata
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import METADATA_PREFIX, FailureReason, WriteOperation
+from hudi_jobs.existing_table import existing_options
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.notes import OPERATION_KEY, commit_notes
 from hudi_jobs.table import HudiTable
 
 _ALONE = {
@@ -49,7 +49,7 @@ def write_as(
         "hoodie.datasource.write.operation": operation.hudi_name,
         "hoodie.datasource.write.commitmeta.key.prefix": METADATA_PREFIX,
         **options,
-        **commit_notes(context.run, context.task, context.asked_operation),
+        **commit_metadata(context.run, context.task, context.asked_operation),
         OPERATION_KEY: uid,
     }
     failure: TaskFailed | None = None
@@ -58,7 +58,7 @@ def write_as(
             stage(doing, otherwise=FailureReason.HUDI_ERROR),
             instants_in_order(context.spark, base_path, options) as zoned,
         ):
-            kept = kept_as_found(HudiTable.open(context.spark, base_path), zoned)
+            kept = existing_options(HudiTable.open(context.spark, base_path), zoned)
             rows.write.format("hudi").options(**kept).mode("append").save(base_path)
     except TaskFailed as error:
         failure = error

@@ -13,16 +13,18 @@ from hudi_jobs.contract.operations.told import (
     ComparedPartition,
     Comparison,
 )
+from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.record import Part, Rows
 from hudi_jobs.operations.rows import by_partition, difference
-from hudi_jobs.operations.work import Work
 
 HIDDEN = "(not shown: it holds a key)"
 
 
-def compare(work: Work, expected: Rows, found: Rows, *, hides: Callable[[str], bool] = lambda _: False) -> str | None:
+def compare(
+    work: OperationRun, expected: Rows, found: Rows, *, hides: Callable[[str], bool] = lambda _: False
+) -> str | None:
     """Report the comparison, and return a sentence when the rows differ; `hides` selects paths to mask."""
-    work.tell(OperationPhase.VERIFYING, compared(expected, found, hides=hides))
+    work.set_phase(OperationPhase.VERIFYING, compared(expected, found, hides=hides))
     return difference(expected, found)
 
 

@@ -7,20 +7,20 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OperationKind, TableOperation, TaskResult
 from hudi_jobs.operations.erase.run import erase, would_erase
 from hudi_jobs.operations.journal import Journal
+from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.repair.properties import set_unreadable_aside, would_set_aside
 from hudi_jobs.operations.repair.run import repair, would_repair
-from hudi_jobs.operations.restore.going_back import go_back, would_go_back
+from hudi_jobs.operations.restore.restore import run_restore, would_restore
 from hudi_jobs.operations.service.run import run_service, would_run_service
 from hudi_jobs.operations.versions.run import change_table_version, finish_change, would_change_version
-from hudi_jobs.operations.work import Work
 
 
 @dataclass(frozen=True)
 class Kind:
     """Functions of a kind: `would` checks without writing, `do` runs the operation or continues it."""
 
-    would: Callable[[Work], TaskResult]
-    do: Callable[[Work], TaskResult]
+    would: Callable[[OperationRun], TaskResult]
+    do: Callable[[OperationRun], TaskResult]
     before: Callable[[TaskContext, TableOperation, Journal], None] = lambda *_: None
     """Runs under the lease before the table is read."""
     would_before: Callable[[TaskContext, TableOperation], str | None] = lambda *_: None
@@ -28,8 +28,8 @@ class Kind:
 
 
 KINDS: Mapping[OperationKind, Kind] = {
-    OperationKind.RESTORE: Kind(would_go_back, go_back),
-    OperationKind.ROLLBACK: Kind(would_go_back, go_back),
+    OperationKind.RESTORE: Kind(would_restore, run_restore),
+    OperationKind.ROLLBACK: Kind(would_restore, run_restore),
     OperationKind.UPGRADE: Kind(would_change_version, change_table_version, finish_change),
     OperationKind.DOWNGRADE: Kind(would_change_version, change_table_version, finish_change),
     OperationKind.ERASE: Kind(would_erase, erase),

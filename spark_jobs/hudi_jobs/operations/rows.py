@@ -11,9 +11,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from hudi_jobs.as_found.metadata import ENABLED
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
+from hudi_jobs.existing_table.metadata import ENABLED
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.schemas.types import column_named, has_type
 from hudi_jobs.operations.record import Part, Rows

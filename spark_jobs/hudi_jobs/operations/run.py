@@ -17,9 +17,9 @@ from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.journal import RECORD_LIMIT, Journal
 from hudi_jobs.operations.kinds import KINDS, Kind
 from hudi_jobs.operations.obstacles import Obstacles
+from hudi_jobs.operations.operation_run import OperationRun, succeeded
 from hudi_jobs.operations.record import OperationRecord
 from hudi_jobs.operations.refusal import refused
-from hudi_jobs.operations.work import Work, succeeded
 from hudi_jobs.services.preparation import open_table
 from hudi_jobs.table import HudiTable
 
@@ -33,7 +33,7 @@ def operate(context: TaskContext[OperationTableTask]) -> TaskResult:
     opened = _Opened(context)
 
     def work(lease: Lease) -> TaskResult:
-        return kind.do(Work(context, operation, opened.table(), _journal(context), lease))
+        return kind.do(OperationRun(context, operation, opened.table(), _journal(context), lease))
 
     def before() -> None:
         if operation.only_recorded:
@@ -96,7 +96,7 @@ def _dry(context: TaskContext[OperationTableTask], operation: TableOperation, ki
     require_not_owned_elsewhere(open_table_files(context.spark, table.base_path), context.task)
     obstacles = Obstacles(gathers=True)
     try:
-        result = kind.would(Work(context, operation, table, _journal(context), obstacles=obstacles))
+        result = kind.would(OperationRun(context, operation, table, _journal(context), obstacles=obstacles))
         obstacles.require_none()
     except TaskFailed as failure:
         obstacles.ended_by(failure)

@@ -7,11 +7,11 @@ from itertools import islice
 
 from pyspark.sql import SparkSession
 
-from hudi_jobs.as_found import kept_as_found
 from hudi_jobs.clock.guard import LONGEST_WAIT, instants_in_order
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.instants import LAYOUT_2_FROM, store_behind
 from hudi_jobs.contract.operations.repair import MOST_FILES_NAMED
+from hudi_jobs.existing_table import existing_options
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes, java_map, java_objects, java_spark_context, scala_map, spark_session
 from hudi_jobs.services.plans import require_plan_inside
@@ -275,7 +275,7 @@ def write_client(spark: SparkSession, base_path: str, options: Mapping[str, str]
     """Open a write client; its threads and heartbeat end with the block."""
     with instants_in_order(spark, base_path, options) as zoned:
         table = HudiTable.existing(spark, base_path)
-        client = _open(spark, base_path, table, kept_as_found(table, zoned))
+        client = _open(spark, base_path, table, existing_options(table, zoned))
         try:
             yield WriteClient(spark, client)
         finally:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from hudi_jobs.beside.options import beside_batches
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Service, TableType, TaskResult, as_service
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.gates.compacted_keys import left_in_logs
+from hudi_jobs.inline_services.options import as_inline_service
+from hudi_jobs.preflight.compacted_keys import left_in_logs
 from hudi_jobs.services.client import WriteClient
 from hudi_jobs.services.planned import PlannedService, run_planned
 from hudi_jobs.services.preparation import open_table
@@ -50,15 +50,15 @@ def with_keys_in_base_files(context: TaskContext, table: HudiTable) -> HudiTable
     found = _left(context, table)
     if found is None:
         return table
-    if context.host is not None:
-        context.host.let_begin(may=False)
-        if not context.host.wait_until_idle(_IDLE_WITHIN_SECONDS):
+    if context.inline_server is not None:
+        context.inline_server.let_begin(may=False)
+        if not context.inline_server.wait_until_idle(_IDLE_WITHIN_SECONDS):
             raise TaskFailed(
                 FailureReason.CONFLICT, "A table service that may move the keys of log files is still running."
             )
-    task = context.task if context.host is None else beside_batches(context.task)
+    task = context.task if context.inline_server is None else as_inline_service(context.task)
     is_alone = context.task.concurrency is ConcurrencyMode.SERIALIZED
-    compacting = replace(context.of(task), held=context.held if is_alone else None, host=None)
+    compacting = replace(context.of(task), held=context.held if is_alone else None, inline_server=None)
     for _ in range(_ROUNDS):
         result = _compact_again(compacting, found)
         reopened = open_table(context, compares_slices=False)
@@ -105,7 +105,7 @@ class _Compaction(PlannedService):
         client.compact(instant, notes, at_rest=context.at_rest())
 
     def settle(self, context: TaskContext, result: TaskResult) -> TaskResult:
-        if self._again or result.files_written is None or context.turns is not None:
+        if self._again or result.files_written is None or context.inline_queue is not None:
             return result  # beside batches, the next batch does this before it writes
         table = open_table(context, compares_slices=False)
         found = None if table is None else _left(context, table)

@@ -54,7 +54,11 @@ class Others:
 
         Beside an ingestion's batches, services finish their own plans and cleans.
         """
-        if self.is_alone and self._context.turns is not None and (each.plan is not None or each.action == "clean"):
+        if (
+            self.is_alone
+            and self._context.inline_queue is not None
+            and (each.plan is not None or each.action == "clean")
+        ):
             return False
         return self.is_alone or self.is_abandoned(each.instant) or (each.plan is not None and self.is_ours(each.plan))
 

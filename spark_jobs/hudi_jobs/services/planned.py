@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from hudi_jobs.clock.guard import instants_in_order
+from hudi_jobs.commit_metadata import commit_metadata
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     FailureReason,
@@ -27,11 +28,10 @@ from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.gates.merge_gate import require_same_merge
 from hudi_jobs.lease.exclusive import fenced
 from hudi_jobs.lease.leases import Lease
-from hudi_jobs.notes import commit_notes
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.preflight.merge_gate import require_same_merge
 from hudi_jobs.services.client import WriteClient, write_client
 from hudi_jobs.services.others import Others, heartbeat_seconds
 from hudi_jobs.services.plans import require_plans_inside
@@ -109,7 +109,7 @@ class _Run:
         self._table = table
         self._service = service
         self._task = _asked(context)
-        self._notes = commit_notes(context.run, context.task, context.asked_operation)
+        self._notes = commit_metadata(context.run, context.task, context.asked_operation)
         self._begun_elsewhere = begun_elsewhere
         self._others = Others(context)
 
@@ -298,7 +298,7 @@ class _Run:
         If the store or the lock failed, the next run rolls the plan back; beside an ingestion its batches wait, so the
         rollback is tried at once. If that fails too, the plan's own failure is reported.
         """
-        if self._context.turns is None and not is_of_the_plan(failure.reason):
+        if self._context.inline_queue is None and not is_of_the_plan(failure.reason):
             return failure
         try:
             if self._state_of(instant) is None:

@@ -6,11 +6,11 @@ from dataclasses import replace
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, Service, TaskResult, as_service
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.gates.index_gate import require_index
-from hudi_jobs.gates.layout_gate import require_one_layout
-from hudi_jobs.gates.slice_gate import require_slices_as_named
 from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.lease.leases import Lease
+from hudi_jobs.preflight.index_gate import require_index
+from hudi_jobs.preflight.layout_gate import require_one_layout
+from hudi_jobs.preflight.slice_gate import require_slices_as_named
 from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.others import Others
@@ -77,7 +77,7 @@ def roll_back_begun_clusterings(context: TaskContext) -> list[str]:
     For an ingestion that Hudi refused because of them; waits until a living service has renewed its lease.
     """
     others, found = Others(context), load_timeline(context)
-    if others.is_alone or context.turns is not None or not others.begun_clusterings(found):
+    if others.is_alone or context.inline_queue is not None or not others.begun_clusterings(found):
         return []
     rolled_back: list[str] = []
 

@@ -276,7 +276,7 @@ def test_a_copy_of_one_that_was_at_work_on_other_tables_makes_nothing_for_them()
         assert step.creates == ()
         assert step.status is not None
         assert step.status.state is OperationState.PENDING
-    assert (of(world(copied)).state, of(world(copied)).reason) == (OperationState.FAILED, "ComesAgain")
+    assert (of(world(copied)).state, of(world(copied)).reason) == (OperationState.FAILED, "WillRetry")
 
 
 def test_one_that_is_deleted_meanwhile_goes_and_says_what_is_left() -> None:
@@ -285,7 +285,7 @@ def test_one_that_is_deleted_meanwhile_goes_and_says_what_is_left() -> None:
     step = look(erasing(status=going, deleted=NOW), CascadeSeen())
     assert "totals" in (step.released or "")
     assert step.notice is not None
-    assert step.notice.reason == "OperationLeft"
+    assert step.notice.reason == "OperationIncomplete"
 
 
 def test_what_is_made_asks_for_the_same_and_is_approved_as_its_parent_was() -> None:

@@ -155,7 +155,7 @@ def test_one_without_a_table_goes_and_says_what_it_leaves() -> None:
     begun = told_as(OperationState.RUNNING, begun=True)
     step = decide_operation(operation(deleted=NOW, status=begun), None, now=NOW)
     assert step.notice is not None
-    assert (step.notice.reason, step.notice.warning) == ("OperationLeft", True)
+    assert (step.notice.reason, step.notice.warning) == ("OperationIncomplete", True)
     assert decide_operation(operation(deleted=NOW), None, now=NOW).notice is None
 
 
@@ -174,7 +174,7 @@ def test_one_that_is_deleted_with_its_table_while_its_job_is_at_work_says_what_i
     for after in (AT_WORK, told(operation(status=AT_WORK), None)):
         step = decide_operation(operation(deleted=NOW, status=after), None, now=NOW)
         assert step.notice is not None
-        assert step.notice.reason == "OperationLeft"
+        assert step.notice.reason == "OperationIncomplete"
     assert decide_operation(operation(deleted=NOW, status=AT_WORK, dryRun=True), None, now=NOW).notice is None
 
 

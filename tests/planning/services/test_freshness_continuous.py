@@ -53,7 +53,7 @@ def driven(
     age: float = 120,
     *,
     since: float = TURN,
-    services: str = "InTurns",
+    services: str = "Alternating",
     takes: bool | None = None,
     memories: dict[str, Any] | None = None,
     timeline: Any = DUE_FOR_CLEANING,

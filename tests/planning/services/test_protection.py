@@ -127,7 +127,7 @@ def test_it_is_removed_by_a_run_of_its_own_once_every_service_has_had_its_turn()
     plan = plan_for(seen(KEPT, deltas=2, **CYCLE))
     (job,) = launched(plan)
     assert (job.service, job.savepoint, job.taken_over_at) == (Service.CLEANING, SavepointStep.REMOVE, TAKEN)
-    assert plan.services.cleaning.reason == "FirstCycleOver"
+    assert plan.services.cleaning.reason == "TakeoverComplete"
     assert SAVED in plan.services.cleaning.message
 
 

@@ -88,7 +88,7 @@ def test_a_driver_that_does_not_ends_for_them_as_before() -> None:
 @pytest.mark.parametrize(
     "spec",
     [
-        {"continuous": {"services": "InTurns"}},
+        {"continuous": {"services": "Alternating"}},
         {"clustering": {"mode": "Inline"}},
     ],
 )
@@ -202,7 +202,7 @@ def test_a_plan_that_an_ended_run_has_left_is_not_the_drivers_own() -> None:
     assert left.services.cleaning.reason == "PendingPlan"
 
 
-@pytest.mark.parametrize(("services", "is_claimed"), [("Inside", True), ("InTurns", False)])
+@pytest.mark.parametrize(("services", "is_claimed"), [("Inside", True), ("Alternating", False)])
 def test_a_write_with_a_heartbeat_is_the_drivers_own_where_services_run_inside_it(
     services: str, *, is_claimed: bool
 ) -> None:
@@ -223,7 +223,7 @@ def test_what_may_run_inside_follows_from_the_spec() -> None:
     every = {name: {"mode": "Async"} for name in ("clustering", "cleaning", "archival")}
     assert services_inside(_spec(**every)) == (Service.CLUSTERING, Service.CLEANING, Service.ARCHIVAL)
     assert services_inside(_spec(**CLEANING)) == (Service.CLEANING,)
-    assert services_inside(_spec(**CLEANING, continuous={"services": "InTurns"})) == ()
+    assert services_inside(_spec(**CLEANING, continuous={"services": "Alternating"})) == ()
     buckets = _spec(**CLEANING, index={"type": "Bucket"})
     assert services_inside(buckets) == (Service.CLEANING,)
     assert buckets.ingestion is not None
@@ -241,5 +241,5 @@ def test_the_job_that_hands_over_is_small_and_the_driver_knows_what_it_may_be_as
     assert '"inside":"' + JOB in pod["metadata"]["annotations"]["hudi-operator.io/request"]
     driver = active(live=LiveStatus(class_version="1"))
     request = build_manifest(observation, driver, default_image=IMAGE)["spec"]["template"]["metadata"]["annotations"]
-    assert '"beside":[{"id":"team-a/flights/cleaning"' in request["hudi-operator.io/request"]
+    assert '"inlineServices":[{"id":"team-a/flights/cleaning"' in request["hudi-operator.io/request"]
     assert status(active_jobs=(asked,)).active_jobs[0].inside == JOB

@@ -274,7 +274,7 @@ def test_a_spec_that_cannot_be_read_stalls_the_table_and_keeps_what_was_known() 
     assert words(after) == {
         "Ready": "False InvalidSpec",
         "Stalled": "True InvalidSpec",
-        "Healthy": "Unknown NotRead",
+        "Healthy": "Unknown NotObserved",
     }
     assert after.message == (
         "The spec is not valid for this version of the operator: spec.type: no such type. Correct the spec."

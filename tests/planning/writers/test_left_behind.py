@@ -204,7 +204,7 @@ def test_the_document_of_another_run_names_nothing() -> None:
         # Somebody else began a write at the same time: of two, neither would be taken for its own.
         {"writes": (T, STRANGERS), "beating": (T, STRANGERS)},
         # It was told to do services beside its batches by a spec that says otherwise by now.
-        {"continuous": {"services": "InTurns"}},
+        {"continuous": {"services": "Alternating"}},
         {"remembered": {"takeover": TakeoverStatus(phase=TakeoverPhase.DONE, protection="Wanted")}},
         # Status had lost it, so that nobody knows what was pending before it.
         {"known": running(pending=None)},

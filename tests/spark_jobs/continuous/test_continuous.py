@@ -11,7 +11,7 @@ import pytest
 from tests.spark_jobs.trials import LEASE, sampled
 from tests.spark_jobs.writers.test_kill import unfinished
 
-from hudi_jobs import as_found
+from hudi_jobs import existing_table
 from hudi_jobs.contract import FailureReason, Outcome, Progress, ProgressState, decode_progress
 from hudi_jobs.driver import Driver
 from hudi_jobs.failures import TaskFailed
@@ -162,7 +162,7 @@ def test_a_write_that_fails_is_not_taken_for_the_commit_of_the_batch_before(
     lake: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All commits of a run carry its name, so the name alone would confirm a write that never was."""
-    real, calls = as_found.kept_as_found, list[int]()
+    real, calls = existing_table.existing_options, list[int]()
 
     def failing(*given: Any) -> Any:
         calls.append(1)
@@ -170,7 +170,7 @@ def test_a_write_that_fails_is_not_taken_for_the_commit_of_the_batch_before(
             raise TaskFailed(FailureReason.HUDI_ERROR, "The second write fails.")
         return real(*given)
 
-    monkeypatch.setattr(write, "kept_as_found", failing)
+    monkeypatch.setattr(write, "existing_options", failing)
     lake.put("1.csv", csv(1), at=1)
     lake.put("2.csv", csv(2), at=2)
     result = lake.ingest(max_files=1, continuous=QUICK)

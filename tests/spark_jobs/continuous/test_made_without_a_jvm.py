@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from hudi_jobs.commit_stats import CommitStats
 from hudi_jobs.contract import MOST_MADE, PROGRESS_FILE, Progress, ProgressState, decode_progress
 from hudi_jobs.ingestion.batches import made
 from hudi_jobs.ingestion.batches.made import MadeInstants
 from hudi_jobs.ingestion.batches.progress import ProgressWriter
 from hudi_jobs.lease.stores import LocalFiles
-from hudi_jobs.totals import Totals
 
 
 class Run:
@@ -25,7 +25,7 @@ class Run:
         self.is_away, self.has_ended = False, False
         self.list: list[str] = []
         self._files = LocalFiles(folder)
-        self._progress = ProgressWriter(self._files, "run", Totals(), made=self.list)
+        self._progress = ProgressWriter(self._files, "run", CommitStats(), made=self.list)
         self.made = MadeInstants(self.list, self._newest, self._tell, clock=lambda: self.now)
 
     def _newest(self) -> str:

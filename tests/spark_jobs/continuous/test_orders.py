@@ -14,11 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tasks import task_of
 
-from hudi_jobs.beside import courier, host
-from hudi_jobs.beside.courier import Courier
-from hudi_jobs.beside.host import Host
-from hudi_jobs.beside.options import IN_ONE_PROCESS, beside_batches
-from hudi_jobs.beside.turns import Turns
 from hudi_jobs.contract import (
     OPERATOR_FILE_LIMIT,
     ORDER_FILE,
@@ -35,6 +30,11 @@ from hudi_jobs.contract import (
     encode_order,
 )
 from hudi_jobs.failures import DriverStopping, TaskFailed
+from hudi_jobs.inline_services import inline_client, inline_server
+from hudi_jobs.inline_services.inline_client import InlineClient
+from hudi_jobs.inline_services.inline_queue import InlineQueue
+from hudi_jobs.inline_services.inline_server import InlineServer
+from hudi_jobs.inline_services.options import IN_ONE_PROCESS, as_inline_service
 from hudi_jobs.lease.leases import Lease, take
 from hudi_jobs.lease.stores import LocalFiles, TableFile
 
@@ -43,9 +43,9 @@ DRIVER, RUN = "flights-ingestion-1", "flights-compaction-1"
 
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(courier, "_LOOKS_EVERY_SECONDS", 0.01)
-    monkeypatch.setattr(host, "_LOOKS_EVERY_SECONDS", 0.01)
-    monkeypatch.setattr(host, "_CANCELS_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(inline_client, "_LOOKS_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(inline_server, "_LOOKS_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(inline_server, "_CANCELS_EVERY_SECONDS", 0.01)
 
 
 def task(service: Service = Service.COMPACTION, **changes: Any) -> Any:
@@ -60,10 +60,10 @@ class Driver:
         self.done: list[tuple[str, Any]] = []
         self.may_end, self.cancelled = threading.Event(), threading.Event()
         self.may_end.set()
-        self.host = Host(DRIVER, (task(), task(Service.CLEANING)), self.perform, cancel=self.cancelled.set)
+        self.host = InlineServer(DRIVER, (task(), task(Service.CLEANING)), self.perform, cancel=self.cancelled.set)
 
-    def perform(self, task: Any, *, run: str, lease: Lease, turns: Turns) -> TaskResult:
-        assert (lease is self.lease, turns is self.host.turns) == (True, True)
+    def perform(self, task: Any, *, run: str, lease: Lease, queue: InlineQueue) -> TaskResult:
+        assert (lease is self.lease, queue is self.host.queue) == (True, True)
         self.done.append((run, task))
         while not self.may_end.wait(0.01):
             if self.cancelled.is_set():
@@ -112,9 +112,11 @@ def driver(tmp_path: Path) -> Driver:
     return Driver(tmp_path / "own")
 
 
-def asks(driver: Driver, asked: Any | None = None, **changes: Any) -> Courier:
+def asks(driver: Driver, asked: Any | None = None, **changes: Any) -> InlineClient:
     asked = (asked or task()).model_copy(update={"inside": DRIVER})
-    return Courier(asked, RUN, driver.files, changes.pop("stopping", threading.Event()), **{"patience": 5, **changes})
+    return InlineClient(
+        asked, RUN, driver.files, changes.pop("stopping", threading.Event()), **{"patience": 5, **changes}
+    )
 
 
 def wait_until(happened: Any) -> None:
@@ -124,7 +126,7 @@ def wait_until(happened: Any) -> None:
         time.sleep(0.005)
 
 
-def in_thread(courier: Courier) -> tuple[threading.Thread, list[Any]]:
+def in_thread(courier: InlineClient) -> tuple[threading.Thread, list[Any]]:
     answers: list[Any] = []
 
     def ask() -> None:
@@ -355,7 +357,7 @@ def test_a_job_that_is_asked_to_end_takes_its_order_back(driver: Driver) -> None
 
 
 def test_a_service_beside_batches_is_not_alone_on_the_table() -> None:
-    done = beside_batches(task(hudi_options={"hoodie.write.concurrency.mode": "SINGLE_WRITER", "own": "1"}))
+    done = as_inline_service(task(hudi_options={"hoodie.write.concurrency.mode": "SINGLE_WRITER", "own": "1"}))
     assert done.hudi_options == {"own": "1", **IN_ONE_PROCESS}
     assert done.concurrency is ConcurrencyMode.OPTIMISTIC
 
@@ -382,7 +384,7 @@ def test_anything_else_asks_for_nothing(content: bytes) -> None:
 
 
 def test_a_plan_is_made_between_two_batches_and_goes_before_the_next_one() -> None:
-    turns, story, waiting = Turns(), list[str](), threading.Event()
+    turns, story, waiting = InlineQueue(), list[str](), threading.Event()
 
     def plan() -> None:
         waiting.set()

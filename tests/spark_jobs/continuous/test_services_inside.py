@@ -45,7 +45,7 @@ class Stream:
         request: JobRequest = self.lake.request(operation="Upsert", continuous=QUICK)
         served = tuple(self.lake.service_request(one).tasks[0] for one in SERVED)
         self.run = request.run
-        return request.model_copy(update={"beside": served})
+        return request.model_copy(update={"inline_services": served})
 
     def start(self, how: Callable[..., Any]) -> None:
         """Start the continuous driver, as a program of its own or in a thread of this one."""

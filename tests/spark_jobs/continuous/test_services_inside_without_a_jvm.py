@@ -10,7 +10,6 @@ from typing import Any, cast
 import pytest
 from tests.tasks import task_of
 
-from hudi_jobs.beside.turns import Turns
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     ContinuousTask,
@@ -23,6 +22,7 @@ from hudi_jobs.contract import (
 from hudi_jobs.driver import Driver
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.batches import continuous
+from hudi_jobs.inline_services.inline_queue import InlineQueue
 from hudi_jobs.services import planned, preparation
 from hudi_jobs.services.compaction import _Compaction
 from hudi_jobs.services.timeline import InstantState, Pending
@@ -37,8 +37,8 @@ def test_what_an_earlier_compaction_has_written_is_rolled_back_while_no_batch_is
     monkeypatch: pytest.MonkeyPatch, state: InstantState, *, rests: bool
 ) -> None:
     """A rollback by listing removes the log files that a batch is just writing behind the plan."""
-    turns, found = Turns(), list[bool]()
-    rests_with: dict[str, Any] = {"turns": turns, "at_rest": turns.at_rest}
+    turns, found = InlineQueue(), list[bool]()
+    rests_with: dict[str, Any] = {"inline_queue": turns, "at_rest": turns.at_rest}
     context: Any = SimpleNamespace(task=task(), run="r", spark=None, asked_operation=None, **rests_with)
     table: Any = SimpleNamespace(properties={"hoodie.table.version": "9"})
     run = planned._Run(context, _Compaction(), table, begun_elsewhere=False)
@@ -107,7 +107,7 @@ def recycled(
     monkeypatch.setattr(continuous, "newest_of", lambda _: lambda: "")
     quiet: Any = SimpleNamespace(write=lambda *_, **__: True, polled=lambda **_: None, tell_made=lambda: True)
     table = task().model_copy(update={"service": Service.INGESTION})
-    context: Any = TaskContext(spark=cast("Any", None), run="r", task=table, host=cast("Any", host))
+    context: Any = TaskContext(spark=cast("Any", None), run="r", task=table, inline_server=cast("Any", host))
     settings = ContinuousTask(min_interval_seconds=0.001, recycle_after_seconds=0.001 if sockets < 500 else 900)
     loop = continuous._Loop(context, cast("Any", SimpleNamespace(continuous=settings)), quiet)
 
@@ -153,5 +153,5 @@ def test_the_answer_in_the_table_s_folder_holds_no_credentials(monkeypatch: pyte
     spark: Any = SimpleNamespace(
         sparkContext=SimpleNamespace(setLocalProperty=lambda *_: None, cancelAllJobs=lambda: None)
     )
-    result = driver._host(spark)._perform(task(), run="s", lease=cast("Any", None), turns=Turns())
+    result = driver._host(spark)._perform(task(), run="s", lease=cast("Any", None), queue=InlineQueue())
     assert secret not in result.message

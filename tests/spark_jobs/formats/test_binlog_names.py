@@ -6,8 +6,8 @@ import pytest
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.checkpoint import Kept
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.logs import File, Log, continued, followed
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.checkpoint import Kept
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.logs import File, Log, continued, followed
 from hudi_jobs.ingestion.sources.kafka.offsets.state import KafkaProgress
 
 KNOWN = {"shop": "mysql-bin.######"}

@@ -10,7 +10,7 @@ from tests.spark_jobs.formats.messages import Topic, rows_of, table, unwrapped
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, KafkaSource, SourceTables
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.tables import followed
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.tables import followed
 
 ONE, SEVERAL = SourceTables.ONE, SourceTables.SEVERAL
 

@@ -11,8 +11,8 @@ from tests.spark_jobs.trials import IN_FULL, LEASE
 
 from hudi_jobs.contract import Outcome, RunMode, Service
 from hudi_jobs.ingestion import sweep
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.deleted import MOST_DELETED
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.spilled import FOLDER
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.deleted import MOST_DELETED
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.spilled import FOLDER
 
 pytestmark = [pytest.mark.spark, pytest.mark.streams, pytest.mark.slow]
 

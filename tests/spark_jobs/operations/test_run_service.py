@@ -18,8 +18,8 @@ from tests.spark_jobs.operations.asked import (
 from tests.spark_jobs.services.test_services import SMALL, add, fill, notes, succeeded
 from tests.spark_jobs.trials import IN_FULL, LEASE
 
+from hudi_jobs.commit_metadata import OPERATION_KEY
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, RunMode, RunnableService, Service
-from hudi_jobs.notes import OPERATION_KEY
 from hudi_jobs.services.client import write_client
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]

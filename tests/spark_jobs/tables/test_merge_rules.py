@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import expr
 
 from hudi_jobs.contract.table.merging import EarlierMerge, Ordering, earlier_merge_of, ordering_of
-from hudi_jobs.gates.log_records import LogBlock, LoggedRecords, kept_blocks
-from hudi_jobs.gates.merge_rules import NATURAL, OTHER, RECORD, asks_base, differs, may_differ
+from hudi_jobs.preflight.log_records import LogBlock, LoggedRecords, kept_blocks
+from hudi_jobs.preflight.merge_rules import NATURAL, OTHER, RECORD, asks_base, differs, may_differ
 
 MODEL = "org.apache.hudi.common.model."
 V6 = {

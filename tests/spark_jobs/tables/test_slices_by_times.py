@@ -36,7 +36,7 @@ from tests.spark_jobs.trials import ALL, IN_FULL
 
 from hudi_jobs.clock import guard
 from hudi_jobs.contract import FailureReason, Outcome, SavepointStep, Service, TaskResult
-from hudi_jobs.gates.slice_gate import completions_of, file_groups_of
+from hudi_jobs.preflight.slice_gate import completions_of, file_groups_of
 from hudi_jobs.reading import with_times
 from hudi_jobs.table import HudiTable
 from toolkit.writers import COMPACTED_ELSEWHERE, Writer

@@ -9,9 +9,9 @@ from tests.spark_jobs.operations.erase.erasing import erase, erased
 from tests.spark_jobs.trials import IN_FULL, crossed
 from tests.spark_jobs.upstream.conftest import KINDS, sampled
 
+from hudi_jobs.commit_metadata import ERASED_KEY, OPERATION_KEY
 from hudi_jobs.contract import METADATA_PREFIX, FailureReason, Outcome
 from hudi_jobs.ingestion.sources.hudi.source import Hudi
-from hudi_jobs.notes import ERASED_KEY, OPERATION_KEY
 from hudi_jobs.operations.erase.keys import digest_of
 
 pytestmark = pytest.mark.spark

@@ -17,7 +17,7 @@ class ServicePlacement(StrEnum):
     INSIDE = "Inside"
     """Inside the driver's process, beside its batches: ingestion continues."""
 
-    IN_TURNS = "InTurns"
+    ALTERNATING = "Alternating"
     """In Jobs of their own, for which the driver ends."""
 
 
@@ -38,7 +38,7 @@ class Continuous(Model):
 
     services: ServicePlacement = ServicePlacement.INSIDE
     """On a Serialized table: whether table services run `Inside` the driver's process, beside its batches and with its
-    memory, or `InTurns` with it. None runs inside where one is `Inline`."""
+    memory, or `Alternating` with it. None runs inside where one is `Inline`."""
 
     service_interval: Duration = "30m"
     """On a Serialized table: the driver works at least this long before it ends for table services that are due and do

@@ -18,8 +18,8 @@ from hudi_operator.api.spec.operation_kinds.decisions import (
     TakeOverSpec,
 )
 from hudi_operator.api.spec.operation_kinds.erase import EraseSpec
-from hudi_operator.api.spec.operation_kinds.going_back import RestoreSpec, RollbackSpec
 from hudi_operator.api.spec.operation_kinds.repair import RepairSpec
+from hudi_operator.api.spec.operation_kinds.restore import RestoreSpec, RollbackSpec
 from hudi_operator.api.spec.operation_kinds.run_service import RunServiceSpec
 from hudi_operator.api.spec.operation_kinds.versions import DowngradeSpec, UpgradeSpec
 from hudi_operator.api.spec.savepoint import TableReference

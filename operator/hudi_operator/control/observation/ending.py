@@ -117,6 +117,6 @@ class EndingObserver:
             return TimelineSnapshot.forbidden(blockers)
         if await self._claims.is_taken(metadata, base_path):
             message = "The folder is claimed by another table."
-            return TimelineSnapshot(trouble=TimelineTrouble.NOT_READ, message=message)
+            return TimelineSnapshot(trouble=TimelineTrouble.NOT_OBSERVED, message=message)
         store, namespace = table_class.spec.object_store, metadata.namespace
         return await self._snapshots.read(base_path, store, namespace=namespace, questions=_IS_IT_GONE)

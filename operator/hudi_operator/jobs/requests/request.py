@@ -86,14 +86,14 @@ def build_request(
             task = DeletionTableTask(**shared)
         case _:
             task = _maintenance(service, shared | {"savepoint": kept, "inside": inside}, _planned(run_mode, instant))
-    beside = services_inside(table.spec) if service is Service.INGESTION else ()
+    inline = services_inside(table.spec) if service is Service.INGESTION else ()
     return JobRequest(
         run=run,
         spark_conf=spark_conf,
         tasks=(task,),
-        beside=tuple(
+        inline_services=tuple(
             _maintenance(one, _shared(table, table_class, one, operator=operator), _planned(None, None))
-            for one in beside
+            for one in inline
         ),
     )
 

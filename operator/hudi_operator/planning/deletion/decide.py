@@ -58,7 +58,7 @@ PATIENCE = timedelta(minutes=10)
 """How long to wait for obstacles to removing the data; an attempt in progress may take longer."""
 
 _LONG_REQUEUE = 10.0
-_UNKNOWN = frozenset({TimelineTrouble.ACCESS_DENIED, TimelineTrouble.UNREACHABLE, TimelineTrouble.NOT_READ})
+_UNKNOWN = frozenset({TimelineTrouble.ACCESS_DENIED, TimelineTrouble.UNREACHABLE, TimelineTrouble.NOT_OBSERVED})
 _OF_INSTANTS = frozenset({ZONE_FIELD, SLICES_FIELD})
 
 

@@ -53,7 +53,7 @@ class Reason(StrEnum):
     FAILED_WRITE = "FailedWrite"
     """Due: a write that a dead run left behind is rolled back."""
 
-    NOT_ASKED = "NotAsked"
+    NOT_REQUESTED = "NotRequested"
     """No HudiSavepoint, or no HudiOperation, waits for a run."""
 
     SAVEPOINT_ASKED = "SavepointAsked"
@@ -62,7 +62,7 @@ class Reason(StrEnum):
     OPERATION_ASKED = "OperationAsked"
     """Due: a HudiOperation waits for its Job, and has the table to itself."""
 
-    FIRST_CYCLE_OVER = "FirstCycleOver"
+    TAKEOVER_COMPLETE = "TakeoverComplete"
     """Due: every table service has done its first work, so the savepoint of the takeover is removed."""
 
     WAITING_FOR_SCHEDULE = "WaitingForSchedule"

@@ -40,7 +40,7 @@ class TimelineTrouble(StrEnum):
     UNSUPPORTED = "TableVersionUnsupported"
     """The table has a version that this operator cannot read, or that Hudi 1.2.0 does not write."""
 
-    NOT_READ = "NotRead"
+    NOT_OBSERVED = "NotObserved"
     """The store was not read, because the table's path, class or namespace is not allowed."""
 
 
@@ -120,7 +120,7 @@ class TimelineSnapshot:
     def forbidden(cls, blockers: Iterable[Blocker]) -> "TimelineSnapshot":
         """Return what stands in the place of a snapshot of a table that these blockers hide."""
         message = next((blocker.message for blocker in blockers if blocker.hides), "")
-        return cls(trouble=TimelineTrouble.NOT_READ, message=message)
+        return cls(trouble=TimelineTrouble.NOT_OBSERVED, message=message)
 
     def instant_of(self, run: str) -> str | None:
         """Return the instant that a run completed, if the timeline still says so."""

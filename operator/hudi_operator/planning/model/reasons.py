@@ -270,7 +270,7 @@ class OperationReason(StrEnum):
     TARGET_CHANGED = "TargetChanged"
     """The savepoint that a restore names is now on another commit than the one that was shown."""
 
-    COMES_AGAIN = "ComesAgain"
+    WILL_RETRY = "WillRetry"
     """It is a copy of an earlier operation, as from a backup: each operation is done once."""
 
     NOT_LATEST = "NotLatest"
@@ -316,7 +316,7 @@ class OperationEvent(StrEnum):
     NOT_CREATED = "CascadeRefused"
     """The API server refuses the HudiOperation that continues an erasure on another table; a Warning."""
 
-    LEFT = "OperationLeft"
+    LEFT = "OperationIncomplete"
     """The resource is removed although the operation is not finished: its table is gone, or tables wait; a Warning."""
 
 

@@ -105,7 +105,7 @@ _TIMELINE: _Table = {
         Retry.INTERVENTION,
         "Upgrade the operator, or the table with your own tool; the message says which.",
     ),
-    TimelineTrouble.NOT_READ: (Retry.WHEN_CLEARED, "See the reason of Ready."),
+    TimelineTrouble.NOT_OBSERVED: (Retry.WHEN_CLEARED, "See the reason of Ready."),
 }
 
 _PODS: _Table = {
@@ -231,7 +231,7 @@ _SERVICES: _Table = {
     Reason.INLINE: (Retry.NEVER, ""),
     Reason.NO_TABLE: (Retry.NEVER, ""),
     Reason.REQUESTED: (Retry.NEVER, ""),
-    Reason.NOT_ASKED: (Retry.NEVER, ""),
+    Reason.NOT_REQUESTED: (Retry.NEVER, ""),
     Reason.SAVEPOINT_ASKED: (Retry.NEVER, ""),
     Reason.OPERATION_ASKED: (Retry.NEVER, ""),
     Reason.SCHEDULED: (Retry.NEVER, ""),
@@ -242,7 +242,7 @@ _SERVICES: _Table = {
     Reason.THRESHOLD_MAY_BE_REACHED: (Retry.NEVER, ""),
     Reason.PENDING_PLAN: (Retry.NEVER, ""),
     Reason.FAILED_WRITE: (Retry.NEVER, ""),
-    Reason.FIRST_CYCLE_OVER: (Retry.NEVER, ""),
+    Reason.TAKEOVER_COMPLETE: (Retry.NEVER, ""),
     Reason.WAITING_FOR_SCHEDULE: (Retry.NEVER, ""),
     Reason.WAITING_FOR_RETRY: (Retry.AT_TIME, "See the reason of the last run."),
     Reason.WAITING_FOR_SPEC_CHANGE: (Retry.ON_CHANGE, _SPEC_OR_CLASS),
@@ -392,7 +392,7 @@ _OPERATIONS: _Table = {
         "Stop the other writers, then create another HudiOperation with `acceptOtherWriters: true`.",
     ),
     OperationReason.TARGET_CHANGED: (Retry.NEVER, _ANOTHER_OPERATION),
-    OperationReason.COMES_AGAIN: (
+    OperationReason.WILL_RETRY: (
         Retry.NEVER,
         "Create another HudiOperation, without the annotation `hudi-operator.io/operation-uid`, to run it again.",
     ),

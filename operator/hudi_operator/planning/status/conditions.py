@@ -34,7 +34,7 @@ def invalid_conditions(invalid: InvalidObject, *, now: datetime) -> tuple[Condit
     """Return the conditions of a table whose spec this version of the operator cannot read."""
     make = ConditionMaker(generation=invalid.metadata.generation, now=now)
     message = f"The spec is not valid for this version of the operator: {invalid.message}. Correct the spec."
-    unread = TimelineSnapshot(trouble=TimelineTrouble.NOT_READ, message=message)
+    unread = TimelineSnapshot(trouble=TimelineTrouble.NOT_OBSERVED, message=message)
     return (
         make(ConditionType.READY, ConditionStatus.FALSE, BlockerReason.INVALID_SPEC, message),
         make(ConditionType.STALLED, ConditionStatus.TRUE, BlockerReason.INVALID_SPEC, message),

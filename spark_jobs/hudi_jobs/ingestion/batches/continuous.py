@@ -15,7 +15,6 @@ import time
 from contextlib import nullcontext
 from dataclasses import replace
 
-from hudi_jobs.beside.host import Host
 from hudi_jobs.clock.guard import newest_of
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
@@ -34,6 +33,7 @@ from hudi_jobs.ingestion.batches.progress import ProgressWriter
 from hudi_jobs.ingestion.rules.quality import require_quarantine
 from hudi_jobs.ingestion.run import OpenedTable, ingest_once
 from hudi_jobs.ingestion.sources.registry import source_of
+from hudi_jobs.inline_services.inline_server import InlineServer
 from hudi_jobs.jvm import open_sockets
 from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.lease.leases import Lease
@@ -56,16 +56,22 @@ _GAVE_WAY = frozenset({Outcome.CONFLICT, Outcome.FENCED, Outcome.FAILED})
 
 
 def ingest_continuously(context: TaskContext[IngestionTableTask]) -> TaskResult:
-    """Ingest until the run ends, or raise `TaskFailed`; `context.totals` counts the commits so far."""
+    """Ingest until the run ends, or raise `TaskFailed`; `context.commit_stats` counts the commits so far."""
     task = context.task.ingestion
     require_quarantine(task)
     source_of(context, task)  # an unknown kind is refused before the lease is taken
     files = open_table_files(context.spark, context.task.table.base_path)
 
     def work(lease: Lease) -> TaskResult:
-        progress = ProgressWriter(files, context.run, context.totals, host=context.host, made=context.made)
+        progress = ProgressWriter(
+            files, context.run, context.commit_stats, inline_server=context.inline_server, made=context.made
+        )
         drain = (task.continuous or ContinuousTask()).drain_seconds
-        with nullcontext() if context.host is None else context.host.open(files, lease, drain_seconds=drain):
+        with (
+            nullcontext()
+            if context.inline_server is None
+            else context.inline_server.open(files, lease, drain_seconds=drain)
+        ):
             return _Loop(replace(context, held=lease), task, progress).run()
 
     return with_lease(context, work, before=OpenedTable(context).open)
@@ -89,8 +95,8 @@ class _Loop:
     def run(self) -> TaskResult:
         """Ingest until the run ends; return the combined result of all batches."""
         while (why := self._why_to_end()) is None:
-            if (host := self._context.host) is not None and self._is_spent():
-                self._wait_for_service(host)
+            if (server := self._context.inline_server) is not None and self._is_spent():
+                self._wait_for_service(server)
                 continue
             began = time.monotonic()
             self._progress.write(ProgressState.INGESTING)
@@ -99,7 +105,7 @@ class _Loop:
                 continue
             if result.outcome in _GAVE_WAY:
                 return result
-            self._context.totals.add(result)
+            self._context.commit_stats.add(result)
             self._tell(result.message)
             reach(Phase.BETWEEN_BATCHES)
             self._progress.polled(committed=result.instant is not None)
@@ -111,24 +117,24 @@ class _Loop:
 
     def _batch(self) -> TaskResult | None:
         """Run one batch; None if it gave way to a table service and is repeated."""
-        host = self._context.host
-        if host is None:
+        server = self._context.inline_server
+        if server is None:
             self._number += 1
             return self._ingest()
-        begun, was_idle = host.begun, host.wait_until_idle(0)
+        begun, was_idle = server.begun, server.wait_until_idle(0)
         try:
-            with host.turns.batch():
+            with server.queue.batch():
                 self._number += 1
                 result = self._attempt()
         except TaskFailed as error:
-            if error.reason is not FailureReason.CONFLICT or not host.was_at_work_since(begun, was_idle=was_idle):
+            if error.reason is not FailureReason.CONFLICT or not server.was_at_work_since(begun, was_idle=was_idle):
                 raise
             self._context.log("the batch is repeated after a table service", cause=error.message)
             self._number, self._repeats = self._number - 1, self._repeats + 1
-            host.let_begin(may=False)
-            self._wait_for_service(host)
+            server.let_begin(may=False)
+            self._wait_for_service(server)
             return None
-        host.let_begin(may=True)
+        server.let_begin(may=True)
         return result
 
     def _attempt(self) -> TaskResult:
@@ -149,8 +155,8 @@ class _Loop:
             opened.open()
             return ingest_once(context, self._task, source_of(context, self._task), opened.table)
 
-    def _wait_for_service(self, host: Host) -> None:
-        while not host.wait_until_idle(_LOOKS_EVERY_SECONDS) and not self._context.stopping.is_set():
+    def _wait_for_service(self, server: InlineServer) -> None:
+        while not server.wait_until_idle(_LOOKS_EVERY_SECONDS) and not self._context.stopping.is_set():
             self._progress.write(ProgressState.WAITING)
 
     def _tell(self, message: str) -> None:
@@ -173,16 +179,16 @@ class _Loop:
         if self._context.stopping.is_set():
             return "The pod was asked to end"
         self._recycles = self._recycles or self._why_to_recycle()
-        host = self._context.host
-        if host is None or self._recycles is None:
+        server = self._context.inline_server
+        if server is None or self._recycles is None:
             return self._recycles
-        host.take_no_more()
-        return self._recycles if host.wait_until_idle(0) else None
+        server.take_no_more()
+        return self._recycles if server.wait_until_idle(0) else None
 
     def _why_to_recycle(self) -> str | None:
         if time.monotonic() - self._began >= self._settings.recycle_after_seconds:
             return "The driver was recycled because recycleAfter had elapsed"
-        if self._context.totals.batches and open_sockets() > _MOST_SOCKETS:
+        if self._context.commit_stats.batches and open_sockets() > _MOST_SOCKETS:
             return f"The driver was recycled because it had more than {_MOST_SOCKETS} connections open"
         return None
 
@@ -191,7 +197,7 @@ class _Loop:
         return self._recycles is not None and open_sockets() > _LAST_SOCKETS
 
     def _ended(self, why: str) -> TaskResult:
-        totals = self._context.totals
+        totals = self._context.commit_stats
         if not totals.batches and self._context.stopping.is_set() and not self._number:
             raise DriverStopping
         last = f"The last one: {totals.message}" if totals.message else ""

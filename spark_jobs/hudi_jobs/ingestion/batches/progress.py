@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from pydantic import ValidationError
 
-from hudi_jobs.beside.host import Host
+from hudi_jobs.commit_stats import CommitStats
 from hudi_jobs.contract import (
     OPERATOR_FILE_LIMIT,
     PROGRESS_FILE,
@@ -23,9 +23,9 @@ from hudi_jobs.contract import (
     encode_progress,
     pod_name,
 )
+from hudi_jobs.inline_services.inline_server import InlineServer
 from hudi_jobs.lease.leases import VersionConflict
 from hudi_jobs.lease.stores import TableFiles
-from hudi_jobs.totals import Totals
 
 _PAUSE_SECONDS = 10.0
 """The pause between two versions of the document, except after a batch."""
@@ -46,16 +46,16 @@ class ProgressWriter:
         self,
         files: TableFiles,
         run: str,
-        totals: Totals,
+        totals: CommitStats,
         *,
-        host: Host | None = None,
+        inline_server: InlineServer | None = None,
         made: Sequence[str] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._files = files
         self._run = run
         self._totals = totals
-        self._host = host
+        self._inline_server = inline_server
         self._made = made
         self._clock = clock
         self._lock = threading.Lock()
@@ -118,8 +118,8 @@ class ProgressWriter:
         base = {"run": self._run, "pod": pod_name(socket.gethostname()), "sequence": self._sequence}
         base |= {"state": state, "written_at": _now()}
         polls: dict[str, object] = {"polls": self._polls, "polled_at": self._polled_at, "made": tuple(self._made)}
-        if self._host is not None:
-            polls |= {"takes": self._host.takes, "serves": self._host.serves}
+        if self._inline_server is not None:
+            polls |= {"takes": self._inline_server.takes, "serves": self._inline_server.serves}
         with suppress(ValidationError):
             found = Progress.model_validate({**base, **polls, **figures})
             if len(encode_progress(found)) <= OPERATOR_FILE_LIMIT:

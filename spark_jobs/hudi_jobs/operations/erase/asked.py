@@ -8,12 +8,12 @@ from hudi_jobs.operations.erase.keys import Keys, key_fields, keys_named, keys_w
 from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.erase.sealed import unsealed
 from hudi_jobs.operations.erase.search.scan import located_path
+from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import UNCHANGED, refused
 from hudi_jobs.operations.rows import current_rows
-from hudi_jobs.operations.work import Work
 
 
-def asked(work: Work) -> EraseTask:
+def asked(work: OperationRun) -> EraseTask:
     """Return what to erase; raise `TaskFailed` when the request does not name exactly one way."""
     erase = work.operation.erase
     if erase is None or sum((bool(erase.keys), erase.keys_from is not None, erase.where is not None)) != 1:
@@ -21,7 +21,7 @@ def asked(work: Work) -> EraseTask:
     return erase
 
 
-def keys_asked(work: Work, erase: EraseTask) -> Keys:
+def keys_asked(work: OperationRun, erase: EraseTask) -> Keys:
     """Return the keys of a new erasure; raise `TaskFailed` when they select no row, or other rows as well."""
     context, table = work.context, work.table
     rows = current_rows(context)
@@ -43,7 +43,7 @@ def keys_asked(work: Work, erase: EraseTask) -> Keys:
     return keys
 
 
-def keys_again(work: Work, record: EraseRecord) -> Keys:
+def keys_again(work: OperationRun, record: EraseRecord) -> Keys:
     """Return the keys of an erasure that an earlier run began.
 
     Raises `TaskFailed` when the request names other keys than the first run erased, or the stored keys are gone.
@@ -59,7 +59,7 @@ def keys_again(work: Work, record: EraseRecord) -> Keys:
     return keys
 
 
-def _named_again(work: Work, erase: EraseTask) -> Keys:
+def _named_again(work: OperationRun, erase: EraseTask) -> Keys:
     try:
         return keys_named(work.context, erase, work.table, work.operation.uid)
     except TaskFailed as error:
@@ -67,7 +67,7 @@ def _named_again(work: Work, erase: EraseTask) -> Keys:
         raise TaskFailed(error.reason, f"{said}An earlier run has begun, and needs the keys to finish.") from None
 
 
-def _kept(work: Work, where: str, record: EraseRecord) -> Keys:
+def _kept(work: OperationRun, where: str, record: EraseRecord) -> Keys:
     keys = unsealed(work.context, key_fields(work.table), work.operation.uid, where)
     if keys is None and record.failed is not None:
         raise TaskFailed(

@@ -50,9 +50,9 @@ from hudi_jobs.operations.erase.search.texts import WholeTexts, before_the_name
 from hudi_jobs.operations.erase.search.timeline import require_unnamed
 from hudi_jobs.operations.erase.slices import holding_savepoints
 from hudi_jobs.operations.erase.spellings import require_few
+from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import refused, require_nobody_at_work
 from hudi_jobs.operations.rows import count_rows, current_rows, summed
-from hudi_jobs.operations.work import Work
 from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.timeline import Savepoint, Timeline
 from hudi_jobs.table import HudiTable
@@ -61,7 +61,7 @@ _NAMED = 5
 _COMPLEX_KEYS_ARE_CERTAIN_FROM = 9
 
 
-def checked(work: Work) -> tuple[EraseRecord, Keys]:
+def checked(work: OperationRun) -> tuple[EraseRecord, Keys]:
     """Return the record and keys of an erasure that passed its checks; raise `TaskFailed` when it is refused."""
     context, table, erase, each = work.context, work.table, asked(work), work.obstacles.each
     timeline, latest = _at_rest(work)
@@ -92,7 +92,7 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
             read_elsewhere=erase.read_elsewhere,
         )
         savepoints = tuple(sorted((each.instant for each in kept), reverse=True))
-        work.say(OperationReport(phase=OperationPhase.CHECKING, savepoints=savepoints[:MOST_LISTED], erased=report))
+        work.report(OperationReport(phase=OperationPhase.CHECKING, savepoints=savepoints[:MOST_LISTED], erased=report))
         if savepoints and not erase.release_savepoints:
             with each():
                 raise refused(_savepoints(kept))
@@ -118,7 +118,7 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
     return record, keys
 
 
-def _at_rest(work: Work) -> tuple[Timeline, str]:
+def _at_rest(work: OperationRun) -> tuple[Timeline, str]:
     """Return the timeline of a searchable table without other writers, and its newest commit.
 
     A dry run collects the obstacles instead of stopping at the first.
@@ -143,14 +143,14 @@ def _at_rest(work: Work) -> tuple[Timeline, str]:
     return timeline, latest
 
 
-def _require_no_strays(work: Work, files: list[File], keys: Keys) -> None:
+def _require_no_strays(work: OperationRun, files: list[File], keys: Keys) -> None:
     base = located_path(work.context, work.table.base_path)
     found = strays(files, base)
     if found:
         raise refused(strays_refused(found, base, keys))
 
 
-def _require_unnamed(work: Work, files: list[File], keys: Keys, kept: list[Savepoint]) -> None:
+def _require_unnamed(work: OperationRun, files: list[File], keys: Keys, kept: list[Savepoint]) -> None:
     """Refuse keys that remain in other texts below the table, such as file names or the operator's documents."""
     context, erase, each = work.context, asked(work), work.obstacles.each
     written = (context.task.id, work.operation.resource, erase.report_file or "", *erase.read_by)
@@ -165,7 +165,7 @@ def _require_unnamed(work: Work, files: list[File], keys: Keys, kept: list[Savep
         require_unnamed(context, files, keys, kept)
 
 
-def _holding(work: Work, data: list[File], keys: Keys) -> set[str]:
+def _holding(work: OperationRun, data: list[File], keys: Keys) -> set[str]:
     """Return the table's files that hold a key; refuse a file that cannot be read completely."""
     found = search(work.context, data, keys)
     if found.unread:
@@ -191,7 +191,7 @@ def _require_known(table: HudiTable) -> None:
     require_known_indexes(table)
 
 
-def _require_told_apart(work: Work, rows: DataFrame, keys: Keys) -> None:
+def _require_told_apart(work: OperationRun, rows: DataFrame, keys: Keys) -> None:
     """Refuse keys that other records share, keys that name partitions, and keys that Hudi does not delete."""
     table = work.table
     paths, has_others = where_found(rows, keys)

@@ -8,12 +8,12 @@ metadata table knows one place for each key, and cannot be rebuilt beside rows w
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from hudi_jobs.as_found.metadata import has_record_index
+from hudi_jobs.existing_table.metadata import has_record_index
 from hudi_jobs.operations.buckets import is_in_buckets
 from hudi_jobs.operations.erase.keys import PARTITION, RECORD_KEY, Keys, file_group, with_key
+from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.rows import are_doubled, indexed_by
-from hudi_jobs.operations.work import Work
 
 MOST_COPIES = 20
 """Most rows of a key in one file: each needs a commit of its own."""
@@ -25,7 +25,7 @@ _BUCKET = 8
 _ADVICE = "Remove all but the newest row of each key first (repair.deduplicate)."
 
 
-def require_deletable(work: Work, rows: DataFrame, keys: Keys) -> None:
+def require_deletable(work: OperationRun, rows: DataFrame, keys: Keys) -> None:
     """Refuse keys with rows that deletes would leave, or that would keep the metadata table from being rebuilt."""
     found = with_key(rows, keys).withColumn(_GROUP, file_group())
     most = found.groupBy(PARTITION, _GROUP, RECORD_KEY).count().agg(sf.max("count")).first()

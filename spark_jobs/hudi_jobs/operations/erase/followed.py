@@ -13,14 +13,14 @@ from hudi_jobs.ingestion.sources.hudi.erasures import unread_erasures
 from hudi_jobs.ingestion.sources.hudi.removals import Erasure
 from hudi_jobs.ingestion.sources.hudi.upstream import looking_at
 from hudi_jobs.operations.erase.keys import Keys, digests_of, key_fields
-from hudi_jobs.operations.work import Work
+from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.table import HudiTable
 
 MOST_COMPARED = 1_000
 """Most upstream erasures to recompute digests for; 100,000 keys take some milliseconds each."""
 
 
-def followed_by(work: Work, erase: EraseTask, keys: Keys) -> tuple[str, ...]:
+def followed_by(work: OperationRun, erase: EraseTask, keys: Keys) -> tuple[str, ...]:
     """Return the digests of the upstream erasures that this one follows.
 
     When an operation replaces one that failed midway, the rows are already gone upstream, and the commit of the first
@@ -36,7 +36,7 @@ def followed_by(work: Work, erase: EraseTask, keys: Keys) -> tuple[str, ...]:
     return matching(keys, erase.cascaded_from, found)
 
 
-def _has_same_fields(work: Work, upstream: str, keys: Keys) -> bool:
+def _has_same_fields(work: OperationRun, upstream: str, keys: Keys) -> bool:
     with looking_at(upstream):  # `HudiTable.open` would remove leftovers of killed writers, maybe of another team
         return set(key_fields(HudiTable.at(work.context.spark, upstream))) == {*keys.fields}
 

@@ -33,6 +33,7 @@ from hudi_jobs.operations.erase.search.scan import (
 from hudi_jobs.operations.erase.search.strays import strays, strays_shown
 from hudi_jobs.operations.erase.search.texts import WholeTexts
 from hudi_jobs.operations.erase.steps import delete_rows, prepare, remove_versions, require_as_checked
+from hudi_jobs.operations.operation_run import OperationRun, succeeded
 from hudi_jobs.operations.restore.steps import (
     has_metadata_table,
     lost_metadata_table,
@@ -40,27 +41,26 @@ from hudi_jobs.operations.restore.steps import (
     remove_metadata_table,
 )
 from hudi_jobs.operations.rows import difference, rows_now
-from hudi_jobs.operations.work import Work, succeeded
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.services.timeline import Timeline
 
 
-def would_erase(work: Work) -> TaskResult:
+def would_erase(work: OperationRun) -> TaskResult:
     """Check an erasure and report its effect, without writing."""
     record, _ = checked(work)
-    work.say(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
+    work.report(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
     files = counted(record.erased.holding_files or 0, "file")
     return succeeded(work.context, f"Would erase {_rows(record)}, held by {files}; nothing was written.")
 
 
-def erase(work: Work) -> TaskResult:
+def erase(work: OperationRun) -> TaskResult:
     """Erase records, or continue an erasure that an earlier run began."""
     work = replace(work, context=replace(work.context, held=work.lease))  # services inside the erasure share its lease
     record = work.journal.find(EraseRecord, work.operation.uid)
     if record is not None:
-        work.say(record.report())
+        work.report(record.report())
     if record is not None and record.phase is OperationPhase.DONE:
         discard(work.context, work.journal.unfinished())
         return succeeded(work.context, f"An earlier run has erased {_rows(record)}.")
@@ -69,11 +69,11 @@ def erase(work: Work) -> TaskResult:
             seen = Timeline(work.context.spark, work.table)
             record, keys = checked(work)
             if not keys.values:
-                work.keep(record.model_copy(update={"phase": OperationPhase.DONE, "rows_after": record.rows_before}))
+                work.save(record.model_copy(update={"phase": OperationPhase.DONE, "rows_after": record.rows_before}))
                 return _nothing(work)
             require_as_checked(work.context, seen)
             _keep_keys(work, keys)
-            work.keep(record)
+            work.save(record)
             reach(Phase.RECORDED)
         else:
             keys = keys_again(work, record)
@@ -112,7 +112,7 @@ def _said(error: Exception) -> TaskFailed | None:
     return TaskFailed(reason, f"{cause.kind.rpartition('.')[2]}: {cause.first_line}")
 
 
-def _keep_keys(work: Work, keys: Keys) -> None:
+def _keep_keys(work: OperationRun, keys: Keys) -> None:
     """Store the keys of a predicate while their rows exist, so that a later run erases the same keys."""
     predicate = asked(work).where
     if predicate is not None:
@@ -122,7 +122,7 @@ def _keep_keys(work: Work, keys: Keys) -> None:
 class _Run:
     """The steps of a recorded erasure."""
 
-    def __init__(self, work: Work, keys: Keys) -> None:
+    def __init__(self, work: OperationRun, keys: Keys) -> None:
         self._work = work
         self._context = work.context
         self._asked = asked(work)
@@ -144,7 +144,7 @@ class _Run:
         commit = delete_rows(context, record, self._keys)
         reach(Phase.ERASED)
         record = record.told(commit=commit)
-        self._work.keep(record)
+        self._work.save(record)
         erase_from(context, self._asked.quarantines, self._keys)
         removed = remove_versions(context, record)
         reach(Phase.CLEANED)
@@ -152,7 +152,7 @@ class _Run:
         remake_metadata_table(context, record.metadata_options)
         record = record.told(files_removed=removed)
         record = record.model_copy(update={"phase": OperationPhase.VERIFYING})
-        self._work.keep(record)
+        self._work.save(record)
         reach(Phase.AFTER_COMMIT)
         return record
 
@@ -176,7 +176,7 @@ class _Run:
         file = write_report(self._context, self._asked, record, every)
         record = record.told(report_file=file)
         reach(Phase.VERIFIED)
-        self._work.keep(record)
+        self._work.save(record)
         discard(self._context, self._work.journal.unfinished())
         return record
 
@@ -185,7 +185,7 @@ class _Run:
 
     def _fail(self, record: EraseRecord, reason: FailureReason) -> None:
         """Record the failure, so that no run continues, and discard the stored keys."""
-        self._work.keep(record.model_copy(update={"failed": reason}))
+        self._work.save(record.model_copy(update={"failed": reason}))
         discard(self._context, self._work.journal.unfinished())
 
     def _searched(self, record: EraseRecord) -> EraseRecord:
@@ -220,7 +220,7 @@ class _Run:
         return {path: masked.get(path, path) for path in holding | named.keys()}
 
 
-def _nothing(work: Work) -> TaskResult:
+def _nothing(work: OperationRun) -> TaskResult:
     message = "The predicate selects no row, so no file was searched."
     return TaskResult(id=work.context.task.id, outcome=Outcome.NOTHING_TO_DO, message=message)
 

@@ -9,13 +9,15 @@ from itertools import chain
 
 from hudi_jobs.jvm import JavaObject, iterated
 from hudi_jobs.operations.erase.search.scan import group_of, is_log, located_path
-from hudi_jobs.operations.work import Work
+from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.reading import with_times
 from hudi_jobs.services.timeline import Savepoint
 from hudi_jobs.table import names_in, saved_files
 
 
-def holding_savepoints(work: Work, savepoints: Collection[Savepoint], paths: Collection[str]) -> list[Savepoint]:
+def holding_savepoints(
+    work: OperationRun, savepoints: Collection[Savepoint], paths: Collection[str]
+) -> list[Savepoint]:
     """Return the savepoints that make a clean keep one of the files."""
     if not savepoints:
         return []
@@ -25,7 +27,7 @@ def holding_savepoints(work: Work, savepoints: Collection[Savepoint], paths: Col
     return [each for each, found in kept if holding & {path.rpartition("/")[2] for path in found}]
 
 
-def _beside(work: Work, logs: Collection[str]) -> set[str]:
+def _beside(work: OperationRun, logs: Collection[str]) -> set[str]:
     """Return the names of all files in the slices of the log files."""
     if not logs:
         return set()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from pyspark.sql import DataFrame
 
-from hudi_jobs.as_found.metadata import has_record_index
+from hudi_jobs.commit_metadata import ERASED_KEY
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     ConcurrencyMode,
@@ -18,17 +18,17 @@ from hudi_jobs.contract import (
     WriteOperation,
     as_service,
 )
+from hudi_jobs.existing_table.metadata import has_record_index
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.gates.key_gate import are_found_again
-from hudi_jobs.notes import ERASED_KEY
-from hudi_jobs.operations.again import require_nothing_come
 from hudi_jobs.operations.check import come_since, in_zone_of_table
 from hudi_jobs.operations.commit import commit_of, write_as
 from hudi_jobs.operations.erase.copies import MOST_COPIES, lie_apart
 from hudi_jobs.operations.erase.keys import Keys, with_key
 from hudi_jobs.operations.erase.record import EraseRecord
+from hudi_jobs.operations.recheck import require_nothing_come
 from hudi_jobs.operations.rows import current_rows
+from hudi_jobs.preflight.key_gate import are_found_again
 from hudi_jobs.services.cleaning import clean
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.clustering import cluster

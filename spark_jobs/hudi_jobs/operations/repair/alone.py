@@ -9,8 +9,8 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import children_of, located, statuses_below
 from hudi_jobs.operations.check import busy
+from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import UNCHANGED, refused, require_nobody_at_work
-from hudi_jobs.operations.work import Work
 from hudi_jobs.services.others import HEARTBEATS, Others
 from hudi_jobs.services.timeline import Begun, Timeline
 
@@ -19,14 +19,14 @@ _SHOWN = 40
 _RECURSIVELY = True
 
 
-def require_instant(work: Work) -> str:
+def require_instant(work: OperationRun) -> str:
     """Return the instant that the repair names."""
     if work.operation.instant is None:
         raise TaskFailed(FailureReason.INVALID_REQUEST, "The request names no instant for the repair.")
     return work.operation.instant
 
 
-def pending_instant(work: Work, timeline: Timeline) -> Begun:
+def pending_instant(work: OperationRun, timeline: Timeline) -> Begun:
     """Return the pending instant that the repair names; raise `TaskFailed` when it is not pending."""
     instant = require_instant(work)
     found = next((each for each in timeline.begun() if each.instant == instant), None)
@@ -38,7 +38,7 @@ def pending_instant(work: Work, timeline: Timeline) -> Begun:
     raise refused(f"The timeline has no pending instant {instant}.")
 
 
-def require_dead(work: Work, named: Begun, timeline: Timeline, files: tuple[str, ...]) -> None:
+def require_dead(work: OperationRun, named: Begun, timeline: Timeline, files: tuple[str, ...]) -> None:
     """Refuse when the instant or another one shows a sign of life; `files` are the instant's timeline files."""
     others, check = Others(work.context), work.obstacles.each
     alive = [each for each in timeline.begun() if others.is_alive(each.instant)]
@@ -58,7 +58,7 @@ def require_dead(work: Work, named: Begun, timeline: Timeline, files: tuple[str,
         require_nobody_at_work([each for each in busy(work.context, timeline) if each.instant != named.instant])
 
 
-def _newest_marker(work: Work, instant: str) -> tuple[str, ...]:
+def _newest_marker(work: OperationRun, instant: str) -> tuple[str, ...]:
     """Return the newest marker of a write; it creates one for each file (`DirectWriteMarkers`)."""
     folder = f"{_MARKERS}/{instant}"
     newest, found = 0, ""
@@ -86,7 +86,7 @@ def require_no_heartbeat(context: TaskContext) -> None:
         raise refused(f"{alive[:_SHOWN]!a} shows a heartbeat, so its writer may be at work; stop that writer first.")
 
 
-def require_at_rest(work: Work, timeline: Timeline, what: str) -> None:
+def require_at_rest(work: OperationRun, timeline: Timeline, what: str) -> None:
     """Refuse while anything is pending, whoever began it."""
     begun = timeline.begun()
     with work.obstacles.each():

@@ -7,12 +7,12 @@ and would lose their base file with its plan.
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.repair.alone import pending_instant, require_dead
 from hudi_jobs.operations.repair.files.copies import checksum_of, is_there, keep_copy, remove, require_copy
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found, Step
-from hudi_jobs.operations.work import Work
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.plans import PLANS, can_be_read
 from hudi_jobs.services.preparation import load_timeline
@@ -20,7 +20,7 @@ from hudi_jobs.services.preparation import load_timeline
 _OWN_INSTANTS_IN_LOGS = 8
 
 
-def _look(work: Work) -> Found:
+def _look(work: OperationRun) -> Found:
     timeline = load_timeline(work.context)
     named = pending_instant(work, timeline)
     if named.action not in PLANS:
@@ -45,7 +45,7 @@ def _look(work: Work) -> Found:
     return Found(what, {"file": files[0], "checksum": checksum})
 
 
-def _mend(work: Work, record: RepairRecord) -> None:
+def _mend(work: OperationRun, record: RepairRecord) -> None:
     file = str(record.file)
     if is_there(work.context, file):
         keep_copy(work.context, file, str(record.checksum))
@@ -53,7 +53,7 @@ def _mend(work: Work, record: RepairRecord) -> None:
         remove(work.context, file)
 
 
-def _require_mended(work: Work, record: RepairRecord) -> None:
+def _require_mended(work: OperationRun, record: RepairRecord) -> None:
     if record.instant in {each.instant for each in load_timeline(work.context).begun()}:
         raise TaskFailed(FailureReason.HUDI_ERROR, f"The plan of {record.instant} is still there.")
     require_copy(work.context, str(record.file), str(record.checksum))

@@ -7,20 +7,20 @@ its files might be missing in a metadata table built meanwhile.
 
 from typing import Any
 
-from hudi_jobs.as_found.metadata import metadata_partitions
 from hudi_jobs.clock.guard import zone_left_shown
 from hudi_jobs.contract import FailureReason
+from hudi_jobs.existing_table.metadata import metadata_partitions
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.jvm import classes, engine_context
 from hudi_jobs.operations.check import metadata_options_of, require_known_indexes
+from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.repair.alone import once_begun, require_at_rest, require_no_heartbeat
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found, Step
 from hudi_jobs.operations.restore.steps import remake_metadata_table, remove_metadata_table
 from hudi_jobs.operations.rows import are_doubled, current_rows, difference, indexed_by, rows_now
-from hudi_jobs.operations.work import Work
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.plans import require_properties_inside
 from hudi_jobs.services.preparation import load_timeline
@@ -31,18 +31,18 @@ _RECORD_INDEX = "record_index"
 _WITHOUT_BACKUP = False
 
 
-def _look_at_table(work: Work) -> Found:
+def _look_at_table(work: OperationRun) -> Found:
     found = _found(work)
     return Found(f"rebuild the metadata table, with {', '.join(found['indexes'])}", found)
 
 
-def _look_at_index(work: Work) -> Found:
+def _look_at_index(work: OperationRun) -> Found:
     if _RECORD_INDEX not in metadata_partitions(work.table.properties):
         raise refused("The table has no index of record keys.")
     return Found("rebuild the index of record keys", _found(work))
 
 
-def _found(work: Work) -> dict[str, Any]:
+def _found(work: OperationRun) -> dict[str, Any]:
     present = metadata_partitions(work.table.properties)
     if not present:
         raise refused("The table has no metadata table; declare metadataTable.enabled, and the next write creates it.")
@@ -58,7 +58,7 @@ def _found(work: Work) -> dict[str, Any]:
     return {"metadata_options": metadata_options_of(work.table), "indexes": tuple(sorted(present))}
 
 
-def _alone(work: Work) -> Timeline:
+def _alone(work: OperationRun) -> Timeline:
     """Return the timeline of a table at rest; refuse a heartbeat or a pending instant."""
     with work.obstacles.each():
         require_no_heartbeat(work.context)
@@ -68,7 +68,7 @@ def _alone(work: Work) -> Timeline:
     return timeline
 
 
-def _remake_table(work: Work, record: RepairRecord) -> None:
+def _remake_table(work: OperationRun, record: RepairRecord) -> None:
     with once_begun():
         _alone(work)
     remove_metadata_table(work.context)
@@ -76,7 +76,7 @@ def _remake_table(work: Work, record: RepairRecord) -> None:
     remake_metadata_table(work.context, record.metadata_options)
 
 
-def _remake_index(work: Work, record: RepairRecord) -> None:
+def _remake_index(work: OperationRun, record: RepairRecord) -> None:
     context = work.context
     with once_begun():
         meta = _alone(work).meta
@@ -91,7 +91,7 @@ def _remake_index(work: Work, record: RepairRecord) -> None:
     remake_metadata_table(context, record.metadata_options)
 
 
-def _require_remade(work: Work, record: RepairRecord) -> None:
+def _require_remade(work: OperationRun, record: RepairRecord) -> None:
     require_indexes(work, record)
     wrong = difference(rows_now(work.context), rows_now(work.context, metadata_table=True))
     if wrong is not None:
@@ -101,14 +101,14 @@ def _require_remade(work: Work, record: RepairRecord) -> None:
         )
 
 
-def require_indexes(work: Work, record: RepairRecord) -> None:
+def require_indexes(work: OperationRun, record: RepairRecord) -> None:
     """Raise `TaskFailed` when the metadata table lacks one of its earlier indexes."""
     lacking = sorted(set(record.indexes) - _present(work))
     if lacking:
         raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi did not rebuild {', '.join(lacking)}; see the driver's log.")
 
 
-def _present(work: Work) -> frozenset[str]:
+def _present(work: OperationRun) -> frozenset[str]:
     table = HudiTable.open(work.context.spark, work.table.base_path)
     return metadata_partitions(table.properties) if table is not None else frozenset()
 

@@ -14,6 +14,7 @@ from hudi_jobs.jvm import JavaObject, classes, texts
 from hudi_jobs.lease.owner import require_not_owned_elsewhere
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.check import busy
+from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import refused, require_nobody_at_work
 from hudi_jobs.operations.repair.alone import require_no_heartbeat
 from hudi_jobs.operations.repair.files.copies import (
@@ -26,7 +27,6 @@ from hudi_jobs.operations.repair.files.copies import (
 )
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found, Step
-from hudi_jobs.operations.work import Work
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.preparation import load_timeline
@@ -36,7 +36,7 @@ _CHECKSUM = "hoodie.table.checksum"
 _WOULD = f"restore {_FILE} from its backup, and keep a copy of the current file"
 
 
-def _look(work: Work) -> Found:
+def _look(work: OperationRun) -> Found:
     with work.obstacles.each():
         require_no_heartbeat(work.context)
     with work.obstacles.each():
@@ -48,7 +48,7 @@ def _look(work: Work) -> Found:
     return Found(_WOULD, damaged)
 
 
-def _mend(work: Work, record: RepairRecord) -> None:
+def _mend(work: OperationRun, record: RepairRecord) -> None:
     if _is_sound(work.context, _FILE):
         return
     if is_there(work.context, _FILE):
@@ -67,7 +67,7 @@ def _is_begun_copy(context: TaskContext) -> bool:
     return is_there(context, _BACKUP) and content_of(context, _BACKUP).startswith(content_of(context, _FILE))
 
 
-def _require_mended(work: Work, record: RepairRecord) -> None:
+def _require_mended(work: OperationRun, record: RepairRecord) -> None:
     if not _is_sound(work.context, _FILE):
         raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi did not restore {_FILE}; see the driver's log.")
     if record.checksum is not None:

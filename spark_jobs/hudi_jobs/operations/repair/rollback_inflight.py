@@ -3,11 +3,11 @@
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
+from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.repair.alone import once_begun, pending_instant, require_dead
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found, Step
-from hudi_jobs.operations.work import Work
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.preparation import load_timeline
@@ -16,7 +16,7 @@ _UNDOABLE = frozenset({"commit", "deltacommit", "replacecommit", "clustering"})
 _COMPACTIONS = frozenset({"compaction", "logcompaction"})
 
 
-def _look(work: Work) -> Found:
+def _look(work: OperationRun) -> Found:
     timeline = load_timeline(work.context)
     named = pending_instant(work, timeline)
     if named.action in _COMPACTIONS:
@@ -30,7 +30,7 @@ def _look(work: Work) -> Found:
     return Found(f"roll back the {named.action} {named.instant}")
 
 
-def _mend(work: Work, record: RepairRecord) -> None:
+def _mend(work: OperationRun, record: RepairRecord) -> None:
     if not _is_pending(work, record):
         return
     context, instant = work.context, str(record.instant)
@@ -46,12 +46,12 @@ def _mend(work: Work, record: RepairRecord) -> None:
         client.rollback(instant)
 
 
-def _require_mended(work: Work, record: RepairRecord) -> None:
+def _require_mended(work: OperationRun, record: RepairRecord) -> None:
     if _is_pending(work, record):
         raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi did not roll back {record.instant}; see the driver's log.")
 
 
-def _is_pending(work: Work, record: RepairRecord) -> bool:
+def _is_pending(work: OperationRun, record: RepairRecord) -> bool:
     timeline = load_timeline(work.context)
     rollbacks = {each.target for each in timeline.unfinished_rollbacks()}
     return record.instant in {each.instant for each in timeline.begun()} | rollbacks

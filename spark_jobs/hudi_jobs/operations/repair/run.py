@@ -4,31 +4,31 @@ from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, RepairSte
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.check import require_no_restore
 from hudi_jobs.operations.compared import compare
+from hudi_jobs.operations.operation_run import OperationRun, succeeded
 from hudi_jobs.operations.record import Rows
 from hudi_jobs.operations.repair.alone import once_begun, require_no_heartbeat
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found
 from hudi_jobs.operations.repair.steps import STEPS
 from hudi_jobs.operations.rows import rows_now
-from hudi_jobs.operations.work import Work, succeeded
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.preparation import load_timeline
 
 
-def would_repair(work: Work) -> TaskResult:
+def would_repair(work: OperationRun) -> TaskResult:
     """Report the step's effect, or its refusal, without writing."""
     record, found = _looked(work, _asked(work))
-    work.say(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
+    work.report(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
     return succeeded(work.context, f"Would {found.what}; nothing was written.")
 
 
-def repair(work: Work) -> TaskResult:
+def repair(work: OperationRun) -> TaskResult:
     """Run the step, or continue it; a writer may have begun since the first run."""
     name = _asked(work)
     record = work.journal.find(RepairRecord, work.operation.uid)
     if record is not None:
-        work.say(record.report())
+        work.report(record.report())
     if record is not None and record.phase is OperationPhase.DONE:
         return succeeded(work.context, f"An earlier run has done the repair {record.step}.")
     with noting_affected(work.context, lambda: load_timeline(work.context)):
@@ -38,7 +38,7 @@ def repair(work: Work) -> TaskResult:
                 return _nothing(work, record, found)
             if record.expected is None:
                 record = record.model_copy(update={"expected": _rows(work)})
-            work.keep(record)
+            work.save(record)
             reach(Phase.RECORDED)
         else:
             require_no_restore(work.context, work.journal, ours=None)
@@ -47,21 +47,21 @@ def repair(work: Work) -> TaskResult:
         record = STEPS[record.step].mend(work, record) or record
         reach(Phase.AFTER_COMMIT)
         record = record.model_copy(update={"phase": OperationPhase.VERIFYING})
-        work.keep(record)
+        work.save(record)
         record = _verified(work, record)
     reach(Phase.VERIFIED)
-    work.keep(record)
+    work.save(record)
     compared = f"{record.expected.rows:,} rows compared" if record.expected else "the rows could not be read before"
     return succeeded(work.context, f"The repair {record.step} is done; {compared}.")
 
 
-def _nothing(work: Work, record: RepairRecord, found: Found) -> TaskResult:
-    work.keep(record.model_copy(update={"phase": OperationPhase.DONE}))
+def _nothing(work: OperationRun, record: RepairRecord, found: Found) -> TaskResult:
+    work.save(record.model_copy(update={"phase": OperationPhase.DONE}))
     message = f"There is nothing to do: it would {found.what}."
     return TaskResult(id=work.context.task.id, outcome=Outcome.NOTHING_TO_DO, message=message)
 
 
-def _looked(work: Work, name: RepairStep) -> tuple[RepairRecord, Found]:
+def _looked(work: OperationRun, name: RepairStep) -> tuple[RepairRecord, Found]:
     with work.obstacles.each():
         require_no_restore(work.context, work.journal, ours=None)
     found = STEPS[name].look(work)
@@ -77,7 +77,7 @@ def _looked(work: Work, name: RepairStep) -> tuple[RepairRecord, Found]:
     return RepairRecord.model_validate(fields), found
 
 
-def _rows(work: Work) -> Rows | None:
+def _rows(work: OperationRun) -> Rows | None:
     """Return the rows before the repair; None when the damage makes them unreadable."""
     try:
         return rows_now(work.context)
@@ -88,7 +88,7 @@ def _rows(work: Work) -> Rows | None:
         return None
 
 
-def _verified(work: Work, record: RepairRecord) -> RepairRecord:
+def _verified(work: OperationRun, record: RepairRecord) -> RepairRecord:
     STEPS[record.step].require_mended(work, record)
     found = rows_now(work.context)
     record = record.model_copy(update={"rows_after": found.rows})
@@ -102,7 +102,7 @@ def _verified(work: Work, record: RepairRecord) -> RepairRecord:
     return record.model_copy(update={"phase": OperationPhase.DONE})
 
 
-def _asked(work: Work) -> RepairStep:
+def _asked(work: OperationRun) -> RepairStep:
     if work.operation.repair is None or work.operation.repair.step not in STEPS:
         raise TaskFailed(FailureReason.INVALID_REQUEST, "The request does not say which repair to do.")
     return work.operation.repair.step

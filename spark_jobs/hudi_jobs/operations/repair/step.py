@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.repair.record import RepairRecord
-from hudi_jobs.operations.work import Work
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,6 @@ class Step:
     record if any. `require_mended` raises `TaskFailed` when the repair did not succeed.
     """
 
-    look: Callable[[Work], Found]
-    mend: Callable[[Work, RepairRecord], RepairRecord | None]
-    require_mended: Callable[[Work, RepairRecord], None]
+    look: Callable[[OperationRun], Found]
+    mend: Callable[[OperationRun, RepairRecord], RepairRecord | None]
+    require_mended: Callable[[OperationRun, RepairRecord], None]

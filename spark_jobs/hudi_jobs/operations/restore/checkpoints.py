@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import replace
 
+from hudi_jobs.commit_metadata import OPERATION_KEY, commit_metadata
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import CHECKPOINT_KEY, Checkpoint, FailureReason, OperationTableTask, WriteOperation
 from hudi_jobs.failures import TaskFailed
@@ -10,7 +11,6 @@ from hudi_jobs.ingestion.batch import Undone
 from hudi_jobs.ingestion.checkpoint import decode_checkpoint, newest_progress
 from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_jobs.ingestion.write import write_commit, write_options
-from hudi_jobs.notes import OPERATION_KEY, commit_notes
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.restore.record import RestoreRecord
 from hudi_jobs.table import Commit, HudiTable
@@ -120,6 +120,6 @@ def commit_checkpoint(context: TaskContext, record: RestoreRecord) -> str | None
     schema = table.schema()
     if schema is None:
         raise TaskFailed(FailureReason.HUDI_ERROR, "The table has no schema, so no checkpoint can be committed to it.")
-    notes = commit_notes(context.run, context.task, context.asked_operation)
+    notes = commit_metadata(context.run, context.task, context.asked_operation)
     options = write_options(context.task.hudi_options, WriteOperation.UPSERT, notes=notes, checkpoint=record.checkpoint)
     return write_commit(context.spark, context.spark.createDataFrame([], schema), context.task.table, options, notes)

@@ -9,9 +9,9 @@ from collections.abc import Collection
 
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_jobs.as_found.metadata import ENABLED
 from hudi_jobs.clock.guard import completions_in_order
 from hudi_jobs.context import TaskContext
+from hudi_jobs.existing_table.metadata import ENABLED
 from hudi_jobs.jvm import JavaObject, classes, frame_of_relation, scala_map, spark_session
 from hudi_jobs.table import HudiTable
 

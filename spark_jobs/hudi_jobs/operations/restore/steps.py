@@ -11,11 +11,11 @@ from contextlib import AbstractContextManager
 
 from py4j.protocol import Py4JJavaError
 
-from hudi_jobs.as_found.metadata import ENABLED, RECORD_INDEXES, partitions_of
 from hudi_jobs.clock.guard import zone_left_shown
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.wording import listed
+from hudi_jobs.existing_table.metadata import ENABLED, RECORD_INDEXES, partitions_of
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.jvm import classes, engine_context
@@ -156,7 +156,7 @@ def has_metadata_table(context: TaskContext) -> bool:
 def lost_metadata_table(context: TaskContext, options: Mapping[str, str]) -> str:
     """Return a sentence when the metadata table of these options no longer exists.
 
-    A write creates only the indexes that options name (see `as_found`).
+    A write creates only the indexes that options name (see `existing_table`).
     """
     if not options or has_metadata_table(context):
         return ""
@@ -169,7 +169,7 @@ def lost_metadata_table(context: TaskContext, options: Mapping[str, str]) -> str
 
 
 def remake_metadata_table(context: TaskContext, metadata_options: Mapping[str, str]) -> None:
-    """Rebuild the table's metadata table, unless instants are pending (see `as_found`).
+    """Rebuild the table's metadata table, unless instants are pending (see `existing_table`).
 
     A savepoint that a run left pending would prevent the rebuild for good, so it is dropped first. Hudi cannot build a
     record index over rows with the same key; then no metadata table remains.

@@ -7,6 +7,7 @@ leftovers of killed runs: only the operation makes plans while it has the table 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from hudi_jobs.commit_metadata import OPERATION_KEY
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     FailureReason,
@@ -23,11 +24,10 @@ from hudi_jobs.contract.operations.repair import LONGEST_FILE_NAMED
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.notes import OPERATION_KEY
 from hudi_jobs.operations.check import busy, require_no_restore, require_same_rows
+from hudi_jobs.operations.operation_run import OperationRun, succeeded
 from hudi_jobs.operations.refusal import require_nobody_at_work
 from hudi_jobs.operations.service.record import ServiceRecord
-from hudi_jobs.operations.work import Work, succeeded
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.archival import archive
 from hudi_jobs.services.cleaning import clean
@@ -88,13 +88,13 @@ _SERVICES: Mapping[RunnableService, _Runnable] = {
 _MERGING = frozenset({RunnableService.COMPACTION, RunnableService.CLUSTERING})
 
 
-def would_run_service(work: Work) -> TaskResult:
+def would_run_service(work: OperationRun) -> TaskResult:
     """Report the service's effect: finish a pending plan, or how much it would process."""
     run = _asked(work)
     timeline = _checked(work, run)
     what, found = _SERVICES[run.service], _pending(run, timeline)
     if found is not None:
-        work.say(OperationReport(phase=OperationPhase.CHECKING, instant=found))
+        work.report(OperationReport(phase=OperationPhase.CHECKING, instant=found))
         name = run.service.lower()
         anew = ", or roll it back and plan it anew" if run.service is RunnableService.CLUSTERING else ""
         return succeeded(work.context, f"Would finish the pending {name} {found}{anew}, and plan no other.")
@@ -107,18 +107,18 @@ def would_run_service(work: Work) -> TaskResult:
     ):
         count, first = what.would(client)
     files = tuple(file[-LONGEST_FILE_NAMED:] for file in first)
-    work.say(OperationReport(phase=OperationPhase.CHECKING, count=count, files=files))
+    work.report(OperationReport(phase=OperationPhase.CHECKING, count=count, files=files))
     return succeeded(work.context, f"Would {what.verb} {counted(count, what.noun)}; nothing was written.")
 
 
-def run_service(work: Work) -> TaskResult:
+def run_service(work: OperationRun) -> TaskResult:
     """Run the service, or continue it."""
     run = _asked(work)
     record = work.journal.find(ServiceRecord, work.operation.uid)
     if record is None:
         record = _begun(work, run)
     else:
-        work.say(record.report())
+        work.report(record.report())
         if record.phase is OperationPhase.DONE:
             return succeeded(work.context, f"An earlier run has done the {run.service.lower()}.")
         require_no_restore(work.context, work.journal, ours=None)
@@ -131,7 +131,7 @@ def run_service(work: Work) -> TaskResult:
     return result
 
 
-def _begun(work: Work, run: ServiceRun) -> ServiceRecord:
+def _begun(work: OperationRun, run: ServiceRun) -> ServiceRecord:
     """Check and record, before any write."""
     timeline = _checked(work, run)
     record = ServiceRecord(
@@ -142,12 +142,12 @@ def _begun(work: Work, run: ServiceRun) -> ServiceRecord:
         service=run.service,
         found=_pending(run, timeline),
     )
-    work.keep(record)
+    work.save(record)
     reach(Phase.RECORDED)
     return record
 
 
-def _checked(work: Work, run: ServiceRun) -> Timeline:
+def _checked(work: OperationRun, run: ServiceRun) -> Timeline:
     context = _as_service(work, run)
     timeline = load_timeline(context)
     require_plans_inside(context)
@@ -165,7 +165,7 @@ def _pending(run: ServiceRun, timeline: Timeline) -> str | None:
     return min(_SERVICES[run.service].pending(timeline), default=None)
 
 
-def _completed(work: Work, record: ServiceRecord) -> str | None:
+def _completed(work: OperationRun, record: ServiceRecord) -> str | None:
     """Return the instant that an earlier run completed; commits carry the operation's uid, cleans carry nothing."""
     if record.service is RunnableService.CLEANING:
         cleans = [time for time, action in load_timeline(work.context).completed() if action == "clean"]
@@ -173,10 +173,10 @@ def _completed(work: Work, record: ServiceRecord) -> str | None:
     return work.table.find_commit({OPERATION_KEY: record.uid})
 
 
-def _done(work: Work, record: ServiceRecord, instant: str | None, count: int | None) -> None:
+def _done(work: OperationRun, record: ServiceRecord, instant: str | None, count: int | None) -> None:
     changes = {"phase": OperationPhase.DONE, "instant": instant, "count": count, "found": None}
     reach(Phase.VERIFIED)
-    work.keep(record.model_copy(update=changes))
+    work.save(record.model_copy(update=changes))
 
 
 def _count_of(result: TaskResult) -> int | None:
@@ -184,7 +184,7 @@ def _count_of(result: TaskResult) -> int | None:
     return next((figure for figure in figures if figure is not None), None)
 
 
-def _as_service(work: Work, run: ServiceRun) -> TaskContext:
+def _as_service(work: OperationRun, run: ServiceRun) -> TaskContext:
     """Return the context for the service, under this run's lease."""
     task = work.context.task
     options = {**task.hudi_options, **run.options}
@@ -192,7 +192,7 @@ def _as_service(work: Work, run: ServiceRun) -> TaskContext:
     return replace(context, held=work.lease, for_operation=work.operation)
 
 
-def _asked(work: Work) -> ServiceRun:
+def _asked(work: OperationRun) -> ServiceRun:
     if work.operation.service is None:
         raise TaskFailed(FailureReason.INVALID_REQUEST, "The request does not say which service to run.")
     return work.operation.service

@@ -11,20 +11,20 @@ read the same afterwards.
 from collections.abc import Collection
 from contextlib import AbstractContextManager
 
-from hudi_jobs.as_found.metadata import ENABLED
+from hudi_jobs.commit_metadata import commit_metadata
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import SAVEPOINT_USER, FailureReason
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
 from hudi_jobs.contract.table.layout import INSTANT_FILE, META_FOLDER, timeline_folders
+from hudi_jobs.existing_table.metadata import ENABLED
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.gates.layout_gate import instant_files
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
-from hudi_jobs.notes import commit_notes
-from hudi_jobs.operations.again import require_nothing_come
+from hudi_jobs.operations.recheck import require_nothing_come
 from hudi_jobs.operations.restore.steps import remove_metadata_table
 from hudi_jobs.operations.versions.check import VERSION_KEPT
 from hudi_jobs.operations.versions.record import VersionRecord
+from hudi_jobs.preflight.layout_gate import instant_files
 from hudi_jobs.services.client import WriteClient, write_client
 from hudi_jobs.services.compaction import EVERY_LOG_FILE
 from hudi_jobs.services.others import Others
@@ -48,7 +48,7 @@ def prepare_change(context: TaskContext, record: VersionRecord, known: Collectio
     """
     remove_metadata_table(context)
     Others(context).roll_back(load_timeline(context))
-    notes = commit_notes(context.run, context.task, context.asked_operation)
+    notes = commit_metadata(context.run, context.task, context.asked_operation)
     with stage("The table cannot be prepared for another version", otherwise=FailureReason.HUDI_ERROR):
         timeline = load_timeline(context)
         with _client(context, _EVERYTHING) as client:

@@ -3,19 +3,19 @@
 from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 
-from hudi_jobs.as_found.metadata import metadata_partitions
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import TIMELINE_ZONE_OPTION, FailureReason, Location, OperationKind
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
 from hudi_jobs.contract.table.merging import columns_of, payload_of
 from hudi_jobs.contract.table.support import COMPLEX, WRITTEN_VERSIONS, key_generator_of
 from hudi_jobs.contract.table.zone import is_in_utc
+from hudi_jobs.existing_table.metadata import metadata_partitions
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located, statuses_below
-from hudi_jobs.operations.again import require_nothing_come
 from hudi_jobs.operations.check import KEPT_INDEXES, busy, come_since, require_same_rows
+from hudi_jobs.operations.operation_run import OperationRun
+from hudi_jobs.operations.recheck import require_nothing_come
 from hudi_jobs.operations.refusal import refused
-from hudi_jobs.operations.work import Work
 from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.services.timeline import Timeline
@@ -28,7 +28,7 @@ _PLACES = {"hoodie.timeline.path": {"", "timeline"}, "hoodie.timeline.history.pa
 _MERGE_PROPERTY, _LEGACY = "hoodie.record.merge.property.", "hoodie.table.legacy.payload.class"
 
 
-def require_changeable(work: Work, version: int) -> None:
+def require_changeable(work: OperationRun, version: int) -> None:
     """Raise `TaskFailed` when the table cannot be changed to the version."""
     each = work.obstacles.each
     with each():
@@ -59,14 +59,14 @@ def require_as_checked(context: TaskContext, known: Collection[str]) -> None:
     require_nothing_come(come, VERSION_KEPT)
 
 
-def _require_whole(work: Work, timeline: Timeline, version: int) -> None:
+def _require_whole(work: OperationRun, timeline: Timeline, version: int) -> None:
     if timeline.newest_commit() is None:
         raise refused("The table has no completed commit, so there is nothing to keep; write to it first.")
     if version < work.table.version and work.table.has_partitioned_record_index():
         raise refused("The metadata table has an index of record keys by partition, which older versions do not have.")
 
 
-def _require_direction(work: Work, version: int) -> None:
+def _require_direction(work: OperationRun, version: int) -> None:
     found, is_upgrade = work.table.version, work.operation.kind is OperationKind.UPGRADE
     if version not in WRITTEN_VERSIONS:
         raise refused(f"This release does not write table version {version}; name 6, 8 or 9.")
@@ -80,7 +80,7 @@ def _require_direction(work: Work, version: int) -> None:
         raise refused(f"spec.tableVersion of the table pins {pinned}, not {version}; change one of them.")
 
 
-def _require_nothing_pending(work: Work, timeline: Timeline) -> None:
+def _require_nothing_pending(work: OperationRun, timeline: Timeline) -> None:
     """Refuse instants of other writers, and pending ones of this table's runs that cannot be ended here."""
     others = {each.instant for each in busy(work.context, timeline)}
     for each in timeline.begun():
@@ -139,7 +139,7 @@ def _lost_by_a_downgrade(properties: Mapping[str, str], version: int) -> Iterato
         yield f"The table has {merging[0]}, which versions before 9 do not support."
 
 
-def _require_no_log_file(work: Work) -> None:
+def _require_no_log_file(work: OperationRun) -> None:
     """Refuse a downgrade when the store would assign log files to other slices.
 
     In layout 1 an instant's completion time is its file's modification time, and a log file belongs to the newest base
@@ -155,7 +155,7 @@ def _require_no_log_file(work: Work) -> None:
         )
 
 
-def _log_file(work: Work) -> str | None:
+def _log_file(work: OperationRun) -> str | None:
     """Return the path of a log file of the table, or None."""
     base = work.table.base_path
     for status in statuses_below(*located(work.context.spark, base)):

@@ -5,13 +5,13 @@ from hudi_jobs.contract import FailureReason, OperationPhase, TableOperation, Ta
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.gates.layout_gate import in_other_layout
 from hudi_jobs.lease.owner import require_not_owned_elsewhere
 from hudi_jobs.lease.stores import open_table_files
-from hudi_jobs.operations.again import is_final, not_begun_again
 from hudi_jobs.operations.check import metadata_options_of, require_no_restore
 from hudi_jobs.operations.compared import compare
 from hudi_jobs.operations.journal import Journal
+from hudi_jobs.operations.operation_run import OperationRun, succeeded
+from hudi_jobs.operations.recheck import is_final, not_begun_again
 from hudi_jobs.operations.restore.steps import (
     drop_where_rows_are_missed,
     lost_metadata_table,
@@ -22,18 +22,18 @@ from hudi_jobs.operations.rows import rows_now
 from hudi_jobs.operations.versions.change import change_version, drop_savepoints, mend_properties, prepare_change
 from hudi_jobs.operations.versions.check import require_as_checked, require_changeable
 from hudi_jobs.operations.versions.record import VersionRecord
-from hudi_jobs.operations.work import Work, succeeded
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.preflight.layout_gate import in_other_layout
 from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
 
 
-def would_change_version(work: Work) -> TaskResult:
+def would_change_version(work: OperationRun) -> TaskResult:
     """Check an upgrade or downgrade and report its effect, without writing."""
     record = _checked(work)
-    work.say(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
+    work.report(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
     return succeeded(work.context, f"Would change the table {_way(record)}; nothing was written.")
 
 
@@ -63,11 +63,11 @@ def _left_behind(context: TaskContext, operation: TableOperation, journal: Journ
     return former if table is not None and in_other_layout(context.spark, table) else None
 
 
-def change_table_version(work: Work) -> TaskResult:
+def change_table_version(work: OperationRun) -> TaskResult:
     """Change the table's version, or continue a change."""
     context, record = work.context, work.journal.find(VersionRecord, work.operation.uid)
     if record is not None:
-        work.say(record.report())
+        work.report(record.report())
     if record is not None and record.phase is OperationPhase.DONE:
         return succeeded(context, f"An earlier run has changed the table {_way(record)}.")
     with noting_affected(context, lambda: load_timeline(context)):
@@ -81,7 +81,7 @@ def change_table_version(work: Work) -> TaskResult:
     return succeeded(context, f"Changed the table {_way(record)}; {rows} compared. {lost}".rstrip())
 
 
-def _prepared(work: Work, earlier: VersionRecord | None) -> VersionRecord:
+def _prepared(work: OperationRun, earlier: VersionRecord | None) -> VersionRecord:
     """Check, record and prepare the change, also after an earlier run did a part."""
     context, known = work.context, Timeline(work.context.spark, work.table).commits()
     try:
@@ -94,16 +94,16 @@ def _prepared(work: Work, earlier: VersionRecord | None) -> VersionRecord:
         raise
     if earlier is not None:
         record = record.following(earlier)
-    work.keep(record)
+    work.save(record)
     reach(Phase.RECORDED)
     require_as_checked(context, known)
     record = record.model_copy(update={"target": prepare_change(context, record, known)})
-    work.keep(record)
+    work.save(record)
     reach(Phase.PREPARED)
     return record
 
 
-def _checked(work: Work) -> VersionRecord:
+def _checked(work: OperationRun) -> VersionRecord:
     context, operation, version = work.context, work.operation, work.operation.table_version
     if version is None:
         raise TaskFailed(FailureReason.INVALID_REQUEST, f"The request names no version for the {operation.kind}.")
@@ -127,19 +127,19 @@ def _checked(work: Work) -> VersionRecord:
     )
 
 
-def _changed(work: Work, record: VersionRecord) -> VersionRecord:
+def _changed(work: OperationRun, record: VersionRecord) -> VersionRecord:
     context = work.context
     change_version(context, record)
     reach(Phase.CHANGED)
     remove_metadata_table(context)  # an earlier run may have been killed while rebuilding it
     remake_metadata_table(context, record.metadata_options)
     record = record.model_copy(update={"phase": OperationPhase.VERIFYING})
-    work.keep(record)
+    work.save(record)
     reach(Phase.AFTER_COMMIT)
     return record
 
 
-def _verified(work: Work, record: VersionRecord) -> VersionRecord:
+def _verified(work: OperationRun, record: VersionRecord) -> VersionRecord:
     """Compare the rows with those counted before the change."""
     context, found = work.context, rows_now(work.context)
     record = record.model_copy(update={"rows_after": found.rows})
@@ -153,7 +153,7 @@ def _verified(work: Work, record: VersionRecord) -> VersionRecord:
     drop_where_rows_are_missed(context, record.expected)
     record = record.model_copy(update={"phase": OperationPhase.DONE})
     reach(Phase.VERIFIED)
-    work.keep(record)
+    work.save(record)
     return record
 
 

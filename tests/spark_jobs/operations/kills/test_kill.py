@@ -86,7 +86,7 @@ def test_a_run_that_is_asked_to_end_says_how_far_it_came(lake: Any, monkeypatch:
         prepare(*given)
         driver.stop()
 
-    monkeypatch.setattr("hudi_jobs.operations.restore.going_back.prepare", asked_to_end)
+    monkeypatch.setattr("hudi_jobs.operations.restore.restore.prepare", asked_to_end)
     (result,) = driver.run().results
     assert result.operation is not None
     assert result.operation.phase in {OperationPhase.RUNNING, OperationPhase.VERIFYING, OperationPhase.DONE}, result

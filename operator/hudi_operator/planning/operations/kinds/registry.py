@@ -7,8 +7,8 @@ from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.planning.operations.kinds.definition import OperationDefinition
 from hudi_operator.planning.operations.kinds.erase import ERASE
-from hudi_operator.planning.operations.kinds.going_back import RESTORE, ROLLBACK
 from hudi_operator.planning.operations.kinds.repair import REPAIR
+from hudi_operator.planning.operations.kinds.restore import RESTORE, ROLLBACK
 from hudi_operator.planning.operations.kinds.run_service import RUN_SERVICE
 from hudi_operator.planning.operations.kinds.versions import CHANGE_OF_VERSION
 

@@ -10,7 +10,7 @@ def evaluate(operations: Operations) -> Decision:
     following = operations.following
     if following is None:
         message = operations.maintenance or "No HudiOperation waits for a run."
-        return Decision(due=False, reason=Reason.NOT_ASKED, message=message, at=operations.at)
+        return Decision(due=False, reason=Reason.NOT_REQUESTED, message=message, at=operations.at)
     return Decision(
         due=True,
         reason=Reason.OPERATION_ASKED,

@@ -34,7 +34,7 @@ def evaluate(savepoints: Savepoints) -> Decision:
             at=savepoints.retry_at,
         )
     if following is None:
-        return Decision(due=False, reason=Reason.NOT_ASKED, message="No HudiSavepoint waits for a run.")
+        return Decision(due=False, reason=Reason.NOT_REQUESTED, message="No HudiSavepoint waits for a run.")
     what = "made" if following.work is SavepointWork.MAKE else "removed"
     return Decision(
         due=True,

@@ -23,7 +23,7 @@ def savepoint_step(case: Case, service: Service, decision: Decision) -> Savepoin
 
     A run for a HudiSavepoint makes none: the commit would then have that one, and the resource could have none.
     """
-    if decision.reason is Reason.FIRST_CYCLE_OVER:
+    if decision.reason is Reason.TAKEOVER_COMPLETE:
         return SavepointStep.REMOVE
     is_wanted = case.takeover is not None and case.takeover.protection is Protection.WANTED
     if not is_wanted or not case.table_class.takeover.savepoint or service is Service.SAVEPOINT:
@@ -61,7 +61,7 @@ def with_removal(case: Case, decisions: Mapping[Service, Decision]) -> dict[Serv
     found = Decision(
         due=True,
         priority=own.priority if own.due else Priority.SERVICE,
-        reason=Reason.FIRST_CYCLE_OVER,
+        reason=Reason.TAKEOVER_COMPLETE,
         message=f"The first table services since the takeover have succeeded: the savepoint {takeover.savepoint or ''} "
         "from before them is removed.",
     )

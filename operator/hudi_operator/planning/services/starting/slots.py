@@ -160,7 +160,7 @@ def _blocked(case: Case, service: Service, blocker: ServiceBlocker | None) -> Se
 
 def _is_due_no_more(case: Case, service: Service, decision: Decision) -> bool:
     """Whether what has failed is not to be done any more; while it is at work it may be that by its own plan."""
-    if decision.reason is Reason.NOT_ASKED:
+    if decision.reason is Reason.NOT_REQUESTED:
         if service is Service.OPERATION:
             return case.operations.maintenance is None
         return not any(one.failures for one in case.savepoints.entries)

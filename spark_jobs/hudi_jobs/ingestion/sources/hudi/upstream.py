@@ -9,6 +9,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from hudi_jobs.archive import archive_files, archived_metadata, archived_rows
+from hudi_jobs.commit_metadata import ERASED_KEY, OPERATION_KEY
 from hudi_jobs.contract import FailureReason, HudiSource
 from hudi_jobs.contract.table.properties import shown
 from hudi_jobs.contract.table.zone import is_in_utc
@@ -21,7 +22,6 @@ from hudi_jobs.ingestion.sources.hudi.commits import Look, UpstreamCommit
 from hudi_jobs.ingestion.sources.hudi.removals import Erasure, Removal, removal_by
 from hudi_jobs.ingestion.sources.hudi.support import obstacles
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, schema_json
-from hudi_jobs.notes import ERASED_KEY, OPERATION_KEY
 from hudi_jobs.reading import snapshot
 from hudi_jobs.table import HudiTable, commit_metadata
 

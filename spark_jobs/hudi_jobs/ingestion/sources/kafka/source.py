@@ -27,7 +27,6 @@ from hudi_jobs.ingestion.sources.kafka.clients.options import prepare_secrets
 from hudi_jobs.ingestion.sources.kafka.compaction import require_deletes_kept
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import Unwrapper
 from hudi_jobs.ingestion.sources.kafka.formats.registry import unwrapper_of
-from hudi_jobs.ingestion.sources.kafka.offsets.again import not_again
 from hudi_jobs.ingestion.sources.kafka.offsets.losses import NAMED_LOSSES, log_losses, passed_over, refusal
 from hudi_jobs.ingestion.sources.kafka.offsets.order import require_growing_offsets
 from hudi_jobs.ingestion.sources.kafka.offsets.ranges import (
@@ -41,6 +40,7 @@ from hudi_jobs.ingestion.sources.kafka.offsets.ranges import (
     ranges,
     standing,
 )
+from hudi_jobs.ingestion.sources.kafka.offsets.repeated import not_again
 from hudi_jobs.ingestion.sources.kafka.offsets.starts import starting_points
 from hudi_jobs.ingestion.sources.kafka.offsets.state import KIND, KafkaProgress
 from hudi_jobs.ingestion.sources.kafka.request import matching, require_request

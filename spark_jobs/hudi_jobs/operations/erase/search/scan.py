@@ -12,9 +12,9 @@ from importlib.resources import files as resources
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from hudi_jobs.as_found.metadata import has_record_index
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
+from hudi_jobs.existing_table.metadata import has_record_index
 from hudi_jobs.failures import DriverStopping
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located, statuses_below

@@ -14,9 +14,9 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.folder import stays_below
 from hudi_jobs.jvm import JavaObject, classes, elements
+from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.repair.files.orphans import INSTANTS_IN_LOGS_FROM, Known, oldest_version
-from hudi_jobs.operations.work import Work
 from hudi_jobs.table import HudiTable, commit_metadata, saved_files
 
 MOST_ARCHIVED = 500_000
@@ -26,7 +26,7 @@ _ARCHIVE_OF_LAYOUT_1 = ".commits_.archive"
 _CORRUPT = "CORRUPT_BLOCK"
 
 
-def known_of(work: Work, table: HudiTable) -> Known:
+def known_of(work: OperationRun, table: HudiTable) -> Known:
     """Return the content of the timelines; raise `TaskFailed` when they cannot be read completely."""
     with stage("The commits of the table cannot be read", otherwise=FailureReason.HUDI_ERROR):
         active = table.meta.getActiveTimeline()
@@ -65,7 +65,7 @@ def paths_of(commit: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"{within}{name}" for name in names if name)
 
 
-def _archived(work: Work, table: HudiTable) -> set[str]:
+def _archived(work: OperationRun, table: HudiTable) -> set[str]:
     """Return the requested times of all archived instants."""
     try:
         with stage("The archive of the timeline cannot be read", otherwise=FailureReason.HUDI_ERROR):
@@ -82,7 +82,7 @@ def _archived(work: Work, table: HudiTable) -> set[str]:
     return {str(each.requestedTime()) for each in found}
 
 
-def _require_whole(work: Work, table: HudiTable) -> None:
+def _require_whole(work: OperationRun, table: HudiTable) -> None:
     """Raise when a file of the archive is missing or damaged."""
     spark, meta = work.context.spark, table.meta
     jvm, storage = classes(spark), meta.getStorage()

@@ -7,9 +7,9 @@ from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import children_of, located, statuses_below
 from hudi_jobs.jvm import JavaObject
+from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.repair.files.orphans import File
-from hudi_jobs.operations.work import Work
 
 MOST_FILES = 500_000
 """Most file names to hold in the driver's memory."""
@@ -17,7 +17,7 @@ MOST_FILES = 500_000
 _RESERVED = frozenset({".hoodie", OPERATOR_FOLDER})
 
 
-def files_of_table(work: Work) -> list[File]:
+def files_of_table(work: OperationRun) -> list[File]:
     """Return the files; raise `TaskFailed` when there are too many, or a folder leads elsewhere."""
     filesystem, base = located(work.context.spark, work.table.base_path)
     above = f"{str(base.toUri().getPath()).rstrip('/')}/"

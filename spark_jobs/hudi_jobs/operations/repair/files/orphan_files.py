@@ -18,6 +18,7 @@ from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located
 from hudi_jobs.folder import Folder
 from hudi_jobs.lease.stores import open_table_files
+from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.repair.alone import once_begun, require_at_rest, require_no_heartbeat
 from hudi_jobs.operations.repair.files.known import known_of
@@ -27,7 +28,6 @@ from hudi_jobs.operations.repair.files.seen import paths_in_metadata_table, path
 from hudi_jobs.operations.repair.keys.unchanged import require_as_the_metadata_table, rows_to_keep
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found, Step
-from hudi_jobs.operations.work import Work
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.preparation import load_timeline
@@ -40,7 +40,7 @@ _LIST_LIMIT = 8_000_000
 _THAT_FILE_ONLY = False
 
 
-def _look(work: Work) -> Found:
+def _look(work: OperationRun) -> Found:
     _require_alone(work)
     until = _now(work) - _age(work)
     found = _Orphans(work, until)
@@ -60,7 +60,7 @@ def _look(work: Work) -> Found:
     return Found(what, kept)
 
 
-def _mend(work: Work, record: RepairRecord) -> None:
+def _mend(work: OperationRun, record: RepairRecord) -> None:
     found, listed = _look_again(work, record), _listed(work)
     if listed is None:
         listed = _write_list(work, found.removable())
@@ -75,14 +75,14 @@ def _mend(work: Work, record: RepairRecord) -> None:
         reach(Phase.DELETING)
 
 
-def _look_again(work: Work, record: RepairRecord) -> "_Orphans":
+def _look_again(work: OperationRun, record: RepairRecord) -> "_Orphans":
     """Check again before the first removal."""
     with once_begun():
         _require_alone(work)
         return _Orphans(work, _until(record))
 
 
-def _require_mended(work: Work, record: RepairRecord) -> None:
+def _require_mended(work: OperationRun, record: RepairRecord) -> None:
     listed = _listed(work) or frozenset()
     left = [file.path for file in _Orphans(work, _until(record)).orphans if file.path in listed]
     if left:
@@ -93,7 +93,7 @@ def _require_mended(work: Work, record: RepairRecord) -> None:
 class _Orphans:
     """One look at a table's files: those to remove, and those that stay without an instant."""
 
-    def __init__(self, work: Work, until: float) -> None:
+    def __init__(self, work: OperationRun, until: float) -> None:
         table = HudiTable.existing(work.context.spark, work.table.base_path)
         known: Known = known_of(work, table)
         files = files_of_table(work)
@@ -118,7 +118,7 @@ class _Orphans:
         return f"; {', '.join(told)} would stay" if told else ""
 
 
-def _require_alone(work: Work) -> None:
+def _require_alone(work: OperationRun) -> None:
     with work.obstacles.each():
         require_no_heartbeat(work.context)
     require_at_rest(work, load_timeline(work.context), "such a removal")
@@ -128,13 +128,13 @@ def _require_alone(work: Work) -> None:
     work.obstacles.require_none()
 
 
-def _now(work: Work) -> float:
+def _now(work: OperationRun) -> float:
     """Return the time by the store's clock, from the lease of this run; a dry run has no lease."""
     ours = time.time()
     return ours if work.operation.dry_run else min(Others(work.context).store_time(), ours)
 
 
-def _age(work: Work) -> float:
+def _age(work: OperationRun) -> float:
     repair = work.operation.repair
     if repair is None or repair.older_than_seconds is None:
         raise TaskFailed(FailureReason.INVALID_REQUEST, "The request does not say from which age on a file may go.")
@@ -147,11 +147,11 @@ def _until(record: RepairRecord) -> float:
     return record.until
 
 
-def _list_name(work: Work) -> str:
+def _list_name(work: OperationRun) -> str:
     return f"orphans-{work.operation.uid}.json"
 
 
-def _listed(work: Work) -> frozenset[str] | None:
+def _listed(work: OperationRun) -> frozenset[str] | None:
     """Return the paths that the first run listed; None when it stored no list."""
     found = open_table_files(work.context.spark, work.table.base_path, limit=_LIST_LIMIT).read(_list_name(work))
     if found is None:
@@ -163,7 +163,7 @@ def _listed(work: Work) -> frozenset[str] | None:
         raise TaskFailed(FailureReason.OPERATION_REFUSED, message) from error
 
 
-def _write_list(work: Work, orphans: Collection[File]) -> frozenset[str]:
+def _write_list(work: OperationRun, orphans: Collection[File]) -> frozenset[str]:
     """Store the list of files to remove, as many as fit, and return their paths."""
     lines, size = [], 0
     for file in orphans:
@@ -179,7 +179,7 @@ def _write_list(work: Work, orphans: Collection[File]) -> frozenset[str]:
     return frozenset(file.path for file in list(orphans)[: len(lines)])
 
 
-def _remove(work: Work, file: File) -> None:
+def _remove(work: OperationRun, file: File) -> None:
     with stage("A file that no instant accounts for cannot be removed", otherwise=FailureReason.HUDI_ERROR):
         filesystem, path = located(work.context.spark, work.table.base_path, file.path)
         filesystem.delete(path, _THAT_FILE_ONLY)

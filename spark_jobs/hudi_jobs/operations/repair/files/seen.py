@@ -8,8 +8,8 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.jvm import iterated
 from hudi_jobs.local_frame import local_frame
+from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.repair.files.orphans import File
-from hudi_jobs.operations.work import Work
 from hudi_jobs.reading import with_times
 from hudi_jobs.table import HudiTable, names_in
 
@@ -17,7 +17,7 @@ _METADATA_TABLE, _FILES_OF_A_PARTITION = ".hoodie/metadata", 2
 _ROOT = "."
 
 
-def paths_seen(work: Work, table: HudiTable, files: Collection[File]) -> set[str]:
+def paths_seen(work: OperationRun, table: HudiTable, files: Collection[File]) -> set[str]:
     """Return the files that readers see by listing folders, as paths below the table."""
     if not files:
         return set()
@@ -37,7 +37,7 @@ def paths_seen(work: Work, table: HudiTable, files: Collection[File]) -> set[str
     return found & {file.path for file in files}
 
 
-def paths_in_metadata_table(work: Work, table: HudiTable, files: Collection[File]) -> set[str]:
+def paths_in_metadata_table(work: OperationRun, table: HudiTable, files: Collection[File]) -> set[str]:
     """Return the files that the metadata table lists; an empty set without a metadata table."""
     if not files or not table.meta.getTableConfig().isMetadataTableAvailable():
         return set()

@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from hudi_jobs.as_found.metadata import has_record_index, metadata_partitions
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.table.rewriting import obstacles
 from hudi_jobs.contract.wording import counted, listed
+from hudi_jobs.existing_table.metadata import has_record_index, metadata_partitions
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.gates.key_gate import require_keys
 from hudi_jobs.operations.buckets import is_in_buckets
 from hudi_jobs.operations.check import metadata_options_of, require_known_indexes, require_same_rows
+from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.record import Rows
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.repair.alone import require_at_rest, require_no_heartbeat
@@ -26,7 +26,7 @@ from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found
 from hudi_jobs.operations.restore.steps import lost_metadata_table, remake_metadata_table
 from hudi_jobs.operations.rows import are_doubled, current_rows, indexed_by, summed
-from hudi_jobs.operations.work import Work
+from hudi_jobs.preflight.key_gate import require_keys
 from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.table import HudiTable
@@ -66,7 +66,7 @@ class Seen:
         return f"remove {rows} of {keys} and rewrite {where} (rows to remove: {listed(going, _NAMED)})"
 
 
-def look(work: Work) -> Found:
+def look(work: OperationRun) -> Found:
     """Count the shared keys of a table at rest, and check that its rows can be rewritten."""
     with work.obstacles.each():
         require_no_heartbeat(work.context)
@@ -80,7 +80,7 @@ def look(work: Work) -> Found:
     return Found(seen.what, _recorded(work, seen, commits))
 
 
-def _require_rewritable(work: Work) -> None:
+def _require_rewritable(work: OperationRun) -> None:
     for sentence in obstacles(work.table.properties):
         with work.obstacles.each():
             raise refused(sentence)
@@ -91,7 +91,7 @@ def _require_rewritable(work: Work) -> None:
     work.obstacles.require_none()
 
 
-def _recorded(work: Work, seen: Seen, commits: Collection[str]) -> dict[str, Any]:
+def _recorded(work: OperationRun, seen: Seen, commits: Collection[str]) -> dict[str, Any]:
     """Return the figures for the record; refuse rows that the overwrite could not write or would lose."""
     if seen.figures.surplus:
         by_rows = is_in_buckets(work.context.task.hudi_options)
@@ -112,7 +112,7 @@ def _recorded(work: Work, seen: Seen, commits: Collection[str]) -> dict[str, Any
     }
 
 
-def seen_now(work: Work) -> Seen:
+def seen_now(work: OperationRun) -> Seen:
     """Count the shared keys now."""
     context, table = work.context, work.table
     key, order = key_columns(context.task.hudi_options), order_of(table.properties)
@@ -157,7 +157,7 @@ def _expected(seen: Seen) -> Rows:
     return summed(doubles.untouched(partitions).unionByName(doubles.staying(partitions)))
 
 
-def counted_again(work: Work, record: RepairRecord) -> tuple[RepairRecord, Seen]:
+def counted_again(work: OperationRun, record: RepairRecord) -> tuple[RepairRecord, Seen]:
     """Return the current count and the record with it: commits may have come after an earlier look."""
     commits = load_timeline(work.context).commits()
     with _giving_back_the_metadata_table(work, record):
@@ -167,7 +167,7 @@ def counted_again(work: Work, record: RepairRecord) -> tuple[RepairRecord, Seen]
             return record, seen
         _require_rewritable(work)
         record = record.following(_recorded(work, seen, commits))
-    work.keep(record)
+    work.save(record)
     return record, seen
 
 
@@ -181,7 +181,7 @@ def _require_as_recorded(found: Figures, record: RepairRecord) -> None:
 
 
 @contextmanager
-def _giving_back_the_metadata_table(work: Work, record: RepairRecord) -> Iterator[None]:
+def _giving_back_the_metadata_table(work: OperationRun, record: RepairRecord) -> Iterator[None]:
     """Rebuild a metadata table that an earlier run removed, before raising a final refusal."""
     try:
         yield

@@ -11,21 +11,21 @@ The overwrite replaces everything that it finds when it begins, long after the r
 timeline are compared with those from before the read, right before and once more after the overwrite.
 """
 
-from hudi_jobs.as_found.metadata import ENABLED
 from hudi_jobs.contract import CHECKPOINT_KEY, FailureReason, OperationPhase, WriteOperation
 from hudi_jobs.contract.wording import counted, listed
+from hudi_jobs.existing_table.metadata import ENABLED
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress
-from hudi_jobs.operations.again import require_nothing_come
 from hudi_jobs.operations.buckets import is_in_buckets
 from hudi_jobs.operations.commit import commit_of, write_as
+from hudi_jobs.operations.operation_run import OperationRun
+from hudi_jobs.operations.recheck import require_nothing_come
 from hudi_jobs.operations.repair.keys.counting import BETWEEN, IS_DELETED, Seen, counted_again, look, seen_now
 from hudi_jobs.operations.repair.keys.unchanged import require_as_the_metadata_table
 from hudi_jobs.operations.repair.metadata import require_indexes
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Step
 from hudi_jobs.operations.restore.steps import remake_metadata_table, remove_metadata_table
-from hudi_jobs.operations.work import Work
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_commits_inside, require_plans_inside
@@ -47,7 +47,7 @@ _BY_ROWS = {
 """An overwrite without an index lookup, which fails when a bucket has two files."""
 
 
-def _mend(work: Work, record: RepairRecord) -> RepairRecord:
+def _mend(work: OperationRun, record: RepairRecord) -> RepairRecord:
     context = work.context
     require_plans_inside(context)
     Others(context).roll_back(load_timeline(context))
@@ -63,12 +63,12 @@ def _mend(work: Work, record: RepairRecord) -> RepairRecord:
         commit = _overwrite(work, record, seen)
     reach(Phase.CHANGED)
     record = record.model_copy(update={"commit": commit})
-    work.keep(record)
+    work.save(record)
     remake_metadata_table(context, record.metadata_options)
     return record
 
 
-def _require_nothing_pending(work: Work) -> None:
+def _require_nothing_pending(work: OperationRun) -> None:
     begun = load_timeline(work.context).begun()
     if begun:
         raise TaskFailed(
@@ -78,7 +78,7 @@ def _require_nothing_pending(work: Work) -> None:
         )
 
 
-def _overwrite(work: Work, record: RepairRecord, seen: Seen) -> str:
+def _overwrite(work: OperationRun, record: RepairRecord, seen: Seen) -> str:
     rows = seen.doubles.staying(seen.partitions)
     rows = rows.drop(*(name for name in rows.columns if name.startswith("_hoodie_") and name != IS_DELETED))
     options = {**_PLAIN, ENABLED: "false"}
@@ -95,14 +95,14 @@ def _overwrite(work: Work, record: RepairRecord, seen: Seen) -> str:
     return write_as(work.context, record.uid, rows, operation, options=options, doing=doing)
 
 
-def _require_as_counted(work: Work, record: RepairRecord) -> None:
+def _require_as_counted(work: OperationRun, record: RepairRecord) -> None:
     """Raise when anything came after the rows were read: the overwrite replaces all files that it finds."""
     timeline = load_timeline(work.context)
     come = timeline.commits() ^ {*record.commits_before} | {each.instant for each in timeline.begun()}
     require_nothing_come(come, "no row was removed")
 
 
-def _require_alone(work: Work, record: RepairRecord) -> None:
+def _require_alone(work: OperationRun, record: RepairRecord) -> None:
     """Raise when a commit came beside the overwrite, or a writer is still at work on the replaced files."""
     _require_nothing_pending(work)
     come = load_timeline(work.context).commits() - {*record.commits_before, record.commit}
@@ -115,7 +115,7 @@ def _require_alone(work: Work, record: RepairRecord) -> None:
         )
 
 
-def _require_mended(work: Work, record: RepairRecord) -> None:
+def _require_mended(work: OperationRun, record: RepairRecord) -> None:
     if record.commit is not None:
         require_commits_inside(_opened(work), (record.commit,))
         _require_alone(work, record)
@@ -131,7 +131,7 @@ def _require_mended(work: Work, record: RepairRecord) -> None:
     require_as_the_metadata_table(work, record)
 
 
-def _opened(work: Work) -> HudiTable:
+def _opened(work: OperationRun) -> HudiTable:
     return HudiTable.existing(work.context.spark, work.table.base_path)
 
 

@@ -1,14 +1,14 @@
 """Counts the rows before a repair, and compares them with the view of metadata table readers."""
 
+from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.record import Rows
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.restore.steps import has_metadata_table
 from hudi_jobs.operations.rows import difference, rows_now
-from hudi_jobs.operations.work import Work
 
 
-def rows_to_keep(work: Work) -> Rows:
+def rows_to_keep(work: OperationRun) -> Rows:
     """Return the rows; refuse when readers of the metadata table see other rows, because one view is wrong."""
     rows = rows_now(work.context)
     wrong = difference(rows, rows_now(work.context, metadata_table=True)) if has_metadata_table(work.context) else None
@@ -20,7 +20,7 @@ def rows_to_keep(work: Work) -> Rows:
     return rows
 
 
-def require_as_the_metadata_table(work: Work, record: RepairRecord) -> None:
+def require_as_the_metadata_table(work: OperationRun, record: RepairRecord) -> None:
     """Raise `TaskFailed` when readers of the metadata table see other rows than expected."""
     if record.expected is None or not has_metadata_table(work.context):
         return

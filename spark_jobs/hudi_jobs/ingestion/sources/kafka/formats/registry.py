@@ -5,7 +5,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.formats import json_values, raw
 from hudi_jobs.ingestion.sources.kafka.formats.avro_values import decode as avro_values
 from hudi_jobs.ingestion.sources.kafka.formats.debezium import json_events, unwrap
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept import spilled
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns import spilled
 from hudi_jobs.ingestion.sources.kafka.formats.protobuf_values import decode as protobuf_values
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import Format, Unwrapper
 

@@ -11,7 +11,7 @@ from pyspark.sql.types import BinaryType, BooleanType, DataType, DateType, Numer
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
 from hudi_jobs.ingestion.rules.partitions import never
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import AFTER, BEFORE, DELETE, OPERATION, UPDATE
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.holders import MOVED
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.holders import MOVED
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import field
 
 

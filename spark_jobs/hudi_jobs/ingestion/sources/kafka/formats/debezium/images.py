@@ -34,16 +34,16 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
 )
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import VARIABLE_DECIMAL, decimal_text
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.identity import lacks_key
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.holders import (
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import MISSING
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.holders import (
     HOLDER,
     MOVED,
     SURE,
     holder_of,
     is_sure,
 )
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.logs import SNAPSHOT, is_snapshot
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.tables import TABLE, table_of
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import MISSING
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.logs import SNAPSHOT, is_snapshot
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.tables import TABLE, table_of
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, RESERVED, field
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped
 from hudi_jobs.ingestion.text_values.conversion import text_value

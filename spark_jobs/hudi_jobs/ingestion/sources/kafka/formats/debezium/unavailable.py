@@ -37,7 +37,7 @@ from hudi_jobs.ingestion.rules.partitions import never
 from hudi_jobs.ingestion.schemas.types import column_named, same
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import CHANGE_TYPE, DELETE, UPDATE
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import VARIABLE_DECIMAL
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.holders import MOVED
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.holders import MOVED
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import field
 
 PLACEHOLDER = "__debezium_unavailable_value"

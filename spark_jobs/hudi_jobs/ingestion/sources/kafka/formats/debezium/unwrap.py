@@ -40,9 +40,11 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.images import (
     struct_of,
     without_columns,
 )
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.checkpoint import Changed, Kept
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.deleted import LATE, is_before, with_late
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.holders import (
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.rules import require_order, required_database
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import unavailable_columns
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.checkpoint import Changed, Kept
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.deleted import LATE, is_before, with_late
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.holders import (
     HELD,
     HOLDER,
     MOVED,
@@ -54,15 +56,13 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.holders import (
     settled,
     with_held,
 )
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.logs import SNAPSHOT
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.tables import (
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.logs import SNAPSHOT
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.tables import (
     TABLE,
     followed,
     is_strange,
     set_aside,
 )
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.rules import require_order, required_database
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import unavailable_columns
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.values import as_bad_records, with_values
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     MESSAGE,

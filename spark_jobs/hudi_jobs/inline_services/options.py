@@ -28,12 +28,12 @@ IN_ONE_PROCESS = {
 }
 
 
-def with_services_beside(task: T) -> T:
+def with_inline_services(task: T) -> T:
     """Return the ingestion task with options that allow services beside its batches."""
     return task.model_copy(update={"hudi_options": {**task.hudi_options, **IN_ONE_PROCESS}})
 
 
-def beside_batches(task: T) -> T:
+def as_inline_service(task: T) -> T:
     """Return the table service task with options for running beside the batches of an ingestion."""
     options = {**task.hudi_options, **IN_ONE_PROCESS}
     return task.model_copy(update={"hudi_options": options, "concurrency": ConcurrencyMode.OPTIMISTIC})

@@ -9,7 +9,7 @@ from tests.spark_jobs.operations.test_record_without_a_jvm import LATER, TARGET,
 
 from hudi_jobs.contract import FailureReason, OperationPhase
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.operations import again
+from hudi_jobs.operations import recheck
 from hudi_jobs.operations.refusal import UNCHANGED
 from hudi_jobs.operations.restore.checkpoints import SourceFailed
 from hudi_jobs.operations.restore.record import RestoreRecord
@@ -29,14 +29,14 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         savepoints=lambda: [SimpleNamespace(instant=TARGET)],
         meta=SimpleNamespace(getTableConfig=lambda: config),
     )
-    monkeypatch.setattr(again, "load_timeline", lambda _: timeline)
-    monkeypatch.setattr(again, "elements", lambda _: ["files"])
-    monkeypatch.setattr(again, "remake_metadata_table", lambda _, options: fail() if options else None)
-    monkeypatch.setattr(again, "remove_metadata_table", lambda _: said.append("removed"))
-    monkeypatch.setattr(again, "lost_metadata_table", lambda _, options: LOST if options else "")
+    monkeypatch.setattr(recheck, "load_timeline", lambda _: timeline)
+    monkeypatch.setattr(recheck, "elements", lambda _: ["files"])
+    monkeypatch.setattr(recheck, "remake_metadata_table", lambda _, options: fail() if options else None)
+    monkeypatch.setattr(recheck, "remove_metadata_table", lambda _: said.append("removed"))
+    monkeypatch.setattr(recheck, "lost_metadata_table", lambda _, options: LOST if options else "")
     said: list[Any] = []
     context = SimpleNamespace(log=lambda _, **__: None)
-    return cast("Any", SimpleNamespace(context=context, journal=journal(tmp_path), say=said.append, said=said))
+    return cast("Any", SimpleNamespace(context=context, journal=journal(tmp_path), report=said.append, said=said))
 
 
 def ended(
@@ -45,7 +45,7 @@ def ended(
     """What a run ends with instead of the failure of its check, if anything."""
     work.journal.keep(earlier)
     try:
-        again.not_begun_again(work, earlier, kind(reason, message), savepoints=earlier.savepoints)
+        recheck.not_begun_again(work, earlier, kind(reason, message), savepoints=earlier.savepoints)
     except TaskFailed as failure:
         return failure
     return None

@@ -12,8 +12,8 @@ from hudi_jobs.contract.table.properties import shown
 from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.gates.log_records import NotComparable
-from hudi_jobs.gates.record_frames import keys_merged_otherwise
+from hudi_jobs.preflight.log_records import NotComparable
+from hudi_jobs.preflight.record_frames import keys_merged_otherwise
 from hudi_jobs.table import HudiTable
 
 _NAMED = 3

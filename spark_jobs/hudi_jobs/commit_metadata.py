@@ -12,7 +12,7 @@ ERASED_KEY = f"{METADATA_PREFIX}erased"
 """Digest of the erased keys: a table derived from this one finds out whether it has erased the same keys."""
 
 
-def commit_notes(run: str, task: Task, operation: TableOperation | None = None) -> dict[str, str]:
+def commit_metadata(run: str, task: Task, operation: TableOperation | None = None) -> dict[str, str]:
     """Return the notes for a commit: its task, run, operation, and the table's owner."""
     notes = {RUN_KEY: run, TASK_KEY: task.id}
     if operation is not None:

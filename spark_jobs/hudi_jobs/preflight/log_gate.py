@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
-from hudi_jobs.as_found.metadata import has_record_index
 from hudi_jobs.contract import INDEX_KEY, FailureReason, TableType, Task
+from hudi_jobs.existing_table.metadata import has_record_index
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.folder import Folder

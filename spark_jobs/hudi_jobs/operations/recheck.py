@@ -3,17 +3,17 @@
 from collections.abc import Collection, Mapping
 from typing import TypeGuard
 
-from hudi_jobs.as_found.metadata import partitions_of
 from hudi_jobs.contract import FailureReason, OperationPhase
 from hudi_jobs.contract.wording import listed
+from hudi_jobs.existing_table.metadata import partitions_of
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import elements
+from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import UNCHANGED
 from hudi_jobs.operations.restore.checkpoints import SourceFailed
 from hudi_jobs.operations.restore.record import RestoreRecord
 from hudi_jobs.operations.restore.steps import lost_metadata_table, remake_metadata_table, remove_metadata_table
 from hudi_jobs.operations.versions.record import VersionRecord
-from hudi_jobs.operations.work import Work
 from hudi_jobs.services.preparation import load_timeline
 
 _NAMED = 5
@@ -51,7 +51,7 @@ def is_final(error: Exception) -> TypeGuard[TaskFailed]:
 
 
 def not_begun_again(
-    work: Work, earlier: RestoreRecord | VersionRecord, error: Exception, *, savepoints: Collection[str] = ()
+    work: OperationRun, earlier: RestoreRecord | VersionRecord, error: Exception, *, savepoints: Collection[str] = ()
 ) -> None:
     """Report what an earlier run recorded; on a final refusal, drop the record and raise.
 
@@ -61,24 +61,24 @@ def not_begun_again(
     """
     report, options = earlier.report(), earlier.metadata_options
     only_checked = report.model_copy(update={"phase": OperationPhase.CHECKING})
-    work.say(report)
+    work.report(report)
     if not is_final(error):
         if isinstance(error, TaskFailed):
             remake_metadata_table(work.context, options)
         if isinstance(error, SourceFailed):
             left = removed_before(work, options, savepoints)
-            work.say(only_checked)
+            work.report(only_checked)
             raise TaskFailed(error.reason, f"{error.message} {left}".rstrip())
         return
     remake_if_possible(work, options)
     left = removed_before(work, options, savepoints)
     work.journal.forget(earlier.uid)
-    work.say(only_checked)
+    work.report(only_checked)
     bare = error.message.removesuffix(UNCHANGED).rstrip()
     raise TaskFailed(FailureReason.OPERATION_REFUSED, f"{bare} {UNCHANGED} {left}".rstrip())
 
 
-def removed_before(work: Work, options: Mapping[str, str], savepoints: Collection[str]) -> str:
+def removed_before(work: OperationRun, options: Mapping[str, str], savepoints: Collection[str]) -> str:
     """Return sentences on the savepoints and the metadata table that an earlier run removed, or an empty text."""
     gone = set(savepoints) - {each.instant for each in load_timeline(work.context).savepoints()}
     named = listed(sorted(gone, reverse=True), _NAMED)
@@ -86,7 +86,7 @@ def removed_before(work: Work, options: Mapping[str, str], savepoints: Collectio
     return f"{saved} {lost_metadata_table(work.context, options)}".strip()
 
 
-def remake_if_possible(work: Work, options: Mapping[str, str]) -> None:
+def remake_if_possible(work: OperationRun, options: Mapping[str, str]) -> None:
     """Rebuild the metadata table; remove it when it could only be rebuilt in part."""
     try:
         remake_metadata_table(work.context, options)

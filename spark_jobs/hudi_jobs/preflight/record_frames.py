@@ -11,9 +11,9 @@ from pyspark.sql.functions import broadcast, expr
 
 from hudi_jobs.contract.table.merging import EarlierMerge, ordering_of
 from hudi_jobs.contract.table.properties import record_key_of
-from hudi_jobs.gates.log_records import LoggedRecords, NotComparable, delete_schema, logged_records, wrappers
-from hudi_jobs.gates.merge_rules import MERGING_FIELDS, NATURAL, OTHER, RECORD, asks_base, differs, may_differ
 from hudi_jobs.jvm import classes
+from hudi_jobs.preflight.log_records import LoggedRecords, NotComparable, delete_schema, logged_records, wrappers
+from hudi_jobs.preflight.merge_rules import MERGING_FIELDS, NATURAL, OTHER, RECORD, asks_base, differs, may_differ
 from hudi_jobs.reading import read_rows, with_times
 from hudi_jobs.table import HudiTable
 

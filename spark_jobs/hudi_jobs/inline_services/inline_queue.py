@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Turns:
-    """Turns of one batch loop and one service. A waiting service goes before the next batch."""
+class InlineQueue:
+    """InlineQueue of one batch loop and one service. A waiting service goes before the next batch."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

@@ -24,7 +24,7 @@ from hudi_jobs.filesystem import children_of, delete_whole, located, statuses_be
 from hudi_jobs.given_files import GivenFiles
 from hudi_jobs.ingestion.rows import nothing
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import Database
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.deleted import (
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.deleted import (
     HASH,
     PLACE,
     Place,

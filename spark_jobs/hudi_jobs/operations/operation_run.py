@@ -1,4 +1,4 @@
-"""The tools of an operation's run: the table under its lease, and the file of records."""
+"""The run of one operation: the table under its lease, its record, and what it reports."""
 
 import logging
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Work:
+class OperationRun:
     """One run of an operation on the declared, existing table; a dry run holds no lease."""
 
     context: TaskContext[OperationTableTask]
@@ -35,19 +35,19 @@ class Work:
     lease: Lease | None = None
     obstacles: Obstacles = field(default_factory=Obstacles)
 
-    def keep(self, record: AnyRecord) -> None:
+    def save(self, record: AnyRecord) -> None:
         """Record and report the operation's progress."""
         with stage("The record of the operation cannot be written", otherwise=FailureReason.HUDI_ERROR):
             self.journal.keep(record)
-        self.say(record.report())
+        self.report(record.report())
         if record.phase is not OperationPhase.DONE:
-            self.tell(record.phase)
+            self.set_phase(record.phase)
 
-    def say(self, report: OperationReport) -> None:
+    def report(self, report: OperationReport) -> None:
         """Report the operation's progress, whatever becomes of the run."""
         self.context.operation.append(report)
 
-    def tell(self, phase: OperationPhase, comparison: Comparison | None = None) -> None:
+    def set_phase(self, phase: OperationPhase, comparison: Comparison | None = None) -> None:
         """Tell the operator the progress at once, as a hint; failures are only logged."""
         if self.lease is None:
             return
@@ -59,7 +59,7 @@ class Work:
 
     def not_verified(self, record: AnyRecord, message: str) -> TaskFailed:
         """Report that the rows may differ from the expected ones, and return the failure with the reason."""
-        self.say(record.report().model_copy(update={"verified": False}))
+        self.report(record.report().model_copy(update={"verified": False}))
         return TaskFailed(FailureReason.NOT_VERIFIED, message)
 
 

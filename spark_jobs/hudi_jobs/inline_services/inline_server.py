@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Protocol, Self
 
-from hudi_jobs.beside.turns import Turns
 from hudi_jobs.contract import (
     ORDER_FILE,
     FailureReason,
@@ -26,6 +25,7 @@ from hudi_jobs.contract import (
     decode_order,
     encode_order,
 )
+from hudi_jobs.inline_services.inline_queue import InlineQueue
 from hudi_jobs.jvm import end_jvm
 from hudi_jobs.lease.leases import Lease, VersionConflict
 from hudi_jobs.lease.stores import TableFiles
@@ -40,11 +40,11 @@ _LOGGER = logging.getLogger(__name__)
 class Performer(Protocol):
     """Runs a task for another run, under this run's lease; never raises."""
 
-    def __call__(self, task: MaintenanceTableTask, *, run: str, lease: Lease, turns: Turns) -> TaskResult:
+    def __call__(self, task: MaintenanceTableTask, *, run: str, lease: Lease, queue: InlineQueue) -> TaskResult:
         """Return the task's result."""
 
 
-class Host:
+class InlineServer:
     """Accepts and runs orders beside the batches of a continuous run; a context manager via `open`.
 
     `cancel` ends any running Spark job.
@@ -67,7 +67,7 @@ class Host:
         self._begun = 0
         self._serves: str | None = None
         self._last: tuple[ServiceOrder, TaskResult] | None = None
-        self.turns = Turns()
+        self.queue = InlineQueue()
 
     @property
     def takes(self) -> bool:
@@ -152,7 +152,7 @@ class Host:
         if isinstance(template, PlannedTask):
             changes["planned"] = PlannedServiceTask(mode=order.mode, instant=order.instant)
         task = template.model_copy(update=changes)
-        result = self._perform(task, run=order.run, lease=lease, turns=self.turns)
+        result = self._perform(task, run=order.run, lease=lease, queue=self.queue)
         if self._cancelled.is_set() and result.outcome is Outcome.FAILED:
             why = "The driver ended before the service did. The next run finishes or rolls back what it left."
             return result.model_copy(update={"reason": FailureReason.INTERRUPTED, "message": why})
@@ -200,7 +200,7 @@ class Host:
 class _Open:
     """The time during which orders are accepted."""
 
-    def __init__(self, host: Host, files: TableFiles, lease: Lease, drain_seconds: float) -> None:
+    def __init__(self, host: InlineServer, files: TableFiles, lease: Lease, drain_seconds: float) -> None:
         self._host = host
         self._drain_seconds = drain_seconds
         self._thread = threading.Thread(target=host.look_until_closed, args=(files, lease), daemon=True)

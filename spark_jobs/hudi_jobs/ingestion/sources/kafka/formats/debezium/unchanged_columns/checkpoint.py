@@ -9,7 +9,7 @@ from pyspark.sql import functions as sf
 
 from hudi_jobs.ingestion.checkpoint import understood
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import MYSQL, Database
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.deleted import (
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.deleted import (
     Deleted,
     Place,
     Split,
@@ -17,10 +17,10 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.deleted import (
     deletes_in,
     last_of_each,
 )
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.holders import Holder, encoded
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.holders import after as holders_after
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.logs import File, continued, followed, logs_of
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.spilled import Spilled
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.holders import Holder, encoded
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.holders import after as holders_after
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.logs import File, continued, followed, logs_of
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.spilled import Spilled
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from hudi_jobs.as_found.metadata import metadata_options
-from hudi_jobs.as_found.options import own_options, without_stored
 from hudi_jobs.contract import Service
+from hudi_jobs.existing_table.metadata import metadata_options
+from hudi_jobs.existing_table.options import own_options, without_stored
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.jobs.settings.hudi_options import owned_hudi_options
 

@@ -20,7 +20,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import IS_DELETED
 from hudi_jobs.ingestion.rules.partitions import never
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import Database
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept.deleted import (
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.deleted import (
     LATE,
     Place,
     hash_of,

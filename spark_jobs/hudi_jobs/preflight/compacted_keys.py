@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import FailureReason, Task
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.gates.log_gate import Logged, log_files_with, log_stats, looks_in_base_files_alone, name_of
 from hudi_jobs.jvm import JavaObject, elements
+from hudi_jobs.preflight.log_gate import Logged, log_files_with, log_stats, looks_in_base_files_alone, name_of
 from hudi_jobs.reading import with_times
 from hudi_jobs.table import HudiTable, commit_metadata
 

@@ -2,9 +2,10 @@
 
 from hudi_jobs.contract import OperationPhase, Outcome, TaskResult
 from hudi_jobs.contract.wording import counted, listed
-from hudi_jobs.operations.again import not_begun_again, remake_if_possible, removed_before
 from hudi_jobs.operations.check import checked, left_behind, require_as_checked, require_no_restore
 from hudi_jobs.operations.compared import compare
+from hudi_jobs.operations.operation_run import OperationRun, succeeded
+from hudi_jobs.operations.recheck import not_begun_again, remake_if_possible, removed_before
 from hudi_jobs.operations.restore.checkpoints import commit_checkpoint
 from hudi_jobs.operations.restore.history import History, Restore
 from hudi_jobs.operations.restore.record import RestoreRecord
@@ -19,7 +20,6 @@ from hudi_jobs.operations.restore.steps import (
     roll_back_what_stayed,
 )
 from hudi_jobs.operations.rows import rows_at, rows_now
-from hudi_jobs.operations.work import Work, succeeded
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.preparation import load_timeline
@@ -27,22 +27,22 @@ from hudi_jobs.services.preparation import load_timeline
 _NAMED = 5
 
 
-def would_go_back(work: Work) -> TaskResult:
+def would_restore(work: OperationRun) -> TaskResult:
     """Check a restore or rollback and report its effect, without writing."""
     former = left_behind(work.context, work.journal, work.operation)
     if former is not None:
-        work.say(former.report().model_copy(update={"phase": OperationPhase.CHECKING}))
+        work.report(former.report().model_copy(update={"phase": OperationPhase.CHECKING}))
         message = f"Would finish the restore to commit {former.target} that the operation {former.resource} has begun"
         return succeeded(work.context, f"{message}; nothing was written.")
     with work.obstacles.each():
         require_no_restore(work.context, work.journal, ours=None)
     record = checked(work)
-    work.say(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
+    work.report(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
     files = "" if record.count is None else f", and delete {counted(record.count, 'file')} of {record.bytes:,} bytes"
     return succeeded(work.context, f"Would undo {_undone(record)}{files}; nothing was written.")
 
 
-def go_back(work: Work) -> TaskResult:
+def run_restore(work: OperationRun) -> TaskResult:
     """Restore the table, or continue a restore that an earlier run began."""
     return _Run(work).go()
 
@@ -50,7 +50,7 @@ def go_back(work: Work) -> TaskResult:
 class _Run:
     """The steps under the lease."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: OperationRun) -> None:
         self._work = work
         self._context = work.context
         self._operation = work.operation
@@ -61,7 +61,7 @@ class _Run:
         context = self._context
         record = self._journal.find(RestoreRecord, self._operation.uid) or self._taken_over()
         if record is not None:
-            self._work.say(record.report())
+            self._work.report(record.report())
         if record is not None and record.phase is OperationPhase.DONE:
             lost = lost_metadata_table(context, record.metadata_options)
             return succeeded(context, f"An earlier run has undone {_undone(record)}. {lost}".rstrip())
@@ -86,7 +86,7 @@ class _Run:
         if former is None:
             return None
         record = self._journal.take_over(former, self._operation)
-        self._work.tell(record.phase)
+        self._work.set_phase(record.phase)
         return record
 
     def _begun(self, record: RestoreRecord) -> Restore | None:
@@ -113,7 +113,7 @@ class _Run:
             if earlier is not None:
                 remake_if_possible(self._work, record.metadata_options)
             record = record.model_copy(update={"phase": OperationPhase.DONE, "rows_after": record.rows_before})
-        self._work.keep(record)
+        self._work.save(record)
         reach(Phase.RECORDED)
         return record
 
@@ -131,7 +131,7 @@ class _Run:
             prepare(context, record)
             reach(Phase.PREPARED)
             record = record.model_copy(update={"pending": require_as_checked(context, record)})
-            self._work.keep(record)
+            self._work.save(record)
         done = begun if begun is not None and begun.is_completed else restore(context, record)
         reach(Phase.RESTORED)
         roll_back_what_stayed(context, done)
@@ -147,7 +147,7 @@ class _Run:
             "besides": record.undone_besides(done.undone),
         }
         record = record.model_copy(update=changes)
-        self._work.keep(record)
+        self._work.save(record)
         return record
 
     def _verify(self, record: RestoreRecord) -> RestoreRecord:
@@ -171,7 +171,7 @@ class _Run:
             raise self._work.not_verified(record, f"The restore to commit {record.target} is complete. {besides}")
         record = record.model_copy(update={"phase": OperationPhase.DONE})
         reach(Phase.VERIFIED)
-        self._work.keep(record)
+        self._work.save(record)
         return record
 
     def _later(self, record: RestoreRecord) -> set[str]:

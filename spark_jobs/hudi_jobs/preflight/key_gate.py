@@ -13,10 +13,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BooleanType, ByteType, DateType, IntegerType, LongType, ShortType, StringType
 
-from hudi_jobs.as_found import kept_as_found
 from hudi_jobs.contract import INDEX_KEY, FailureReason, IngestionTableTask, TableDefinition, Task, WriteOperation
 from hudi_jobs.contract.table.properties import record_key_of, shown
 from hudi_jobs.contract.table.support import SLASHED, key_generator_of
+from hudi_jobs.existing_table import existing_options
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located
@@ -163,7 +163,7 @@ def _written(table: HudiTable) -> Iterator[tuple[str, str]]:
 def _generator(spark: SparkSession, table: HudiTable, options: Mapping[str, str]) -> JavaObject:
     """Return the key generator that Hudi would use for a write to this table."""
     hudi = classes(spark).org.apache.hudi
-    told = {**table.properties, **kept_as_found(table, options), _GENERATOR: str(key_generator_of(table.properties))}
+    told = {**table.properties, **existing_options(table, options), _GENERATOR: str(key_generator_of(table.properties))}
     properties = hudi.common.config.TypedProperties()
     properties.putAll(java_map(spark, told))
     return hudi.keygen.factory.HoodieSparkKeyGeneratorFactory.createKeyGenerator(properties)

@@ -37,7 +37,7 @@ _LOGGER = logging.getLogger(__name__)
 _OPEN = frozenset({OrderState.ASKED, OrderState.TAKEN})
 
 
-class Courier:
+class InlineClient:
     """Hands over one task of one run."""
 
     def __init__(

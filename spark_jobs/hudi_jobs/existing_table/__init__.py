@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from hudi_jobs.as_found.metadata import has_record_index, metadata_options
-from hudi_jobs.as_found.options import own_options, without_stored
+from hudi_jobs.existing_table.metadata import has_record_index, metadata_options
+from hudi_jobs.existing_table.options import own_options, without_stored
 from hudi_jobs.table import HudiTable
 
 
-def kept_as_found(table: HudiTable | None, options: Mapping[str, str]) -> dict[str, str]:
+def existing_options(table: HudiTable | None, options: Mapping[str, str]) -> dict[str, str]:
     """Return write options that keep an existing table's version, properties and metadata table.
 
     A new table is created with the given options.

@@ -19,7 +19,7 @@ _NEWEST = (
 _SHOWN = 600
 
 
-class Totals:
+class CommitStats:
     """The sums over all batches, and the figures of the last one."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.gates import key_gate
+from hudi_jobs.preflight import key_gate
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ from collections.abc import Collection
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from hudi_jobs.as_found.metadata import ENABLED
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
 from hudi_jobs.contract.table.slices import SLICES_CURE, Completions, Difference, FileGroups, Misplaced
 from hudi_jobs.contract.wording import counted
+from hudi_jobs.existing_table.metadata import ENABLED
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located, statuses_below

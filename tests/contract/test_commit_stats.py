@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from hudi_jobs.commit_stats import CommitStats
 from hudi_jobs.contract import Outcome, Progress, TaskResult, decode_progress
 from hudi_jobs.contract.progress import ProgressState
 from hudi_jobs.ingestion.batches.progress import ProgressWriter
-from hudi_jobs.totals import Totals
 
 
 def batch(instant: str | None = None, **figures: Any) -> TaskResult:
@@ -15,8 +15,8 @@ def batch(instant: str | None = None, **figures: Any) -> TaskResult:
     return TaskResult.model_validate({"id": "one", "outcome": outcome, "instant": instant, **figures})
 
 
-def totals(*batches: TaskResult) -> Totals:
-    found = Totals()
+def totals(*batches: TaskResult) -> CommitStats:
+    found = CommitStats()
     for one in batches:
         found.add(one)
     return found
@@ -38,7 +38,7 @@ class Files:
         return f"{name} after {expected}"
 
 
-def written(found: Totals) -> Progress:
+def written(found: CommitStats) -> Progress:
     files = Files()
     ProgressWriter(files, "run", found).write(ProgressState.WAITING, now=True)
     document = decode_progress(files.content)
