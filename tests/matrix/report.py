@@ -19,6 +19,9 @@ from tests.matrix.cases import STYLES, VERSIONS, Case, every_case
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "compatibility.md"
 BEGIN, END = "<!-- the matrix begins -->\n", "<!-- the matrix ends -->\n"
 
+LONGEST_CELL = 80
+LONGEST_TEXT = 330
+
 Outcomes = Mapping[Case, str]
 
 
@@ -45,18 +48,29 @@ def _cell(outcomes: list[str]) -> str:
 
 
 def cases(outcomes: Outcomes) -> Iterator[str]:
-    """Yield a table of the cases."""
+    """Yield a table of the cases, and below it the outcomes that are too long for a cell."""
+    texts = {case: _text(told) for case, told in outcomes.items()}
+    notes = list(dict.fromkeys(text for text in texts.values() if len(text) > LONGEST_CELL))
     yield "| Written by | Type | Made as | Zone | Left with | Metadata table | Outcome |"
     yield "|---|---|---|---|---|---|---|"
-    for case, told in outcomes.items():
+    for case, text in texts.items():
         metadata = "yes" if case.metadata_table else "no"
-        values = (case.version, case.kind, case.style, case.zone, case.state, metadata, _shown(told))
+        outcome = f"{_start(text)} ({notes.index(text) + 1})" if text in notes else text
+        values = (case.version, case.kind, case.style, case.zone, case.state, metadata, outcome.replace("|", "\\|"))
         yield f"| {' | '.join(values)} |"
+    if notes:
+        yield ""
+        yield from (f"{number}. {text}" for number, text in enumerate(notes, 1))
 
 
-def _shown(told: str) -> str:
+def _start(text: str) -> str:
+    """Return how a long outcome begins: `refused` and the reason."""
+    return ": ".join(text.split(": ")[:2])[:LONGEST_CELL]
+
+
+def _text(told: str) -> str:
     text = re.sub(r"file:/+tmp/\S+/", "", " ".join(told.split()))
-    return text.replace("|", "\\|") if len(text) <= 330 else text[:330].rpartition(" ")[0].replace("|", "\\|") + " ..."
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT].rpartition(' ')[0]} ..."
 
 
 def main() -> None:
