@@ -1,10 +1,9 @@
 """The tables of the takeover of other tools' tables, as `tests.matrix.report` prints them."""
 
-from tests.docs.pages import read, table_rows
+from tests.docs.pages import table_rows
 from tests.matrix.cases import every_case
-from tests.matrix.report import BEGIN, END, cases
+from tests.matrix.report import cases
 
-PAGE = "reference/compatibility.md"
 REFUSED = f"refused: SpecDrift: {'a difference with words ' * 10}"
 
 
@@ -25,9 +24,3 @@ def test_an_outcome_with_a_bar_stays_in_its_cell() -> None:
     (case, *_) = every_case()
 
     assert table_rows("\n".join(cases({case: "refused: a|b"})))[0][-1] == "refused: a\\|b"
-
-
-def test_the_page_shows_no_matrix_outcome_wider_than_a_cell() -> None:
-    matrix = read(PAGE).partition(BEGIN)[2].partition(END)[0]
-
-    assert all(len(cell) <= 120 for row in table_rows(matrix) for cell in row)
