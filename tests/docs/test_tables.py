@@ -19,7 +19,6 @@ PAGES = {
 NOT_YET = {
     "README.md",
     "charts/hudi-operator/README.md",
-    "dev/README.md",
     "docs/guides/adopt.md",
     "docs/guides/files.md",
     "docs/guides/operations.md",
