@@ -17,7 +17,6 @@ PAGES = {
     )
 }
 NOT_YET = {
-    "README.md",
     "charts/hudi-operator/README.md",
     "docs/guides/adopt.md",
     "docs/guides/files.md",
