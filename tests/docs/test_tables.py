@@ -17,8 +17,6 @@ PAGES = {
     )
 }
 NOT_YET = {
-    "charts/hudi-operator/README.md",
-    "docs/guides/adopt.md",
     "docs/guides/files.md",
     "docs/guides/operations.md",
     "docs/guides/savepoints.md",
