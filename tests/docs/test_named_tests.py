@@ -27,4 +27,4 @@ def test_every_test_that_a_page_names_exists(page: str) -> None:
 def test_pages_name_tests_and_files_of_tests() -> None:
     named = {name for page in pages() for name in _NAMED.findall(read(page))}
     assert len(named) > 100
-    assert {"test_avro_values", "test_what_is_refused"} <= named
+    assert {"test_avro_values", "test_no_file_table_or_table_function_is_read"} <= named

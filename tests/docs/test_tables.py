@@ -17,7 +17,6 @@ PAGES = {
     )
 }
 NOT_YET = {
-    "docs/guides/files.md",
     "docs/guides/operations.md",
     "docs/guides/savepoints.md",
 }

@@ -1,6 +1,6 @@
 """What the options of a CSV source say, and which of them would leave open what a file means.
 
-Option names are in lower case. The table in docs/guides/files.md says the same for people.
+Option names are in lower case. The list in docs/reference/values.md says the same for people.
 """
 
 import re
