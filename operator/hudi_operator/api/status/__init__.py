@@ -1,1 +1,1 @@
-"""What the operator reports: of a table and of a class."""
+"""The status of tables and classes."""

@@ -1,4 +1,4 @@
-"""What the status of a `HudiTable` says of what is done to, and by, other tools."""
+"""Status of what a `HudiTable` and other tools did to each other's instants."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -23,7 +23,7 @@ class PendingOwner(StrEnum):
 
 
 class AffectedStatus(Model):
-    """One instant that a run did not begin, and that it finished, rolled back or replanned."""
+    """An instant that another run or tool began, and that a run finished, rolled back or replanned."""
 
     time: InstantTime
     """Requested time of the instant."""
@@ -51,16 +51,16 @@ class ActStatus(Model):
     """savepoint, restore or rollback."""
 
     completed_at: Annotated[str, Field(max_length=32)] | None = None
-    """Completion time, where the timeline records one."""
+    """Completion time, if the timeline records it."""
 
     owner: PendingOwner = PendingOwner.OTHER
-    """Whose it is: ThisTable where a Job of this table was at work when it was first seen, else Other."""
+    """Owner: ThisTable if a Job of this table ran when it was first seen, else Other."""
 
     undone: Annotated[tuple[InstantTime, ...], Field(max_length=UNDONE_SHOWN)] = ()
-    """Instants that it undid, oldest first; at most 10."""
+    """Undone instants, oldest first; at most 10."""
 
     undone_count: int = 0
-    """Number of all instants that it undid."""
+    """Number of all undone instants."""
 
     input_lost: bool = False
-    """Whether later commits count the input of the undone ones as read, so that ingestion does not read it again."""
+    """Whether later commits count the undone input as read, so ingestion skips it."""

@@ -17,7 +17,7 @@ MESSAGE_LIMIT = 2000
 
 
 class ConditionType(StrEnum):
-    """What a condition speaks about."""
+    """Type of a condition."""
 
     READY = "Ready"
     """The table is as declared; always present."""
@@ -41,14 +41,14 @@ class ConditionType(StrEnum):
     """On a HudiTable: no finding is Critical or a Warning; Unknown while the timeline cannot be read."""
 
     FRESH = "Fresh"
-    """The table is no further behind its source than `spec.ingestion.freshness` asks; only where that is set."""
+    """The table is no further behind its source than `spec.ingestion.freshness`; absent without this field."""
 
     UNSAFE_SETTINGS = "UnsafeSettings"
     """On a HudiTableClass: it lets tables use settings that can do harm; present only while true."""
 
 
 class ConditionStatus(StrEnum):
-    """Whether a condition holds."""
+    """Status of a condition."""
 
     TRUE = "True"
     FALSE = "False"
@@ -56,20 +56,20 @@ class ConditionStatus(StrEnum):
 
 
 REASON_PATTERN = r"^[A-Z][A-Za-z0-9]*$"
-"""What the API of Kubernetes asks of a condition's reason."""
+"""Pattern of the Kubernetes API for a condition's reason."""
 
 
 class Condition(Model):
     """One condition; `last_transition_time` is RFC 3339 in UTC and moves only when `status` changes."""
 
     type: ConditionType
-    """What the condition is about."""
+    """Type of the condition."""
 
     status: ConditionStatus
-    """Whether it holds."""
+    """Whether the condition holds."""
 
     observed_generation: int
-    """Generation of the spec that it is about."""
+    """Generation of the described spec."""
 
     last_transition_time: Annotated[str, Field(json_schema_extra={"format": "date-time"})]
     """When the status last changed."""

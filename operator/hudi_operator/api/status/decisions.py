@@ -1,4 +1,4 @@
-"""What the status of a `HudiTable` remembers of decisions: their effect, and what their HudiOperations are told."""
+"""Status of decisions on a `HudiTable`: their effects, and the answers to their HudiOperations."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ LONGEST_RESCAN = 256
 
 
 class DecisionAnswer(Model):
-    """What a table answers to the HudiOperation of a decision, until the resource says the same."""
+    """The table's answer to the HudiOperation of a decision, kept until the resource shows the same answer."""
 
     resource: Annotated[str, Field(max_length=253)]
     """The HudiOperation."""
@@ -23,13 +23,13 @@ class DecisionAnswer(Model):
     """Its uid."""
 
     kind: DecisionKind
-    """What is decided."""
+    """Kind of the decision."""
 
     state: OperationState
-    """Succeeded once it is recorded, Failed where it is refused, else Pending."""
+    """Succeeded once recorded, Failed if refused, else Pending."""
 
     reason: Annotated[str, Field(pattern=REASON_PATTERN, max_length=64)]
-    """Reason, as one word."""
+    """Reason, as a word."""
 
     message: Annotated[str, Field(max_length=1024)]
     """Reason, as a sentence."""
@@ -39,13 +39,13 @@ class DecisionAnswer(Model):
 
 
 class DecisionsStatus(Model):
-    """What people have decided about the table, by HudiOperations that start no Job."""
+    """Decisions of people about the table, by HudiOperations that start no Job."""
 
     answers: Annotated[tuple[DecisionAnswer, ...], Field(max_length=DECISIONS_SHOWN)] = ()
-    """Answers to decisions whose HudiOperations do not say so themselves yet; at most 20."""
+    """Answers that their HudiOperations do not show yet; at most 20."""
 
     accepted_up_to: InstantTime | None = None
-    """Commits of others that had completed by then are accepted."""
+    """Accepts commits of other writers that had completed by this instant."""
 
     take_over: Annotated[str, Field(max_length=LONGEST_OWNER)] | None = None
     """The owner from whom the table is taken over, until the record beside the table names another."""

@@ -1,4 +1,4 @@
-"""What needs attention on a `HudiTable`, as `status.findings` shows it."""
+"""Problems of a `HudiTable`, as `status.findings` shows them."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -20,7 +20,7 @@ REMEDY_LIMIT = 1024
 
 
 class FindingCode(StrEnum):
-    """What needs attention; the order decides which finding `Ready` names when several block ingestion."""
+    """Code of a problem; the order decides which finding `Ready` names when several block ingestion."""
 
     OWNED_ELSEWHERE = "OwnedElsewhere"
     """Another operator owns the table, or the owner's record beside the table cannot be used."""
@@ -62,7 +62,7 @@ class FindingCode(StrEnum):
     """Messages of a stream were gone before ingestion could read them, and `onDataLoss` is Skip."""
 
     FILES_SKIPPED = "FilesSkipped"
-    """Files match the pattern, and Hadoop has no object, or another one, under the path that it makes of their keys."""
+    """Hadoop turns the keys of matching files into paths that hold no object, or a different object."""
 
     SAVEPOINT_FAILED = "SavepointFailed"
     """The last run that makes or removes a savepoint of a HudiSavepoint failed."""
@@ -75,7 +75,7 @@ class FindingCode(StrEnum):
 
 
 class Severity(StrEnum):
-    """How urgent a finding is."""
+    """Urgency of a finding."""
 
     INFO = "Info"
     """Worth knowing; the table stays healthy."""
@@ -91,7 +91,7 @@ class Finding(Model):
     """A problem or a remark that needs attention."""
 
     code: FindingCode
-    """What was found, as a word."""
+    """Code of the problem."""
 
     severity: Severity
     """Info, Warning or Critical."""
@@ -100,10 +100,10 @@ class Finding(Model):
     """When the operator first saw it."""
 
     message: Annotated[str, Field(max_length=FINDING_LIMIT)]
-    """What was found, with the evidence."""
+    """The problem, with the evidence."""
 
     blocks: Annotated[tuple[Annotated[str, Field(max_length=16)], ...], Field(max_length=8)] = ()
     """Services that do not start, or stop at an instant, because of it; All for every service."""
 
     remedy: Annotated[str, Field(max_length=REMEDY_LIMIT)]
-    """What a person can do about it."""
+    """What a person can do."""

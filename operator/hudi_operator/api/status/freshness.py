@@ -13,10 +13,10 @@ Backlog = Annotated[int, Field(ge=0, le=MOST_BACKLOG)]
 
 
 class FreshnessStatus(Model):
-    """How far the input that was there has come into the table; now minus `completeUpTo` is how far it is behind."""
+    """Progress of input into the table; the lag is now minus `completeUpTo`."""
 
     complete_up_to: Timestamp | None = None
-    """Everything that was in the source up to then is in the table."""
+    """The table holds all input that the source had by this time."""
 
     backlog_records: Backlog | None = None
     """Records that the last run left to read; nothing where the source does not count them."""
@@ -25,4 +25,4 @@ class FreshnessStatus(Model):
     """Bytes that the last run left to read; nothing where the source does not count them."""
 
     source: Annotated[str, Field(max_length=64)] | None = None
-    """Fingerprint of the source that this was said of: of another one, nothing is known."""
+    """Fingerprint of the measured source; says nothing about a different source."""

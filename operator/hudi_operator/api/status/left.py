@@ -1,4 +1,4 @@
-"""What ended runs of a table have left pending."""
+"""Pending instants of a table's ended runs."""
 
 from typing import Annotated
 
@@ -8,17 +8,16 @@ from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
 
 class LeftInstant(Model):
-    """One pending instant that a run of this table began and left behind."""
+    """A pending instant that a run of this table began and left behind."""
 
     time: InstantTime
     """Requested time of the instant."""
 
     run: Annotated[str, Field(max_length=63)] | None = None
-    """The run that left it; absent where a version before has noted it."""
+    """The run that left it; absent if an older operator noted the instant."""
 
     ended_at: Timestamp | None = None
     """When the end of that run was seen."""
 
     dead: bool = False
-    """Whether the run's own driver has named the instant, and its process was seen to end: nobody can continue the
-    write."""
+    """Whether the run's own driver named the instant and then exited: nobody can continue the write."""

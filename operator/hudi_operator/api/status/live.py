@@ -9,28 +9,28 @@ from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
 
 class LiveStatus(Model):
-    """What a continuous ingestion has done since its Job started, and since when it stands still."""
+    """Progress of a continuous ingestion since its Job started."""
 
     class_version: Annotated[str, Field(max_length=64)] | None = None
     """Fingerprint of the class that the Job uses: a change of it ends the Job."""
 
     state: Annotated[str, Field(max_length=32)] | None = None
-    """What its driver does: Ingesting, Waiting or Ending; absent before its first report."""
+    """State of the driver: Ingesting, Waiting or Ending; absent before its first report."""
 
     batches: int = 0
-    """Commits that it has made."""
+    """Commits of the run."""
 
     rows_read: int = 0
-    """Rows that it has read."""
+    """Rows read."""
 
     rows_quarantined: int = 0
-    """Rows that it has quarantined."""
+    """Rows quarantined."""
 
     files_read: int = 0
-    """Source files that it has read."""
+    """Source files read."""
 
     bytes_read: int = 0
-    """Bytes of the source that it has read."""
+    """Bytes of the source read."""
 
     records_skipped: int | None = None
     """Offsets of a stream that were gone before it could read them, as far as their number is known."""
@@ -42,7 +42,7 @@ class LiveStatus(Model):
     """Its newest commit."""
 
     takes: bool | None = None
-    """Whether its driver does table services beside its batches."""
+    """Whether the driver runs table services beside its batches."""
 
     polled_at: Annotated[str, Field(max_length=40)] | None = None
     """When it had last looked at the source, by the driver's clock, as of `movedAt`."""
@@ -51,13 +51,13 @@ class LiveStatus(Model):
     """When its driver was first seen to run."""
 
     turn_since: Timestamp | None = None
-    """Since when it has its present turn, where services that were due at the end of an earlier one let it go on."""
+    """Start of the driver's present turn, if services due at the end of an earlier turn let it continue."""
 
     ends_for: Service | None = None
-    """The service for which it was asked to end, and which starts before the next driver."""
+    """The service that the driver was asked to end for; the service starts before the next driver."""
 
     moved_at: Timestamp | None = None
-    """When the operator last saw that it makes progress; renewed at least every fifth of `progressDeadline`."""
+    """When the operator last saw progress; renewed at least every fifth of `progressDeadline`."""
 
     seen: Annotated[str, Field(max_length=128)] | None = None
-    """What was seen then: number of the progress document, newest commit, pending write."""
+    """Progress seen at `moved_at`: number of the progress document, newest commit, pending write."""

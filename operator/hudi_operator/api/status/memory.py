@@ -1,7 +1,7 @@
-"""`status.memory`: what the operator has to remember of a table and nobody reads.
+"""`status.memory`: state of a table for the operator alone.
 
-In code a status is one value. In its document the fields for the operator alone lie below `memory`, at the place that
-they have in the value, without a schema: the API server neither prunes nor shows them.
+In code a status is a single value. In its document the fields for the operator alone lie below `memory`, at the same
+path as in the value, without a schema: the API server neither prunes nor shows them.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ REMEMBERED = "x-remembered"
 """Keyword of a JSON schema: the properties that lie below `memory`."""
 
 SHOWN = "x-shown"
-"""Keyword of a JSON schema: properties of a document that are no fields of the value."""
+"""Keyword of a JSON schema: properties of a document that the value does not have as fields."""
 
 Document = dict[str, Any]
 

@@ -21,31 +21,31 @@ from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
 
 class OperationState(StrEnum):
-    """How far an operation has come; it is finished once, and never begins again."""
+    """State of an operation; a finished operation never begins again."""
 
     PENDING = "Pending"
-    """It waits for its turn, or for what the message says."""
+    """The operation waits for its turn, or for what the message says."""
 
     AWAITING_APPROVAL = "AwaitingApproval"
     """A person has to set spec.approved."""
 
     APPROVED = "Approved"
-    """A person has set spec.approved, and it waits for its turn."""
+    """A person has set spec.approved, and the operation waits for its turn."""
 
     DRAINING = "Draining"
     """No other Job of the table starts, and running Jobs finish."""
 
     RUNNING = "Running"
-    """Its Job runs, or is retried."""
+    """The Job of the operation runs, or is retried."""
 
     VERIFYING = "Verifying"
     """The table was changed, and its rows are being compared."""
 
     SUCCEEDED = "Succeeded"
-    """It is done, and the rows are those that were expected; of a dry run, the report is there."""
+    """The operation is done and the rows are as expected; a dry run has its report."""
 
     FAILED = "Failed"
-    """It was refused and nothing was changed, or it did not reach its goal; the reason says which."""
+    """The operation was refused without a change, or missed its goal; the reason says which."""
 
 
 FINISHED = frozenset({OperationState.SUCCEEDED, OperationState.FAILED})
@@ -54,22 +54,22 @@ WAITING = frozenset({OperationState.PENDING, OperationState.AWAITING_APPROVAL, O
 
 
 class EraseReportStatus(Model):
-    """What was erased, or would be, and how that was proven; no key is in it."""
+    """Result of an erasure or its dry run, with the proof; holds no key."""
 
     keys: int | None = None
-    """Keys that were asked for, or that the predicate selected."""
+    """Keys requested, or selected by the predicate."""
 
     digest: Annotated[str, Field(max_length=64)] | None = None
     """SHA-256 over the uid of the operation and the keys."""
 
     keys_digest: Annotated[str, Field(max_length=64)] | None = None
-    """SHA-256 over the keys of a file (`keysFrom`) alone, by which a later operation can ask for the same ones."""
+    """SHA-256 over the keys of a file (`keysFrom`) alone; a later operation can ask for the same keys by it."""
 
     rows: int | None = None
-    """Rows that had them."""
+    """Rows with these keys."""
 
     commit: InstantTime | None = None
-    """The commit that deleted these."""
+    """The commit that deleted these rows."""
 
     holding_files: int | None = None
     """Files that held keys before."""
@@ -78,7 +78,7 @@ class EraseReportStatus(Model):
     """Files that its cleans have deleted, also in runs that were ended."""
 
     quarantined: int | None = None
-    """Records of the quarantine that had them, which are removed."""
+    """Quarantined records with these keys, which are removed."""
 
     files_searched: int | None = None
     """Files below the table that were searched afterwards."""
@@ -87,7 +87,7 @@ class EraseReportStatus(Model):
     """Bytes of these files."""
 
     bytes_decoded: int | None = None
-    """Bytes of what is compressed in them, uncompressed."""
+    """Uncompressed bytes of their compressed parts."""
 
     keys_in_bytes: int | None = None
     """Keys long enough to be looked for in bytes; all were compared with the record keys of Parquet files."""
@@ -110,29 +110,29 @@ class EraseReportStatus(Model):
 
 
 class ComparedPartitionStatus(Model):
-    """The rows of one partition, before and afterwards."""
+    """Rows of a partition, before and afterwards."""
 
     path: Annotated[str, Field(max_length=LONGEST_PATH)] = ""
     """The partition by its path, empty for a table without partitions; at most 256 characters."""
 
     rows: int = 0
-    """Rows that it was to hold."""
+    """Expected rows."""
 
     rows_after: int = 0
-    """Rows that it held afterwards."""
+    """Rows afterwards."""
 
     checksum: Annotated[str, Field(max_length=64)] = ""
-    """Checksum of the rows that it was to hold."""
+    """Checksum of the expected rows."""
 
     checksum_after: Annotated[str, Field(max_length=64)] = ""
-    """Checksum of those that it held."""
+    """Checksum of the rows afterwards."""
 
     equal: bool = False
-    """Whether number and checksum are equal."""
+    """Whether counts and checksums are equal."""
 
 
 class VerificationStatus(Model):
-    """What the comparison of all rows has shown, partition by partition."""
+    """Comparison of all rows, partition by partition."""
 
     checksum_after: Annotated[str, Field(max_length=64)] | None = None
     """Checksum of all rows afterwards."""
@@ -141,38 +141,38 @@ class VerificationStatus(Model):
     """Partitions that differ; absent if there are more than 10,000 partitions and only the sums were compared."""
 
     partitions: Annotated[tuple[ComparedPartitionStatus, ...], Field(max_length=MOST_COMPARED)] = ()
-    """Those that differ, then the others by their paths; at most 100."""
+    """Different partitions first, then equal partitions by path; at most 100."""
 
     left_out: int | None = None
     """Partitions that are not listed."""
 
 
 class OperationReportStatus(Model):
-    """What an operation did, or would do."""
+    """Effects of an operation, or of its dry run."""
 
     target: InstantTime | None = None
-    """The commit that the table is at afterwards."""
+    """The table's commit afterwards."""
 
     removed_count: int | None = None
-    """Number of instants that are removed."""
+    """Number of removed instants."""
 
     removed: Annotated[tuple[InstantTime, ...], Field(max_length=MOST_LISTED)] = ()
     """The newest of them, newest first; at most 20."""
 
     savepoints: Annotated[tuple[InstantTime, ...], Field(max_length=MOST_LISTED)] = ()
-    """Savepoints that are removed before; at most 20."""
+    """Savepoints removed before; at most 20."""
 
     rows_before: int | None = None
     """Rows of the table before."""
 
     rows_expected: int | None = None
-    """Rows of the table at the commit that it goes back to."""
+    """Rows of the table at the target commit."""
 
     rows_after: int | None = None
     """Rows of the table afterwards."""
 
     partitions: int | None = None
-    """Partitions whose rows were compared."""
+    """Partitions with compared rows."""
 
     checksum: Annotated[str, Field(max_length=64)] | None = None
     """Checksum of all rows at the commit."""
@@ -187,15 +187,15 @@ class OperationReportStatus(Model):
     """The instant of the restore itself."""
 
     checkpoint_commit: InstantTime | None = None
-    """The commit without rows that says where ingestion goes on, where the target does not."""
+    """An empty commit with the checkpoint of ingestion, if the target has none."""
 
     erased: EraseReportStatus | None = None
-    """What was erased, and how that was proven."""
+    """Result of an erasure, with the proof."""
     instant: InstantTime | None = None
-    """The instant that a service has completed, or a repair deals with."""
+    """The instant that a service completed, or a repair handles."""
 
     count: int | None = None
-    """Number of file groups, files, rows or instants that it deals with; of a restore, the files that go."""
+    """Number of file groups, files, rows or instants handled; for a restore, the removed files."""
 
     files: Annotated[
         tuple[Annotated[str, Field(max_length=LONGEST_FILE_NAMED)], ...], Field(max_length=MOST_FILES_NAMED)
@@ -203,42 +203,42 @@ class OperationReportStatus(Model):
     """The first of the files that a repair, a restore or a cleaning in a dry run removes, by path; at most five."""
 
     bytes: int | None = None
-    """Bytes that all of them have."""
+    """Bytes of all these files."""
 
     obstacles: Annotated[tuple[Annotated[str, Field(max_length=512)], ...], Field(max_length=MOST_OBSTACLES)] = ()
-    """Of a dry run, everything that would keep the operation from being done, as far as it was found; at most eight."""
+    """Obstacles that a dry run found to the operation; at most eight."""
 
     version_before: int | None = None
     """Table version before an upgrade or downgrade; `target` is then the commit with the savepoint from before."""
 
     version_after: int | None = None
-    """Table version that it goes to."""
+    """Table version afterwards."""
 
 
 class CascadedErasure(Model):
-    """One table that reads the table of an erasure with `cascade`, and the HudiOperation that erases from it."""
+    """A table that reads the table of an erasure with `cascade`, and the HudiOperation that erases from it."""
 
     table: Annotated[str, Field(max_length=253)]
     """The HudiTable."""
 
     operation: Annotated[str, Field(max_length=253)]
-    """The HudiOperation, which is created once the erasure of this one has succeeded."""
+    """The HudiOperation, created once the erasure from this table has succeeded."""
 
     ready: bool | None = None
-    """Whether that has succeeded; none before it is over."""
+    """Whether the HudiOperation succeeded; absent until it ends."""
 
     reason: Annotated[str, Field(pattern=REASON_PATTERN, max_length=128)] | None = None
-    """The reason of its condition Ready; none before it was seen."""
+    """The reason of its condition Ready; absent until seen."""
 
     message: Annotated[str, Field(max_length=256)] | None = None
-    """What it says itself, shortened."""
+    """Its message, shortened."""
 
 
 class HudiOperationStatus(Model):
-    """What the operator says of one operation."""
+    """Observed state of an operation."""
 
     observed_generation: int = -1
-    """Generation of the spec that this status speaks about; -1 before the first reconcile."""
+    """Generation of the spec that this status describes; -1 before the first reconcile."""
 
     message: Annotated[str, Field(max_length=1024)] | None = None
     """The state in one sentence."""
@@ -250,17 +250,16 @@ class HudiOperationStatus(Model):
             json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
         ),
     ] = ()
-    """Ready is True once it has succeeded; the reason of Reconciling says how far it has come, that of Stalled why it
-    failed."""
+    """Ready is True after success; the reason of Reconciling shows progress, the reason of Stalled the failure."""
 
     instant: InstantTime | None = None
     """The commit that a restore goes back to, that a rollback removes, or that a repair is about."""
 
     begun: bool = False
-    """Whether the table may have been changed: it is finished then, whatever becomes of the resource."""
+    """Whether the table may have changed: the operator then finishes the operation even without the resource."""
 
     base_path: Annotated[str, Field(max_length=1024)] | None = None
-    """Folder of the table that it is about: what has begun does not continue on another table of the name."""
+    """Folder of the table: a begun operation does not continue on another table of the name."""
 
     started_at: Timestamp | None = None
     """When its first Job was decided."""
@@ -269,20 +268,20 @@ class HudiOperationStatus(Model):
     """When its end was seen."""
 
     report: OperationReportStatus | None = None
-    """What it did, or would do, as its last run has said."""
+    """Effects of the operation, or of its dry run, as the last run reported."""
 
     cascade: Annotated[tuple[CascadedErasure, ...], Field(max_length=MOST_CASCADED)] = ()
-    """Of an erasure with `cascade`, the tables that read this one; each erases from those that read it."""
+    """Tables that read this table, for an erasure with `cascade`; each erases from its own readers."""
 
     requested_by: Annotated[str, Field(max_length=LONGEST_REQUESTER)] | None = None
     """Who asked, as the spec named it when the operator first saw the resource."""
 
     requester_verified: bool | None = None
-    """Whether the operator was told then that the API server accepts only the caller's own name."""
+    """Whether the operator was told then that the API server only accepts the caller's own name."""
 
     @property
     def state(self) -> OperationState:
-        """How far it has come, as the conditions say; a status without readable conditions is that of a new one."""
+        """Return the state that the conditions show; without readable conditions, the state of a new operation."""
         ready = find_condition(self.conditions, ConditionType.READY)
         if ready is not None and ready.status is ConditionStatus.TRUE:
             return OperationState.SUCCEEDED

@@ -45,7 +45,7 @@ class JobStatus(Model):
     """Name of the Job."""
 
     service: Service | None = None
-    """The service that it runs."""
+    """Service of the Job."""
 
     attempt: int
     """Number of this attempt, from 1."""
@@ -57,10 +57,10 @@ class JobStatus(Model):
     """The pending instant that the Job deals with."""
 
     state: Reason
-    """What its pod does, as a word."""
+    """State of its pod, as a word."""
 
     message: Annotated[str, Field(max_length=512)] = ""
-    """What keeps its pod from starting, as a sentence."""
+    """Why its pod does not start."""
 
     rows_read: int | None = None
     """Rows that a continuous ingestion has read."""

@@ -9,7 +9,7 @@ from hudi_operator.api.values.base import Model
 
 
 class RescanState(StrEnum):
-    """How far a request to read files once more has come."""
+    """Progress of a request to read files once more."""
 
     ASKED = "Asked"
     """A run was given the request, and has not served it yet."""
@@ -28,7 +28,7 @@ class RescanStatus(Model):
     """The request as runs are given it."""
 
     state: RescanState
-    """How far the request has come."""
+    """Progress of the request."""
 
     message: Annotated[str, Field(max_length=512)] = ""
-    """What is wrong with it, as a sentence."""
+    """Why the request was ignored, as a sentence."""

@@ -10,10 +10,10 @@ from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
 
 class HudiSavepointStatus(Model):
-    """What the operator says of one savepoint."""
+    """Observed state of a savepoint."""
 
     observed_generation: int = -1
-    """Generation of the spec that this status speaks about; -1 before the first reconcile."""
+    """Generation of the spec that this status describes; -1 before the first reconcile."""
 
     message: Annotated[str, Field(max_length=512)] | None = None
     """The state in one sentence."""
@@ -28,7 +28,7 @@ class HudiSavepointStatus(Model):
     """Ready, or Expired in its place; DataComplete while it is there; Reconciling and Stalled while they are true."""
 
     instant: InstantTime | None = None
-    """The commit that is kept: from before the Job starts on, so that no retry takes another one."""
+    """The kept commit; set before the Job starts, so retries keep the same commit."""
 
     completed_at: Timestamp | None = None
     """When the operator first saw the savepoint in the table."""
@@ -37,10 +37,10 @@ class HudiSavepointStatus(Model):
     """Whether the savepoint was in the table before the resource asked for it."""
 
     blocks: Annotated[str, Field(max_length=512)] | None = None
-    """What the table's cleaning and archival cannot do because of it."""
+    """Limits that it sets on the table's cleaning and archival."""
 
     retained: RetainedStatus | None = None
-    """The files that it keeps from being cleaned, as the last clean has found; absent before one has told."""
+    """Files that it keeps from being cleaned, as the last clean found; absent before a clean reports."""
 
     expires_at: Timestamp | None = None
     """When it is removed from the table; absent with keepForever."""

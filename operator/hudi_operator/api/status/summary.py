@@ -1,4 +1,4 @@
-"""The state of a `HudiTable` in a few short texts, for one line of `kubectl get`."""
+"""The state of a `HudiTable` in a few short texts, for the columns of `kubectl get`."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ class SummaryStatus(Model):
     """The state of a table at a glance."""
 
     findings: Annotated[str, Field(max_length=64)] | None = None
-    """How many findings there are, the worst first, for example `1 Critical, 2 Warning`; absent without any."""
+    """Number of findings, the worst first, for example `1 Critical, 2 Warning`; absent without findings."""
 
     message: Annotated[str, Field(max_length=SUMMARY_LIMIT)] | None = None
     """The state of the table in at most 80 characters."""

@@ -33,7 +33,7 @@ JOBS_SHOWN = 8
 
 
 class RunStatus(DividedModel):
-    """One run of a service."""
+    """A run of a service."""
 
     remembered: ClassVar[frozenset[str]] = frozenset({"skipped", "affected", "ended_for"})
 
@@ -41,16 +41,16 @@ class RunStatus(DividedModel):
     """Name of the Job."""
 
     service: Service | None = None
-    """The service that ran; absent for one that this version of the operator does not know."""
+    """The service that ran; absent if this operator version does not know it."""
 
     outcome: Outcome
-    """How it ended."""
+    """Outcome of the run."""
 
     reason: Reason | None = None
-    """Why it failed, as a word."""
+    """Reason of a failure, as a word."""
 
     message: Annotated[str, Field(max_length=1024)] = ""
-    """What happened, as a sentence."""
+    """Result of the run, as a sentence."""
 
     instant: InstantTime | None = None
     """The instant that the run completed."""
@@ -80,7 +80,7 @@ class RunStatus(DividedModel):
     """Offsets of a stream that were gone before they could be read, as far as their number is known."""
 
     skipped: Annotated[tuple[Annotated[str, Field(max_length=128)], ...], Field(max_length=3)] | None = None
-    """Where they were, by partition; at most 3."""
+    """Location of the skipped offsets, by partition; at most 3."""
 
     file_groups: int | None = None
     """File groups that were rewritten."""
@@ -95,17 +95,17 @@ class RunStatus(DividedModel):
     """Bytes that were written."""
 
     affected: Annotated[tuple[AffectedStatus, ...], Field(max_length=MOST_AFFECTED)] | None = None
-    """Instants that this run did not begin, and that it finished, rolled back or replanned; at most 10."""
+    """Instants of other runs or tools that this run finished, rolled back or replanned; at most 10."""
 
     ended_for: Service | None = None
-    """The service for which the operator ended a continuous ingestion: it starts before the next one."""
+    """The service that the operator ended a continuous ingestion for; it starts before the next ingestion."""
 
     undone_by: InstantTime | None = None
-    """The restore or rollback of somebody else that undid the run's instant."""
+    """The restore or rollback of another tool that undid the run's instant."""
 
 
 class PendingStatus(Model):
-    """One pending instant that a service has to deal with."""
+    """A pending instant that a service has to handle."""
 
     time: InstantTime
     """Requested time of the instant."""
@@ -117,10 +117,10 @@ class PendingStatus(Model):
     """REQUESTED or INFLIGHT."""
 
     since: Timestamp
-    """When it was requested, where the table's instants are in UTC; when the operator saw it first elsewhere."""
+    """When it was requested, if the table's instants are in UTC; else when the operator saw it first."""
 
     blocks: Annotated[str, Field(max_length=256)] = ""
-    """What waits until it is completed or rolled back."""
+    """Work that waits until it is completed or rolled back."""
 
     owner: PendingOwner = PendingOwner.OTHER
     """Who began it: ThisTable, or Other."""
@@ -132,11 +132,11 @@ class PendingStatus(Model):
     """When the operator first saw it in this state."""
 
     left_alone_until: Timestamp | None = None
-    """Until when it is left alone, because another tool may be at work on it."""
+    """Until when the operator leaves it alone, because another tool may work on it."""
 
 
 class ServiceStatus(DividedModel):
-    """One service: what was counted, whether it is due, why, and when the operator tries again."""
+    """A service: its count, whether and why it is due, and the next attempt."""
 
     remembered: ClassVar[frozenset[str]] = frozenset(
         {
@@ -155,10 +155,10 @@ class ServiceStatus(DividedModel):
     )
 
     counted: int | None = None
-    """Commits that count towards the threshold; nothing where that is not certain."""
+    """Commits that count towards the threshold; absent while uncertain."""
 
     counted_range: CountRange | None = None
-    """Between which numbers it lies then."""
+    """Bounds of an uncertain count."""
 
     threshold: int | None = None
     """Commits that make a run due."""
@@ -170,8 +170,8 @@ class ServiceStatus(DividedModel):
     """Since when a run has been due."""
 
     passed_over: int = 0
-    """How often others were started, or a continuous driver had another turn, while this one was due; after enough
-    times it goes first."""
+    """How often another service started, or a continuous driver got another turn, while this service was due; after
+    enough times this service goes first."""
 
     reason: Reason = "NotEvaluated"
     """Why it is due or not, as a word."""
@@ -180,19 +180,19 @@ class ServiceStatus(DividedModel):
     """Why it is due or not, as a sentence."""
 
     pending: Annotated[tuple[PendingStatus, ...], Field(max_length=PENDING_SHOWN)] = ()
-    """Pending instants that the service has to deal with before it makes a new plan, oldest first; at most 10."""
+    """Pending instants to handle before the service makes a new plan, oldest first; at most 10."""
 
     blocked_by: Annotated[str, Field(max_length=512)] | None = None
-    """What keeps the service from going further than it does, as a sentence."""
+    """What limits the service, as a sentence."""
 
     last_run: RunStatus | None = None
     """The last run that ended."""
 
     failures: int = 0
-    """Failed runs in a row for which the run itself was the cause."""
+    """Failed runs in a row, caused by the run itself."""
 
     infrastructure_failures: int = 0
-    """Failed runs in a row for which the cause lay outside: nodes, images, quotas, the store."""
+    """Failed runs in a row, caused from outside: nodes, images, quotas, the store."""
 
     conflicts: int = 0
     """Runs in a row that gave way to another writer."""
@@ -204,7 +204,7 @@ class ServiceStatus(DividedModel):
     """Fingerprint of the class, Spark image and operator version that the failures belong to."""
 
     rollback_of: InstantTime | None = None
-    """The plan that a run was last started to roll back; each plan is rolled back ahead of a retry once."""
+    """The last plan that a run was started to roll back; a retry rolls each plan back once."""
 
     next_run_at: Timestamp | None = None
     """When the next run is due by its schedule."""
@@ -216,19 +216,19 @@ class ServiceStatus(DividedModel):
     """Memory of the driver's pod for the next run, where the operator has grown it after out-of-memory."""
 
     checkpoint: Annotated[str, Field(max_length=512)] | None = None
-    """How far the source has been read, for people; the truth is in the newest commit's metadata."""
+    """Read position in the source, for people; the newest commit's metadata decides."""
 
     more_input: bool = False
     """Whether the last run left input behind because of its limits."""
 
     freshness: FreshnessStatus | None = None
-    """How far the table is behind its source; absent until a run has said it."""
+    """Lag of the table behind its source; absent until a run reports it."""
 
     files_skipped: int = 0
-    """Files of the source that are not read, and may never have been read."""
+    """Files of the source that are skipped, and may never have been read."""
 
     records_skipped: int = 0
-    """Offsets of a stream that were gone before they could be read, while the source skips such losses."""
+    """Offsets of a stream that were gone before they could be read, while the source skips losses."""
 
     skipped: Annotated[tuple[Annotated[str, Field(max_length=128)], ...], Field(max_length=3)] = ()
     """Some of these files, by their paths below the source, or where the last of these offsets were; at most 3."""
@@ -247,10 +247,10 @@ class ServicesStatus(DividedModel):
     """Bringing input into the table."""
 
     savepoint: ServiceStatus | None = None
-    """Making and removing the savepoints of HudiSavepoints; absent where none has asked for anything."""
+    """Making and removing the savepoints of HudiSavepoints; absent until requested."""
 
     operation: ServiceStatus | None = None
-    """Doing what HudiOperations ask for; absent where none has asked for anything."""
+    """Running HudiOperations; absent until requested."""
 
     compaction: ServiceStatus = ServiceStatus()
     """Merging of log files into base files."""
@@ -259,18 +259,18 @@ class ServicesStatus(DividedModel):
     """Rewriting of small or unsorted files."""
 
     cleaning: ServiceStatus = ServiceStatus()
-    """Removal of file slices that no reader needs any more."""
+    """Removal of file slices that readers no longer need."""
 
     archival: ServiceStatus = ServiceStatus()
     """Moving of old instants to the archive."""
 
     def of(self, service: Service | None) -> ServiceStatus:
-        """Return the status of one service; of one that is no part of a table's life or not known, the default."""
+        """Return the status of a service, or the default for a service without a status here."""
         status: ServiceStatus | None = None if service is None else getattr(self, service.lower(), None)
         return status or _UNKNOWN
 
     def replaced(self, changed: Mapping[Service, ServiceStatus]) -> Self:
-        """Return these with some of them changed."""
+        """Return a copy with the changed services replaced."""
         shown: dict[Service, ServiceStatus | None] = dict(changed)
         for service in (Service.SAVEPOINT, Service.OPERATION):
             status = shown.get(service)
@@ -280,7 +280,7 @@ class ServicesStatus(DividedModel):
 
 
 def service_name(service: Service | None) -> str:
-    """Return what the service of a run is called in sentences and metrics."""
+    """Return the name of a run's service for sentences and metrics."""
     return "Unknown" if service is None else service.value
 
 
@@ -291,7 +291,7 @@ class ActiveJob(Model):
     """Name of the Job."""
 
     service: Service | None = None
-    """The service that it runs; absent for one that this version of the operator does not know."""
+    """Service of the Job; absent if this operator version does not know it."""
 
     uid: Annotated[str, Field(max_length=64)] | None = None
     """Uid of the Job once it is known to exist."""
@@ -318,52 +318,52 @@ class ActiveJob(Model):
     """The pending instant that the Job deals with."""
 
     pending: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] | None = None
-    """Instants that were pending when the Job was decided: others that it leaves behind are its own."""
+    """Instants that were pending when the Job was decided; the Job began any other instant that it leaves behind."""
 
     abandoned: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] | None = None
     """Pending instants that nobody works on any more, and that the Job may finish or roll back."""
 
     left_behind: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] | None = None
-    """Those of them that earlier runs of this table left behind."""
+    """The subset of `abandoned` that earlier runs of this table left behind."""
 
     dead: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] | None = None
-    """Those of them whose writer was seen to end, whatever heartbeat they still show."""
+    """The subset of `abandoned` with a writer known to have exited; ignore any heartbeat it left."""
 
     run_mode: RunMode | None = None
-    """How much of a compaction or clustering the Job does."""
+    """Steps of a compaction or clustering that the Job runs."""
 
     savepoint: SavepointStep | None = None
-    """What the Job does with the savepoint of the takeover before its own work."""
+    """Step on the savepoint of the takeover, before the Job's own work."""
 
     taken_over_at: Timestamp | None = None
-    """The takeover that this savepoint is of."""
+    """The takeover that this savepoint belongs to."""
 
     named_savepoint: NamedSavepointJob | None = None
     """The savepoint of a HudiSavepoint that the Job makes or removes."""
 
     operation: NamedOperationJob | None = None
-    """What the Job does for a HudiOperation."""
+    """Work of the Job for a HudiOperation."""
 
     plan_bytes: int | None = None
-    """Bytes that the plan of the pending instant reads, where it is known."""
+    """Bytes that the plan of the pending instant reads, if known."""
 
     plan_groups: int | None = None
-    """Groups of the plan of the pending instant, where they are known."""
+    """Groups of the plan of the pending instant, if known."""
 
     driver_memory: Annotated[str, Field(max_length=32)] | None = None
     """Memory of the driver's pod, before it is sized by a plan."""
 
     inside: Annotated[str, Field(max_length=63)] | None = None
-    """The run of the continuous ingestion whose driver does the service; the Job hands it over and waits."""
+    """The continuous ingestion that runs the service in its driver; the Job hands the service over and waits."""
 
     live: LiveStatus | None = None
-    """What a continuous ingestion has done so far; absent for every other Job."""
+    """Progress of a continuous ingestion; absent for every other Job."""
 
     state: Reason = "Decided"
-    """What its pod does, as a word."""
+    """State of its pod, as a word."""
 
     message: Annotated[str, Field(max_length=512)] = ""
-    """What keeps its pod from starting, as a sentence."""
+    """Why its pod does not start."""
 
 
 class HudiTableStatus(DividedModel):
@@ -374,7 +374,7 @@ class HudiTableStatus(DividedModel):
     )
 
     observed_generation: int = -1
-    """Generation of the spec that this status speaks about; -1 before the first reconcile."""
+    """Generation of the spec that this status describes; -1 before the first reconcile."""
 
     last_handled_reconcile_at: Annotated[str, Field(max_length=128)] | None = None
     """Value of the annotation hudi-operator.io/requested-at that was handled last."""
@@ -383,7 +383,7 @@ class HudiTableStatus(DividedModel):
     """The newest request to read input once more, by a HudiOperation."""
 
     decisions: DecisionsStatus | None = None
-    """What people have decided about the table, by HudiOperations that start no Job."""
+    """Decisions of people about the table, by HudiOperations that start no Job."""
 
     message: Annotated[str, Field(max_length=512)] | None = None
     """The state of the table in one sentence."""
@@ -407,22 +407,22 @@ class HudiTableStatus(DividedModel):
             json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["code"]},
         ),
     ] = ()
-    """What needs attention, the worst first; at most 16."""
+    """Problems, the worst first; at most 16."""
 
     table: TableStatus | None = None
-    """What the table is by its own properties; absent until the table exists."""
+    """The table by its own properties; absent until the table exists."""
 
     timeline: TimelineStatus | None = None
-    """What the table's timeline holds; absent until the table exists."""
+    """Summary of the timeline; absent until the table exists."""
 
     owner: OwnerStatus | None = None
     """Who owns the table by the record beside it; absent before the first run."""
 
     takeover: TakeoverStatus | None = None
-    """How the table is taken over from those who wrote it before; absent for one that the operator made itself."""
+    """Takeover from the earlier writers; absent if the operator created the table."""
 
     services: ServicesStatus = ServicesStatus()
-    """What each service counted and decided."""
+    """Counts and decisions of each service."""
 
     active_jobs: Annotated[
         tuple[ActiveJob, ...],
@@ -431,23 +431,23 @@ class HudiTableStatus(DividedModel):
     """Jobs that were decided and have not been seen to end."""
 
     savepoints: Annotated[tuple[TableSavepoint, ...], Field(max_length=SAVEPOINTS_SHOWN)] = ()
-    """Savepoints of HudiSavepoints, and those of others that the timeline holds; at most 64."""
+    """Savepoints of HudiSavepoints and of other tools; at most 64."""
 
     operations: Annotated[tuple[TableOperation, ...], Field(max_length=OPERATIONS_SHOWN)] = ()
-    """HudiOperations of the table, and one that has begun although its resource is gone; at most 20."""
+    """HudiOperations of the table, and a begun operation of a deleted resource; at most 20."""
 
     left_behind: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] = ()
     """Pending instants that runs of this table began and left behind, as long as they are pending."""
 
     left_by: Annotated[tuple[LeftInstant, ...], Field(max_length=PENDING_REMEMBERED)] = ()
-    """Which run left each of them, and whether that is known for certain."""
+    """Runs that left these instants, and whether each run is known for certain."""
 
     history: Annotated[tuple[RunStatus, ...], Field(max_length=HISTORY_LENGTH)] = ()
     """The newest 10 runs that did or failed to do something, newest first."""
 
     @property
     def jobs(self) -> tuple[JobStatus, ...]:
-        """Return what people read of the Jobs."""
+        """Return the Jobs as people read them."""
         return tuple(
             JobStatus(
                 name=job.name,

@@ -9,13 +9,13 @@ from hudi_operator.api.values.base import Model
 
 
 class HudiTableClassStatus(Model):
-    """What the operator says of one class."""
+    """Observed state of a class."""
 
     observed_generation: int = -1
-    """Generation of the spec that this status speaks about; -1 before the first reconcile."""
+    """Generation of the spec that this status describes; -1 before the first reconcile."""
 
     namespaces: Annotated[str, Field(max_length=512)] | None = None
-    """Namespaces whose tables may use the class: All, or names and requirements of labels."""
+    """Namespaces that may use the class: All, or names and requirements of labels."""
 
     conditions: Annotated[
         tuple[Condition, ...],

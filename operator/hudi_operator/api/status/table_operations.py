@@ -1,4 +1,4 @@
-"""What the status of a `HudiTable` remembers of operations: all that is needed to finish one that has begun."""
+"""Status of operations on a `HudiTable`: all state that is needed to finish a begun operation."""
 
 from typing import Annotated
 
@@ -12,21 +12,21 @@ from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 OPERATIONS_SHOWN = 20
 
 LONGEST_ASKED = 8192
-"""Characters of the JSON by which a HudiOperation asks for a table service."""
+"""Maximum characters of a HudiOperation's request for a table service, as JSON."""
 
 
 class NamedServiceRun(Model):
-    """Which table service a Job runs for a HudiOperation."""
+    """The table service that a Job runs for a HudiOperation."""
 
     service: RunnableService
     """The service."""
 
     asked: Annotated[str, Field(max_length=LONGEST_ASKED)]
-    """What the HudiOperation asks for, as JSON."""
+    """The request of the HudiOperation, as JSON."""
 
 
 class NamedRepair(Model):
-    """What a Job mends for a HudiOperation."""
+    """The repair that a Job runs for a HudiOperation."""
 
     step: RepairStep
     """The step."""
@@ -36,10 +36,10 @@ class NamedRepair(Model):
 
 
 class NamedOperationJob(Model):
-    """What a Job does for a HudiOperation: decided once, so that every run of it is to do the same."""
+    """Work of a Job for a HudiOperation; decided once, so every run does the same."""
 
     kind: OperationKind
-    """What is done to the table."""
+    """Kind of the operation."""
 
     instant: InstantTime | None = None
     """The commit that a restore goes back to, that a rollback removes, or that a repair is about."""
@@ -57,7 +57,7 @@ class NamedOperationJob(Model):
     """Only finish what a run has recorded: the HudiOperation or the table was deleted."""
 
     newer_savepoints: NewerSavepoints = NewerSavepoints.REFUSE
-    """What becomes of savepoints on commits that are removed."""
+    """Fate of savepoints on removed commits: Refuse or Remove."""
 
     reingest: bool = True
     """Read the input of removed commits again."""
@@ -66,14 +66,14 @@ class NamedOperationJob(Model):
     """The table service that is run."""
 
     repair: NamedRepair | None = None
-    """What is mended."""
+    """The repair step."""
 
     table_version: int | None = None
     """The table version that an upgrade or downgrade goes to."""
 
 
 class TableOperation(Model):
-    """One HudiOperation of the table, as far as it has come."""
+    """Progress of a HudiOperation of the table."""
 
     resource: Annotated[str, Field(max_length=253)]
     """The HudiOperation."""
@@ -82,32 +82,32 @@ class TableOperation(Model):
     """Its uid."""
 
     kind: OperationKind
-    """What is done to the table."""
+    """Kind of the operation."""
 
     dry_run: bool = False
-    """Whether it only reports what would be done."""
+    """Whether the operation only reports its effects."""
 
     state: OperationState = OperationState.PENDING
     """Pending, AwaitingApproval, Approved, Draining, Running, Verifying, Succeeded or Failed."""
 
     reason: Annotated[str, Field(pattern=REASON_PATTERN, max_length=64)] = "Pending"
-    """Reason, as one word."""
+    """Reason, as a word."""
 
     message: Annotated[str, Field(max_length=1024)] = ""
     """Reason, as a sentence."""
 
     job: NamedOperationJob | None = None
-    """What its Jobs do, from the decision on the first one on."""
+    """Work of its Jobs; set when the first Job is decided."""
 
     begun: bool = False
-    """Whether the table may have been changed: then it is finished, whatever becomes of the resource."""
+    """Whether the table may have changed: the operator then finishes the operation even without the resource."""
 
     claimed: bool = False
-    """Whether only the resource's own status says that it has begun: its Jobs finish what is recorded beside the table,
-    and begin nothing."""
+    """Whether only the resource's own status shows a begun operation: its Jobs finish the work recorded beside the
+    table, and begin nothing."""
 
     approval_required: bool = False
-    """Whether its class has asked for an approval; a later class does not take that back."""
+    """Whether its class has asked for an approval; a later class does not revoke the need."""
 
     started_at: Timestamp | None = None
     """When its first Job was decided."""
@@ -116,21 +116,21 @@ class TableOperation(Model):
     """When its end was seen."""
 
     failures: int = 0
-    """Runs that did not finish it for a reason of their own."""
+    """Runs that failed for a reason of their own."""
 
     infrastructure_failures: int = 0
-    """Runs that did not finish it for a reason outside of the table."""
+    """Runs that failed for a reason outside of the table."""
 
     conflicts: int = 0
     """Runs that gave way to another writer."""
 
     retry_at: Timestamp | None = None
-    """When the next run may begin, after one that did not finish it."""
+    """When the next run may begin after a failed run."""
 
     report: OperationReportStatus | None = None
-    """What its last run has said."""
+    """Report of its last run."""
 
     @property
     def is_bare_claim(self) -> bool:
-        """Whether its table has started nothing for what its resource says has begun."""
+        """Whether the resource claims a begun operation, and the table has started no Job for it."""
         return self.claimed and self.started_at is None

@@ -1,4 +1,4 @@
-"""What the status of a `HudiTable` says of its savepoints: those of resources, which it remembers, and all others."""
+"""Savepoints in the status of a `HudiTable`: those of HudiSavepoints, and those of other tools."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -13,32 +13,32 @@ SAVEPOINTS_SHOWN = 64
 
 
 class SavepointState(StrEnum):
-    """How far the savepoint of a resource has come."""
+    """State of the savepoint of a resource."""
 
     WAITING = "Waiting"
-    """It is to be made."""
+    """The savepoint waits to be made."""
 
     REFUSED = "Refused"
-    """It cannot be made."""
+    """The savepoint cannot be made."""
 
     KEPT = "Kept"
-    """It is in the table."""
+    """The savepoint is in the table."""
 
     LOST = "Lost"
-    """Somebody else removed it from the table. It is not made again."""
+    """Another tool removed the savepoint from the table. The operator does not recreate it."""
 
     REMOVING = "Removing"
-    """It is to be removed."""
+    """The savepoint waits to be removed."""
 
     REMOVED = "Removed"
-    """It was removed, or never made, and the resource is removed or has expired."""
+    """The savepoint was removed or never made, and the resource is removed or has expired."""
 
     RETAINED = "Retained"
-    """It stays in the table although the resource is removed: nothing could remove it."""
+    """The savepoint stays in the table after the resource: nothing could remove it."""
 
 
 class RetainedStatus(Model):
-    """The files that only savepoints keep from being cleaned, of those that one savepoint lists."""
+    """Files of a savepoint that only savepoints keep from being cleaned."""
 
     files: int | None = None
     """Number of files that the last clean could not remove because of it."""
@@ -47,17 +47,17 @@ class RetainedStatus(Model):
     """Bytes of these files."""
 
     missing: int | None = None
-    """Number of files of the savepoint, held back or not, that are no longer there; absent where there are too many."""
+    """Number of missing files of the savepoint, held back or not; absent with too many files."""
 
     as_of: Timestamp | None = None
     """When that clean ended."""
 
 
 class TableSavepoint(Model):
-    """One savepoint; without a resource it is somebody else's, and a HudiSavepoint with its instant adopts it."""
+    """A savepoint; another tool made it if it has no resource, and a HudiSavepoint with its instant adopts it."""
 
     instant: InstantTime | None = None
-    """The commit that it keeps, or is to keep."""
+    """The commit to keep."""
 
     resource: Annotated[str, Field(max_length=253)] | None = None
     """The HudiSavepoint."""
@@ -69,41 +69,41 @@ class TableSavepoint(Model):
     """Waiting, Refused, Kept, Lost, Removing, Removed or Retained."""
 
     reason: Annotated[str, Field(pattern=REASON_PATTERN, max_length=64)] = "Kept"
-    """Reason, as one word."""
+    """Reason, as a word."""
 
     message: Annotated[str, Field(max_length=512)] = ""
     """Reason, as a sentence."""
 
     adopted: bool = False
-    """Whether it was there before the resource asked for it."""
+    """Whether the savepoint was in the table before the resource asked for it."""
 
     since: Timestamp | None = None
     """When the operator first saw it in the table."""
 
     data_complete: ConditionStatus = ConditionStatus.UNKNOWN
-    """Whether all files of the commit are there: True, False, or Unknown where the active timeline does not show it."""
+    """Whether all files of the commit exist; Unknown if the active timeline does not show it."""
 
     failures: int = 0
     """Runs in a row that failed to make or remove it."""
 
     retry_at: Timestamp | None = None
-    """When the next run for it may begin, after one that failed."""
+    """When the next run for it may begin after a failed run."""
 
     blocks: Annotated[str, Field(max_length=256)] | None = None
-    """What cleaning and archival cannot do because of it."""
+    """Limits that it sets on cleaning and archival."""
 
     retained: RetainedStatus | None = None
-    """The files that it keeps from being cleaned, as the last clean has found."""
+    """Files that it keeps from being cleaned, as the last clean found."""
 
 
 class NamedSavepointJob(Model):
-    """What a Job does with the savepoint of one resource: decided with the Job, so that a retry does the same."""
+    """Work of a Job on the savepoint of a resource; decided with the Job, so a retry does the same."""
 
     work: SavepointWork
     """Make or Remove."""
 
     instant: InstantTime
-    """The commit that is kept."""
+    """The kept commit."""
 
     resource: Annotated[str, Field(max_length=253)]
     """The HudiSavepoint."""
@@ -115,4 +115,4 @@ class NamedSavepointJob(Model):
     """The comment of the savepoint."""
 
     adopted: bool = False
-    """Whether one is removed that somebody else has made."""
+    """Whether the Job removes a savepoint that another tool made."""

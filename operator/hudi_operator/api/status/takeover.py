@@ -1,4 +1,4 @@
-"""What the status of a `HudiTable` says of the takeover of a table that others wrote."""
+"""Status of the takeover of a table from its earlier writers."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -11,7 +11,7 @@ WRITERS_NAMED = 6
 
 
 class TakeoverPhase(StrEnum):
-    """How far the takeover of a table that others have written has come."""
+    """Progress of the takeover of a table from its earlier writers."""
 
     WATCHING = "Watching"
     """Something has changed lately, or the table has not been watched for long enough."""
@@ -24,7 +24,7 @@ class TakeoverPhase(StrEnum):
 
 
 class Protection(StrEnum):
-    """What protects a table in its first cycle of table services."""
+    """State of the savepoint that protects a table in its first cycle of table services."""
 
     WANTED = "Wanted"
     """The first table service makes the savepoint before its own work."""
@@ -33,14 +33,14 @@ class Protection(StrEnum):
     """The savepoint is there."""
 
     OVER = "Over"
-    """It was removed after the first successful cycle, or none was needed."""
+    """The savepoint was removed after the first successful cycle, or was not needed."""
 
 
 class TakeoverStatus(Model):
-    """What is known of a takeover; without it, watching starts again."""
+    """State of a takeover; without it, watching starts again."""
 
     phase: TakeoverPhase = TakeoverPhase.WATCHING
-    """How far it has come."""
+    """Progress of the takeover."""
 
     since: Timestamp | None = None
     """Since when nothing has changed, by the operator's own clock; when it is Done, when the table was taken over."""
@@ -52,7 +52,7 @@ class TakeoverStatus(Model):
     """Who may still write, by what was seen of them; at most 6."""
 
     protection: Protection | None = None
-    """What protects the table in its first cycle; absent where the class asks for no savepoint."""
+    """Savepoint for the first cycle; absent if the class asks for no savepoint."""
 
     savepoint: InstantTime | None = None
     """The commit that the operator's savepoint keeps."""

@@ -1,4 +1,4 @@
-"""What the status of a `HudiTable` shows of its timeline."""
+"""The timeline in the status of a `HudiTable`."""
 
 from typing import Annotated, ClassVar
 
@@ -13,7 +13,7 @@ PENDING_SHOWN = 10
 
 
 class InstantStatus(Model):
-    """One instant of the timeline, as Hudi spells it."""
+    """An instant of the timeline, as Hudi spells it."""
 
     time: InstantTime
     """Requested time of the instant."""
@@ -25,11 +25,11 @@ class InstantStatus(Model):
     """REQUESTED, INFLIGHT or COMPLETED."""
 
     completed_at: Annotated[str, Field(max_length=32)] | None = None
-    """Completion time, where the timeline records one."""
+    """Completion time, if the timeline records it."""
 
 
 class FilesStatus(Model):
-    """Base files that the newest commits wrote and that no later one replaced; the data itself is never listed."""
+    """Base files of the newest commits that no later commit replaced; the operator never lists the data itself."""
 
     commits: int
     """Number of newest commits that these figures come from; files that only older ones wrote are not in them."""
@@ -55,7 +55,7 @@ class CountRange(Model):
 
 
 class TimelineStatus(DividedModel):
-    """What the table's timeline holds."""
+    """Summary of the table's timeline."""
 
     remembered: ClassVar[frozenset[str]] = frozenset({"verified_up_to", "acts"})
 
