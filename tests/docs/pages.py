@@ -13,7 +13,17 @@ from typing import Any
 import yaml
 
 DOCS = Path(__file__).parents[2] / "docs"
-RUNBOOKS = ("guides/operations.md", "guides/savepoints.md")
+RUNBOOKS = (
+    "guides/restore.md",
+    "guides/repair.md",
+    "guides/erase.md",
+    "guides/change-version.md",
+    "guides/run-service.md",
+    "guides/decisions.md",
+    "guides/savepoints.md",
+    "reference/operation.md",
+    "reference/savepoint.md",
+)
 """Pages that people follow step by step: every word of them has to be one of the product."""
 
 _BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\w+)\n(?P<text>.*?)^(?P=indent)```", re.MULTILINE | re.DOTALL)

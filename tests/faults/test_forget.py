@@ -20,7 +20,7 @@ from hudi_operator.api.status.operation import EraseReportStatus, OperationRepor
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
-PAGE = "guides/operations.md"
+PAGE = "guides/erase.md"
 TEXT = section(PAGE, "erase")
 KEY = "4711"
 OTHERS = {"471": "Bo", "47110": "Cy", "4712": "Di"}

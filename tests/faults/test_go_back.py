@@ -15,7 +15,7 @@ from hudi_operator.cli.main import execute
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900), pytest.mark.usefixtures("cluster")]
 
-PAGE = "guides/operations.md"
+PAGE = "guides/restore.md"
 TEXT = section(PAGE, "go-back")
 GOOD = {f"c{number}": "as it was" for number in range(8)}
 BAD = {"c6": "overwritten", "c7": "overwritten", "c8": "invented"}

@@ -26,7 +26,7 @@ from hudi_operator.jobs.settings.hudi_options import owned_hudi_options
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
-PAGE = "guides/operations.md"
+PAGE = "guides/repair.md"
 ROWS = table_rows(section(PAGE, "stuck"))
 AN_HOUR = 3_600
 
