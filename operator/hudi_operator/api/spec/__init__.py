@@ -1,1 +1,1 @@
-"""What is declared: of a table by its owner, of a class by the platform team."""
+"""The specs: a table's by its owner, a class's by the platform team."""

@@ -1,4 +1,4 @@
-"""What of Kafka the tables of a class may reach, as the platform team allows it."""
+"""Kafka clusters that the tables of a class may reach."""
 
 from typing import Annotated
 

@@ -51,7 +51,7 @@ class ConcurrencySpec(Model):
     """Serialized: only the operator writes, one job at a time; Optimistic: others write too, under a shared lock."""
 
     lock: Annotated[Lock | None, DefaultsTo("the lock of the class")] = None
-    """The lock that all writers share. Only for Optimistic, which needs one."""
+    """The lock that all writers share. Required for Optimistic, and only allowed there."""
 
     lock_key: Annotated[
         Annotated[

@@ -32,7 +32,7 @@ _SKIPS_TOMBSTONES = "!has(self.tombstones) || self.tombstones != 'Delete'"
 
 
 class PartitionOffsetSpec(Model):
-    """Where one partition begins."""
+    """Where a partition begins."""
 
     topic: TopicName
     """Name of the topic."""
@@ -108,7 +108,7 @@ class ProtobufSpec(Model):
 
 
 class MessageValueSpec(Model):
-    """What the value of a message holds."""
+    """Content of a message's value."""
 
     format: MessageFormat = _FORMAT
     """Raw gives the value as it is, as bytes in the column `value`."""
@@ -295,14 +295,14 @@ class KafkaSourceSpec(SourceKind):
     """Whether messages of transactions that are open or were aborted are read."""
 
     on_data_loss: DataLossPolicy = DataLossPolicy.FAIL
-    """What happens when messages that have not been read are no longer in the topic: Fail reads nothing more, Skip
-    continues with what is there and says so in the finding RecordsSkipped."""
+    """Reaction to unread messages that the topic has lost: Fail reads nothing more, Skip continues with the rest and
+    reports the finding RecordsSkipped."""
 
     tombstones: Tombstones = Tombstones.SKIP
     """Messages without a value are left out, or delete the record of their key; Delete needs operation Upsert."""
 
     value: MessageValueSpec = MessageValueSpec()
-    """What the value of a message holds."""
+    """Content of a message's value."""
 
     columns: MessageColumnsSpec = MessageColumnsSpec()
     """Columns for what a message has beside its value."""

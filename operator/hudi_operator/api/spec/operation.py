@@ -59,7 +59,7 @@ class OperationApproval(StrEnum):
 
 
 class HudiOperationSpec(Model):
-    """One operation on one table. Nothing of it can be changed but its approval."""
+    """An operation on a table. Only its approval can be changed."""
 
     table_ref: TableReference
     """The table."""
@@ -77,7 +77,7 @@ class HudiOperationSpec(Model):
     """Run a table service once."""
 
     repair: RepairSpec | None = None
-    """Mend one thing that keeps the table from working."""
+    """Repair a fault that keeps the table from working."""
 
     upgrade: UpgradeSpec | None = None
     """Take the table to a newer table version of Hudi."""
@@ -147,7 +147,7 @@ class HudiOperationSpec(Model):
 
     @property
     def decision(self) -> DecisionKind | None:
-        """What a person decides, where the resource starts no Job."""
+        """The decision of a person, if the resource starts no Job."""
         return next(iter(given_fields(self, DECISION_FIELDS)), None)
 
     @property

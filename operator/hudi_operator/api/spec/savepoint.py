@@ -11,10 +11,10 @@ from hudi_operator.api.values.defaults import DefaultsTo
 
 
 class SavepointDeletionPolicy(StrEnum):
-    """What happens to the savepoint in the table when the resource is deleted."""
+    """Fate of the savepoint in the table when the resource is deleted."""
 
     RETAIN = "Retain"
-    """It stays in the table, which shows it without an owner."""
+    """The savepoint stays in the table, which shows it without an owner."""
 
     DELETE = "Delete"
     """A Job removes it."""
@@ -28,7 +28,7 @@ class TableReference(Model):
 
 
 class HudiSavepointSpec(Model):
-    """One savepoint of one table. Only its expiry and its deletionPolicy can be changed."""
+    """A savepoint of a table. Only its expiry and its deletionPolicy can be changed."""
 
     table_ref: TableReference
     """The table."""
@@ -62,7 +62,7 @@ class HudiSavepointSpec(Model):
         SavepointDeletionPolicy | None,
         DefaultsTo("Delete for a savepoint that the operator made, Retain for an adopted one"),
     ] = None
-    """What the deletion of the resource does: Delete removes the savepoint from the table, Retain leaves it."""
+    """On deletion of the resource: Delete removes the savepoint from the table, Retain leaves it."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(

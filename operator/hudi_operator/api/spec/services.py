@@ -51,7 +51,7 @@ class ServiceMode(StrEnum):
 
 
 class CompactionTriggerStrategy(StrEnum):
-    """What makes a compaction due."""
+    """Trigger of a compaction."""
 
     NUM_COMMITS = "NumCommits"
     NUM_COMMITS_AFTER_LAST_REQUEST = "NumCommitsAfterLastRequest"
@@ -94,7 +94,7 @@ class ClusteringLayout(StrEnum):
 
 
 class ClusteringUpdates(StrEnum):
-    """What a writer does with updates to files that a pending clustering is to replace."""
+    """Handling of a writer's updates to files that a pending clustering will replace."""
 
     REJECT = "Reject"
     ALLOW = "Allow"
@@ -122,7 +122,7 @@ class CompactionTrigger(Model):
     """Delta commits that make the next compaction due; for all strategies but TimeElapsed."""
 
     elapsed: Duration = "1h"
-    """Time since the last compaction that makes the next one due; for TimeElapsed, NumOrTime and NumAndTime."""
+    """Time since the last compaction that makes the next due; for TimeElapsed, NumOrTime and NumAndTime."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -194,7 +194,7 @@ class ClusteringTrigger(Model):
     """When a clustering is due."""
 
     commits: Annotated[int, Field(ge=1, le=1_000_000)] = 4
-    """Commits since the latest clustering that make the next one due."""
+    """Commits since the latest clustering that make the next due."""
 
 
 class ClusteringPartitions(Model):
@@ -337,7 +337,7 @@ class CleaningTrigger(Model):
     """When a cleaning is due."""
 
     commits: Annotated[int, Field(ge=1, le=1_000_000)] = 1
-    """Commits since the last clean that make the next one due."""
+    """Commits since the last clean that make the next due."""
 
 
 def _only_with_policy(field: str, policy: CleaningPolicy, *, default: CleaningPolicy) -> tuple[str, str]:

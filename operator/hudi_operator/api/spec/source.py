@@ -114,7 +114,7 @@ SOURCE_RULES = (
         "source.kafka.value.envelope Debezium needs operation Upsert: change events replace and delete rows",
     ),
 )
-"""What an ingestion must be for its source, as rules of its own model."""
+"""Rules that a source sets for its ingestion."""
 
 _KAFKA = "self.ingestion.source.kafka"
 
@@ -167,4 +167,4 @@ TABLE_RULES = (
         "newer; leave orderingFields out, name a column of the messages, or make columns.topic part of recordKey",
     ),
 )
-"""What a table must be for its source, as rules of the table."""
+"""Rules that a source sets for its table."""

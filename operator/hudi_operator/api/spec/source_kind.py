@@ -1,4 +1,4 @@
-"""What every kind of source says of itself: which of its fields decide what is read."""
+"""The base of all kinds of source: names the fields that decide which input is read."""
 
 from typing import Any, ClassVar
 
@@ -29,6 +29,6 @@ class SourceKind(Model):
 
 
 def _without_empty(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a document without sections of which nothing is left."""
+    """Return a document without empty sections."""
     kept = {key: _without_empty(value) if isinstance(value, dict) else value for key, value in document.items()}
     return {key: value for key, value in kept.items() if value != {}}

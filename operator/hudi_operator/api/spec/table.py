@@ -38,7 +38,7 @@ class ManagementPolicy(StrEnum):
 
 
 class DeletionPolicy(StrEnum):
-    """What happens to the data when the resource is deleted."""
+    """Fate of the data when the resource is deleted."""
 
     RETAIN = "Retain"
     DELETE = "Delete"
@@ -113,14 +113,14 @@ class MetadataTable(Model):
 
 
 class Transform(Model):
-    """What happens to rows before they are written."""
+    """Transform of rows before the write."""
 
     sql: Annotated[str, Field(min_length=1, max_length=32768)]
     """One query over the view `source`."""
 
 
 class BadRecords(Model):
-    """What happens to rows that cannot be read or have no record key."""
+    """Handling of rows that cannot be read or have no record key."""
 
     policy: BadRecordPolicy = BadRecordPolicy.FAIL
     """Fail ends the run before anything is written; Quarantine writes the rows to quarantinePath and continues."""
@@ -175,7 +175,7 @@ class Ingestion(Model):
     """Where input comes from."""
 
     transform: Transform | None = None
-    """What happens to rows before they are written."""
+    """Transform of rows before the write."""
 
     operation: WriteOperation = DEFAULT_OPERATION
     """Hudi's write operation."""
@@ -191,7 +191,7 @@ class Ingestion(Model):
     before table services."""
 
     bad_records: BadRecords = BadRecords()
-    """What happens to rows that cannot be read or have no record key."""
+    """Handling of rows that cannot be read or have no record key."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -281,7 +281,7 @@ class HudiTableSpec(Model):
     """No new jobs while true; running jobs finish, and a continuous ingestion ends between two batches."""
 
     deletion_policy: DeletionPolicy = DeletionPolicy.RETAIN
-    """What happens to the data when the resource is deleted: Retain leaves it untouched, Delete removes it."""
+    """The data after deletion of the resource: Retain leaves it untouched, Delete removes it."""
 
     table_name: Annotated[
         Annotated[

@@ -201,14 +201,14 @@ class TakeoverSettings(Model):
 
 
 class SavepointSettings(Model):
-    """What tables may keep by HudiSavepoints."""
+    """Rules for HudiSavepoints of tables."""
 
     max_per_table: Annotated[int, Field(ge=0, le=50)] = 10
     """Maximum savepoints of one table, those of others counted; at this number HudiSavepoints make no further one."""
 
 
 class OperationSettings(Model):
-    """What HudiOperations may do to tables."""
+    """Rules for HudiOperations on tables."""
 
     allowed: Annotated[
         tuple[AllowedKind, ...], Field(max_length=8, json_schema_extra={"x-kubernetes-list-type": "set"})
@@ -289,10 +289,10 @@ class HudiTableClassSpec(Model):
     """How a table that others have written is taken over."""
 
     savepoints: SavepointSettings = SavepointSettings()
-    """What tables may keep by HudiSavepoints."""
+    """Rules for HudiSavepoints of tables."""
 
     operations: OperationSettings = OperationSettings()
-    """What HudiOperations may do to tables."""
+    """Rules for HudiOperations on tables."""
 
     job_quota: JobQuota = JobQuota()
     """How many jobs may run at once."""

@@ -1,4 +1,4 @@
-"""The version of a table's format, and what a table of an older one cannot have."""
+"""The version of a table's format, and the features that older versions lack."""
 
 from typing import Literal, TypeAlias
 

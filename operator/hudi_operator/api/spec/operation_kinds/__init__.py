@@ -1,1 +1,1 @@
-"""What each kind of operation asks for: one module for each."""
+"""The spec of each kind of operation, in a module of its own."""

@@ -1,4 +1,4 @@
-"""What a decision of a person says: it starts no Job, and the table records it once."""
+"""The specs of decisions, which the table records once without a Job."""
 
 from collections.abc import Mapping
 from typing import Annotated

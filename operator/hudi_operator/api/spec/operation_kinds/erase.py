@@ -1,4 +1,4 @@
-"""What an erasure asks for: records by their keys, by a file of keys, or by a predicate."""
+"""The spec of an erasure: records by their keys, by a file of keys, or by a predicate."""
 
 from typing import Annotated
 

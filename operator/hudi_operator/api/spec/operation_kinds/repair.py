@@ -1,4 +1,4 @@
-"""What a repair asks for: one named step."""
+"""The spec of a repair: a single named step."""
 
 from collections.abc import Mapping
 from typing import Self
@@ -12,7 +12,7 @@ from hudi_operator.api.values.defaults import duration_or
 
 
 class InstantRepair(Model):
-    """A step that is about one pending instant."""
+    """A step on a pending instant."""
 
     instant: InstantText
     """Its requested time."""
@@ -52,7 +52,7 @@ REPAIR_FIELDS: Mapping[RepairStep, str] = {
 
 
 class RepairSpec(Model):
-    """Mend one thing of a table. The rows stay, but for doubled ones that it is to remove, and are compared."""
+    """Run a repair step on a table. The rows stay, except duplicates to remove, and are compared."""
 
     rollback_inflight: InstantRepair | None = None
     """Roll back a write or a clustering that has begun and whose tool is dead."""
@@ -88,7 +88,7 @@ class RepairSpec(Model):
 
     @property
     def step(self) -> RepairStep:
-        """What is mended."""
+        """The repair step."""
         return next(iter(given_fields(self, REPAIR_FIELDS)))
 
     @property

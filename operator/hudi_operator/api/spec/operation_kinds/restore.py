@@ -1,4 +1,4 @@
-"""What a restore and a rollback ask for."""
+"""The specs of a restore and a rollback."""
 
 from pydantic import ConfigDict
 
@@ -16,7 +16,7 @@ class RestoreSpec(Model):
     """Name of a HudiSavepoint of the namespace, to whose commit the table goes back."""
 
     newer_savepoints: NewerSavepoints = NewerSavepoints.REFUSE
-    """What becomes of savepoints on commits that are removed: Refuse the operation, or Remove them."""
+    """Savepoints on removed commits: Refuse the operation, or Remove them."""
 
     reingest: bool = True
     """Read the input of the removed commits again; otherwise ingestion continues where it was before the restore."""
@@ -32,7 +32,7 @@ class RollbackSpec(Model):
     """Remove the latest commit of the table."""
 
     instant: InstantText
-    """Requested time of the latest commit: the operation is refused if another one is the latest by then."""
+    """Requested time of the latest commit: the operation is refused if another commit is the latest by then."""
 
     reingest: bool = True
     """Read the input of the removed commit again; otherwise ingestion continues where it was before the rollback."""

@@ -12,20 +12,20 @@ MOST_NAMES = 20
 
 
 class CompactionRun(Model):
-    """What a compaction does in place of what the table declares."""
+    """Overrides of the table's compaction."""
 
     plan: CompactionPlan
-    """Which file groups it takes."""
+    """File groups to compact."""
 
 
 class ClusteringRun(Model):
-    """What a clustering does in place of what the table declares; a part that is left out is the table's."""
+    """Overrides of the table's clustering; omitted parts are the table's."""
 
     plan: ClusteringPlan | None = None
-    """Which files it takes, and how large it makes them; at most 20 partitions by their names."""
+    """Files to take, and target sizes; at most 20 partitions by name."""
 
     execution: ClusteringExecution | None = None
-    """How it rewrites them."""
+    """How the files are rewritten."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -40,7 +40,7 @@ class ClusteringRun(Model):
 
 
 class ArchivalRun(Model):
-    """What an archival does in place of what the table declares."""
+    """Overrides of the table's archival."""
 
     min_commits: Annotated[int, Field(ge=1, le=LARGEST_INT)]
     """Commits that stay in the active timeline."""

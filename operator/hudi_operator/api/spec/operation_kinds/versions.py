@@ -1,4 +1,4 @@
-"""What an upgrade and a downgrade of the table version ask for."""
+"""The specs of an upgrade and a downgrade of the table version."""
 
 from typing import Literal
 
