@@ -61,12 +61,17 @@ ACCEPTED: dict[str, Document] = {
     "a decision to read files again": {"spec": {**TABLE, "rescan": {"pathGlob": "*-10-*.csv"}, "dryRun": False}},
     "a decision to accept commits": {"spec": {**TABLE, "acceptCommits": {"upTo": TIME}}},
     "a decision to take a table over": {"spec": {**TABLE, "takeOver": {"owner": "cluster/hudi-operator"}}},
+    "a decision to acknowledge bad rows": {"spec": {**TABLE, "acknowledgeBadRows": {}}},
 }
 REFUSED: dict[str, tuple[Document, str]] = {
     "no operation": ({"spec": TABLE}, ONE),
     "two operations": ({"spec.rollback": {"instant": TIME}}, ONE),
     "a decision without effect": (
         {"spec": {**TABLE, "rescan": {}, "dryRun": True}},
+        "a decision has no dryRun: it writes nothing to the table",
+    ),
+    "an acknowledgement without effect": (
+        {"spec": {**TABLE, "acknowledgeBadRows": {}, "dryRun": True}},
         "a decision has no dryRun: it writes nothing to the table",
     ),
     "no target": ({"spec.restore": {}}, EITHER),

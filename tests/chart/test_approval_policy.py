@@ -28,7 +28,12 @@ ROLES = {
     EDITOR: ("edit", "view"),
 }
 TIME = "20260310114000000"
-DECISIONS: Document = {"rescan": {}, "acceptCommits": {"upTo": TIME}, "takeOver": {"owner": "cluster/hudi-operator"}}
+DECISIONS: Document = {
+    "rescan": {},
+    "acceptCommits": {"upTo": TIME},
+    "takeOver": {"owner": "cluster/hudi-operator"},
+    "acknowledgeBadRows": {},
+}
 
 
 @dataclass

@@ -14,6 +14,7 @@ from hudi_jobs.contract.operations.erase import LONGEST_REQUESTER
 from hudi_operator.api.spec.operation_kinds.decisions import (
     DECISION_FIELDS,
     AcceptCommitsSpec,
+    AcknowledgeBadRowsSpec,
     RescanSpec,
     TakeOverSpec,
 )
@@ -93,6 +94,9 @@ class HudiOperationSpec(Model):
 
     take_over: TakeOverSpec | None = None
     """Decide that the table is taken over from another operator."""
+
+    acknowledge_bad_rows: AcknowledgeBadRowsSpec | None = None
+    """Decide that the quarantined rows so far need no more attention."""
 
     dry_run: bool = False
     """Only find out and report what the operation would do: nothing is written, and no approval is needed."""

@@ -64,6 +64,9 @@ class FindingCode(StrEnum):
     FILES_SKIPPED = "FilesSkipped"
     """Hadoop turns the keys of matching files into paths that hold no object, or a different object."""
 
+    BAD_ROWS = "BadRows"
+    """Ingestion has quarantined rows that nobody has acknowledged."""
+
     SAVEPOINT_FAILED = "SavepointFailed"
     """The last run that makes or removes a savepoint of a HudiSavepoint failed."""
 

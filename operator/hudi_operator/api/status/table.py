@@ -9,6 +9,7 @@ from pydantic_core import CoreSchema
 
 from hudi_jobs.contract import MOST_AFFECTED, Outcome, RunMode, SavepointStep, Service
 from hudi_operator.api.status.acts import AffectedStatus, PendingOwner
+from hudi_operator.api.status.bad_rows import BadRowsStatus
 from hudi_operator.api.status.conditions import Condition
 from hudi_operator.api.status.decisions import DecisionsStatus
 from hudi_operator.api.status.findings import FINDINGS_SHOWN, Finding
@@ -370,7 +371,18 @@ class HudiTableStatus(DividedModel):
     """The observed state of one Hudi table."""
 
     remembered: ClassVar[frozenset[str]] = frozenset(
-        {"rescan", "decisions", "owner", "active_jobs", "savepoints", "operations", "left_behind", "left_by", "history"}
+        {
+            "rescan",
+            "decisions",
+            "bad_rows",
+            "owner",
+            "active_jobs",
+            "savepoints",
+            "operations",
+            "left_behind",
+            "left_by",
+            "history",
+        }
     )
 
     observed_generation: int = -1
@@ -384,6 +396,9 @@ class HudiTableStatus(DividedModel):
 
     decisions: DecisionsStatus | None = None
     """Decisions of people about the table, by HudiOperations that start no Job."""
+
+    bad_rows: BadRowsStatus | None = None
+    """Quarantined rows that nobody has acknowledged; absent without any."""
 
     message: Annotated[str, Field(max_length=512)] | None = None
     """The state of the table in one sentence."""

@@ -17,3 +17,6 @@ class DecisionKind(StrEnum):
 
     TAKE_OVER = "TakeOver"
     """The table is taken over from another operator."""
+
+    ACKNOWLEDGE_BAD_ROWS = "AcknowledgeBadRows"
+    """Quarantined rows have been seen."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from hudi_operator.api.status.findings import FindingCode
+from hudi_operator.planning.findings.bad_rows import BAD_ROWS
 from hudi_operator.planning.findings.definition import FindingDefinition
 from hudi_operator.planning.findings.file_slices_uncertain import FILE_SLICES_UNCERTAIN
 from hudi_operator.planning.findings.files_skipped import FILES_SKIPPED
@@ -39,6 +40,7 @@ _BY_CODE: Mapping[FindingCode, FindingDefinition] = {
         PENDING_INSTANT_OVERDUE,
         RECORDS_SKIPPED,
         FILES_SKIPPED,
+        BAD_ROWS,
         SAVEPOINT_FAILED,
         TIMELINE_DAMAGED,
         SETTING_NOT_APPLIED,

@@ -310,6 +310,10 @@ _FINDINGS: _Table = {
         "Load the rows from elsewhere; retain messages longer, or read more often. `onDataLoss: Fail` clears it.",
     ),
     FindingCode.FILES_SKIPPED: (Retry.NEVER, "Rename the objects, or narrow `pathGlob`."),
+    FindingCode.BAD_ROWS: (
+        Retry.NEVER,
+        "Look at the rows and correct them at the source, then create a HudiOperation with `acknowledgeBadRows: {}`.",
+    ),
     FindingCode.SAVEPOINT_FAILED: (
         Retry.JOB,
         "See `status.services.savepoint` for the next attempt, or delete the HudiSavepoint.",

@@ -20,6 +20,7 @@ from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.operations.admission import copy_problem
 from hudi_operator.planning.operations.answer import Answer, fails, waits, waits_for_table
+from hudi_operator.planning.runs.bad_rows import acknowledged, bad_rows
 from hudi_operator.planning.writers.foreign import acceptance
 
 _MESSAGE_LIMIT = 1024
@@ -41,8 +42,18 @@ def with_decisions(observation: Observation, *, now: datetime) -> Observation:
     kept = after if after != DecisionsStatus() else None
     if kept == table.status.decisions:
         return observation
-    status = table.status.model_copy(update={"decisions": kept})
+    changes: dict[str, Any] = {"decisions": kept}
+    if _has_acknowledged(table.status.decisions, after):
+        changes["bad_rows"] = acknowledged(table.status.active_jobs)
+    status = table.status.model_copy(update=changes)
     return replace(observation, table=table.model_copy(update={"status": status}))
+
+
+def _has_acknowledged(before: DecisionsStatus | None, after: DecisionsStatus) -> bool:
+    """Whether an acknowledgement of bad rows is recorded that was not recorded before."""
+    known = {one.uid for one in before.answers if one.state in FINISHED} if before is not None else set()
+    fresh = (one for one in after.answers if one.uid not in known and one.state is OperationState.SUCCEEDED)
+    return any(one.kind is DecisionKind.ACKNOWLEDGE_BAD_ROWS for one in fresh)
 
 
 def _decided(observation: Observation, *, now: datetime) -> DecisionsStatus:
@@ -108,6 +119,8 @@ def _check(resource: HudiOperation, observation: Observation, memory: DecisionsS
             return _rescan(resource, observation, memory)
         case DecisionKind.ACCEPT_COMMITS:
             return _accept(resource, observation, memory)
+        case DecisionKind.ACKNOWLEDGE_BAD_ROWS:
+            return _acknowledge(observation)
         case _:
             return _take_over(resource, observation)
 
@@ -162,3 +175,12 @@ def _take_over(resource: HudiOperation, observation: Observation) -> Recorded | 
         )
         return fails(OperationReason.OWNER_NOT_FOUND, message)
     return Recorded(message=f"The table is taken over from {owner}.", changes={"take_over": owner})
+
+
+def _acknowledge(observation: Observation) -> Recorded | Answer:
+    status = observation.table.status
+    rows = bad_rows(status.bad_rows, status.active_jobs)
+    if not rows:
+        message = f"Table {observation.table.metadata.name} has no bad rows to acknowledge. {_UNCHANGED}"
+        return fails(OperationReason.REFUSED, message)
+    return Recorded(message=f"{rows:,} bad rows are acknowledged; the count begins again.")

@@ -13,6 +13,7 @@ from hudi_operator.api.status.timeline import INSTANTS_SHOWN, PENDING_SHOWN, Fil
 from hudi_operator.api.values.base import quantity_bytes
 from hudi_operator.planning.findings.find import findings_of
 from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.runs.bad_rows import bad_rows_after
 from hudi_operator.planning.runs.windows import known_runs
 from hudi_operator.planning.status.conditions import build_conditions, invalid_conditions
 from hudi_operator.planning.status.summary import summary_of, with_message
@@ -37,6 +38,7 @@ def build_status(observation: Observation, plan: Plan, *, now: datetime) -> Hudi
         last_handled_reconcile_at=plan.answered or previous.last_handled_reconcile_at,
         rescan=plan.rescan,
         decisions=previous.decisions,
+        bad_rows=bad_rows_after(previous.bad_rows, plan.finished, plan.active_jobs),
         message=message,
         summary=summary_of(observation, findings.shown, message),
         conditions=tuple(condition.carried_over(previous.conditions) for condition in conditions),

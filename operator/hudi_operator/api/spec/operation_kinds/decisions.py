@@ -32,9 +32,14 @@ class TakeOverSpec(Model):
     """The operator, or the run of a copy of this operator, as the message of the table names it."""
 
 
+class AcknowledgeBadRowsSpec(Model):
+    """Acknowledge the bad rows that the finding BadRows counts; the count begins again."""
+
+
 DECISION_FIELDS: Mapping[DecisionKind, str] = {
     DecisionKind.RESCAN: "rescan",
     DecisionKind.ACCEPT_COMMITS: "acceptCommits",
     DecisionKind.TAKE_OVER: "takeOver",
+    DecisionKind.ACKNOWLEDGE_BAD_ROWS: "acknowledgeBadRows",
 }
 """The field of the spec for each decision."""
