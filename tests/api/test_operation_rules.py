@@ -221,6 +221,11 @@ NOT_CHANGED: dict[str, tuple[Document, Document, str]] = {
         {"spec.takeOver.owner": "c/d"},
         _fixed("takeOver"),
     ),
+    "an acknowledgement that becomes something else": (
+        {"spec": {**TABLE, "acknowledgeBadRows": {}}},
+        {"spec.acknowledgeBadRows": None, "spec.rescan": {}},
+        _fixed("acknowledgeBadRows"),
+    ),
     "a dry run": ({"spec.dryRun": True}, {"spec.dryRun": False}, _fixed("dryRun")),
     "the other writers": ({}, {"spec.acceptOtherWriters": True}, _fixed("acceptOtherWriters")),
     "who asks": ({"spec.requestedBy": "anna"}, {"spec.requestedBy": "somebody"}, _fixed("requestedBy")),
