@@ -169,7 +169,7 @@ class Tables:
         ):
             self.right.add(key)
         for instant in timeline.get("instants") or ():
-            self.shown.setdefault(instant["time"], time.monotonic())
+            self.shown.setdefault(instant.partition(" ")[0], time.monotonic())
 
     def _see_job(self, kind: str, _: Document) -> None:
         if kind == "ADDED":

@@ -54,11 +54,11 @@ class Screen:
         """Print the completed instants of a table, each with the run that made it."""
         runs = {run["instant"]: run for run in _last_runs(status) if run.get("instant")}
         self.say(f"the story of {name}, as its status tells it:")
-        for instant in (status.get("timeline") or {}).get("instants") or ():
-            run = runs.get(instant["time"], {})
+        for begun, action, state, _ in _instants(status):
+            run = runs.get(begun, {})
             what = f"{run.get('service', ''):11} {run.get('message', '')}"
             self.console.print(
-                f"    {instant['time']} {instant['action']:13} {instant['state']:9} {what}".rstrip(),
+                f"    {begun} {action:13} {state:9} {what}".rstrip(),
                 markup=False,
                 highlight=False,
                 soft_wrap=True,
@@ -80,19 +80,20 @@ def _picture(table: dict[str, Any], status: dict[str, Any]) -> Group:
         ),
     )
     instants = Table("instant", "action", "state", "completed at")
-    for instant in ((status.get("timeline") or {}).get("instants") or ())[-_INSTANTS_SHOWN:]:
-        style = _STATE_STYLES.get(instant["state"], "")
-        instants.add_row(
-            instant["time"], instant["action"], instant["state"], instant.get("completedAt", ""), style=style
-        )
+    for instant in _instants(status)[-_INSTANTS_SHOWN:]:
+        instants.add_row(*instant, style=_STATE_STYLES.get(instant[2], ""))
     return Group(heading, instants)
 
 
+def _instants(status: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    """Return time, action, state and completion time of the newest instants; a completion time may be empty."""
+    lines = (status.get("timeline") or {}).get("instants") or ()
+    parts = [(*line.split(" "), "")[:4] for line in lines]
+    return [(begun, action, state, completed) for begun, action, state, completed in parts]
+
+
 def _lines(status: dict[str, Any]) -> list[str]:
-    lines = [
-        f"instant {instant['time']} {instant['action']} {instant['state']}"
-        for instant in (status.get("timeline") or {}).get("instants") or ()
-    ]
+    lines = [f"instant {begun} {action} {state}" for begun, action, state, _ in _instants(status)]
     lines += [f"job {job['name']} {job['state']}" for job in status.get("jobs") or ()]
     lines += [f"run {run['job']} {run['outcome']}: {run.get('message', '')}" for run in _last_runs(status)]
     return lines

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import get_args
 
-from pydantic import BaseModel
+from pydantic import BaseModel, WithJsonSchema
 from pydantic.fields import FieldInfo
 
 from hudi_operator.api.crd.schema import Schema, structural_schema
@@ -76,7 +76,10 @@ def _reachable(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
 def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
-    for part in get_args(annotation):
+    parts = get_args(annotation)
+    if any(isinstance(part, WithJsonSchema) for part in parts):
+        return  # a document holds a text
+    for part in parts:
         yield from _models_in(part)
 
 

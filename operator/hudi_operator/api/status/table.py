@@ -15,6 +15,7 @@ from hudi_operator.api.status.decisions import DecisionsStatus
 from hudi_operator.api.status.findings import FINDINGS_SHOWN, Finding
 from hudi_operator.api.status.freshness import FreshnessStatus
 from hudi_operator.api.status.left import LeftInstant
+from hudi_operator.api.status.lines import run_of, with_lines
 from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.memory import MEMORY, MEMORY_SCHEMA, SHOWN, DividedModel, divide, join
 from hudi_operator.api.status.parts import JobStatus, OwnerStatus, Reason, TableStatus
@@ -103,6 +104,11 @@ class RunStatus(DividedModel):
 
     undone_by: InstantTime | None = None
     """The restore or rollback of another tool that undid the run's instant."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_line(cls, data: Any) -> Any:  # noqa: ANN401 - a validator sees whatever the document holds
+        return run_of(data) if isinstance(data, str) else data
 
 
 class PendingStatus(Model):
@@ -500,7 +506,7 @@ class HudiTableStatus(DividedModel):
         """Return the status as it is written to the API server, without zero, false, empty and absent values."""
         document = self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
         # kstatus takes an object without observedGeneration for current.
-        shown, memory = divide(self, document | {"observedGeneration": self.observed_generation})
+        shown, memory = divide(self, with_lines(document) | {"observedGeneration": self.observed_generation})
         if self.active_jobs:
             shown["jobs"] = [job.model_dump(mode="json", by_alias=True, exclude_defaults=True) for job in self.jobs]
         return {**shown, MEMORY: memory} if memory else shown

@@ -1,15 +1,17 @@
 """The timeline in the status of a `HudiTable`."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema, model_validator
 
 from hudi_operator.api.status.acts import ACTS_SHOWN, ActStatus
+from hudi_operator.api.status.lines import INSTANT_PATTERN, instant_of
 from hudi_operator.api.status.memory import DividedModel
 from hudi_operator.api.values.base import InstantTime, Model
 
 INSTANTS_SHOWN = 10
 PENDING_SHOWN = 10
+INSTANT_LINE_LIMIT = 128
 
 
 class InstantStatus(Model):
@@ -26,6 +28,17 @@ class InstantStatus(Model):
 
     completed_at: Annotated[str, Field(max_length=32)] | None = None
     """Completion time, if the timeline records it."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_line(cls, data: Any) -> Any:  # noqa: ANN401 - a validator sees whatever the document holds
+        return instant_of(data) if isinstance(data, str) else data
+
+
+InstantLine = Annotated[
+    InstantStatus, WithJsonSchema({"type": "string", "maxLength": INSTANT_LINE_LIMIT, "pattern": INSTANT_PATTERN})
+]
+"""An instant that a document holds as `TIME ACTION STATE`, with the completion time where the timeline has one."""
 
 
 class FilesStatus(Model):
@@ -59,17 +72,17 @@ class TimelineStatus(DividedModel):
 
     remembered: ClassVar[frozenset[str]] = frozenset({"verified_up_to", "acts"})
 
-    latest_completed: InstantStatus | None = None
-    """The newest completed instant."""
+    latest_completed: InstantLine | None = None
+    """The newest completed instant, as `TIME ACTION STATE`, with the completion time where the timeline has one."""
 
-    pending: Annotated[tuple[InstantStatus, ...], Field(max_length=PENDING_SHOWN)] = ()
-    """Instants that are requested or inflight, oldest first; at most 10."""
+    pending: Annotated[tuple[InstantLine, ...], Field(max_length=PENDING_SHOWN)] = ()
+    """Instants that are requested or inflight, as `TIME ACTION STATE`, oldest first; at most 10."""
 
     pending_count: int = 0
     """Number of all pending instants."""
 
-    instants: Annotated[tuple[InstantStatus, ...], Field(max_length=INSTANTS_SHOWN)] = ()
-    """The newest 10 instants, oldest first."""
+    instants: Annotated[tuple[InstantLine, ...], Field(max_length=INSTANTS_SHOWN)] = ()
+    """The newest 10 instants, as `TIME ACTION STATE` and perhaps the completion time, oldest first."""
 
     completed_commits: int | None = None
     """Completed commits, delta commits and replace commits in the active timeline."""
