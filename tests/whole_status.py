@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hudi_operator.api.salvage import read_by_parts
-from hudi_operator.api.status.memory import MEMORY, join
+from hudi_operator.api.status.lines import joined
+from hudi_operator.api.status.memory import MEMORY
 from hudi_operator.api.status.table import HudiTableStatus
 
 
@@ -13,6 +14,6 @@ def whole(document: Mapping[str, Any] | None) -> dict[str, Any]:
     stored = (document or {}).get("status")
     if not stored:
         return {}
-    status, _ = read_by_parts(HudiTableStatus, join(stored))
+    status, _ = read_by_parts(HudiTableStatus, joined(stored))
     shown = {key: value for key, value in stored.items() if key != MEMORY}
     return {**shown, **status.model_dump(mode="json", by_alias=True, exclude_none=True)}

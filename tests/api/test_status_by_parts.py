@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from hudi_operator.api.crd.schema import Schema, structural_schema
 from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
+from hudi_operator.api.status.lines import INSTANT_PATTERN
 from hudi_operator.api.status.table import HudiTableStatus
 
 SPEC = {"basePath": "s3a://lake/team-a/t", "type": "CopyOnWrite", "recordKey": ["id"]}
@@ -27,6 +28,8 @@ def sample(schema: Schema) -> Any:
         return [sample(schema["items"]), sample(schema["items"])]
     if "enum" in schema:
         return schema["enum"][0]
+    if schema.get("pattern") == INSTANT_PATTERN:
+        return "20260310120000000 commit COMPLETED"
     moment = "2026-11-21T05:00:00Z" if schema.get("format") == "date-time" else "Word"
     return {"integer": 3, "boolean": True}.get(schema["type"], moment)
 

@@ -10,6 +10,7 @@ import pytest
 from tests.planning.world import NOW, ended, job, minutes, observe, plan_for, snapshot, succeeded
 
 from hudi_jobs.contract import Outcome
+from hudi_operator.api.status.lines import joined
 from hudi_operator.api.resources import HudiTable, parse_table
 from hudi_operator.planning.model import JobObservation, Plan
 from hudi_operator.planning.status.build import build_status
@@ -41,7 +42,7 @@ def holds(new: Any, old: Any) -> bool:
 
 def test_its_status_is_read_whole(path: Path) -> None:
     document = json.loads(path.read_text())
-    assert holds(stored(path).status.to_document(), document["status"])
+    assert holds(joined(stored(path).status.to_document()), joined(document["status"]))
 
 
 def test_a_run_that_is_under_way_is_neither_launched_again_nor_forgotten(path: Path) -> None:

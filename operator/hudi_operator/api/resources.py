@@ -12,7 +12,7 @@ from hudi_operator.api.spec.operation import HudiOperationSpec
 from hudi_operator.api.spec.savepoint import HudiSavepointSpec
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import DEFAULT_CLASS_ANNOTATION, HudiTableClassSpec
-from hudi_operator.api.status.memory import join
+from hudi_operator.api.status.lines import joined
 from hudi_operator.api.status.operation import FINISHED, HudiOperationStatus
 from hudi_operator.api.status.rescan import RescanState
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
@@ -246,7 +246,7 @@ def _of_its_own(status: HudiOperationStatus, metadata: ObjectMetadata) -> HudiOp
 
 def _whole(status: Any) -> Any:  # noqa: ANN401 - a document holds anything
     """Return the document of a status with the operator's memory at its places."""
-    return join(status) if isinstance(status, Mapping) else status
+    return joined(status) if isinstance(status, Mapping) else status
 
 
 def _metadata(document: dict[str, Any]) -> ObjectMetadata:

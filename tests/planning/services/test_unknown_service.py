@@ -28,7 +28,7 @@ from tests.planning.world import (
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.resources import HudiTable, parse_table
-from hudi_operator.api.status.memory import join
+from hudi_operator.api.status.lines import joined
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.control.actions.actor import JobRefused, build_manifest
 from hudi_operator.planning.model import JobPhase, LaunchJob, StopJob
@@ -59,7 +59,7 @@ def stored(**status: Any) -> HudiTable:
 
 
 def document(of: HudiTableStatus) -> dict[str, Any]:
-    return join(of.to_document())
+    return joined(of.to_document())
 
 
 def test_a_run_of_an_unknown_service_stays_in_the_status_without_the_service() -> None:

@@ -1,64 +1,68 @@
-"""Writes an instant or an ended run as one line of text, so that a status stays short, and reads it back."""
+"""Writes each instant and each ended run of a table's status as one text, so that the document stays short."""
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from hudi_jobs.contract import Service
+from hudi_operator.api.status.memory import join
 
-_INSTANT = ("time", "action", "state", "completedAt")
-_RUN = ("job", "service", "outcome", "reason", "instant", "startedAt", "finishedAt", "undoneBy")
-_LONGEST = 400
-
+INSTANT_LINE_LIMIT = 128
 INSTANT_PATTERN = r"^\S+ \S+ \S+( \S+)?$"
 
+_INSTANT = ("time", "action", "state", "completedAt")
+_LONGEST_RUN = 16_384
+_TIMELINE = frozenset({"instants", "pending"})
 
-def instant_line(instant: Mapping[str, str]) -> str:
-    """Return `TIME ACTION STATE`, and the completion time where the timeline records one."""
-    return " ".join(instant[name] for name in _INSTANT if name in instant)
-
-
-def instant_of(line: str) -> dict[str, str]:
-    """Return the fields of an instant's line; raise ValueError for any other text."""
-    return _fields(line, " ", _INSTANT, required=3)
+Document = dict[str, Any]
 
 
-def run_line(run: Mapping[str, str]) -> str:
-    """Return the fields of a run between slashes, which neither names nor instants hold; the end may be absent."""
-    return "/".join(str(run.get(name, "")) for name in _RUN).rstrip("/")
+def with_lines(document: Document) -> Document:
+    """Return a status with texts for the instants of its timeline and the runs of its history."""
+    return _changed(document, instant=_instant_line, run=_run_line)
 
 
-def run_of(line: str) -> dict[str, str]:
-    """Return the fields of a run's line; raise ValueError for any other text."""
-    return _fields(line, "/", _RUN, required=3)
+def joined(document: Mapping[str, Any]) -> Document:
+    """Return a stored status as one document of objects, with the content of `memory` at its places.
 
-
-def with_lines(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a table's status with one line for each instant of its timeline and for each run of its history.
-
-    A deletion reads why its last attempts failed, so runs of deletions stay objects.
+    A text that cannot be read stays a text, and reading by parts leaves it out.
     """
-    parts: dict[str, Any] = {}
-    if "timeline" in document:
-        parts["timeline"] = {name: _as_lines(name, value) for name, value in document["timeline"].items()}
-    if "history" in document:
-        parts["history"] = [
-            run if run.get("service") == Service.DELETION else run_line(run) for run in document["history"]
-        ]
+    return _changed(join(document), instant=_instant_of, run=_run_of)
+
+
+def _changed(document: Document, *, instant: Callable[[Any], Any], run: Callable[[Any], Any]) -> Document:
+    parts: Document = {}
+    timeline, history = document.get("timeline"), document.get("history")
+    if isinstance(timeline, Mapping):
+        parts["timeline"] = {
+            name: [instant(one) for one in value]
+            if name in _TIMELINE and isinstance(value, list)
+            else instant(value)
+            if name == "latestCompleted"
+            else value
+            for name, value in timeline.items()
+        }
+    if isinstance(history, list):
+        parts["history"] = [run(one) for one in history]
     return document | parts
 
 
-def _as_lines(name: str, value: Any) -> Any:  # noqa: ANN401 - any part of a timeline's status
-    match name:
-        case "latestCompleted":
-            return instant_line(value)
-        case "instants" | "pending":
-            return [instant_line(one) for one in value]
-        case _:
-            return value
+def _instant_line(instant: Mapping[str, str]) -> str:
+    return " ".join(instant[name] for name in _INSTANT if name in instant)
 
 
-def _fields(line: str, separator: str, names: Iterable[str], *, required: int) -> dict[str, str]:
-    values, known = line[:_LONGEST].split(separator), tuple(names)
-    if len(line) > _LONGEST or not required <= len(values) <= len(known):
-        raise ValueError(f"{line[:80]!a} is no line of {', '.join(known)}")
-    return {name: value for name, value in zip(known, values, strict=False) if value}
+def _instant_of(line: Any) -> Any:  # noqa: ANN401 - whatever the document holds
+    values = line.split(" ") if isinstance(line, str) and len(line) <= INSTANT_LINE_LIMIT else []
+    return dict(zip(_INSTANT, values, strict=False)) if len(values) in {3, 4} else line
+
+
+def _run_line(run: Mapping[str, Any]) -> str:
+    return json.dumps(run, separators=(",", ":"), ensure_ascii=False)
+
+
+def _run_of(line: Any) -> Any:  # noqa: ANN401 - whatever the document holds
+    if not isinstance(line, str) or len(line) > _LONGEST_RUN:
+        return line
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return line

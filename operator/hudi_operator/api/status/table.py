@@ -15,9 +15,9 @@ from hudi_operator.api.status.decisions import DecisionsStatus
 from hudi_operator.api.status.findings import FINDINGS_SHOWN, Finding
 from hudi_operator.api.status.freshness import FreshnessStatus
 from hudi_operator.api.status.left import LeftInstant
-from hudi_operator.api.status.lines import run_of, with_lines
+from hudi_operator.api.status.lines import joined, with_lines
 from hudi_operator.api.status.live import LiveStatus
-from hudi_operator.api.status.memory import MEMORY, MEMORY_SCHEMA, SHOWN, DividedModel, divide, join
+from hudi_operator.api.status.memory import MEMORY, MEMORY_SCHEMA, SHOWN, DividedModel, divide
 from hudi_operator.api.status.parts import JobStatus, OwnerStatus, Reason, TableStatus
 from hudi_operator.api.status.rescan import RescanStatus
 from hudi_operator.api.status.summary import SummaryStatus
@@ -104,11 +104,6 @@ class RunStatus(DividedModel):
 
     undone_by: InstantTime | None = None
     """The restore or rollback of another tool that undid the run's instant."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_line(cls, data: Any) -> Any:  # noqa: ANN401 - a validator sees whatever the document holds
-        return run_of(data) if isinstance(data, str) else data
 
 
 class PendingStatus(Model):
@@ -500,7 +495,7 @@ class HudiTableStatus(DividedModel):
     @model_validator(mode="before")
     @classmethod
     def _joined(cls, data: Any) -> Any:  # noqa: ANN401 - a validator sees whatever the document holds
-        return join(data) if isinstance(data, Mapping) else data
+        return joined(data) if isinstance(data, Mapping) else data
 
     def to_document(self) -> dict[str, Any]:
         """Return the status as it is written to the API server, without zero, false, empty and absent values."""

@@ -1,17 +1,16 @@
 """The timeline in the status of a `HudiTable`."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import Field, WithJsonSchema
 
 from hudi_operator.api.status.acts import ACTS_SHOWN, ActStatus
-from hudi_operator.api.status.lines import INSTANT_PATTERN, instant_of
+from hudi_operator.api.status.lines import INSTANT_LINE_LIMIT, INSTANT_PATTERN
 from hudi_operator.api.status.memory import DividedModel
 from hudi_operator.api.values.base import InstantTime, Model
 
 INSTANTS_SHOWN = 10
 PENDING_SHOWN = 10
-INSTANT_LINE_LIMIT = 128
 
 
 class InstantStatus(Model):
@@ -28,11 +27,6 @@ class InstantStatus(Model):
 
     completed_at: Annotated[str, Field(max_length=32)] | None = None
     """Completion time, if the timeline records it."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_line(cls, data: Any) -> Any:  # noqa: ANN401 - a validator sees whatever the document holds
-        return instant_of(data) if isinstance(data, str) else data
 
 
 InstantLine = Annotated[
