@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from hudi_operator.api.crd.schema import Schema, structural_schema
 from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
-from hudi_operator.api.status.lines import INSTANT_PATTERN
+from hudi_operator.api.status.lines import INSTANT_PATTERN, joined
 from hudi_operator.api.status.table import HudiTableStatus
 
 SPEC = {"basePath": "s3a://lake/team-a/t", "type": "CopyOnWrite", "recordKey": ["id"]}
@@ -89,7 +89,7 @@ def strictly(document: Any) -> HudiTableStatus | None:
 def test_the_full_document_is_read_whole() -> None:
     table = read(FULL)
     assert table.unreadable == ()
-    assert table.status.model_dump(mode="json", by_alias=True, exclude_none=True) == FULL
+    assert table.status.model_dump(mode="json", by_alias=True, exclude_none=True) == joined(FULL)
     assert HudiTableStatus.model_validate(table.status.to_document()) == table.status
 
 
@@ -150,7 +150,7 @@ def test_a_status_that_is_no_object_is_left_out_whole(status: Any) -> None:
         (("history", 0, "service"), "LogCompaction", "history.0.service"),
         (("activeJobs", 1, "service"), "LogCompaction", "activeJobs.1.service"),
         (("activeJobs", 1, "runMode"), "Preview", "activeJobs.1.runMode"),
-        (("timeline", "instants", 0, "action"), "x" * 33, "timeline.instants.0.action"),
+        (("timeline", "instants", 0), "x" * 200, "timeline.instants.0"),
         (("services", "ingestion", "failures"), "many", "services.ingestion.failures"),
         (("services", "compaction", "lastRun", "reason"), "no word", "services.compaction.lastRun.reason"),
         (("services", "compaction", "reason"), "\u0663", "services.compaction.reason"),

@@ -10,8 +10,8 @@ import pytest
 from tests.planning.world import NOW, ended, job, minutes, observe, plan_for, snapshot, succeeded
 
 from hudi_jobs.contract import Outcome
-from hudi_operator.api.status.lines import joined
 from hudi_operator.api.resources import HudiTable, parse_table
+from hudi_operator.api.status.lines import joined
 from hudi_operator.planning.model import JobObservation, Plan
 from hudi_operator.planning.status.build import build_status
 
