@@ -157,7 +157,7 @@ async def test_one_that_comes_from_a_backup_is_refused_whenever_its_table_is_loo
     process.queue.add(BACK)
     await process.work()
     await process.look()
-    assert (state_and_reason(process.status), process.cluster.jobs) == (("Failed", "WillRetry"), {})
+    assert (state_and_reason(process.status), process.cluster.jobs) == (("Failed", "CopiedOperation"), {})
     metadata = process.operations["back"]["metadata"]
     assert metadata["annotations"] == {OPERATION_UID_ANNOTATION: "uid-from-before"}
     assert metadata["finalizers"] == ["hudi-operator.io/operation"]

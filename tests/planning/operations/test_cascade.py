@@ -276,7 +276,7 @@ def test_a_copy_of_one_that_was_at_work_on_other_tables_makes_nothing_for_them()
         assert step.creates == ()
         assert step.status is not None
         assert step.status.state is OperationState.PENDING
-    assert (of(world(copied)).state, of(world(copied)).reason) == (OperationState.FAILED, "WillRetry")
+    assert (of(world(copied)).state, of(world(copied)).reason) == (OperationState.FAILED, "CopiedOperation")
 
 
 def test_one_that_is_deleted_meanwhile_goes_and_says_what_is_left() -> None:

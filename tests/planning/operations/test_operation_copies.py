@@ -20,7 +20,7 @@ def test_one_that_comes_again_from_a_backup_is_not_done_again() -> None:
     """A backup keeps no uid, and need not keep a status; to go back once more takes away what came since."""
     copied: dict[str, Any] = {"annotations": COPIED}
     seen = world(operation(**copied))
-    assert (of(seen).state, of(seen).reason, of(seen).begun) == (FAILED, "WillRetry", False)
+    assert (of(seen).state, of(seen).reason, of(seen).begun) == (FAILED, "CopiedOperation", False)
     assert "Nothing was changed" in of(seen).message
     assert launches(again(seen, status_of(seen))) == []
     own: dict[str, Any] = {"annotations": {"hudi-operator.io/operation-uid": "uid-of-back"}}
@@ -33,5 +33,5 @@ def test_a_copy_is_not_done_again_although_its_status_says_that_it(begun_before:
     """What the status tells of was done under another uid, and may be over for long."""
     told = told_as(OperationState.RUNNING, "Running", begun=begun_before, instant=ago(20))
     seen = world(operation(status=told, annotations=COPIED), ingestion={})
-    assert (of(seen).state, of(seen).reason, of(seen).begun) == (FAILED, "WillRetry", False)
+    assert (of(seen).state, of(seen).reason, of(seen).begun) == (FAILED, "CopiedOperation", False)
     assert [one.job.service for one in launches(seen)] == [Service.INGESTION]

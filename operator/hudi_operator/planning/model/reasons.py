@@ -270,7 +270,7 @@ class OperationReason(StrEnum):
     TARGET_CHANGED = "TargetChanged"
     """The savepoint that a restore names is now on another commit than the one that was shown."""
 
-    WILL_RETRY = "WillRetry"
+    COPIED_OPERATION = "CopiedOperation"
     """It is a copy of an earlier operation, as from a backup: each operation is done once."""
 
     NOT_LATEST = "NotLatest"

@@ -396,7 +396,7 @@ _OPERATIONS: _Table = {
         "Stop the other writers, then create another HudiOperation with `acceptOtherWriters: true`.",
     ),
     OperationReason.TARGET_CHANGED: (Retry.NEVER, _ANOTHER_OPERATION),
-    OperationReason.WILL_RETRY: (
+    OperationReason.COPIED_OPERATION: (
         Retry.NEVER,
         "Create another HudiOperation, without the annotation `hudi-operator.io/operation-uid`, to run it again.",
     ),
