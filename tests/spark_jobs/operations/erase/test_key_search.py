@@ -248,12 +248,14 @@ def test_keys_that_end_alike_are_looked_for_as_fast_as_others(lake: Any, tmp_pat
     folder = tmp_path / "alike"
     folder.mkdir()
     (folder / "all.txt").write_text("".join(f"{number}-x@example.com\n" for number in range(120_000)))
-    took = []
-    for form in ("example.com-{}", "{}@example.com"):
+    forms = ("example.com-{}", "{}@example.com")
+    took: dict[str, list[float]] = {form: [] for form in forms}
+    for form in forms * 3:  # the shortest of three is not that of a busy machine
         begun = time.monotonic()
         assert seen(lake, folder, *(form.format(f"{number:05}") for number in range(30_000))) == (set(), set())
-        took.append(time.monotonic() - begun)
-    assert took[1] < 4 * took[0]
+        took[form].append(time.monotonic() - begun)
+    others, alike = (min(took[form]) for form in forms)
+    assert alike < 4 * others
 
 
 def test_keys_are_whole_where_they_have_several_fields_and_short_ones_are_not_for_bytes() -> None:
