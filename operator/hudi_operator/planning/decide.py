@@ -11,7 +11,8 @@ from datetime import datetime
 from hudi_jobs.contract import Difference, Outcome, Service
 from hudi_operator.api.resources import HudiTableClass
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
-from hudi_operator.api.status.table import HISTORY_LENGTH, PendingStatus, RunStatus, ServicesStatus
+from hudi_operator.api.status.left import PendingStatus
+from hudi_operator.api.status.table import HISTORY_LENGTH, RunStatus, ServicesStatus
 from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import Observation, Plan

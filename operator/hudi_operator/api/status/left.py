@@ -1,9 +1,10 @@
-"""Pending instants of a table's ended runs."""
+"""Pending instants of a table: those that its ended runs left behind, and those that a service has to handle."""
 
 from typing import Annotated
 
 from pydantic import Field
 
+from hudi_operator.api.status.acts import PendingOwner
 from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
 
@@ -21,3 +22,34 @@ class LeftInstant(Model):
 
     dead: bool = False
     """Whether the run's own driver named the instant and then exited: nobody can continue the write."""
+
+
+class PendingStatus(Model):
+    """A pending instant that a service has to handle."""
+
+    time: InstantTime
+    """Requested time of the instant."""
+
+    action: Annotated[str, Field(max_length=32)]
+    """Action, as Hudi spells it."""
+
+    state: Annotated[str, Field(max_length=16)]
+    """REQUESTED or INFLIGHT."""
+
+    since: Timestamp
+    """When it was requested, if the table's instants are in UTC; else when the operator saw it first."""
+
+    blocks: Annotated[str, Field(max_length=256)] = ""
+    """Work that waits until it is completed or rolled back."""
+
+    owner: PendingOwner = PendingOwner.OTHER
+    """Who began it: ThisTable, or Other."""
+
+    run: Annotated[str, Field(max_length=63)] | None = None
+    """The run of this table that left it behind."""
+
+    seen_at: Timestamp | None = None
+    """When the operator first saw it in this state."""
+
+    left_alone_until: Timestamp | None = None
+    """Until when the operator leaves it alone, because another tool may work on it."""

@@ -8,13 +8,13 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from hudi_jobs.contract import MOST_AFFECTED, Outcome, RunMode, SavepointStep, Service
-from hudi_operator.api.status.acts import AffectedStatus, PendingOwner
+from hudi_operator.api.status.acts import AffectedStatus
 from hudi_operator.api.status.bad_rows import BadRowsStatus
 from hudi_operator.api.status.conditions import Condition
 from hudi_operator.api.status.decisions import DecisionsStatus
 from hudi_operator.api.status.findings import FINDINGS_SHOWN, Finding
 from hudi_operator.api.status.freshness import FreshnessStatus
-from hudi_operator.api.status.left import LeftInstant
+from hudi_operator.api.status.left import LeftInstant, PendingStatus
 from hudi_operator.api.status.lines import joined, with_lines
 from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.memory import MEMORY, MEMORY_SCHEMA, SHOWN, DividedModel, divide
@@ -104,37 +104,6 @@ class RunStatus(DividedModel):
 
     undone_by: InstantTime | None = None
     """The restore or rollback of another tool that undid the run's instant."""
-
-
-class PendingStatus(Model):
-    """A pending instant that a service has to handle."""
-
-    time: InstantTime
-    """Requested time of the instant."""
-
-    action: Annotated[str, Field(max_length=32)]
-    """Action, as Hudi spells it."""
-
-    state: Annotated[str, Field(max_length=16)]
-    """REQUESTED or INFLIGHT."""
-
-    since: Timestamp
-    """When it was requested, if the table's instants are in UTC; else when the operator saw it first."""
-
-    blocks: Annotated[str, Field(max_length=256)] = ""
-    """Work that waits until it is completed or rolled back."""
-
-    owner: PendingOwner = PendingOwner.OTHER
-    """Who began it: ThisTable, or Other."""
-
-    run: Annotated[str, Field(max_length=63)] | None = None
-    """The run of this table that left it behind."""
-
-    seen_at: Timestamp | None = None
-    """When the operator first saw it in this state."""
-
-    left_alone_until: Timestamp | None = None
-    """Until when the operator leaves it alone, because another tool may work on it."""
 
 
 class ServiceStatus(DividedModel):

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from hudi_jobs.contract import Difference
-from hudi_operator.api.status.left import LeftInstant
+from hudi_operator.api.status.left import LeftInstant, PendingStatus
 from hudi_operator.api.status.parts import OwnerStatus
 from hudi_operator.api.status.rescan import RescanStatus
-from hudi_operator.api.status.table import ActiveJob, PendingStatus, RunStatus, ServicesStatus
+from hudi_operator.api.status.table import ActiveJob, RunStatus, ServicesStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.api.status.table_savepoints import TableSavepoint
 from hudi_operator.api.status.takeover import TakeoverStatus

@@ -7,8 +7,8 @@ from datetime import datetime
 from hudi_jobs.contract import ConcurrencyMode, Service
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
-from hudi_operator.api.status.left import LeftInstant
-from hudi_operator.api.status.table import ActiveJob, PendingStatus, ServicesStatus
+from hudi_operator.api.status.left import LeftInstant, PendingStatus
+from hudi_operator.api.status.table import ActiveJob, ServicesStatus
 from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.operations.assess import Operations

@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.status.acts import PendingOwner
-from hudi_operator.api.status.table import PendingStatus, ServicesStatus
+from hudi_operator.api.status.left import PendingStatus
+from hudi_operator.api.status.table import ServicesStatus
 from hudi_operator.planning.model.times import format_time, instant_time, parse_time
 from hudi_operator.planning.writers.unfinished import Watch
 from hudi_operator.services.registry import SERVICES, service_of

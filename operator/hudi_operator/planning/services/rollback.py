@@ -6,7 +6,8 @@ backs off. Usually its driver has rolled it back already; a driver that was kill
 
 from hudi_jobs.contract import RunMode, Service, is_of_the_plan
 from hudi_operator.api.status.acts import PendingOwner
-from hudi_operator.api.status.table import PendingStatus, RunStatus
+from hudi_operator.api.status.left import PendingStatus
+from hudi_operator.api.status.table import RunStatus
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.runs.failures import FailureKind, attempts, failure_kind
 from hudi_operator.planning.services.case import Case

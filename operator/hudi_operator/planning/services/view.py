@@ -7,7 +7,8 @@ from datetime import datetime
 from hudi_jobs.contract import RunMode, Service
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.status.acts import PendingOwner
-from hudi_operator.api.status.table import PendingStatus, ServiceStatus
+from hudi_operator.api.status.left import PendingStatus
+from hudi_operator.api.status.table import ServiceStatus
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.writers.unfinished import HEARTBEAT_TOLERANCE
