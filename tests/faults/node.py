@@ -40,7 +40,7 @@ class Ended:
     """Name of a container beside it that runs on, as one that a service mesh has injected."""
 
 
-OperationRun = Callable[[Document], Awaitable[Ended]]
+Work = Callable[[Document], Awaitable[Ended]]
 """What a container does; it is cancelled when its pod is deleted."""
 
 
@@ -56,7 +56,7 @@ class FakeNode:
         session: aiohttp.ClientSession,
         *,
         name: str,
-        work: OperationRun,
+        work: Work,
         ahead: timedelta = timedelta(),
     ) -> None:
         self._transport = transport

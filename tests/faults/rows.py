@@ -12,7 +12,7 @@ from uuid import uuid4
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from tests.faults.arena import Arena
-from tests.faults.node import Ended, OperationRun
+from tests.faults.node import Ended, Work
 
 from hudi_jobs.contract import JobRequest, Outcome, encode_outcome
 from hudi_jobs.driver import Driver
@@ -22,7 +22,7 @@ from toolkit.small_table import SmallTable
 Document = dict[str, Any]
 
 
-def driving(spark: SparkSession) -> OperationRun:
+def driving(spark: SparkSession) -> Work:
     """Return a container in which a driver carries its request out, one driver after the other."""
     turn = asyncio.Lock()
 

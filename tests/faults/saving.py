@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from tests.faults.driver import DIES, commit, ended, folder_of
-from tests.faults.node import Ended, OperationRun
+from tests.faults.node import Ended, Work
 from tests.faults.operating import Journal
 
 from hudi_jobs.contract import (
@@ -43,7 +43,7 @@ async def die_midway(pod: Document) -> Ended:
     return DIES
 
 
-def working(of_savepoint: OperationRun) -> OperationRun:
+def working(of_savepoint: Work) -> Work:
     """Return a driver that does this for savepoints, and commits where it is to ingest."""
 
     async def work(pod: Document) -> Ended:
@@ -53,7 +53,7 @@ def working(of_savepoint: OperationRun) -> OperationRun:
     return work
 
 
-def killed_once() -> OperationRun:
+def killed_once() -> Work:
     """Return a driver whose first run is killed midway."""
     runs = iter([die_midway])
 

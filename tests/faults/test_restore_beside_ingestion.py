@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from tests.faults.arena import Arena, arena
 from tests.faults.following import ask
 from tests.faults.lifecycle import NAME
-from tests.faults.node import Ended, OperationRun
+from tests.faults.node import Ended, Work
 from tests.faults.rows import RowTable, driving
 from tests.faults.rules import KILLS, at_write
 from tests.faults.savepoint import declare, is_condition
@@ -77,7 +77,7 @@ async def delivering(table: RowTable) -> AsyncIterator[list[str]]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-def held(work: OperationRun, table: RowTable, compared: asyncio.Event) -> OperationRun:
+def held(work: Work, table: RowTable, compared: asyncio.Event) -> Work:
     """Return a container whose drivers, but for those of operations, wait after a restore until it was looked at."""
 
     async def wait(pod: Document) -> Ended:
