@@ -14,8 +14,9 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.operations.erase.predicates.selection import FUNCTIONS
 from hudi_operator.api.status.conditions import ConditionType
 from hudi_operator.planning.model import PodTrouble
+from hudi_operator.planning.model.healing import run_retry
 from hudi_operator.planning.model.reasons import Retry
-from hudi_operator.planning.model.registry import KINDS, REGISTRY, Entry, retry_of_word
+from hudi_operator.planning.model.registry import KINDS, REGISTRY, Entry
 
 ROOT = Path(__file__).parents[2]
 GENERATED = "reference/names.md"
@@ -82,9 +83,9 @@ def test_a_condition_with_an_invented_reason_is_found() -> None:
 
 
 def test_only_what_the_spec_can_change_waits_for_a_change() -> None:
-    assert retry_of_word(FailureReason.INVALID_REQUEST) is Retry.ON_CHANGE
-    assert retry_of_word(PodTrouble.EVICTED) is Retry.INFRASTRUCTURE
-    assert retry_of_word("FromAnotherVersion") is Retry.JOB
+    assert run_retry(FailureReason.INVALID_REQUEST) is Retry.ON_CHANGE
+    assert run_retry(PodTrouble.EVICTED) is Retry.INFRASTRUCTURE
+    assert run_retry("FromAnotherVersion") is Retry.JOB
 
 
 def in_tables(page: str) -> Iterator[str]:

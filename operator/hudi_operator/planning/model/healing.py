@@ -10,7 +10,7 @@ from typing import TypeAlias
 from hudi_jobs.contract import FailureReason
 from hudi_operator.planning.model.observation import PodTrouble
 from hudi_operator.planning.model.reasons import Retry, RunTrouble
-from hudi_operator.planning.model.registry import AnyReason, entry_of
+from hudi_operator.planning.model.registry import AnyReason, Entry, entry_of
 
 RunReason: TypeAlias = FailureReason | PodTrouble | RunTrouble
 """Why a run failed."""
@@ -74,7 +74,8 @@ HEALS: Mapping[RunReason, bool] = {
 }
 """Whether a failed run can succeed later although nobody changes anything."""
 
-_BY_WORD: Mapping[str, bool] = {reason.value: heals for reason, heals in HEALS.items()}
+_OF_RUNS: Mapping[str, Entry] = {reason.value: entry_of(reason) for reason in HEALS}
+"""What is known of each reason of a failed run, by the text that a status holds."""
 
 
 def can_heal(reason: AnyReason) -> bool:
@@ -86,4 +87,11 @@ def can_heal(reason: AnyReason) -> bool:
 
 def run_can_heal(reason: str | None) -> bool:
     """Whether a run that status says to have failed for a reason can succeed later; an unknown reason can."""
-    return _BY_WORD.get(reason or "", True)
+    known = _OF_RUNS.get(reason or "")
+    return known is None or can_heal(known.name)
+
+
+def run_retry(reason: str | None) -> Retry:
+    """Return when a run is tried again that failed for this reason; an unknown reason costs the run's own budget."""
+    known = _OF_RUNS.get(reason or "")
+    return Retry.JOB if known is None else known.retry

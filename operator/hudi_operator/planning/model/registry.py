@@ -490,12 +490,3 @@ START_ADVICE: Mapping[str, str] = {
 
 ENDS_DELETION = frozenset({FailureReason.INVALID_REQUEST, FailureReason.TABLE_MISMATCH, FailureReason.OWNED_ELSEWHERE})
 """Failures after which the data of a deleted table stays at once: no further attempt could or should remove it."""
-
-_RUN_RETRY: Mapping[str, Retry] = {
-    entry.name.value: entry.retry for kind in (FailureReason, PodTrouble, RunTrouble) for entry in entries(kind)
-}
-
-
-def retry_of_word(reason: str | None) -> Retry:
-    """Return when a run is tried again by the reason that status holds; one that is not known costs its own budget."""
-    return _RUN_RETRY.get(reason or "", Retry.JOB)

@@ -15,8 +15,9 @@ from hudi_operator.api.spec.table_class import RetrySettings
 from hudi_operator.api.status.table import RunStatus, ServiceStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.planning.model.decision import Decision, Reason
+from hudi_operator.planning.model.healing import run_retry
 from hudi_operator.planning.model.reasons import Retry
-from hudi_operator.planning.model.registry import entry_of, retry_of_word
+from hudi_operator.planning.model.registry import entry_of
 from hudi_operator.planning.model.retry import retry_delay
 from hudi_operator.planning.model.times import format_time, parse_time
 
@@ -38,7 +39,7 @@ def failure_kind(run: RunStatus) -> FailureKind | None:
         return FailureKind.CONFLICT
     if run.outcome is not Outcome.FAILED:
         return None
-    match retry_of_word(run.reason):
+    match run_retry(run.reason):
         case Retry.CONFLICT:
             return FailureKind.CONFLICT
         case Retry.INFRASTRUCTURE:
@@ -108,7 +109,7 @@ def after_failures(memory: ServiceStatus, retry: RetrySettings, *, now: datetime
     kind = failure_kind(last) if last else None
     if attempts(memory) == 0 or last is None or kind is None:
         return None
-    if retry_of_word(last.reason) is Retry.ON_CHANGE:
+    if run_retry(last.reason) is Retry.ON_CHANGE:
         return _hopeless(last, now=now)
     return _exhausted(memory, last, retry, now=now) or _next_attempt(memory, last, kind, retry, now=now)
 
@@ -116,7 +117,7 @@ def after_failures(memory: ServiceStatus, retry: RetrySettings, *, now: datetime
 def next_attempt_at(run: RunStatus, count: int, retry: RetrySettings, *, now: datetime) -> datetime:
     """Return when a failed run is retried after `count` consecutive failures of all kinds."""
     budget, ended = budget_of(failure_kind(run), retry), parse_time(run.finished_at) or now
-    if (budget is not None and count >= budget) or retry_of_word(run.reason) is Retry.ON_CHANGE:
+    if (budget is not None and count >= budget) or run_retry(run.reason) is Retry.ON_CHANGE:
         return ended + _AFTER_EXHAUSTION
     return ended + retry_delay(count, retry)
 
