@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from hudi_jobs.contract import MOST_AFFECTED
 from hudi_operator.api.crd.schema import Schema, structural_schema
 from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
 from hudi_operator.api.status.lines import INSTANT_PATTERN, joined
@@ -188,3 +189,14 @@ def test_the_status_of_a_table_whose_spec_cannot_be_read_is_read_by_parts_too() 
     assert isinstance(invalid, InvalidObject)
     assert invalid.unreadable[0] == "conditions.0.type"
     assert invalid.status.services.ingestion.failures == 3
+
+
+def test_the_longest_run_is_read_back_from_its_text() -> None:
+    instant, longest = "9" * 32, "\x01" * 1024
+    affected = {"time": instant, "action": "a" * 32, "effect": "RolledBack", "owner": "ThisTable", "run": "r" * 63}
+    run = {"job": "j" * 63, "service": "Ingestion", "outcome": "Failed", "reason": "R" * 64, "message": longest}
+    lists = {"affected": [affected] * MOST_AFFECTED, "skipped": [longest[:128]] * 3}
+    status = HudiTableStatus.model_validate({"history": [{**run, **lists, "instant": instant, "undoneBy": instant}]})
+    (text,) = status.to_document()["memory"]["history"]
+    assert isinstance(text, str)
+    assert read(status.to_document()).status == status

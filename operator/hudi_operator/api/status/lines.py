@@ -11,9 +11,9 @@ INSTANT_PATTERN = r"^\S+ \S+ \S+( \S+)?$"
 
 _INSTANT = ("time", "action", "state", "completedAt")
 _LONGEST_RUN = 16_384
-_TIMELINE = frozenset({"instants", "pending"})
 
 Document = dict[str, Any]
+Change = Callable[[Any], Any]
 
 
 def with_lines(document: Document) -> Document:
@@ -29,21 +29,19 @@ def joined(document: Mapping[str, Any]) -> Document:
     return _changed(join(document), instant=_instant_of, run=_run_of)
 
 
-def _changed(document: Document, *, instant: Callable[[Any], Any], run: Callable[[Any], Any]) -> Document:
-    parts: Document = {}
-    timeline, history = document.get("timeline"), document.get("history")
+def _changed(document: Document, *, instant: Change, run: Change) -> Document:
+    changed, timeline = document | _each(document, "history", run), document.get("timeline")
     if isinstance(timeline, Mapping):
-        parts["timeline"] = {
-            name: [instant(one) for one in value]
-            if name in _TIMELINE and isinstance(value, list)
-            else instant(value)
-            if name == "latestCompleted"
-            else value
-            for name, value in timeline.items()
-        }
-    if isinstance(history, list):
-        parts["history"] = [run(one) for one in history]
-    return document | parts
+        lists = _each(timeline, "instants", instant) | _each(timeline, "pending", instant)
+        newest = {name: instant(timeline[name]) for name in ("latestCompleted",) if name in timeline}
+        changed["timeline"] = {**timeline, **lists, **newest}
+    return changed
+
+
+def _each(document: Mapping[str, Any], name: str, change: Change) -> Document:
+    """Return the changed list of this name, or nothing where the document holds none."""
+    items = document.get(name)
+    return {name: [change(item) for item in items]} if isinstance(items, list) else {}
 
 
 def _instant_line(instant: Mapping[str, str]) -> str:
