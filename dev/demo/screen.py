@@ -85,11 +85,10 @@ def _picture(table: dict[str, Any], status: dict[str, Any]) -> Group:
     return Group(heading, instants)
 
 
-def _instants(status: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+def _instants(status: dict[str, Any]) -> list[list[str]]:
     """Return time, action, state and completion time of the newest instants; a completion time may be empty."""
     lines = (status.get("timeline") or {}).get("instants") or ()
-    parts = [(*line.split(" "), "")[:4] for line in lines]
-    return [(begun, action, state, completed) for begun, action, state, completed in parts]
+    return [[*line.split(" "), ""][:4] for line in lines]
 
 
 def _lines(status: dict[str, Any]) -> list[str]:

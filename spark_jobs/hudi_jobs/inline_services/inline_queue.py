@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 
 class InlineQueue:
-    """InlineQueue of one batch loop and one service. A waiting service goes before the next batch."""
+    """Gives turns to a batch loop and one service. A waiting service goes before the next batch."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

@@ -63,15 +63,10 @@ def ingest_continuously(context: TaskContext[IngestionTableTask]) -> TaskResult:
     files = open_table_files(context.spark, context.task.table.base_path)
 
     def work(lease: Lease) -> TaskResult:
-        progress = ProgressWriter(
-            files, context.run, context.commit_stats, inline_server=context.inline_server, made=context.made
-        )
+        server = context.inline_server
+        progress = ProgressWriter(files, context.run, context.commit_stats, inline_server=server, made=context.made)
         drain = (task.continuous or ContinuousTask()).drain_seconds
-        with (
-            nullcontext()
-            if context.inline_server is None
-            else context.inline_server.open(files, lease, drain_seconds=drain)
-        ):
+        with nullcontext() if server is None else server.open(files, lease, drain_seconds=drain):
             return _Loop(replace(context, held=lease), task, progress).run()
 
     return with_lease(context, work, before=OpenedTable(context).open)
