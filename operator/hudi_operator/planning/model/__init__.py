@@ -1,4 +1,4 @@
-"""What the decision sees and what it answers, as frozen values."""
+"""The input of a decision and its answer, as frozen values."""
 
 from hudi_operator.planning.model.blockers import Blocker, BlockerReason, is_hidden
 from hudi_operator.planning.model.derived import Derived, DerivedTable, Lineage, Reading, direct_readers, lineage_of

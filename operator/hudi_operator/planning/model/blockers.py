@@ -1,4 +1,4 @@
-"""Why nothing may be started for a table."""
+"""The reasons why the operator starts nothing for a table."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from enum import StrEnum
 
 
 class BlockerReason(StrEnum):
-    """Why nothing may be started for a table, as the reason of its conditions.
+    """Why the operator starts nothing for a table, as the reason of its conditions.
 
-    All of them end by themselves once the cause is gone, because the table is reconciled again and again.
+    A blocker ends by itself once its cause is gone, because the operator reconciles the table again and again.
     """
 
     INVALID_SPEC = "InvalidSpec"
@@ -50,10 +50,10 @@ class BlockerReason(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Blocker:
-    """A reason for which nothing may be started, with a sentence that says what to do.
+    """A reason to start nothing for a table, with a sentence that tells the owner what to do.
 
-    One that `hides` the table concerns its base path, class, namespace or claim: the folder may be somebody else's, so
-    it is not read, and nothing of it is shown.
+    A blocker that `hides` the table concerns its base path, class, namespace or claim. The folder may belong to
+    somebody else, so the operator neither reads nor shows it.
     """
 
     reason: BlockerReason
@@ -62,5 +62,5 @@ class Blocker:
 
 
 def is_hidden(blockers: Iterable[Blocker]) -> bool:
-    """Whether one of these blockers hides the table."""
+    """Whether a blocker hides the table."""
     return any(blocker.hides for blocker in blockers)

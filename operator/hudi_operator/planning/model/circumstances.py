@@ -1,7 +1,7 @@
-"""What the success of a run depends on beside the table's own spec: the class, the Spark image and the operator.
+"""The circumstances of a run beside the table's own spec: the class, the Spark image and the operator.
 
-A failure says something about the circumstances under which its run was decided. When they change, it is reset as
-after a change of the spec.
+A failure counts only under the circumstances in which its run was decided. When they change, the operator forgets the
+failure, as after a change of the spec.
 """
 
 import hashlib
@@ -21,15 +21,15 @@ def circumstances_of(table_class: HudiTableClass | None, *, image: str) -> str |
 
 
 def class_version_of(table_class: HudiTableClass) -> str:
-    """Return a fingerprint of a class, which changes with what it says."""
+    """Return a fingerprint of the spec of a class."""
     metadata = table_class.metadata
     return hashlib.sha256("\0".join((metadata.name, metadata.uid, str(metadata.generation))).encode()).hexdigest()[:16]
 
 
 def have_changed(memory: ServiceStatus, *, generation: int, circumstances: str | None) -> bool:
-    """Tell whether the failures that are remembered belong to another spec or to other circumstances.
+    """Tell whether the remembered failures belong to another spec or to other circumstances.
 
-    Failures that were counted while the class was not known name no circumstances, and belong to any.
+    Failures that were counted while the class was unknown name no circumstances, and always count.
     """
     if memory.failures_generation != generation:
         return True
@@ -37,5 +37,5 @@ def have_changed(memory: ServiceStatus, *, generation: int, circumstances: str |
 
 
 def differ(before: str | None, now: str | None) -> bool:
-    """Tell whether two fingerprints are known and not the same."""
+    """Tell whether two fingerprints are both known and differ."""
     return before is not None and now is not None and before != now

@@ -1,4 +1,4 @@
-"""Whether a run of a service is due, why or why not, and how that is shown."""
+"""Decides whether a run of a service is due, and says why."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -79,7 +79,7 @@ class Reason(StrEnum):
     """Hudi may consider an ended run alive: its instant is left alone until `nextAttemptAt` or `leftAloneUntil`."""
 
     WAITING_FOR_OTHER = "WaitingForOther"
-    """Another tool may be at work on a pending instant: it is left alone until `leftAloneUntil`."""
+    """Another tool may be working on a pending instant: the operator leaves it alone until `leftAloneUntil`."""
 
     BELOW_THRESHOLD = "BelowThreshold"
     """The count has not reached its threshold."""
@@ -98,9 +98,9 @@ class Reason(StrEnum):
 
 
 class Priority(IntEnum):
-    """Which of several due services goes first; equal ones go in the order of `SERVICES`.
+    """The order in which due services start; services of equal priority start in the order of `SERVICES`.
 
-    `BEHIND` is an ingestion of a table that misses its freshness.
+    `BEHIND` is the ingestion of a table that misses its freshness.
     """
 
     BEHIND = -1
@@ -112,18 +112,18 @@ class Priority(IntEnum):
     FAILED_WRITE = 5
     SERVICE = 6
     CONTINUOUS = 7
-    """Ingestion that has ended for table services, or is about to go on for long: what is due alone goes first."""
+    """A continuous ingestion that stopped for table services, or may run for long: other due services go first."""
 
 
 STARVING_FACTOR = 3
-"""A service whose count has reached its threshold this many times over goes before ingestion."""
+"""A service goes before ingestion when its count is this multiple of its threshold."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
     """Whether a run is due now, since or until when, and why.
 
-    `run_mode` and `instant` are what the run of a compaction or clustering is told to do.
+    `run_mode` and `instant` tell the run of a compaction or clustering what to do.
     """
 
     due: bool
@@ -140,7 +140,7 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """What stands beside the answer in the status of a service."""
+    """What the status of a service shows beside the decision."""
 
     pending: tuple[PendingStatus, ...] = ()
     blocked_by: str | None = None
@@ -154,10 +154,10 @@ def by_count(
     bounds: Bounds | None = None,
     run_mode: RunMode | None = None,
 ) -> Decision:
-    """Return the answer of a service that counts commits; `what` says which, as in `3 of 5 delta commits`.
+    """Return the decision for a service that counts commits; `what` names them, as in `3 of 5 delta commits`.
 
-    A number that is not known has bounds. It is due when the lower one reaches the threshold, and when only the upper
-    one does: Hudi counts again, and a run that finds nothing is remembered.
+    An uncertain number has bounds. The service is due when the lower bound reaches the threshold. It is also due when
+    only the upper bound does: Hudi counts again, and the operator remembers a run that finds nothing.
     """
     if counted is not None:
         bounds = None
@@ -188,7 +188,7 @@ def _between(bounds: Bounds, threshold: int, what: str) -> str:
 
 
 def uncertain(what: str) -> Decision:
-    """Return the answer of a service whose counter depends on something that cannot be read."""
+    """Return the decision for a service whose counter depends on an unreadable file."""
     return Decision(
         due=False,
         reason=Reason.COUNTER_UNCERTAIN,
@@ -198,7 +198,7 @@ def uncertain(what: str) -> Decision:
 
 
 def unless_hudi_fails(counting: Decision, *, unreadable: bool) -> Decision:
-    """Return the answer of a service that counts, where Hudi would read the same damaged file first and fail at it."""
+    """Return the decision for a counting service where Hudi would read the same damaged file first, and fail."""
     if not counting.due or not unreadable:
         return counting
     return replace(
@@ -213,7 +213,7 @@ def unless_hudi_fails(counting: Decision, *, unreadable: bool) -> Decision:
 
 
 def concealed(memory: ServiceStatus, *, reason: str, message: str) -> ServiceStatus:
-    """Return what is remembered of a table that may not be read: its runs, and nothing that a timeline told."""
+    """Return what the operator remembers of a hidden table: its runs, and nothing from its timeline."""
     changes: dict[str, object] = {
         "counted": None,
         "counted_range": None,
@@ -232,7 +232,7 @@ def concealed(memory: ServiceStatus, *, reason: str, message: str) -> ServiceSta
 
 
 def count_range(bounds: Bounds | None) -> CountRange | None:
-    """Return the bounds of a number that is not known as status has them."""
+    """Return the bounds of an uncertain number, as status shows them."""
     return None if bounds is None else CountRange(at_least=bounds.at_least, at_most=bounds.at_most)
 
 

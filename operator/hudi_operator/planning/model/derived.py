@@ -1,4 +1,4 @@
-"""The tables that read another one, and those that read them, as far as the operator serves them."""
+"""The lineage of a table: the tables that ingest from it, directly or through other tables."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -11,9 +11,10 @@ from hudi_operator.planning.model.blockers import Blocker
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class Reading:
-    """One HudiTable: where it lies, and which folder it reads, both in the canonical form of paths.
+    """A HudiTable with its own folder and the folder that it reads, both as canonical paths.
 
-    Both are what its resource says, which anybody may write; `holds` is whether it holds the claim on where it lies.
+    Both come from the resource, which anybody may write. `holds` says whether the resource holds the claim on its
+    folder.
     """
 
     namespace: str
@@ -25,11 +26,11 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class Lineage:
-    """Which tables hold what one table holds.
+    """The tables that hold copies of a table's records.
 
-    `tables` are those of its namespace, each after the one that it reads. `elsewhere` are those of other namespaces and
-    all behind them, as namespace/name. `circle` is the table that this one reads, if it reads this one, over others or
-    not; its name is not told in another namespace.
+    `tables` are those of its namespace; a table follows the table that it reads. `elsewhere` are the tables of other
+    namespaces and all tables behind them, as namespace/name. `circle` is the upstream table, if that reads this table
+    again, directly or not. Messages hide its name if it is in another namespace.
     """
 
     tables: tuple[str, ...] = ()
@@ -37,14 +38,14 @@ class Lineage:
     circle: Reading | None = None
 
     def told_in(self, namespace: str) -> Readers:
-        """Return what may be said of the tables in the namespace of the root: names of other namespaces are not."""
+        """Return the readers as the root's namespace may see them: names of other namespaces are hidden."""
         own = tuple(name.partition("/")[2] for name in self.elsewhere if name.startswith(f"{namespace}/"))
         return Readers(names=(*self.tables, *own), elsewhere=len(self.elsewhere) - len(own))
 
 
 @dataclass(frozen=True, kw_only=True)
 class DerivedTable:
-    """A table of the lineage, with its class and what stands in its way; without `table` it cannot be read."""
+    """A table of the lineage with its class and blockers; `table` is None if the resource cannot be read."""
 
     name: str
     table: HudiTable | None = None
@@ -54,18 +55,18 @@ class DerivedTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Derived:
-    """The lineage of a table, and each of its tables; of very many none."""
+    """The lineage of a table with its tables; `tables` is empty if the lineage is too large."""
 
     lineage: Lineage = field(default_factory=Lineage)
     tables: tuple[DerivedTable, ...] = ()
 
 
 def lineage_of(root: Reading, all_tables: Iterable[Reading]) -> Lineage:
-    """Return which tables read one, and which read these.
+    """Return the tables that read the root, directly or through other tables.
 
-    Those of its namespace are followed first and alone, so that no resource of another namespace hides one of them.
-    Where others are followed, a table of another namespace counts as what lies in a folder only if it holds the claim
-    on it: else nothing is read from it, whatever its resource says.
+    The tables of its namespace are followed first and alone, so that a resource of another namespace hides none of
+    them. A table of another namespace is followed only if it holds the claim on its folder, because anybody can write a
+    resource that names the folder.
     """
     readers = [one for one in all_tables if one.path != root.path]
     own = _followed((root,), (one for one in readers if one.namespace == root.namespace))
@@ -79,7 +80,7 @@ def lineage_of(root: Reading, all_tables: Iterable[Reading]) -> Lineage:
 
 
 def _followed(starts: tuple[Reading, ...], tables: Iterable[Reading]) -> list[Reading]:
-    """Return which of some tables read the first ones, and which read these, each after the one that it reads."""
+    """Return the tables that read the first tables, directly or not; a table follows the table that it reads."""
     readers: dict[str, list[Reading]] = {}
     for one in sorted(tables):
         if one.reads is not None:
@@ -94,11 +95,11 @@ def _followed(starts: tuple[Reading, ...], tables: Iterable[Reading]) -> list[Re
 
 
 def _lies_there(one: Reading, root: Reading) -> bool:
-    """Whether a table counts as what lies in its folder: one of the same namespace as another always does."""
+    """Whether the data in a table's folder is its own; a table of the root's namespace is trusted without a claim."""
     return one.holds or one.namespace == root.namespace
 
 
 def direct_readers(root: Reading, all_tables: Iterable[Reading]) -> tuple[str, ...]:
-    """Return the other tables of the namespace that read a table themselves."""
+    """Return the other tables of the namespace that read the root directly."""
     found = (one for one in all_tables if one.reads == root.path and one.namespace == root.namespace)
     return tuple(sorted(one.name for one in found if one.path != root.path))

@@ -1,4 +1,4 @@
-"""How far a table is behind its source at a moment, and whether that is further than its spec asks."""
+"""How far a table is behind its source, and whether it misses its freshness."""
 
 import hashlib
 import json
@@ -12,10 +12,10 @@ from hudi_operator.planning.model.times import parse_time
 
 _LEAST_TARGET = timedelta(minutes=1)
 _OLDEST = datetime(1971, 1, 1, tzinfo=UTC)
-"""Messages without a time have one about the beginning of 1970."""
+"""The time that messages without a time have: about the beginning of 1970."""
 
 _SKEW = timedelta(minutes=10)
-"""How far the clock of another process of the operator may be ahead."""
+"""How far the clock of another operator process may be ahead."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,17 +27,17 @@ class Lag:
 
     @property
     def missed_at(self) -> datetime:
-        """From when on the table is too far behind, as long as no run brings more."""
+        """The moment at which the table misses its freshness if no run brings more."""
         return self.complete_up_to + self.target
 
     def is_missed(self, now: datetime) -> bool:
-        """Whether the table is too far behind."""
+        """Whether the table misses its freshness."""
         return now >= self.missed_at
 
     def at_least(self, now: datetime) -> timedelta:
-        """Return how far behind a table is that is too far behind: the target, doubled as often as it fits.
+        """Return a lower bound of the delay of a late table: the target, doubled as often as it fits.
 
-        So a sentence that says it need not be written anew with every second.
+        A message with this bound does not change every second.
         """
         behind, found = now - self.complete_up_to, self.target
         while 2 * found <= behind:
@@ -45,12 +45,12 @@ class Lag:
         return found
 
     def changes_at(self, now: datetime) -> datetime:
-        """Return when time alone changes what there is to say."""
+        """Return when the passing of time alone changes the message."""
         return self.complete_up_to + 2 * self.at_least(now) if self.is_missed(now) else self.missed_at
 
 
 def lag_of(spec: HudiTableSpec, known: FreshnessStatus | None, *, now: datetime) -> Lag | None:
-    """Return how far a table is behind that has a freshness; None where it has none, or nothing is known."""
+    """Return the lag of a table, or None if it declares no freshness or nothing is known."""
     moment = known_up_to(known, now=now)
     if spec.ingestion is None or spec.ingestion.freshness is None or moment is None:
         return None
@@ -58,19 +58,19 @@ def lag_of(spec: HudiTableSpec, known: FreshnessStatus | None, *, now: datetime)
 
 
 def target_of(freshness: str) -> timedelta:
-    """Return how far behind a table may be; never less than the API server lets through."""
+    """Return how far behind a table may be; at least the minimum that the API server accepts."""
     return max(parse_duration(freshness), _LEAST_TARGET)
 
 
 def known_up_to(known: FreshnessStatus | None, *, now: datetime) -> datetime | None:
-    """Return up to when everything in the source is known to be in the table, or None."""
+    """Return the time up to which the table holds everything in the source, or None."""
     return believed(known.complete_up_to if known else None, now=now, skew=_SKEW)
 
 
 def believed(text: str | None, *, now: datetime, skew: timedelta | None = None) -> datetime | None:
-    """Return a time that was said, at most now, or None for what is no such time.
+    """Return a reported time, at most now; None if it is no plausible time.
 
-    What is further ahead than `skew` is none either; without a skew it counts as now.
+    A time further ahead than `skew` is not plausible. Without a skew it counts as now.
     """
     moment = parse_time(text)
     if moment is None or moment < _OLDEST or (skew is not None and moment > now + skew):
@@ -79,7 +79,7 @@ def believed(text: str | None, *, now: datetime, skew: timedelta | None = None) 
 
 
 def source_of(spec: HudiTableSpec) -> str | None:
-    """Return a fingerprint of what the source of a spec holds, however it is read; None without an ingestion."""
+    """Return a fingerprint of the source in a spec, without how it is read; None without an ingestion."""
     if spec.ingestion is None:
         return None
     document = json.dumps(spec.ingestion.source.what_is_read(), sort_keys=True)

@@ -1,7 +1,7 @@
-"""Says of each reason whether what stopped can go on without a change of the spec, the class, or by a person.
+"""Tells whether a failure can heal without a change of the spec or class and without a person.
 
-A table whose last run ended for a reason that cannot heal is Stalled after that run. The operator still retries the run
-by the reason's own delay, because a person may have changed something that the operator does not watch.
+A table is Stalled after a run that ended for a reason that cannot heal. The operator still retries the run by the
+reason's own delay, because a person may have changed something that the operator does not watch.
 """
 
 from collections.abc import Mapping
@@ -75,23 +75,23 @@ HEALS: Mapping[RunReason, bool] = {
 """Whether a failed run can succeed later although nobody changes anything."""
 
 _OF_RUNS: Mapping[str, Entry] = {reason.value: entry_of(reason) for reason in HEALS}
-"""What is known of each reason of a failed run, by the text that a status holds."""
+"""The registry entries of the reasons of failed runs, by their text in status."""
 
 
 def can_heal(reason: AnyReason) -> bool:
-    """Whether what stopped for a reason can go on although nobody changes anything."""
+    """Whether the failure can heal although nobody changes anything."""
     if isinstance(reason, FailureReason | PodTrouble | RunTrouble):
         return HEALS[reason]
     return entry_of(reason).retry not in {Retry.INTERVENTION, Retry.ON_CHANGE}
 
 
 def run_can_heal(reason: str | None) -> bool:
-    """Whether a run that status says to have failed for a reason can succeed later; an unknown reason can."""
+    """Whether a run that failed for this reason in status can succeed later; an unknown reason can."""
     known = _OF_RUNS.get(reason or "")
     return known is None or can_heal(known.name)
 
 
 def run_retry(reason: str | None) -> Retry:
-    """Return when a run is tried again that failed for this reason; an unknown reason costs the run's own budget."""
+    """Return when a run that failed for this reason is retried; an unknown reason costs the run's own budget."""
     known = _OF_RUNS.get(reason or "")
     return Retry.JOB if known is None else known.retry

@@ -1,4 +1,4 @@
-"""What the decision sees, as frozen values."""
+"""The input of the decision, as frozen values."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from hudi_operator.timeline import Instant, Problem, Timeline
 from hudi_operator.timeline.rules.file_sizes import FileSummary
 
 MOST_RELATED = 50
-"""Objects of a further kind that are looked at with one table."""
+"""The most objects of a related kind that one reconcile of a table considers."""
 
 
 class TimelineTrouble(StrEnum):
@@ -46,7 +46,7 @@ class TimelineTrouble(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """What a recent commit or a pending plan says of the run that made it."""
+    """The run that made a recent commit or a pending plan, as its metadata names it."""
 
     instant: Instant
     run: str
@@ -56,7 +56,7 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class Damaged:
-    """A recent commit whose file cannot be understood: what it did and who made it is not known."""
+    """A recent commit whose file cannot be understood: its changes and its writer are unknown."""
 
     instant: Instant
     problem: Problem
@@ -64,7 +64,7 @@ class Damaged:
 
 @dataclass(frozen=True, kw_only=True)
 class Undoing:
-    """A rollback or restore, and the instants that it has undone, or will once it completes."""
+    """A rollback or restore, and the instants that it undid or will undo."""
 
     instant: Instant
     targets: tuple[str, ...]
@@ -72,24 +72,21 @@ class Undoing:
 
 @dataclass(frozen=True, kw_only=True)
 class TimelineSnapshot:
-    """A snapshot of a timeline: the timeline, or nothing when there is no table yet, or the trouble.
+    """A snapshot of a timeline: the timeline, nothing if there is no table yet, or the trouble.
 
-    `checkpoint` and `index` (the note on the index that the table was written with) come from the newest commit that
-    carries them; `runs` maps the runs of recent commits to the instants that they completed. `unmarked` are the
-    recent commits that name no run of ours, newest first; where there are more to check for other writers than one read
-    takes, `read_up_to` is the completion up to which they were read; `operations` are what Hudi calls recent commits,
-    by their times; `files` sums up what recent commits wrote; `written` says when files of pending instants were
-    written, in milliseconds since 1970; `plans` how large the plans of pending instants are that will be executed
-    first.
-    `heartbeats` says when the heartbeats of pending instants were last written, in milliseconds since 1970 by the
-    store. `metadata` is the timeline of the metadata table, which is read where there are commits to archive. `marks`
-    are the recent commits that name a run, `planned` the pending plans that do. `damaged` are recent commits that
-    cannot be understood, newest first: what is said of commits beside them holds for the others only.
-    `facts` is what the table says outside of its properties.
-    `undoings` are the newest completed rollbacks and restores, and the oldest pending rollbacks.
-    `owner` is the record of the table's owner, with or without a table; `owner_problem` says why it cannot be used.
-    `progress` is what the driver of a continuous ingestion, whichever that was, has last said of itself,
-    and `told` what that of an operation has.
+    `checkpoint` and `index` (the note on the table's index) come from the newest commit that has them. `runs` maps the
+    runs of recent commits to the instants that they completed. `unmarked` are the recent commits that name no run of
+    ours, newest first; if a read cannot check them all, `read_up_to` is the completion up to which it did. `operations`
+    maps recent commits to Hudi's name of their operation. `files` sums up the files that recent commits wrote.
+    `written` says when files of pending instants were written, in milliseconds since 1970. `plans` holds the sizes of
+    the pending plans that run first. `heartbeats` says when the heartbeats of pending instants were last written, in
+    milliseconds since 1970 by the store. `metadata` is the timeline of the metadata table; it is read when there are
+    commits to archive. `marks` are the recent commits that name a run, and `planned` the pending plans that do.
+    `damaged` are recent commits that cannot be understood, newest first; statements about commits do not cover them.
+    `facts` are the facts of the table outside of its properties. `undoings` are the newest completed rollbacks and
+    restores, and the oldest pending rollbacks. `owner` is the record of the table's owner, with or without a table;
+    `owner_problem` says why it cannot be used. `progress` is the last report of a driver of a continuous ingestion, and
+    `told` the last report of an operation's driver.
     """
 
     timeline: Timeline | None = None
@@ -118,21 +115,21 @@ class TimelineSnapshot:
 
     @classmethod
     def forbidden(cls, blockers: Iterable[Blocker]) -> "TimelineSnapshot":
-        """Return what stands in the place of a snapshot of a table that these blockers hide."""
+        """Return the snapshot of a table that these blockers hide."""
         message = next((blocker.message for blocker in blockers if blocker.hides), "")
         return cls(trouble=TimelineTrouble.NOT_OBSERVED, message=message)
 
     def instant_of(self, run: str) -> str | None:
-        """Return the instant that a run completed, if the timeline still says so."""
+        """Return the instant that a run completed, if the timeline still shows it."""
         return next((instant for name, instant in self.runs if name == run), None)
 
 
 class JobPhase(StrEnum):
-    """How far a Job has come; it is over only when no driver and no executor of it runs any more."""
+    """How far a Job has come; a Job is over only when none of its drivers and executors runs any more."""
 
     STARTING = "Starting"
     SUSPENDED = "Suspended"
-    """A queue such as Kueue holds the Job, for as long as it likes."""
+    """A queue such as Kueue holds the Job, for any length of time."""
 
     RUNNING = "Running"
     ENDING = "Ending"
@@ -158,7 +155,8 @@ class PodTrouble(StrEnum):
     """The pod did not start in time, for a reason other than those above."""
 
     WITHDRAWN = "OperationWithdrawn"
-    """The HudiOperation or its table was deleted while a queue held the Job, which was removed before it had a pod."""
+    """The HudiOperation or its table was deleted while a queue held the Job; the Job was removed before it had a pod.
+    """
 
     INIT_FAILED = "InitContainerFailed"
     """An injected container that runs before the driver failed."""
@@ -186,12 +184,12 @@ START_TROUBLES = frozenset(
         PodTrouble.WITHDRAWN,
     }
 )
-"""Troubles of a pod that has not started; the others ended one that had."""
+"""Troubles of a pod that has not started; every other trouble ended a started pod."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PodReference:
-    """One pod, and no later one of its name."""
+    """One pod, by name and uid: a later pod of the same name is another pod."""
 
     name: str
     uid: str
@@ -199,18 +197,17 @@ class PodReference:
 
 @dataclass(frozen=True, kw_only=True)
 class JobObservation:
-    """What is known about one Job and its driver's pod.
+    """The Job of a run, with its driver's pod.
 
-    `service` is None where this version of the operator does not know it: then nothing runs beside it. `task_id` is the
-    id of the table's task in the request and in the outcome. `waiting_since`
-    is since when its pod could start: a queue may have held the Job before. `held_version` is the resourceVersion of a
-    Job that a queue has held since it was created: as long as it has this one, it has never had a pod. `remains` says
-    that a Job which is over keeps a pod of which only containers of others run. `class_version` is the fingerprint of
-    the class that a continuous ingestion works by, None for every other Job. `executors` are those that outlive their
-    driver and that nobody has asked to end. `seen_to_end` says that the kubelet has told of the end of every driver and
-    executor that is there: what was removed from the API, or is on a node that is lost, may run on. `pods` are those
-    drivers, `had_others` says that there may have been one before them, of which nothing is left, and `has_run` that
-    any of these, or an executor, may have been at work.
+    `service` is None if this version of the operator does not know it: then nothing runs beside it. `task_id` is the id
+    of the table's task in the request and in the outcome. `waiting_since` is the time since when its pod could start; a
+    queue may have held the Job before. `held_version` is the resourceVersion of a Job that a queue has held since its
+    creation: with this version, the Job has never had a pod. `remains` says that an ended Job keeps a pod in which only
+    containers of other owners run. `class_version` is the fingerprint of the class of a continuous ingestion, None for
+    every other Job. `executors` are the executors that outlive their driver and that nobody has asked to end.
+    `seen_to_end` says that the kubelet reported the end of every driver and executor that is there. A pod that was
+    removed from the API, or is on a lost node, may run on. `pods` are the drivers. `had_others` says that an earlier
+    driver may have existed and left nothing behind. `has_run` says that a driver or an executor may have been at work.
     """
 
     name: str
@@ -241,13 +238,13 @@ class JobObservation:
 
     @property
     def result(self) -> TaskResult | None:
-        """What the driver reports of the table's task; None where it reports nothing."""
+        """The driver's report on the table's task, or None."""
         return None if self.outcome is None else self.outcome.result_of(self.task_id)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """Everything that one reconcile of a table has seen; `operator` is the identity of the operator."""
+    """The observation of one reconcile of a table; `operator` is the identity of the operator."""
 
     table: HudiTable
     table_class: HudiTableClass | None
@@ -261,7 +258,7 @@ class Observation:
     """Objects of other kinds that name the table, by the name of their kind."""
 
     derived: Derived | None = None
-    """The tables that read this one; looked for where an operation is to go on to them."""
+    """The tables that read this table; filled in while an operation may cascade to them."""
 
     @property
     def metadata(self) -> ObjectMetadata:
@@ -270,5 +267,5 @@ class Observation:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether the table's folder may be somebody else's, so that nothing of it is read or shown."""
+        """Whether the folder may belong to somebody else, so that the operator neither reads nor shows it."""
         return self.table_class is None or is_hidden(self.blockers)

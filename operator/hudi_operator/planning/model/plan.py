@@ -1,4 +1,4 @@
-"""What the decision answers, as frozen values."""
+"""The answer of the decision, as frozen values."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,7 +17,7 @@ from hudi_operator.timeline import Instant
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """Why a run failed; `reason` is a `FailureReason` of the driver or a word for what happened to its pod."""
+    """Why a run failed; `reason` is a `FailureReason` of the driver or a word for the trouble of its pod."""
 
     reason: str
     message: str
@@ -25,7 +25,7 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True)
 class LaunchJob:
-    """Record the intent, then create the Job. `due_at` is since when the run has been due."""
+    """Record the intent, then create the Job. `due_at` is the time since when the run has been due."""
 
     job: ActiveJob
     due_at: datetime | None = None
@@ -33,16 +33,16 @@ class LaunchJob:
 
 @dataclass(frozen=True, kw_only=True)
 class CreateJob:
-    """Create a Job whose intent is already recorded."""
+    """Create a Job after its intent was recorded."""
 
     job: ActiveJob
 
 
 @dataclass(frozen=True, kw_only=True)
 class StopJob:
-    """Delete a Job that cannot start, or that is over and keeps a pod.
+    """Delete a Job that cannot start, or an ended Job that keeps a pod.
 
-    With a `version`, only as long as nobody has written to the Job since.
+    With a `version`, the API server deletes it only if nobody has written to the Job since.
     """
 
     job: ActiveJob
@@ -60,7 +60,7 @@ class RemoveExecutors:
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """Post how a deleted table ended, release its claim, and let the resource go."""
+    """Post how a deleted table ended, release its claim, and remove the finalizer."""
 
     reason: str
     message: str
@@ -76,7 +76,7 @@ class CreateSavepoint:
 
 @dataclass(frozen=True, kw_only=True)
 class DeleteSavepoint:
-    """Delete a HudiSavepoint that the table's schedule keeps no more."""
+    """Delete a HudiSavepoint that the table's schedule no longer keeps."""
 
     name: str
     uid: str
@@ -87,20 +87,19 @@ Action = LaunchJob | CreateJob | StopJob | RemoveExecutors | Release | CreateSav
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What to do now, what to remember, and in how many seconds time alone may change that (None = never).
+    """The actions to take now, the facts to remember, and the seconds until time alone may change them (None = never).
 
-    `drift` is everything in which the table differs from its resource, or cannot be honoured.
-    `foreign` are commits of other writers that a serialized table must not have, newest first, and
-    `verified_up_to` is the completion of the newest
-    commit that was found to be no such instant. `unknown` are recent commits of a serialized table that cannot be
-    understood, so that nobody knows whose they are. `overdue` have been pending for longer than the class allows.
-    `answered` is the request for a run that this plan answers, `rescan` the newest request to read files once more, and
-    `circumstances` the fingerprint of those under which it was decided.
-    `left_by` are pending instants that ended runs of ours began, each with its run.
-    `operations` are those of HudiOperations, and `maintenance` says why nothing else starts for one.
-    `savepoints` are those of HudiSavepoints, and all others that the table has.
-    `takeover` is what is remembered of the takeover from others, and `waits_for_quiet` says why it waits.
-    `owned_elsewhere` says whose the table is when it is not this operator's, and `owner` what is remembered of that.
+    `drift` is every difference between the table and its resource, and every declaration that cannot be honoured.
+    `foreign` are the commits of other writers that a serialized table must not have, newest first. `verified_up_to` is
+    the completion of the newest commit that was checked and is not foreign. `unknown` are recent commits of a
+    serialized table that cannot be understood, so that their writer is unknown. `overdue` are instants that have been
+    pending for longer than the class allows. `answered` is the request for a run that this plan answers, and `rescan`
+    the newest request to read files once more. `circumstances` is the fingerprint of the circumstances of the decision.
+    `left_by` maps the pending instants that ended runs of ours began to their runs. `operations` are the plans of
+    HudiOperations, and `maintenance` says why a HudiOperation blocks every other start. `savepoints` are the savepoints
+    of HudiSavepoints, and all other savepoints of the table. `takeover` is the memory of the takeover from other
+    writers, and `waits_for_quiet` says why it waits. `owned_elsewhere` names the owner of a table that another operator
+    owns, and `owner` is the memory of it.
     """
 
     actions: tuple[Action, ...] = ()
@@ -128,5 +127,5 @@ class Plan:
 
     @property
     def left_behind(self) -> tuple[str, ...]:
-        """The times of what ended runs of ours began."""
+        """The times of the instants that ended runs of ours began."""
         return tuple(one.time for one in self.left_by)

@@ -1,10 +1,10 @@
-"""The words that say why, each in one enumeration; what is retried and what helps stands in `registry.py`."""
+"""Every reason word, each in one enumeration; `registry.py` says how it is retried and what helps."""
 
 from enum import StrEnum
 
 
 class Retry(StrEnum):
-    """When what stopped for a reason is tried again."""
+    """When the operator tries again after a reason."""
 
     JOB = "Job"
     """With exponential backoff, `retry.maxAttempts` times in a row; then once an hour."""
@@ -32,7 +32,7 @@ class Retry(StrEnum):
 
 
 class RunTrouble(StrEnum):
-    """Why a run failed, as the operator finds where the driver does not say it."""
+    """Why a run failed, as the operator finds where the driver does not say."""
 
     NOT_CONFIRMED = "NotConfirmed"
     """The driver reported success, but the timeline does not hold it."""
@@ -47,14 +47,14 @@ class RunTrouble(StrEnum):
     """The API server refuses to create the Job."""
 
     NO_PROGRESS = "NoProgress"
-    """A continuous ingestion made no progress for as long as its spec allows, so it was stopped."""
+    """A continuous ingestion made no progress for as long as its spec allows, so the operator stopped it."""
 
 
 class RunRemark(StrEnum):
-    """What is to be said of a run that has not failed."""
+    """The reason of a run that has not failed."""
 
     DRAINING = "Draining"
-    """The operator has asked a continuous ingestion to end between two batches, and its pod still runs."""
+    """The operator has asked a continuous ingestion to end between two batches; its pod still runs."""
 
     DRAINED = "Drained"
     """The operator has ended a continuous ingestion between two batches, or cancelled its last batch; the message says
@@ -74,13 +74,13 @@ class Waiting(StrEnum):
     """The table is only observed: no Job starts."""
 
     BLOCKED = "Blocked"
-    """Something in the spec or the class prevents a start; the condition Stalled says what."""
+    """The spec or the class prevents a start; the condition Stalled says why."""
 
     CLASS_QUOTA_REACHED = "ClassQuotaReached"
     """The class's limit on running Jobs is reached."""
 
     NAMESPACE_QUOTA_REACHED = "NamespaceQuotaReached"
-    """The class's limit on running Jobs in one namespace is reached."""
+    """The class's limit on running Jobs in a namespace is reached."""
 
     INGESTION_FIRST = "IngestionFirst"
     """The table misses its freshness, so its ingestion goes first; a service that was skipped ten times goes next."""
@@ -96,7 +96,7 @@ class Waiting(StrEnum):
 
 
 class TableReason(StrEnum):
-    """What a condition of a table says of it."""
+    """The reason of a condition of a table."""
 
     NO_FINDINGS = "NoFindings"
     """Nothing needs a person's attention."""
@@ -108,7 +108,7 @@ class TableReason(StrEnum):
     """A failure is tried again."""
 
     TABLE_NOT_FOUND = "TableNotFound"
-    """There is no table at the path that is to be observed."""
+    """The path of the observed table holds no Hudi table."""
 
     FRESH = "Fresh"
     """The table is no further behind its source than `ingestion.freshness` asks."""
@@ -121,20 +121,20 @@ class TableReason(StrEnum):
 
 
 class ClassReason(StrEnum):
-    """What a condition of a class says of it, beside `TableClassInvalid`."""
+    """The reason of a condition of a class, beside `TableClassInvalid`."""
 
     ACCEPTED = "Accepted"
     """The class can be used by tables."""
 
     UNSAFE_SETTING_ALLOWED = "UnsafeSettingAllowed"
-    """The class allows a setting that is not known to be harmless, so its tables can make it."""
+    """The class allows a setting that is not known to be harmless, so its tables can use it."""
 
 
 class TableEvent(StrEnum):
-    """What an Event tells that is the reason of no condition."""
+    """The reason of an Event that is the reason of no condition."""
 
     RESUMED = "Resumed"
-    """The table is no longer suspended, or no operation has it to itself any more."""
+    """The table is no longer suspended, or an operation no longer has it to itself."""
 
     FINDING_RESOLVED = "FindingResolved"
     """A finding is gone."""
@@ -152,20 +152,20 @@ class TableEvent(StrEnum):
     """Somebody made a savepoint."""
 
     SCHEDULE_REFUSED = "SavepointScheduleRefused"
-    """The Kubernetes API refuses the HudiSavepoint that the schedule of the table asks for; a Warning."""
+    """The Kubernetes API refuses the HudiSavepoint that the table's schedule asks for; a Warning."""
 
 
 class SavepointReason(StrEnum):
-    """What is said of a HudiSavepoint, in its condition Ready and in the status of its table."""
+    """The reason of a HudiSavepoint, in its condition Ready and in the status of its table."""
 
     KEPT = "Kept"
     """The savepoint is in the table."""
 
     WAITING = "Waiting"
-    """It waits for its turn among the runs of the table; the message says what it waits for."""
+    """The savepoint waits for its turn among the runs of the table; the message says for what."""
 
     AT_WORK = "Running"
-    """A Job makes or removes it."""
+    """A Job makes or removes the savepoint."""
 
     NO_COMMIT = "NoCommit"
     """The table has no commit to keep."""
@@ -201,7 +201,7 @@ class SavepointReason(StrEnum):
     """The driver found that the savepoint cannot be made."""
 
     LOST = "SavepointLost"
-    """Somebody else removed the savepoint from the table; it is not made again."""
+    """Somebody else removed the savepoint from the table; the operator does not make it again."""
 
     EXPIRED = "Expired"
     """The savepoint has expired and was removed."""
@@ -210,17 +210,19 @@ class SavepointReason(StrEnum):
     """The savepoint was removed, or never made; the resource is removed."""
 
     RETAINED = "SavepointRetained"
-    """The savepoint stays although the resource is removed; as an Event, a Warning where nothing could remove it."""
+    """The savepoint stays although the resource is removed; as an Event, a Warning if nothing could remove the
+    savepoint.
+    """
 
 
 class OperationReason(StrEnum):
-    """What is said of a HudiOperation, in its status and in that of its table."""
+    """The reason of a HudiOperation, in its status and in the status of its table."""
 
     PENDING = "Pending"
-    """It waits for its turn; the message says what it waits for."""
+    """The operation waits for its turn; the message says for what."""
 
     APPROVED = "Approved"
-    """A person has set `spec.approved`, and it waits for its turn."""
+    """A person has set `spec.approved`, and the operation waits for its turn."""
 
     AWAITING_APPROVAL = "AwaitingApproval"
     """The class requires approval: a person has to set `spec.approved`."""
@@ -232,19 +234,21 @@ class OperationReason(StrEnum):
     """No other Job of the table starts, and running Jobs finish."""
 
     AT_WORK = "Running"
-    """Its Job runs."""
+    """The Job of the operation runs."""
 
     VERIFYING = "Verifying"
-    """The table was changed, and its rows are being compared."""
+    """The table was changed, and the Job compares its rows."""
 
     RETRYING = "Retrying"
-    """A run did not finish it; the message says why, and when the next run begins."""
+    """A run did not finish the operation; the message says why, and when the next run begins."""
 
     SUCCEEDED = "Succeeded"
-    """It is done."""
+    """The operation is done."""
 
     NOT_VERIFIED = "NotVerified"
-    """Rows are not those that were counted before, or others' may be missing; nothing starts until it is deleted."""
+    """The counts of rows differ from those before, or rows of other commits may be missing; nothing starts until the
+    operation is deleted.
+    """
 
     NOT_ERASED = "NotErased"
     """The rows are deleted, but files that the message names still hold keys."""
@@ -256,10 +260,10 @@ class OperationReason(StrEnum):
     """The records are erased from the table, but not from all that read it; the message names the HudiOperation."""
 
     KEYS_LOST = "KeysLost"
-    """An erasure had begun, and its resource, which alone holds the keys, was removed by hand."""
+    """An erasure had begun, and its resource, the only place of the keys, was removed by hand."""
 
     REFUSED = "OperationRefused"
-    """The driver, or of a decision the operator, found that it cannot be done to this table; nothing was changed."""
+    """The driver, or the operator for a decision, found that the table does not permit it; nothing was changed."""
 
     NOT_ALLOWED = "OperationNotAllowed"
     """The class of the table does not allow operations of this kind."""
@@ -268,16 +272,16 @@ class OperationReason(StrEnum):
     """The table is Optimistic, and nobody has confirmed that its other writers are stopped."""
 
     TARGET_CHANGED = "TargetChanged"
-    """The savepoint that a restore names is now on another commit than the one that was shown."""
+    """The savepoint that a restore names has moved to another commit than the approved commit."""
 
     COPIED_OPERATION = "CopiedOperation"
-    """It is a copy of an earlier operation, as from a backup: each operation is done once."""
+    """The resource is a copy of an earlier operation, as from a backup; the operator does each operation once."""
 
     NOT_LATEST = "NotLatest"
     """The commit that a rollback names is not the latest commit."""
 
     TOO_MANY = "TooManyOperations"
-    """As many operations of the table run or may begin as its class allows, or it considers no more at once."""
+    """The table has as many operations as its class allows or the operator considers."""
 
     TABLE_NOT_FOUND = "TableNotFound"
     """The namespace has no HudiTable of that name."""
@@ -302,26 +306,28 @@ class OperationReason(StrEnum):
 
 
 class OperationEvent(StrEnum):
-    """How an operation ended, as the reason of an Event about it and about its table."""
+    """How an operation ended, as the reason of an Event about the operation and its table."""
 
     SUCCEEDED = "OperationSucceeded"
-    """It is done; of a dry run, the report is in its status."""
+    """The operation is done; the status of a dry run has the report."""
 
     FAILED = "OperationFailed"
-    """It was refused, or did not reach its goal for another reason than the rows, which status says; a Warning."""
+    """The operation was refused or failed for a reason other than the rows; the status says which; a Warning."""
 
     NOT_VERIFIED = "OperationNotVerified"
-    """Rows are not those that were counted before, or others' may be missing; a Warning."""
+    """The counts of rows differ from those before, or rows of other commits may be missing; a Warning."""
 
     NOT_CREATED = "CascadeRefused"
     """The API server refuses the HudiOperation that continues an erasure on another table; a Warning."""
 
     LEFT = "OperationIncomplete"
-    """The resource is removed although the operation is not finished: its table is gone, or tables wait; a Warning."""
+    """The resource is removed although the operation is not finished: its table is gone, or other tables wait; a
+    Warning.
+    """
 
 
 class EndingReason(StrEnum):
-    """What the deletion of a table is at, as the reason of its condition Ready."""
+    """The step of a table's deletion, as the reason of its condition Ready."""
 
     STOPPING_JOBS = "StoppingJobs"
     """The table's Jobs were asked to stop, and their pods still run."""
@@ -333,7 +339,7 @@ class EndingReason(StrEnum):
     """The Job that removes the data cannot be started; the message says why and how long the operator waits."""
 
     DELETION_FAILED = "DeletionFailed"
-    """An attempt to remove the data failed; it is retried."""
+    """An attempt to remove the data failed; the operator tries again."""
 
     CONFIRMING_DELETION = "ConfirmingDeletion"
     """The data was removed, and the operator checks the store to confirm it."""

@@ -1,7 +1,7 @@
-"""The registry of reasons: of each its kind, when what stopped for it is tried again, and what helps.
+"""The registry of reasons: the kind of each reason, when the operator tries again, and what helps.
 
-The decision on retries reads it, the conditions take their advice from it, and the reference page is made from it. A
-new member of an enumeration needs its line here: without one this module cannot be imported.
+The decision on retries, the advice in conditions and the reference page come from it. A new member of an enumeration
+needs a line here: without it this module cannot be imported.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -49,7 +49,7 @@ AnyReason = (
     | EndingReason
     | EndingEvent
 )
-"""Every word that says why."""
+"""Every reason word."""
 
 _ASK = "ask the platform team."
 _ANOTHER_COMMIT = "Name another commit, in another HudiSavepoint."
@@ -448,12 +448,12 @@ _KINDS: Mapping[type[AnyReason], tuple[str, _Table]] = {
 }
 
 KINDS: Mapping[type[AnyReason], str] = {kind: title for kind, (title, _) in _KINDS.items()}
-"""What each enumeration is about."""
+"""The title of each enumeration."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """What is known of one reason."""
+    """The entry of one reason."""
 
     name: AnyReason
     kind: str
@@ -462,7 +462,7 @@ class Entry:
 
 
 def entries(kind: type[AnyReason]) -> Iterator[Entry]:
-    """Yield what is known of the members of one enumeration; a `KeyError` names one without a line."""
+    """Yield the entries of an enumeration; a `KeyError` names a member without a line."""
     title, table = _KINDS[kind]
     for member in kind:
         retry, advice = table[member]
@@ -470,23 +470,25 @@ def entries(kind: type[AnyReason]) -> Iterator[Entry]:
 
 
 REGISTRY: tuple[Entry, ...] = tuple(chain.from_iterable(map(entries, _KINDS)))
-"""All reasons; a word that two enumerations have stands there twice."""
+"""All reasons; a word of two enumerations has two entries."""
 
 
 def entry_of(reason: AnyReason) -> Entry:
-    """Return what is known of a reason."""
+    """Return the entry of a reason."""
     return next(entry for entry in entries(type(reason)) if entry.name is reason)
 
 
 def words(kinds: Iterable[type[AnyReason]], *retries: Retry) -> frozenset[str]:
-    """Return the reasons of these enumerations that are tried again so."""
+    """Return the reasons of these enumerations with this retry."""
     return frozenset(entry.name.value for kind in kinds for entry in entries(kind) if entry.retry in retries)
 
 
 START_ADVICE: Mapping[str, str] = {
     trouble.value: entry_of(trouble).advice for trouble in (*START_TROUBLES, PodTrouble.INIT_FAILED)
 }
-"""What a condition adds when a pod does not start."""
+"""The advice that a condition adds when a pod does not start."""
 
 ENDS_DELETION = frozenset({FailureReason.INVALID_REQUEST, FailureReason.TABLE_MISMATCH, FailureReason.OWNED_ELSEWHERE})
-"""Failures after which the data of a deleted table stays at once: no further attempt could or should remove it."""
+"""Failures after which the data of a deleted table stays at once, because a further attempt cannot or should not remove
+it.
+"""

@@ -1,4 +1,4 @@
-"""How long to wait after failures."""
+"""Delays between retries."""
 
 from datetime import timedelta
 

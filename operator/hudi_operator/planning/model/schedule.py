@@ -10,11 +10,11 @@ from hudi_operator.api.spec.schedule import Schedule
 from hudi_operator.api.values.base import parse_duration
 
 _CHANCE = frozenset({"h", "r"})
-"""Letters by which croniter draws a time by lot, another one each time; no month or weekday begins with them."""
+"""Letters that make croniter draw a random time; no month or weekday begins with them."""
 
 
 class InvalidSchedule(ValueError):
-    """A schedule that names no point in time; the message is a sentence for the table's owner."""
+    """A schedule without a next time; the message is a sentence for the table's owner."""
 
 
 def check_schedule(schedule: Schedule) -> None:
@@ -33,7 +33,7 @@ def next_run(schedule: Schedule, *, previous: datetime, first: bool) -> datetime
 
 
 def latest_due(schedule: Schedule, *, now: datetime) -> datetime:
-    """Return the newest moment of a schedule that has come; `every` counts from 1970 on, so that it never drifts."""
+    """Return the newest moment of a schedule that has passed; `every` counts from 1970, so that it never drifts."""
     if schedule.every is not None:
         distance = parse_duration(schedule.every)
         return now - (now - datetime(1970, 1, 1, tzinfo=UTC)) % distance

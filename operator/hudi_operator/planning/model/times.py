@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 _REMEMBERED = 4096
-"""Times that are kept in both spellings: each reconcile reads the same ones of the status and the timeline again."""
+"""The size of the caches of times: each reconcile parses the same times of the status and the timeline again."""
 
 _LONGEST = 64
 _FIRST_YEAR, _LAST_YEAR = 1900, 3000
-"""Years with which can be reckoned: the longest duration, 292 years, leads from them to other times."""
+"""The years for arithmetic: adding the longest duration, 292 years, stays within Python's range."""
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -18,9 +18,9 @@ def format_time(moment: datetime) -> str:
 
 
 def parse_time(text: str | None) -> datetime | None:
-    """Read RFC 3339; return None for nothing and for what is no time, because it is only a memory.
+    """Read RFC 3339; return None for an empty text and for a text that is no time.
 
-    So it is for a time with which nothing can be reckoned, and for a text that is longer than a time.
+    Also return None for a time too far away for arithmetic, and for a text longer than a time.
     """
     return _parse_time(text) if text and len(text) <= _LONGEST else None
 
@@ -40,7 +40,7 @@ def _parse_time(text: str) -> datetime | None:
 def instant_time(text: str) -> datetime | None:
     """Read a Hudi instant time, to the second, as UTC; return None for the made-up times of the metadata table.
 
-    Where a table names its instants in local time, the operator's own jobs, which run in UTC, take them for that too.
+    The operator's own jobs, which run in UTC, read the times of a table in local time as UTC too.
     """
     try:
         return datetime.strptime(text[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)

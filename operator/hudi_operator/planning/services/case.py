@@ -1,4 +1,4 @@
-"""What all services of one table are decided by: what is seen and remembered, and whose pending instants are whose."""
+"""The input of the decisions on all services of a table, with the owner of each pending instant."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,10 +20,10 @@ from hudi_operator.timeline import State, pending_instants
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """What all services of one table are decided by; `requested` is an unanswered request for a run now.
+    """The input of the decisions on all services of a table; `requested` is an unanswered request for a run now.
 
-    `busy` are pending instants that Jobs of this table which still run may be at work on, `left_behind` those that
-    ended runs have left.
+    `busy` are pending instants on which a running Job of this table may be working. `left_behind` are the pending
+    instants that ended runs left.
     """
 
     observation: Observation
@@ -40,7 +40,7 @@ class Case:
     savepoints: Savepoints = field(default_factory=Savepoints)
     operations: Operations = field(default_factory=Operations)
     refused: Mapping[Service, tuple[str, str]] = field(default_factory=dict)
-    """Services that the table's files keep from starting, each with a word and a sentence."""
+    """The services that the table's files keep from starting, each with a reason word and a sentence."""
 
     @property
     def table(self) -> HudiTable:
@@ -49,7 +49,7 @@ class Case:
 
     @property
     def all_pending(self) -> tuple[PendingStatus, ...]:
-        """All pending instants that some service deals with, oldest first."""
+        """All pending instants that belong to a service, oldest first."""
         return tuple(sorted((one for some in self.pending.values() for one in some), key=lambda one: one.time))
 
     @property
@@ -59,15 +59,15 @@ class Case:
         return tuple(one.time for one in self.all_pending if self.is_free(one) and one.time not in taken)
 
     def is_free(self, pending: PendingStatus) -> bool:
-        """Whether an instant may be dealt with."""
+        """Whether a run may finish or roll back the instant now."""
         return pending.left_alone_until is None and pending.time not in self.busy
 
     def free(self, service: Service) -> tuple[PendingStatus, ...]:
-        """Return the instants that a service has to deal with now, oldest first."""
+        """Return the pending instants that a service may handle now, oldest first."""
         return tuple(one for one in self.pending.get(service, ()) if self.is_free(one))
 
     def others(self, service: Service) -> tuple[PendingStatus, ...]:
-        """Return the instants that belong to a service and are left alone, oldest first."""
+        """Return the pending instants of a service that are left alone, oldest first."""
         return tuple(one for one in self.pending.get(service, ()) if one.left_alone_until is not None)
 
 
@@ -85,7 +85,7 @@ def make_case(
     savepoints: Savepoints | None = None,
     operations: Operations | None = None,
 ) -> Case:
-    """Return what services are decided by, with the pending instants of each."""
+    """Return the input of the decisions, with the pending instants of each service."""
     snapshot = observation.snapshot
     known = observation.table.status.services
     watch = watch_of(observation, table_class, active=active, left_behind=left_behind)
@@ -110,9 +110,9 @@ def make_case(
 
 
 def stranger_at_work(case: Case) -> PendingStatus | None:
-    """Return what somebody unknown may be at work on in a serialized table, where nothing may start beside it.
+    """Return the pending instant of an unknown writer that keeps every Job of a serialized table from starting.
 
-    Hudi's writer would roll it back before it begins, and run any plan that it finds inside itself.
+    A Hudi writer would roll the instant back before it begins, and would run any plan that it finds.
     """
     if case.table.spec.concurrency.mode is not ConcurrencyMode.SERIALIZED or case.active:
         return None

@@ -1,4 +1,4 @@
-"""The decision on every service of a table: whether it is due, and what stands beside that in its status."""
+"""Decides on every service of a table, and says what its status shows beside the decision."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -55,18 +55,18 @@ def evaluate(case: Case, service: Service) -> Decision:
 
 
 def after_backoff(case: Case, service: Service, found: Decision) -> Decision:
-    """Return what is due, or until when it waits because earlier runs of the service have failed."""
+    """Return the decision after backoff: failed runs of the service delay the next run."""
     failed = after_failures(case.services.of(service), case.table_class.retry, now=case.now)
     return found if failed is None or failed.due else _waiting(found, failed)
 
 
 def surroundings(case: Case, service: Service) -> Surroundings:
-    """Return what stands beside the decision in the status of a service."""
+    """Return what status shows beside the decision on a service."""
     evaluation = evaluation_of(service)
     if case.observation.snapshot.timeline is None or mode_of(case.table.spec, service) is ServiceMode.DISABLED:
         evaluation = None
     unread = case.observation.snapshot.trouble is not None
-    # Since when an instant has been there must not be forgotten because a store was away.
+    # Keep the first sighting of each instant while the store is unavailable.
     pending = case.services.of(service).pending if unread else case.pending.get(service, ())
     return Surroundings(
         pending=pending[:PENDING_SHOWN],
@@ -75,12 +75,13 @@ def surroundings(case: Case, service: Service) -> Surroundings:
 
 
 def evaluate_all(case: Case) -> dict[Service, Decision]:
-    """Return the decision on every service; one for a HudiSavepoint goes before every table service."""
+    """Return the decision on every service; the run for a HudiSavepoint goes before every table service."""
     found = {service: evaluate(case, service) for service in SERVICES}
     own = found[Service.SAVEPOINT]
     starving = any(one.due and one.priority is Priority.STARVING for one in found.values())
     if own.due and starving:
-        # A cleaning that is far behind goes before ingestion, and could take the files that are to be kept.
+        # A cleaning that is far behind goes before ingestion, and could remove the files that the savepoint has to
+        # keep.
         found[Service.SAVEPOINT] = replace(own, priority=Priority.STARVING)
     return found
 
@@ -98,14 +99,14 @@ def _switched_off(case: Case, service: Service, evaluation: Evaluation) -> Decis
 
 
 def _left_over(case: Case, service: Service, evaluation: Evaluation) -> Decision | None:
-    """Deal with a pending plan of a service that is switched off."""
+    """Handle a pending plan of a service that is switched off."""
     if mode_of(case.table.spec, service) is not ServiceMode.DISABLED or case.observation.snapshot.timeline is None:
         return None
     return evaluation.left_over(_view(case, service))
 
 
 def _beside_others(case: Case, service: Service, found: Decision) -> Decision:
-    """Add to the decision what is left alone, and decide again when it no longer is."""
+    """Add the instants that are left alone to the decision, and the time to decide again."""
     others = case.others(service)
     if not others or found.reason is Reason.WAITING_FOR_OTHER:
         return found
@@ -115,9 +116,9 @@ def _beside_others(case: Case, service: Service, found: Decision) -> Decision:
 
 
 def _is_stuck(case: Case, service: Service, evaluation: Evaluation) -> bool:
-    """Tell whether the writer inside which the service runs never gets to a plan.
+    """Tell whether the writer that runs this service inline never gets to a pending plan.
 
-    While a Job runs, the plan may be its own.
+    While a Job runs, the plan may belong to it.
     """
     return evaluation.writer_may_pass_over(case.table.spec) and bool(case.free(service)) and not case.active
 
@@ -131,10 +132,10 @@ def _unseen(snapshot: TimelineSnapshot) -> Decision | None:
 
 
 def _settled(memory: ServiceStatus, found: Decision, snapshot: TimelineSnapshot) -> Decision | None:
-    """Block a run that would find again what the last one found: nothing.
+    """Block a run that would find nothing to do, as the last run did.
 
-    As many instants have to complete before the next one as make the service due. A writer that commits every few
-    seconds would have a run after each commit otherwise.
+    The next run waits until as many instants have completed as make the service due. Without this wait, a writer that
+    commits every few seconds would cause a run after each commit.
     """
     completed, wanted = _completed_since(memory.last_no_op_instant, snapshot), found.threshold or 1
     if completed is None or completed >= wanted:
@@ -152,7 +153,7 @@ def _settled(memory: ServiceStatus, found: Decision, snapshot: TimelineSnapshot)
 
 
 def _completed_since(instant: str | None, snapshot: TimelineSnapshot) -> int | None:
-    """Return how many instants have completed after another one; None where that is not in the timeline."""
+    """Return how many instants have completed after `instant`; None if the timeline does not hold it."""
     if instant is None or snapshot.timeline is None:
         return None
     completed = snapshot.timeline.completed
@@ -197,9 +198,9 @@ def _view(case: Case, service: Service) -> ServiceView:
 
 
 def _failed_writes(case: Case) -> Iterator[FailedWrite]:
-    """Yield the writes that dead writers have left, and when each may be rolled back.
+    """Yield the writes that dead writers left behind, and when each may be rolled back.
 
-    In a Serialized table nothing else may run then.
+    In a Serialized table nothing else may run at that time.
     """
     if case.active and case.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED:
         return

@@ -1,4 +1,4 @@
-"""The decision on a service as status shows it."""
+"""Turns the decision on a service into its status."""
 
 from datetime import datetime
 
@@ -19,7 +19,7 @@ def explain(
     now: datetime,
     surroundings: Surroundings | None = None,
 ) -> ServiceStatus:
-    """Return what is remembered together with why a run is due or not; a blocker is a word and a sentence."""
+    """Return the status of a service with the reason why a run is due or not; a blocker is a word and a sentence."""
     at = format_time(decision.at) if decision.at and not decision.due else None
     retrying = decision.reason in _RETRYING
     beside = surroundings or Surroundings()

@@ -1,4 +1,4 @@
-"""Pending instants: which service has to deal with each, its age, whose it is, and what it blocks."""
+"""The pending instants of each service: their age, their owner, and what they block."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
@@ -35,7 +35,7 @@ _LAST_VERSION_THAT_BLOCKS_METADATA = 6
 def pending_statuses(
     timeline: Timeline, previous: ServicesStatus, written: Mapping[str, int], *, watch: Watch, now: datetime
 ) -> dict[Service, tuple[PendingStatus, ...]]:
-    """Return for each service the pending instants that it has to deal with, oldest first.
+    """Return the pending instants of each service, oldest first.
 
     `written` says when files were written, in milliseconds since 1970, for tables that name instants in local time.
     """
@@ -65,7 +65,7 @@ def pending_statuses(
 
 
 def _seen_at(instant: Instant, known: PendingStatus | None, *, now: datetime) -> datetime:
-    """Return since when the operator has seen an instant in its state: its time may be from any clock."""
+    """Return when the operator first saw an instant in its state: the instant's own time may be from any clock."""
     if known is None or known.state != instant.state.value:
         return now
     return parse_time(known.seen_at) or now
@@ -101,7 +101,7 @@ def _blocks(pending: PendingInstant, timeline: Timeline) -> str:
 def overdue(
     pending: Iterable[PendingStatus], *, alarm: timedelta, now: datetime
 ) -> tuple[tuple[PendingStatus, ...], datetime | None]:
-    """Return the instants that have been pending for longer than `alarm`, and when the next one will have been."""
+    """Return the instants that have been pending for longer than `alarm`, and when the next instant becomes overdue."""
     late: list[PendingStatus] = []
     following: datetime | None = None
     for one in pending:

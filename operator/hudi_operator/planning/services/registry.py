@@ -1,4 +1,4 @@
-"""How each table service is evaluated. Every part is required, so that mypy finds a service that lacks one."""
+"""How each table service is evaluated; every field is required, so that mypy finds an incomplete service."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from hudi_operator.planning.services.view import ServiceView
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """How it is found out whether a table service is due.
+    """How the operator decides on a table service.
 
-    `evaluate` says whether it is due and why, `blocked_by` what keeps it from going further than it does. `left_over`
-    deals with a plan that is pending although the spec disables the service. `writer_may_pass_over` tells whether a
-    writer inside which the service runs may never get to a pending plan. `can_remove_plans`: a plan that failed can be
-    rolled back, and planned again later.
+    `evaluate` says whether it is due and why, `blocked_by` why it does less than it could. `left_over` handles a plan
+    that is pending although the spec disables the service. `writer_may_pass_over` tells whether a writer that runs the
+    service inline may never get to a pending plan. `can_remove_plans`: a failed plan can be rolled back, and planned
+    again later.
     """
 
     evaluate: Callable[[ServiceView], Decision]
@@ -36,10 +36,10 @@ COMPACTION = Evaluation(
     evaluate=compaction.evaluate,
     blocked_by=_nothing,
     left_over=compaction.left_over,
-    # Hudi executes a pending compaction after the next commit; without an ingestion there is none.
+    # Hudi executes a pending compaction after the next commit; without an ingestion no commit comes.
     writer_may_pass_over=lambda spec: spec.ingestion is None,
-    # `HoodieTable.rollbackInflightCompaction` only makes a plan a requested one again: log files already lie behind it.
-    # Writers go on beside the plan, and the next attempt rolls back what the failed one wrote.
+    # `HoodieTable.rollbackInflightCompaction` only turns the plan back into a requested plan: log files already lie
+    # behind it. Writers continue beside the plan, and the next attempt rolls back what the failed attempt wrote.
     can_remove_plans=False,
 )
 CLUSTERING = Evaluation(
@@ -67,7 +67,7 @@ ARCHIVAL = Evaluation(
 
 
 def evaluation_of(service: Service) -> Evaluation | None:
-    """Return how a table service is evaluated; ingestion, savepoints, operations and deletion are none."""
+    """Return how a table service is evaluated; ingestion, savepoints, operations and deletion are no table services."""
     found: Evaluation | None
     match service:
         case Service.COMPACTION:

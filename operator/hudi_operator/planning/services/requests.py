@@ -1,4 +1,4 @@
-"""Requests for a run now, by the annotation of a table: when one is answered, and what it forgets."""
+"""Requests for a run now, by the annotation of a table: when a request is answered, and which failures it resets."""
 
 from collections.abc import Iterable
 
@@ -18,9 +18,9 @@ def open_request(table: HudiTable) -> str | None:
 
 
 def answered_by(table: HudiTable, launches: Iterable[LaunchJob], *, active: Iterable[ActiveJob] = ()) -> str | None:
-    """Answer a request when ingestion is launched, or at once when there is no ingestion that could be.
+    """Answer a request when ingestion is launched, or at once if ingestion cannot be launched.
 
-    A continuous driver that goes on looks at the source before long anyway.
+    A running continuous driver looks at the source soon anyway.
     """
     launched = any(launch.job.service is Service.INGESTION for launch in launches)
     goes_on = any(job.live is not None and job.state not in STOPPED for job in active)
@@ -28,10 +28,10 @@ def answered_by(table: HudiTable, launches: Iterable[LaunchJob], *, active: Iter
 
 
 def after_request(table: HudiTable, services: ServicesStatus) -> ServicesStatus:
-    """Reset the failures of what a request is about: of all services where there is no ingestion.
+    """Reset the failures of the requested service, or of all services if the table has no ingestion.
 
-    Such a request is answered at once. Otherwise those of the others are reset only when ingestion starts: a request
-    may be open for long, and a service that fails meanwhile must back off.
+    Without an ingestion the request is answered at once. Otherwise the failures of the table services are reset only
+    when ingestion starts: a request may stay open for long, and a service that fails meanwhile must back off.
     """
     if open_request(table) is None:
         return services
@@ -41,6 +41,6 @@ def after_request(table: HudiTable, services: ServicesStatus) -> ServicesStatus:
 
 
 def reset_all(services: ServicesStatus) -> ServicesStatus:
-    """Reset failures, and have services tried that found nothing to do: somebody asked for it."""
+    """Reset failures, and let services that found nothing to do run again: somebody asked for a run."""
     never = {"last_no_op_instant": None}
     return services.replaced({one: reset_failures(services.of(one)).model_copy(update=never) for one in SERVICES})

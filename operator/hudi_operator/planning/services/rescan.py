@@ -1,7 +1,7 @@
-"""Requests to read files once more, and files that are passed over although they may never have been read.
+"""Requests to read files once more, and the findings about skipped input.
 
-A request starts one run at once and is then given to every run until one has served it: the commit of that run says so,
-so that a run after a crash knows.
+A request starts a run at once. Every run receives the request until a run has served it; the commit of that run says
+so, so that a run after a crash knows.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _VALUE_SHOWN = 256
 
 
 def unasked(table: HudiTable) -> str | None:
-    """Return the request for which no run has been started yet."""
+    """Return the request that no run has started for yet."""
     last = table.status.rescan
     return None if last is not None and last.value == table.open_rescan else table.open_rescan
 
@@ -26,7 +26,7 @@ def unasked(table: HudiTable) -> str | None:
 def rescan_after(
     observation: Observation, finished: Iterable[RunStatus], launches: Iterable[LaunchJob]
 ) -> RescanStatus | None:
-    """Return what is known of the newest request after this reconcile."""
+    """Return the status of the newest request after this reconcile."""
     table = observation.table
     value, last = table.first_rescan, table.status.rescan
     if value is None:
@@ -63,21 +63,22 @@ def skipped_input(
 
 
 def losses(known: int, last: Iterable[str]) -> str:
-    """Return which messages are gone, as part of a sentence; of some it is not known how many they were."""
+    """Return which messages are gone, as part of a sentence; for some losses the number is unknown."""
     return f"{known:,} offsets that are known, the last ones {', '.join(last)}"
 
 
 def _skipped_files(memory: ServiceStatus) -> str:
     named = ", ".join(memory.skipped)
     return (
-        f"{memory.files_skipped:,} files of the source match pathGlob but are not read: {named}. Each name is the path "
-        "that Hadoop makes of an object's key, where the store has no object, or another one. Rename these objects, or "
+        f"{memory.files_skipped:,} files of the source match pathGlob but are not read: {named}. Each name is the "
+        f"path that Hadoop makes of an object's key; the store has no object or another object at that path. Rename "
+        f"these objects, or "
         "narrow pathGlob."
     )
 
 
 def _served(observation: Observation, finished: Iterable[RunStatus]) -> set[str]:
-    """Return the requests that drivers say to have served; what they wrote is confirmed."""
+    """Return the requests that drivers report as served; the commits of these runs are confirmed."""
     names = {run.job for run in finished if run.service is Service.INGESTION and failure_kind(run) is None}
     results = [job.result for job in observation.jobs if job.name in names]
     served = {result.rescan for result in results if result is not None and result.rescan is not None}

@@ -1,7 +1,7 @@
-"""Whether a plan that failed in itself is rolled back before the next attempt is waited for.
+"""Decides whether a failing plan is rolled back before its next attempt.
 
-Hudi refuses each update of the files of a pending clustering, so such a plan must not stay for as long as its service
-backs off. Usually its driver has rolled it back already; a driver that was killed, or failed at the rollback, has not.
+Hudi refuses each update of the files of a pending clustering, so such a plan must not stay while its service backs off.
+Usually its driver has rolled it back already, unless the driver was killed or failed at the rollback.
 """
 
 from hudi_jobs.contract import RunMode, Service, is_of_the_plan
@@ -17,10 +17,10 @@ _CAUSE_LIMIT = 300
 
 
 def rollback_before_retry(case: Case, service: Service, found: Decision) -> Decision | None:
-    """Return the rollback of the plan that is due and of this table, or None where the plan waits for the retry.
+    """Return the rollback of this table's due plan, or None if the plan waits for its retry.
 
-    One rollback is tried for each plan: one that came to nothing backs off like every other run. A store or a node
-    that is away would fail the rollback too, and another writer may be at work after a conflict.
+    Each plan gets one early rollback; if that fails, it backs off like every other run. An unavailable store or node
+    would fail the rollback too, and after a conflict another writer may be at work.
     """
     memory = case.services.of(service)
     plan = next((one for one in case.free(service) if one.time == found.instant), None)

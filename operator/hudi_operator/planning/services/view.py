@@ -1,4 +1,4 @@
-"""What a table service is decided by, and the work that it finds pending."""
+"""The input of the decision on a table service, and the pending work of the service."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from hudi_operator.timeline import State, Timeline
 
 @dataclass(frozen=True, kw_only=True)
 class FailedWrite:
-    """An inflight write that nobody will complete; `from_` is when it may be rolled back, `why` what became of it."""
+    """An inflight write that nobody will complete; `from_` is when it may be rolled back, `why` what ended its run."""
 
     time: str
     from_: datetime
@@ -26,9 +26,9 @@ class FailedWrite:
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceView:
-    """What one table service is decided by, with its pending instants, oldest first.
+    """The input of the decision on a table service, with its pending instants, oldest first.
 
-    `pending` are those that it has to deal with, `others` those that are left alone.
+    The service has to handle the `pending` instants; the `others` are left alone.
     """
 
     service: Service
@@ -43,9 +43,9 @@ class ServiceView:
 
 
 def finish_pending(view: ServiceView, times: Collection[str], *, waits_for_heartbeat: bool = False) -> Decision | None:
-    """Return how the oldest of these pending plans is dealt with, or None if there is none.
+    """Return how the oldest of these pending plans is handled, or None if there is none.
 
-    `waits_for_heartbeat`: an inflight one may look alive to Hudi for two minutes after its run has ended.
+    `waits_for_heartbeat`: Hudi may consider an inflight plan alive for two minutes after its run has ended.
     """
     oldest = next((one for one in view.pending if one.time in times), None)
     if oldest is None:
@@ -71,7 +71,7 @@ def finish_pending(view: ServiceView, times: Collection[str], *, waits_for_heart
 
 
 def finish_left_over(view: ServiceView, plan: PendingStatus, *, what: str, run_mode: RunMode) -> Decision:
-    """Return how a pending plan of a disabled service is dealt with: it would block its file groups for ever."""
+    """Return how a pending plan of a disabled service is handled: it would block its file groups for ever."""
     name = named(plan)
     return Decision(
         due=True,
@@ -85,7 +85,7 @@ def finish_left_over(view: ServiceView, plan: PendingStatus, *, what: str, run_m
 
 
 def named(pending: PendingStatus) -> str:
-    """Return what a pending instant is called in a sentence, with whose it is where it is not ours."""
+    """Return the name of a pending instant in a sentence, with its owner if the owner is not this table."""
     name = f"{pending.action} {pending.time}"
     return name if pending.owner is PendingOwner.THIS_TABLE else f"{name} of another tool or an unknown run"
 

@@ -1,1 +1,1 @@
-"""Whether each kind of work is due: one module for each."""
+"""Decides whether each kind of work is due: a module for each kind."""

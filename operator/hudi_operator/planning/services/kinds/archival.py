@@ -35,7 +35,7 @@ def evaluate(view: ServiceView) -> Decision:
 
 
 def blocked_by(view: ServiceView) -> str | None:
-    """Return what keeps commits in the active timeline that are beyond the number to keep."""
+    """Return why the active timeline holds more commits than it should keep."""
     found = _found(view)
     if found is None or found.held is None:
         return None

@@ -12,9 +12,9 @@ from hudi_operator.timeline.rules.retention import earliest_to_retain
 
 
 def evaluate(view: ServiceView) -> Decision:
-    """Return whether something unfinished is to be cleaned up, or enough commits have come since the last clean.
+    """Return whether a pending clean has to be finished, or enough commits have come since the last clean.
 
-    A write that may be rolled back later makes a cleaning due then.
+    A failed write makes a cleaning due at the moment when it may be rolled back.
     """
     urgent = _others_clean(view) or _unfinished(view) or _failed_write(view)
     if urgent is not None:
@@ -24,7 +24,7 @@ def evaluate(view: ServiceView) -> Decision:
 
 
 def blocked_by(view: ServiceView) -> str | None:
-    """Return what makes a cleaning keep more than its policy says."""
+    """Return why a cleaning keeps more files than its policy says."""
     spec, timeline = view.spec, view.timeline
     retain = spec.cleaning.retain_commits
     pending, reasons = timeline.counters.earliest_pending, []
@@ -38,7 +38,7 @@ def blocked_by(view: ServiceView) -> str | None:
 
 
 def _others_clean(view: ServiceView) -> Decision | None:
-    """Wait for a clean that another tool may be at work on: Hudi's clean would execute it too, at the same time."""
+    """Wait for a clean that another tool may be working on: Hudi's clean would execute it at the same time."""
     alive = next((one for one in view.others if one.action == Action.CLEAN.value), None)
     if alive is None:
         return None

@@ -6,9 +6,10 @@ from hudi_operator.planning.services.view import ServiceView, finish_left_over, 
 
 
 def evaluate(view: ServiceView) -> Decision:
-    """Return whether a pending clustering is to be dealt with or a new one to be planned.
+    """Return whether a pending clustering has to be handled or a new clustering planned.
 
-    A requested clustering is executed. An inflight one is never executed again: its run rolls it back and plans again.
+    A run executes a requested clustering. An inflight clustering is never executed again: its run rolls it back and
+    plans again.
     """
     counters = view.timeline.counters
     if counters.pending_clusterings is None:
@@ -27,6 +28,6 @@ def evaluate(view: ServiceView) -> Decision:
 
 
 def left_over(view: ServiceView) -> Decision | None:
-    """Roll a pending clustering back although the spec disables clustering, and plan none in its place."""
+    """Roll back a pending clustering although the spec disables clustering, without a new plan."""
     plan = next(iter(view.pending), None)
     return None if plan is None else finish_left_over(view, plan, what="rolled back", run_mode=RunMode.ROLL_BACK)

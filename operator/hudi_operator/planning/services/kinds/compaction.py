@@ -15,9 +15,9 @@ from hudi_operator.timeline import Action, Timeline
 
 
 def evaluate(view: ServiceView) -> Decision:
-    """Return whether a pending compaction is to be finished or a new one to be planned.
+    """Return whether a pending compaction has to be finished or a new compaction planned.
 
-    Of a table that is only observed, the message adds why a compaction may be refused later.
+    For an observed table, the message adds why a compaction may be refused later.
     """
     found, is_observed = _evaluated(view), view.spec.management_policy is ManagementPolicy.OBSERVE
     remark = late_changes_remark(dict(view.timeline.properties.raw)) if is_observed else None
@@ -48,7 +48,7 @@ def _evaluated(view: ServiceView) -> Decision:
 
 
 def left_over(view: ServiceView) -> Decision | None:
-    """Execute a pending compaction although the spec disables compaction: Hudi cannot remove one."""
+    """Execute a pending compaction although the spec disables compaction: Hudi cannot remove its plan."""
     if view.spec.type is not TableType.MERGE_ON_READ:
         return None
     plan = next((one for one in view.pending if one.action == Action.COMPACTION.value), None)
@@ -56,7 +56,7 @@ def left_over(view: ServiceView) -> Decision | None:
 
 
 def _start(timeline: Timeline) -> str | None:
-    """Return the instant that time is counted from: the last compaction, else the first completed delta commit."""
+    """Return the instant from which time is counted: the last compaction, else the first completed delta commit."""
     first = next((one.time for one in timeline.completed if one.action is Action.DELTA_COMMIT), None)
     return timeline.counters.last_compaction or first
 
@@ -72,7 +72,7 @@ def _by_trigger(trigger: CompactionTrigger, counting: Decision, start: str, *, n
 
 
 def _by_time(trigger: CompactionTrigger, start: str, *, now: datetime) -> Decision:
-    """Decide by time. Hudi subtracts the start from the instant of the run; both are UTC in the operator's jobs."""
+    """Decide by elapsed time: Hudi subtracts the start from the instant of the run, both in UTC in our jobs."""
     moment, elapsed = instant_time(start), parse_duration(trigger.elapsed)
     if moment is None:
         return uncertain(f"The time since instant {start}")
@@ -105,7 +105,8 @@ def _combined(counting: Decision, timing: Decision, *, both: bool) -> Decision:
         counted=counting.counted,
         bounds=counting.bounds,
         threshold=counting.threshold,
-        # Starving means that what makes it due is far behind: with both conditions, the later of the two.
+        # Starving means that the condition that makes the service due is far behind; with both conditions, the later
+        # counts.
         priority=max(counting.priority, timing.priority) if both else min(counting.priority, timing.priority),
         run_mode=RunMode.SCHEDULE_AND_EXECUTE,
     )

@@ -45,7 +45,7 @@ def evaluate(
 def _again(
     memory: ServiceStatus, *, table: HudiTable, table_class: HudiTableClassSpec, now: datetime
 ) -> Decision | None:
-    """Return what follows from a failure of the last run, or None where it has not failed."""
+    """Return the decision after a failed last run, or None if it has not failed."""
     failed = after_failures(memory, table_class.retry, now=now)
     if failed is not None:
         return _due(Reason.RETRY, failed.message, at=failed.at, priority=_priority(table)) if failed.due else failed
@@ -56,7 +56,7 @@ def _again(
 
 
 def _priority(table: HudiTable) -> Priority:
-    """Return when ingestion has its turn: one that goes on for long gives all that is due on a Serialized table way."""
+    """Return the priority of ingestion: a continuous ingestion of a Serialized table goes after other due services."""
     is_serialized = table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED
     return Priority.CONTINUOUS if table.spec.continues and is_serialized else Priority.INGESTION
 

@@ -1,4 +1,4 @@
-"""Whether a run for a HudiOperation is due: what has the table to itself needs no turn among the services."""
+"""Decides whether a run for a HudiOperation is due; it has the table to itself and needs no turn among the services."""
 
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.operations.assess import Operations
@@ -6,7 +6,7 @@ from hudi_operator.planning.operations.kinds.registry import wording_of
 
 
 def evaluate(operations: Operations) -> Decision:
-    """Return whether a run is due, and until when it waits otherwise."""
+    """Return whether a run is due, else until when it waits."""
     following = operations.following
     if following is None:
         message = operations.maintenance or "No HudiOperation waits for a run."

@@ -1,4 +1,4 @@
-"""Whether a run for a HudiSavepoint is due, and what is said of savepoints once it is known what starts."""
+"""Decides whether a run for a HudiSavepoint is due, and what savepoints report once it is known what starts."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -17,14 +17,14 @@ from hudi_operator.planning.savepoints.retained import retained
 from hudi_operator.planning.savepoints.rules import newer_commits
 
 ATTEMPTS = 5
-"""Failed runs after which patience counts."""
+"""The number of failed runs after which a removed resource waits no longer than `PATIENCE`."""
 
 _MESSAGE_LIMIT = 512
 _BLOCKS_LIMIT = 256
 
 
 def evaluate(savepoints: Savepoints) -> Decision:
-    """Return whether a run is due; it goes after an ingestion that is due, and before the table services."""
+    """Return whether a run is due; it goes after a due ingestion and before the table services."""
     following = savepoints.following
     if following is None and savepoints.retry_at is not None:
         return Decision(
@@ -53,9 +53,9 @@ def settled(
     blocked: str | None = None,
     now: datetime,
 ) -> tuple[TableSavepoint, ...]:
-    """Return what is remembered of savepoints after the decision; `blocked` says why nothing may start.
+    """Return the status of the savepoints after the decision; `blocked` says why nothing may start.
 
-    What is launched has its commit from now on, before its Job is there: no retry takes another one.
+    A launched savepoint records its commit before its Job exists, so that a retry takes the same commit.
     """
     launched = {one.job.named_savepoint.uid: one.job for one in launches if one.job.named_savepoint is not None}
     gone_since = {
@@ -77,7 +77,7 @@ def settled(
 
 
 def savepoints_change_at(observation: Observation, *, now: datetime) -> datetime | None:
-    """Return when time alone changes something: a savepoint expires, or patience with one that goes is over."""
+    """Return when time alone changes something: a savepoint expires, or a resource has waited for `PATIENCE`."""
     found = [one for one in observation.related.get(SAVEPOINTS, ()) if isinstance(one, HudiSavepoint)]
     gone = (parse_time(one.metadata.deletion_timestamp) for one in found)
     moments = [*(since + PATIENCE for since in gone if since is not None), *filter(None, map(expires_at, found))]
@@ -85,7 +85,7 @@ def savepoints_change_at(observation: Observation, *, now: datetime) -> datetime
 
 
 def _waiting(entry: TableSavepoint, services: ServicesStatus, blocked: str | None) -> TableSavepoint:
-    """Say of what waits for its turn what the run waits for."""
+    """Add to the message of a waiting savepoint what its run waits for."""
     if entry.reason != SavepointReason.WAITING:
         return entry
     memory = services.savepoint
@@ -96,7 +96,7 @@ def _waiting(entry: TableSavepoint, services: ServicesStatus, blocked: str | Non
 def _given_up(
     entry: TableSavepoint, gone_since: datetime | None, *, blocked: str | None, now: datetime
 ) -> TableSavepoint:
-    """Let a resource go whose savepoint nothing can remove: it stays in the table, and is shown there as nobody's."""
+    """Release a resource if nothing can remove its savepoint: the savepoint stays in the table without an owner."""
     hopeless = blocked is not None or entry.failures >= ATTEMPTS
     waits = entry.state is SavepointState.REMOVING and entry.reason == SavepointReason.WAITING
     if not waits or not hopeless or gone_since is None or now - gone_since < PATIENCE:
@@ -113,7 +113,7 @@ def _given_up(
 def _with_blocks(
     entry: TableSavepoint, observation: Observation, services: ServicesStatus, *, now: datetime
 ) -> TableSavepoint:
-    """Say what a savepoint that is there keeps cleaning and archival from."""
+    """Say what an existing savepoint keeps cleaning and archival from."""
     timeline = observation.snapshot.timeline
     if entry.state not in {SavepointState.KEPT, SavepointState.REMOVING} or entry.instant is None or timeline is None:
         return entry
@@ -126,7 +126,7 @@ def _with_blocks(
 
 
 def _although(newer: int) -> str:
-    """Say how many commits are newer, in words that few further ones change: each change is written to the status."""
+    """Return how many commits are newer, rounded down: each change of the message is written to the status."""
     if newer < 10:
         many = "1 commit is" if newer == 1 else f"{newer} commits are"
         return f", although {many} newer" if newer else ""

@@ -1,1 +1,1 @@
-"""Which of the services that are due start now, what keeps the others waiting, and what ends for them."""
+"""Which due services start now, what the other services wait for, and which drivers stop for them."""

@@ -1,11 +1,11 @@
 """Which table services of an Optimistic table run without an ingestion of ours beside them.
 
-Hudi lets a batch win that changes what a clustering rewrites. A driver that goes on for long may then win every time,
-and the service would never come to its end.
+A batch wins a conflict with a clustering that rewrites the same files. A continuous driver may win every time, and the
+clustering would never complete.
 
-A compaction drops the keys that were deleted. Where one comes back meanwhile, its row is in a log file alone, and an
-index that looks into base files alone has the next batch write it once more (`HoodieIndex.canIndexLogFiles`). Of those
-that are declared only a bucket index needs no look: one of record keys falls back to another where a table has none.
+A compaction drops deleted keys. If such a key comes back meanwhile, its row is only in a log file, and an index that
+looks only into base files makes the next batch write the key again (`HoodieIndex.canIndexLogFiles`). Of the declared
+index types only the bucket index needs no look-up: a record index falls back to another index in a table without one.
 """
 
 from hudi_jobs.contract import ConcurrencyMode, Service
@@ -15,14 +15,15 @@ from hudi_operator.api.status.table import ServicesStatus
 from hudi_operator.services.registry import TABLE_SERVICES
 
 ATTEMPTS_BESIDE = 3
-"""How many attempts in a row give way to a writer before one has the table to itself.
+"""The number of conflicts in a row after which a service has the table to itself once.
 
-The ones after that are beside again: where a writer of others wins, keeping ours away helps nobody.
+The following attempts run beside ingestion again: if a foreign writer wins the conflicts, stopping our ingestion helps
+nobody.
 """
 
 
 def kept_apart(spec: HudiTableSpec, services: ServicesStatus) -> frozenset[Service]:
-    """Return the table services whose next run, or the one that is active, no ingestion is beside."""
+    """Return the table services that must not run beside an ingestion, neither now nor in their next run."""
     if spec.concurrency.mode is not ConcurrencyMode.OPTIMISTIC or spec.ingestion is None:
         return frozenset()
     cycle = ATTEMPTS_BESIDE + 1

@@ -1,4 +1,4 @@
-"""What keeps everything, or an operation, from starting on a table."""
+"""Why nothing, or no operation, may start on a table."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,15 +20,17 @@ from hudi_operator.planning.writers.undoing import RESTORE_PENDING, ROLLBACK_OF_
 from hudi_operator.services.registry import SERVICES, mode_of
 
 ServiceBlocker = tuple[str, str]
-"""Why nothing may be started, as a word and a sentence."""
+"""Why nothing may start, as a reason word and a sentence."""
 
 _NOT_FOR_BEGUN = frozenset({RESTORE_PENDING, ROLLBACK_OF_SAVEPOINT, Waiting.CHECKING_COMMITS.value})
-"""What an operation that has begun may have left itself, or finds out in its run."""
+"""Blockers that an operation may have caused itself, or finds out in its run; they do not hold an operation that has
+begun.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What was found of a table by which it is told what may start."""
+    """The observation and the findings that decide what may start on a table."""
 
     observation: Observation
     writers: Writers
@@ -37,7 +39,7 @@ class Seen:
 
 
 def table_blocker(seen: Seen) -> ServiceBlocker | None:
-    """Return why nothing new may be started for this table now, whatever runs."""
+    """Return why no new run may start for this table, whatever runs now."""
     if seen.observation.metadata.deletion_timestamp is not None:
         return Waiting.BLOCKED, "The table is being deleted."
     if seen.observation.table.spec.suspend:
@@ -48,10 +50,10 @@ def table_blocker(seen: Seen) -> ServiceBlocker | None:
 def operation_held(
     seen: Seen, quiet: ServiceBlocker | None, stranger: ServiceBlocker | None, heartbeat: ServiceBlocker | None
 ) -> Held:
-    """Return why no operation may start; all but the first hold only one that has not begun.
+    """Return why no operation may start; all blockers but the first group hold only an operation that has not begun.
 
-    Who suspends a table stops what starts by itself, and an operation is asked for by name. One that has begun is
-    finished whoever has written since: a table that is half restored is worse than any of that.
+    `spec.suspend` stops scheduled work, but a person asks for an operation by name. An operation that has begun is
+    finished whoever has written since: a half restored table is worse than every blocker here.
     """
     every = [found for found in (*_blockers(seen), _refused_operation(seen), quiet) if found is not None]
     alone = Seen(
@@ -71,7 +73,7 @@ def operation_held(
 
 
 def refused_services(drift: tuple[Difference, ...], spec: HudiTableSpec) -> dict[Service, ServiceBlocker]:
-    """Return the services that a table's files keep from starting while others may.
+    """Return the services that a table's files keep from starting while other services may start.
 
     A service that runs inside the writer keeps the writer from starting too.
     """
@@ -98,7 +100,7 @@ def under_maintenance(message: str | None) -> ServiceBlocker | None:
 
 
 def waits_for_stranger(case: Case) -> ServiceBlocker | None:
-    """Return why nothing starts beside what somebody unknown may be at work on in a serialized table."""
+    """Return why nothing starts on a serialized table beside the pending instant of an unknown writer."""
     stranger = stranger_at_work(case)
     if stranger is None:
         return None
@@ -108,9 +110,10 @@ def waits_for_stranger(case: Case) -> ServiceBlocker | None:
 
 
 def waits_for_heartbeat(case: Case) -> ServiceBlocker | None:
-    """Return why an operation waits for a write of this table's own whose process was not seen to end.
+    """Return why an operation waits for a write of this table whose process may still run.
 
-    Other runs of an Optimistic table go on beside it under the lock; an operation is refused by its driver.
+    Other runs of an Optimistic table continue beside the write under the lock, but the driver of an operation would
+    refuse.
     """
     for one in case.pending.get(Service.INGESTION, ()):
         if one.owner is PendingOwner.THIS_TABLE and one.left_alone_until is not None:
@@ -136,7 +139,7 @@ def _blockers(seen: Seen) -> Iterator[ServiceBlocker]:
 
 
 def _blockers_in(snapshot: TimelineSnapshot) -> Iterator[ServiceBlocker]:
-    """Yield what the timeline itself has in the way, or does not show."""
+    """Yield the blockers that the timeline shows, or cannot rule out."""
     if (stuck := in_the_way(snapshot)) is not None:
         yield stuck
     if snapshot.trouble is not None:
@@ -150,5 +153,5 @@ def _blockers_in(snapshot: TimelineSnapshot) -> Iterator[ServiceBlocker]:
 
 
 def blocked_message(observation: Observation) -> str:
-    """Return the sentence of what blocks the table."""
+    """Return the sentence about the blocker of the table."""
     return observation.blockers[0].message if observation.blockers else "The table's class is not known."

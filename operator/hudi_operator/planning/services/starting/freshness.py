@@ -1,4 +1,4 @@
-"""What follows for the services of a table that misses its freshness: its ingestion goes first, for so long."""
+"""Lets the ingestion of a table that misses its freshness go before its table services, for a limited time."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -16,7 +16,7 @@ def misses_freshness(spec: HudiTableSpec, ingestion: ServiceStatus, *, now: date
 
 
 def before_services(found: Decision, spec: HudiTableSpec, ingestion: ServiceStatus, *, now: datetime) -> Decision:
-    """Return the decision on ingestion, which goes before table services when the table misses its freshness."""
+    """Return the decision on ingestion; it goes before table services if the table misses its freshness."""
     if not found.due or not misses_freshness(spec, ingestion, now=now):
         return found
     message = f"{found.message} The table misses its freshness, so ingestion goes before table services."
@@ -24,7 +24,7 @@ def before_services(found: Decision, spec: HudiTableSpec, ingestion: ServiceStat
 
 
 def freshness_changes_at(spec: HudiTableSpec, ingestion: ServiceStatus, *, now: datetime) -> datetime | None:
-    """Return when time alone changes what is said of the freshness of a table."""
+    """Return when time alone changes the freshness of a table."""
     if spec.management_policy is ManagementPolicy.OBSERVE:
         return None
     lag = lag_of(spec, ingestion.freshness, now=now)

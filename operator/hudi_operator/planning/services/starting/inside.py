@@ -1,7 +1,7 @@
-"""Whether a table service that is due is done by the continuous driver of its table, beside its batches.
+"""Decides whether the table's continuous driver runs a due table service beside its batches.
 
-It is a run of its own all the same: a Job hands the service over to the driver, reports what became of it, and fails
-when the driver dies. What has come to nothing once is tried in the driver's place, with memory and a time of its own.
+The service is a run of its own all the same: its Job hands the service over to the driver, reports the result, and
+fails if the driver dies. After a failed attempt the service runs in the driver's place, with its own memory and time.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,11 +18,13 @@ from hudi_operator.planning.services.starting.protection import savepoint_step
 from hudi_operator.services.inside import services_inside
 
 _AFTER_SAVEPOINTS = frozenset({Service.CLEANING, Service.ARCHIVAL})
-"""What would take the files, or the commit, that a HudiSavepoint waits to keep: the driver ends for that first."""
+"""Services that could remove the files or the commit of a waiting HudiSavepoint: the driver stops for the savepoint
+first.
+"""
 
 
 def host_for(case: Case, service: Service, decision: Decision, active: Iterable[ActiveJob]) -> str | None:
-    """Return the run of the driver that a service is asked of, or None where it needs the table to itself."""
+    """Return the run of the driver that can do a service, or None if the service needs the table to itself."""
     if service not in services_inside(case.table.spec) or attempts(case.services.of(service)):
         return None
     if savepoint_step(case, service, decision) is not None:
@@ -34,10 +36,9 @@ def host_for(case: Case, service: Service, decision: Decision, active: Iterable[
 
 
 def services_apart(case: Case, decisions: Mapping[Service, Decision], *, quota_reached: bool) -> tuple[Service, ...]:
-    """Return the due table services that no driver of the table is beside: for them it ends between two batches.
+    """Return the due table services that cannot run beside a driver: the driver stops for them between two batches.
 
-    Where no further Job may be created, a service that would be handed over to the driver could not begin before it
-    ends.
+    At the limit on Jobs, a service that the driver could do cannot start before the driver stops.
     """
     due = [service for service, decision in decisions.items() if decision.due and service is not Service.INGESTION]
     if case.table.spec.concurrency.mode is ConcurrencyMode.OPTIMISTIC:

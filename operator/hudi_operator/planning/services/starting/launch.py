@@ -1,4 +1,4 @@
-"""The Job that is decided for a service that is due."""
+"""Builds the Job of a due service."""
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.status.live import LiveStatus
@@ -18,9 +18,9 @@ from hudi_operator.timeline import State
 
 
 def launch(case: Case, service: Service, decision: Decision, *, inside: str | None = None) -> LaunchJob:
-    """Return the launch of a run that is due, under a name that no earlier decision has had.
+    """Return the launch of a due run, under a name that no earlier decision has used.
 
-    `inside` is the run whose driver does it.
+    `inside` is the run of the driver that does the service.
     """
     table, memory, now = case.table, case.services.of(service), case.now
     attempt = attempts(memory) + 1
@@ -34,7 +34,7 @@ def launch(case: Case, service: Service, decision: Decision, *, inside: str | No
     abandoned, left = _abandoned(case, operation)[:PENDING_REMEMBERED], case.left_behind
     decided = (
         table.metadata.generation,
-        # An earlier Job of the same decision may be gone without a trace, and its executors not.
+        # An earlier Job of the same decision may be gone without a trace, while its executors are not.
         format_time(now),
         requested or format_time(decision.at or now),
         base_instant,
@@ -45,7 +45,7 @@ def launch(case: Case, service: Service, decision: Decision, *, inside: str | No
         *((named.work, named.instant, named.uid) if named is not None else ()),
         *((operation.kind, operation.instant, operation.uid) if operation is not None else ()),
         *((inside,) if inside else ()),
-        # What a run follows is gone once it has ended, so that no later decision is the same.
+        # The cause of a run is gone once the run has ended, so that no later decision equals this decision.
         last.job if last else None,
         last.finished_at if last else None,
     )
@@ -85,7 +85,7 @@ def launch(case: Case, service: Service, decision: Decision, *, inside: str | No
 def _abandoned(case: Case, operation: NamedOperationJob | None) -> tuple[str, ...]:
     """Return the pending instants that a run may end.
 
-    Who has a service run once by name has its plan finished that nobody has begun, whoever made it.
+    An operation that runs a service once also finishes plans of the service that nobody has begun, whoever made them.
     """
     if operation is None or operation.service is None:
         return case.abandoned
@@ -95,7 +95,7 @@ def _abandoned(case: Case, operation: NamedOperationJob | None) -> tuple[str, ..
 
 
 def _live(case: Case, service: Service) -> LiveStatus | None:
-    """Return what is remembered of a continuous ingestion from its decision on; None of every other run."""
+    """Return the memory of a continuous ingestion from its decision on; None for every other run."""
     ingestion, known = case.table.spec.ingestion, case.observation.table_class
     if service is not Service.INGESTION or ingestion is None or not ingestion.continues or known is None:
         return None

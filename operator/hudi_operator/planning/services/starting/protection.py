@@ -1,4 +1,4 @@
-"""The savepoint of a takeover: asked for by the first table service, and removed after a first cycle of them all."""
+"""The savepoint of a takeover: the first table service makes it, a cleaning removes it after a first cycle of all."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -19,9 +19,9 @@ _DONE = frozenset({Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO})
 
 
 def savepoint_step(case: Case, service: Service, decision: Decision) -> SavepointStep | None:
-    """Return what a run does with the savepoint: an ingestion makes it only where services run inside the writer.
+    """Return what a run does with the savepoint: an ingestion makes it only if services run inside the writer.
 
-    A run for a HudiSavepoint makes none: the commit would then have that one, and the resource could have none.
+    A run for a HudiSavepoint makes none: Hudi allows a commit one savepoint, and the resource needs it.
     """
     if decision.reason is Reason.TAKEOVER_COMPLETE:
         return SavepointStep.REMOVE
@@ -35,7 +35,7 @@ def savepoint_step(case: Case, service: Service, decision: Decision) -> Savepoin
 def reported_by_runs(
     takeover: TakeoverStatus | None, observation: Observation, finished: Iterable[RunStatus], *, now: datetime
 ) -> TakeoverStatus | None:
-    """Return what is remembered after runs have reported the savepoint; a status that was lost learns of it again."""
+    """Return the memory of the takeover after runs reported the savepoint; a lost status learns of it again."""
     results = {job.name: job.result for job in observation.jobs}
     for run in finished:
         result = results.get(run.job)
@@ -51,7 +51,7 @@ def reported_by_runs(
 
 
 def with_removal(case: Case, decisions: Mapping[Service, Decision]) -> dict[Service, Decision]:
-    """Return the decisions with a cleaning that only removes the savepoint, once the first cycle is over."""
+    """Return the decisions with a cleaning that only removes the savepoint once the first cycle is over."""
     takeover = case.takeover
     if takeover is None or takeover.protection is not Protection.KEPT or not _is_cycle_over(case, takeover, decisions):
         return dict(decisions)
@@ -69,16 +69,16 @@ def with_removal(case: Case, decisions: Mapping[Service, Decision]) -> dict[Serv
 
 
 def _is_cycle_over(case: Case, takeover: TakeoverStatus, decisions: Mapping[Service, Decision]) -> bool:
-    """Tell whether every service has once succeeded or is not due, the one that deletes files in any case.
+    """Tell whether every service has once succeeded or is not due; the service that deletes files must have succeeded.
 
-    Where cleaning runs inside the writer, an ingestion has to have succeeded, and where it is off, any service.
+    If cleaning runs inside the writer, an ingestion must have succeeded; if cleaning is off, any service.
     """
     if not case.table_class.takeover.savepoint:
         return True
     since = parse_time(takeover.since)
     ran = {service for service in Service if _has_succeeded(case.services.of(service), since)}
     for service in _modes(case, ServiceMode.ASYNC):
-        # A run that failed is not due until its backoff is over, and what it was to do may never be possible.
+        # A failed run is not due until its backoff is over, and its work may never be possible.
         if _has_failed(case.services.of(service), since) or (decisions[service].due and service not in ran):
             return False
     cleaning = mode_of(case.table.spec, Service.CLEANING)

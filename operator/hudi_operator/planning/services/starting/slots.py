@@ -1,4 +1,4 @@
-"""Which of the due services start now, and what keeps the others waiting."""
+"""Which due services start now, and what the other services wait for."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from hudi_operator.planning.services.starting.launch import launch
 from hudi_operator.services.registry import SERVICES
 
 QUOTAS_REACHED = frozenset({Waiting.CLASS_QUOTA_REACHED.value, Waiting.NAMESPACE_QUOTA_REACHED.value})
-"""Reasons for which what is due waits until a Job of another table ends."""
+"""Reasons of a due service that waits until a Job of another table ends."""
 
 _FIRST = Priority.BEHIND - 2
 _BEFORE_THE_WRITER = Priority.BEHIND - 1
@@ -34,11 +34,11 @@ PATIENCE = 10
 def in_order(
     decisions: Mapping[Service, Decision], memory: ServicesStatus, *, apart: frozenset[Service] = frozenset()
 ) -> list[Service]:
-    """Return the due services in the order in which they may start, those that are kept `apart` before ingestion.
+    """Return the due services in the order in which they may start, the services kept `apart` before ingestion.
 
-    Nothing starves: whoever has been passed over for long goes first, and requests that are renewed all the time take
-    turns with services that are far behind. An ingestion of a table that misses its freshness goes before services,
-    except a pending clustering, which would fail its updates.
+    Nothing starves: a service that was passed over for long goes first, and requests that are renewed all the time
+    alternate with services that are far behind. The ingestion of a table that misses its freshness goes before
+    services, except a pending clustering, which would fail its updates.
     """
     due = [service for service in SERVICES if decisions[service].due]
     is_behind = any(decisions[service].priority is Priority.BEHIND for service in due)
@@ -73,9 +73,9 @@ def occupied(
 ) -> ServiceBlocker | None:
     """Return the Job beside which a service must not start.
 
-    A Serialized table has one Job at a time, beside that of its `host`, the driver that does the service. In an
-    Optimistic one, one table service may run beside ingestion, unless it is kept `apart` from it. Nothing runs beside a
-    Job of a service that this version does not know.
+    A Serialized table has one Job at a time; only its `host`, the driver that does the service, may run too. In an
+    Optimistic table one table service may run beside ingestion, unless it is kept `apart`. Nothing runs beside a Job of
+    a service that this version does not know.
     """
     for job in active:
         if host is not None and job.name == host:
@@ -95,16 +95,16 @@ def occupied(
 
 @dataclass(frozen=True, kw_only=True)
 class Started:
-    """What starts now, and all Jobs that are active then."""
+    """The launches of this reconcile, and all Jobs that are active after them."""
 
     launches: tuple[LaunchJob, ...] = ()
     active: tuple[ActiveJob, ...] = ()
 
 
 def start(case: Case, decisions: Mapping[Service, Decision], blocker: ServiceBlocker | None) -> Started:
-    """Return what may start now, the most urgent first, beside the Jobs that are active.
+    """Return the launches that may start beside the active Jobs, the most urgent first.
 
-    A service for which a continuous driver has ended starts before the next one.
+    A service for which a continuous driver stopped starts before the next driver.
     """
     active, launches, given = case.active, list[LaunchJob](), given_turn(case.services, decisions)
     order = in_order(decisions, case.services, apart=kept_apart(case.table.spec, case.services))
@@ -121,7 +121,7 @@ def start(case: Case, decisions: Mapping[Service, Decision], blocker: ServiceBlo
 
 
 def given_turn(services: ServicesStatus, decisions: Mapping[Service, Decision]) -> Service | None:
-    """Return the due service for which the last continuous driver has ended, as long as no run of it has followed."""
+    """Return the due service for which the last continuous driver stopped, if it has not run since."""
     last = services.ingestion.last_run
     given = last.ended_for if last is not None else None
     if last is None or given is None or given is Service.INGESTION or given not in decisions:
@@ -135,13 +135,13 @@ def given_turn(services: ServicesStatus, decisions: Mapping[Service, Decision]) 
 def explained(
     case: Case, decisions: Mapping[Service, Decision], started: Started, blocker: ServiceBlocker | None
 ) -> ServicesStatus:
-    """Return what is remembered of all services, with why each is due or not and what keeps it waiting."""
+    """Return the status of all services, with why each is due or not and what it waits for."""
     launched = {launch.job.service for launch in started.launches}
     after: dict[Service, ServiceStatus] = {}
     for service, decision in decisions.items():
         memory = case.services.of(service)
         if _is_due_no_more(case, service, decision):
-            memory = reset_failures(memory)  # what failed is not due any more: somebody else has done it
+            memory = reset_failures(memory)  # another writer has already done what failed
         passed_over = _passed_over(case, service, decision, launched)
         own = _blocked(case, service, blocker)
         waits = None if service in launched else _waits_for(case, service, decision, started.active, own)
@@ -154,12 +154,12 @@ def explained(
 
 
 def _blocked(case: Case, service: Service, blocker: ServiceBlocker | None) -> ServiceBlocker | None:
-    """Return why a service may not start; whether an operation may was found out with it."""
+    """Return why a service may not start; the blockers of operations are decided elsewhere."""
     return None if service is Service.OPERATION else blocker or case.refused.get(service)
 
 
 def _is_due_no_more(case: Case, service: Service, decision: Decision) -> bool:
-    """Whether what has failed is not to be done any more; while it is at work it may be that by its own plan."""
+    """Whether the failed work is no longer needed; while the service runs, its own plan may hide the need."""
     if decision.reason is Reason.NOT_REQUESTED:
         if service is Service.OPERATION:
             return case.operations.maintenance is None
@@ -168,7 +168,7 @@ def _is_due_no_more(case: Case, service: Service, decision: Decision) -> bool:
 
 
 def _ingestion_goes_first(case: Case, service: Service, started: Started) -> bool:
-    """Whether a table service waits while the ingestion of a table runs that misses its freshness."""
+    """Whether a table service waits because the ingestion of a table that misses its freshness runs."""
     runs = any(job.service is Service.INGESTION for job in started.active)
     is_missed = misses_freshness(case.table.spec, case.services.ingestion, now=case.now)
     return service is not Service.INGESTION and runs and is_missed
@@ -185,12 +185,12 @@ def _behind_ingestion(waits: ServiceBlocker, passed_over: int) -> ServiceBlocker
 
 
 def _passed_over(case: Case, service: Service, decision: Decision, launched: Collection[Service | None]) -> int:
-    """Return how often others have been started while this service was due and could have been."""
+    """Return how often other services started while this service was due and could have started."""
     before = case.services.of(service).passed_over
     if service in launched:
         return 0
     if not decision.due:
-        return before if case.active else 0  # what is due may not be seen while a Job runs
+        return before if case.active else 0  # a running Job may hide the need
     could_start = _waits_for(case, service, decision, case.active) is None
     return before + 1 if launched and could_start else before
 
@@ -212,7 +212,7 @@ def _waits_for(
 
 
 def limit_reached(observation: Observation, active: Sequence[ActiveJob]) -> ServiceBlocker | None:
-    """Return the limit of the class that one more Job would exceed; `active` are this table's own."""
+    """Return the limit of the class that another Job would exceed; `active` are this table's own Jobs."""
     table_class = observation.table_class
     limits = table_class.spec.job_quota if table_class else JobQuota()
     in_class = observation.running_in_class + len(active)

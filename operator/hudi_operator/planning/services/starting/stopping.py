@@ -1,7 +1,7 @@
-"""For what a continuous ingestion is ended, and how.
+"""Why and how a continuous ingestion stops.
 
-Its Job is deleted: the driver is asked to end, finishes the batch that is under way, and the next one begins with what
-is declared then.
+The operator deletes its Job. The driver finishes the current batch and exits, and the next driver starts with the new
+declarations.
 """
 
 from collections.abc import Collection, Iterator
@@ -23,20 +23,21 @@ from hudi_operator.planning.services.starting.turns import Turn
 
 _MAY_STILL_END = frozenset({JobPhase.STARTING, JobPhase.SUSPENDED, JobPhase.RUNNING})
 _ANYWAY = frozenset({Waiting.SUSPENDED.value, Waiting.OBSERVED.value, Waiting.BLOCKED.value})
-"""Blockers that end a driver also while the timeline cannot be read."""
+"""Blockers that stop a driver even while the timeline cannot be read."""
 _SOON_OVER = frozenset({Waiting.CHECKING_COMMITS.value})
-"""Blockers that only keep the next run from starting: the next reconciles clear them, or find what ends a driver."""
+"""Blockers that only keep the next run from starting: later reconciles clear them, or find a reason to stop the driver.
+"""
 _MESSAGE_LIMIT = 500
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stopped:
-    """All active Jobs, how those among them are stopped that shall not go on, and what a driver goes on before."""
+    """All active Jobs with the new state of stopping drivers, the actions that stop them, and the skipped services."""
 
     active: tuple[ActiveJob, ...]
     actions: tuple[Action, ...] = ()
     skipped: tuple[Service, ...] = ()
-    """Services that were due at the end of a driver's turn, and that it has not ended for."""
+    """Services that were due at the end of a driver's turn, but did not stop it."""
 
 
 def stop_continuous(
@@ -49,10 +50,10 @@ def stop_continuous(
     now: datetime,
     already: Collection[Action] = (),
 ) -> Stopped:
-    """Stop the continuous Jobs that stand still, or that shall end at the boundary of a batch.
+    """Stop the continuous Jobs that make no progress, or that have to stop between two batches.
 
-    `already` are actions that are decided on: what is stopped for another reason is not stopped twice. What follows
-    where the `turn` of one is over is decided already: a service for which it ends, or a turn more.
+    `already` are the decided actions: a Job that stops for another reason is not stopped twice. `turn` says what
+    follows when a driver's turn is over: the service that it stops for, or another turn.
     """
     given_up = {action.job.name for action in already if isinstance(action, StopJob)}
     actions: list[Action] = []
@@ -81,7 +82,7 @@ def stop_continuous(
 
 @dataclass(frozen=True, kw_only=True)
 class _Ends:
-    """With which state and sentence a driver ends, and for which service."""
+    """The state and sentence of a driver that stops, and the service that it stops for."""
 
     state: str
     message: str
@@ -90,7 +91,7 @@ class _Ends:
 
 @dataclass(frozen=True, kw_only=True)
 class _Another:
-    """A driver begins another turn."""
+    """The driver begins another turn."""
 
 
 def _changed(job: ActiveJob, live: LiveStatus, why: _Ends | _Another | None, *, now: datetime) -> ActiveJob:
@@ -126,7 +127,7 @@ def _reasons(
     image: str,
     blocker: tuple[str, str] | None,
 ) -> Iterator[_Ends]:
-    """Yield why a driver ends that works by what was declared before, or on a table on which nothing may start."""
+    """Yield why a driver stops that runs with outdated declarations, or on a table where nothing may start."""
     table, known = observation.table, observation.table_class
     if job.generation not in {None, table.metadata.generation}:
         yield _draining("The spec has changed.")
@@ -157,12 +158,12 @@ def _turns(
     active: Collection[ActiveJob],
     now: datetime,
 ) -> Iterator[_Ends | _Another]:
-    """Yield what follows where a driver has had its turn and services wait for it.
+    """Yield what follows when a driver has had its turn and services wait for it.
 
-    A turn is at least one batch, or one look at a source without news: else a service that is due again and again, as
-    one that fails is, would have a batch that takes longer cancelled each time. A service that it does beside its
-    batches comes to its end first; none follows it. Where ingestion would start again before all that waits, the
-    driver goes on: so a service is passed over once in each turn, as it is by the start of another driver.
+    A turn is at least one batch, or one look at a source without new data. Otherwise a service that is due again and
+    again, such as a failing service, would cancel each batch that takes longer. A service that the driver does beside
+    its batches completes first. If ingestion would start again before all waiting services, the driver continues; the
+    services are passed over once per turn, as they are when another driver starts.
     """
     since = parse_time(live.turn_since) or parse_time(live.running_since)
     interval = parse_duration(settings_of(observation.table).service_interval)
@@ -171,7 +172,7 @@ def _turns(
     if live.instant is None and not live.batches and live.polled_at is None:
         return
     if any(job.inside == found.name for job in active):
-        return  # what it is at would be cancelled, and begun again from nothing
+        return  # its current work would be cancelled, and begun again from nothing
     if turn.following is None:
         yield _Another()
         return

@@ -1,7 +1,7 @@
-"""What follows the turn of a continuous driver: a service for which it ends, or another turn of its own.
+"""What follows the turn of a continuous driver: a service that it stops for, or another turn.
 
-A driver never ends for nothing: what it ends for is what would start then, and ingestion waits until that has started
-(`given_turn`), whatever has happened while the driver ended.
+A driver never stops in vain: the service that it stops for starts next, and ingestion waits until that service has
+started (`given_turn`), whatever happens while the driver stops.
 """
 
 from collections.abc import Mapping
@@ -19,9 +19,9 @@ from hudi_operator.planning.services.starting.slots import in_order
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """The due services that no driver is beside, and the one that starts if it ends now.
+    """The due services that cannot run beside the driver, and the service that starts if the driver stops now.
 
-    `following` is None where ingestion would start again before them all: they are passed over.
+    `following` is None if ingestion would start again before them all: they are passed over.
     """
 
     waiting: tuple[Service, ...] = ()
@@ -29,9 +29,9 @@ class Turn:
 
 
 def turn_of(case: Case, decisions: Mapping[Service, Decision], *, quota_reached: bool) -> Turn:
-    """Return what waits for the end of a continuous driver, and what would start after it.
+    """Return the services that wait for a continuous driver to stop, and the service that would start after it.
 
-    A request is answered by the driver that runs, and what ingestion was passed over for lies before its turn.
+    The running driver answers a request, and ingestion was passed over only before the driver's turn.
     """
     waiting = services_apart(case, decisions, quota_reached=quota_reached)
     if not waiting:
@@ -50,7 +50,7 @@ def turn_of(case: Case, decisions: Mapping[Service, Decision], *, quota_reached:
 
 
 def passed_over(services: ServicesStatus, skipped: tuple[Service, ...]) -> ServicesStatus:
-    """Return what is remembered once a driver has begun another turn although these services were due."""
+    """Return the status of the services that were due when a driver began another turn."""
     return services.replaced(
         {one: services.of(one).model_copy(update={"passed_over": services.of(one).passed_over + 1}) for one in skipped}
     )
