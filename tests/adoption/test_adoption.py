@@ -22,8 +22,8 @@ from hudi_operator.adoption.names import name_for
 from hudi_operator.adoption.text import Entry, Plain, comment_lines, document, yaml_lines
 from hudi_operator.adoption.writers import overlapping, several, writers_of
 from hudi_operator.api.resources import HudiTable
+from hudi_operator.planning.facts.drift import drift_of
 from hudi_operator.planning.model import TimelineSnapshot
-from hudi_operator.planning.policy.drift import drift_of
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import Action, CommitMetadata, Instant, State, TimelineReader
 

@@ -23,7 +23,7 @@ from hudi_operator.planning.decide import decide
 from hudi_operator.planning.deletion.decide import decide_ending
 from hudi_operator.planning.deletion.model import EndingObservation
 from hudi_operator.planning.model import CreateJob, LaunchJob, Observation, TimelineSnapshot
-from hudi_operator.planning.status.build import build_status
+from hudi_operator.planning.outcome.status.build import build_status
 
 Document = dict[str, Any]
 

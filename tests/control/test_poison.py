@@ -21,7 +21,7 @@ from hudi_operator.control.jobs.job_view import observe_jobs
 from hudi_operator.jobs.names import ATTEMPT_ANNOTATION, BASE_INSTANT_ANNOTATION, ROLE_LABEL, SERVICE_LABEL
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import Observation, TimelineSnapshot
-from hudi_operator.planning.status.build import build_invalid_status, build_status
+from hudi_operator.planning.outcome.status.build import build_invalid_status, build_status
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 WORDS = st.sampled_from(

@@ -23,7 +23,7 @@ from hudi_operator.control.savepoints import SAVEPOINTS
 from hudi_operator.jobs.scheduled_savepoint import build_savepoint
 from hudi_operator.planning.model.observation import MOST_RELATED
 from hudi_operator.planning.model.times import format_time
-from hudi_operator.planning.status.savepoint_status import decide_savepoint
+from hudi_operator.planning.outcome.status.savepoint_status import decide_savepoint
 
 Document = dict[str, Any]
 DAILY = savepoint_key("team-a", "daily")

@@ -19,7 +19,7 @@ from hudi_operator.api.status.operation import HudiOperationStatus
 from hudi_operator.jobs.names import SERVICE_LABEL
 from hudi_operator.kube.errors import NotFound
 from hudi_operator.kube.transport import MERGE_PATCH
-from hudi_operator.planning.operations.kinds.registry import may_be_left
+from hudi_operator.planning.facts.operations.kinds.registry import may_be_left
 
 BACK = "back"
 

@@ -18,10 +18,10 @@ from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.planning.decide import decide
-from hudi_operator.planning.findings.registry import DEFINITIONS
+from hudi_operator.planning.facts.operations.decisions import with_decisions
 from hudi_operator.planning.model import JobObservation, JobPhase, LaunchJob, Observation, Plan
-from hudi_operator.planning.operations.decisions import with_decisions
-from hudi_operator.planning.status.build import build_status
+from hudi_operator.planning.outcome.findings.registry import DEFINITIONS
+from hudi_operator.planning.outcome.status.build import build_status
 
 IMAGE = "registry.example/hudi-spark:1"
 OPERATOR = "cluster/hudi-operator"

@@ -30,8 +30,8 @@ from hudi_operator.jobs.names import (
     ROLE_LABEL,
     SERVICE_LABEL,
 )
+from hudi_operator.planning.facts.operations.decisions import with_decisions
 from hudi_operator.planning.model import JobObservation, Mark, Observation, TimelineSnapshot, TimelineTrouble, Undoing
-from hudi_operator.planning.operations.decisions import with_decisions
 from hudi_operator.timeline import Action, CleanSummary, Instant, Timeline, TimelineZone
 from hudi_operator.timeline.rules.counters import COMMITS
 

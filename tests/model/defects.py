@@ -23,16 +23,16 @@ from hudi_jobs.contract import Service
 from hudi_operator.api.status.table import ServiceStatus
 from hudi_operator.api.values.base import Model
 from hudi_operator.jobs import names
+from hudi_operator.planning.facts.case import Case
+from hudi_operator.planning.facts.writers import foreign
+from hudi_operator.planning.facts.writers.authorship import Authorship
+from hudi_operator.planning.facts.writers.takeover import Takeover
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.decision import Decision, Reason
 from hudi_operator.planning.model.times import instant_time
-from hudi_operator.planning.services.case import Case
-from hudi_operator.planning.services.starting import slots
-from hudi_operator.planning.services.starting.inside import services_apart
-from hudi_operator.planning.services.starting.turns import Turn
-from hudi_operator.planning.writers import foreign
-from hudi_operator.planning.writers.authorship import Authorship
-from hudi_operator.planning.writers.takeover import Takeover
+from hudi_operator.planning.order import slots
+from hudi_operator.planning.order.inside import services_apart
+from hudi_operator.planning.order.turns import Turn
 from hudi_operator.services.registry import SERVICES
 from hudi_operator.timeline import Action, Instant, Timeline
 
@@ -193,7 +193,7 @@ DEFECTS = (
         says="the live clustering of another tool is rolled back",
         by="tool",
         without=("leaves_live_plans",),
-        old=((f"{_PLANNING}.writers.unfinished.Watch.left_alone_until", _left_alone_by_nobody),),
+        old=((f"{_PLANNING}.facts.writers.unfinished.Watch.left_alone_until", _left_alone_by_nobody),),
     ),
     Defect(
         name="a pod that runs on commits beside the next run",
@@ -239,61 +239,61 @@ DEFECTS = (
         scenario=scenarios.UNREADABLE,
         says="is taken for another writer's",
         by="driver dies",
-        old=((f"{_PLANNING}.writers.foreign._completed", _completed_or_inflight),),
+        old=((f"{_PLANNING}.facts.writers.foreign._completed", _completed_or_inflight),),
     ),
     Defect(
         name="a write by a clock that is minutes off is another writer's",
         scenario=scenarios.CLOCKS,
         says="is taken for another writer's",
         by="operator skewed",
-        old=((f"{_PLANNING}.writers.foreign._completed", _completed_or_inflight),),
+        old=((f"{_PLANNING}.facts.writers.foreign._completed", _completed_or_inflight),),
     ),
     Defect(
         name="a foreign commit becomes old when a run of ours ends after it",
         scenario=scenarios.STRANGERS_FROM_THE_START,
         says="a run starts beside another writer",
         by="tool",
-        old=((f"{_PLANNING}.writers.foreign._BEFORE_ALL", None),),
+        old=((f"{_PLANNING}.facts.writers.foreign._BEFORE_ALL", None),),
     ),
     Defect(
         name="a clean of another tool is not looked at",
         scenario=scenarios.STRANGERS,
         says="a run starts beside another writer",
         by="tool",
-        old=((f"{_PLANNING}.writers.foreign._completed", _commits_alone),),
+        old=((f"{_PLANNING}.facts.writers.foreign._completed", _commits_alone),),
     ),
     Defect(
         name="a clean of ours is another writer's, because it names no run",
         scenario=scenarios.PROCESSES,
         says="is taken for another writer's",
-        old=((f"{_PLANNING}.writers.authorship.Authorship.may_have_made", _never),),
+        old=((f"{_PLANNING}.facts.writers.authorship.Authorship.may_have_made", _never),),
     ),
     Defect(
         name="any instant accepts other writers' commits",
         scenario=scenarios.ACCEPTING,
         says="a run starts beside another writer",
-        old=((f"{_PLANNING}.operations.decisions.acceptance", _any_text),),
+        old=((f"{_PLANNING}.facts.operations.decisions.acceptance", _any_text),),
     ),
     Defect(
         name="a plan of ours stays when its service is switched off",
         scenario=scenarios.LEFT_PLAN,
         says="it does not come to rest",
-        old=((f"{_PLANNING}.services.evaluation._left_over", _left_over_never),),
+        old=((f"{_PLANNING}.needs.evaluation._left_over", _left_over_never),),
     ),
     Defect(
         name="the name of a Job is used again",
         scenario=scenarios.REFUSED,
         says="the name of a run that is over is used again",
         deviations=2,
-        old=((f"{_PLANNING}.services.starting.launch.job_name", _old_name),),
+        old=((f"{_PLANNING}.order.launch.job_name", _old_name),),
     ),
     Defect(
         name="a request that was invalid waits for the table's own spec",
         scenario=scenarios.REFUSED,
         says="it does not come to rest",
         old=(
-            (f"{_PLANNING}.runs.failures._hopeless", _hopeless),
-            (f"{_PLANNING}.runs.memory.have_changed", _another_generation),
+            (f"{_PLANNING}.facts.runs.failures._hopeless", _hopeless),
+            (f"{_PLANNING}.facts.runs.memory.have_changed", _another_generation),
         ),
     ),
     Defect(
@@ -307,7 +307,7 @@ DEFECTS = (
         name="a pod that hangs before it starts is left to its deadline",
         scenario=scenarios.PODS,
         says="it does not come to rest: a driver runs",
-        old=((f"{_PLANNING}.runs.tracking._must_stop", _never),),
+        old=((f"{_PLANNING}.facts.runs.tracking._must_stop", _never),),
     ),
     Defect(
         name="a Job that waits in a queue is deleted",
@@ -319,7 +319,7 @@ DEFECTS = (
         name="requests without end starve the table's services",
         scenario=scenarios.REQUESTS,
         says="starves",
-        old=((f"{_PLANNING}.services.starting.slots._rank", _by_priority),),
+        old=((f"{_PLANNING}.order.slots._rank", _by_priority),),
         deviations=0,
     ),
     Defect(
@@ -332,7 +332,7 @@ DEFECTS = (
         name="an inline log compaction is another writer's",
         scenario=scenarios.INLINE,
         says="is taken for another writer's",
-        old=((f"{_PLANNING}.writers.foreign.may_lack_mark", _lacks_mark_by_action),),
+        old=((f"{_PLANNING}.facts.writers.foreign.may_lack_mark", _lacks_mark_by_action),),
         deviations=0,
     ),
     Defect(
@@ -340,27 +340,27 @@ DEFECTS = (
         scenario=scenarios.CONTINUOUS_PEOPLE,
         says="it does not come to rest",
         by="driver hangs",
-        old=((f"{_PLANNING}.services.starting.stopping._stands_still", _for_nothing),),
+        old=((f"{_PLANNING}.order.stopping._stands_still", _for_nothing),),
     ),
     Defect(
         name="a continuous driver works on by the spec before",
         scenario=scenarios.CONTINUOUS_PEOPLE,
         says="a driver works by an earlier spec",
         by="spec edited",
-        old=((f"{_PLANNING}.services.starting.stopping._reasons", _for_nothing),),
+        old=((f"{_PLANNING}.order.stopping._reasons", _for_nothing),),
     ),
     Defect(
         name="two services are asked of one driver",
         scenario=scenarios.CONTINUOUS_INSIDE,
         says="two Jobs of one kind",
-        old=((f"{_PLANNING}.services.starting.slots.occupied", _any_beside_the_host),),
+        old=((f"{_PLANNING}.order.slots.occupied", _any_beside_the_host),),
         deviations=0,
     ),
     Defect(
         name="services have no turn beside a continuous driver",
         scenario=scenarios.CONTINUOUS,
         says="stays due",
-        old=((f"{_PLANNING}.services.starting.stopping._turns", _for_nothing),),
+        old=((f"{_PLANNING}.order.stopping._turns", _for_nothing),),
         deviations=0,
     ),
     Defect(
@@ -369,7 +369,7 @@ DEFECTS = (
         says="and the next one starts before that",
         old=(
             (f"{_PLANNING}.decide.turn_of", _any_that_waits),
-            (f"{_PLANNING}.services.starting.slots.given_turn", _none),
+            (f"{_PLANNING}.order.slots.given_turn", _none),
         ),
         deviations=0,
     ),

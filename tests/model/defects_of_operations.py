@@ -14,11 +14,11 @@ from hudi_jobs.contract import Service
 from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.status.operation import HudiOperationStatus
 from hudi_operator.api.status.table_operations import TableOperation
-from hudi_operator.planning.operations import assess, declared
-from hudi_operator.planning.operations.held import Held
-from hudi_operator.planning.services.starting import slots
+from hudi_operator.planning.facts.operations import assess, declared
+from hudi_operator.planning.facts.operations.held import Held
+from hudi_operator.planning.order import slots
 
-_OPERATIONS = "hudi_operator.planning.operations"
+_OPERATIONS = "hudi_operator.planning.facts.operations"
 
 
 def _always(*_: object, **__: object) -> bool:
@@ -125,7 +125,7 @@ OF_OPERATIONS = (
         says="another Job is beside that of an operation",
         old=(
             (f"{_OPERATIONS}.assess._following", _beside_others),
-            ("hudi_operator.planning.services.starting.slots.occupied", _as_a_service),
+            ("hudi_operator.planning.order.slots.occupied", _as_a_service),
         ),
     ),
     Defect(
@@ -152,7 +152,7 @@ OF_OPERATIONS = (
         says="it does not come to rest",
         old=(
             (f"{_OPERATIONS}.declared.may_have_begun", _says_so),
-            ("hudi_operator.planning.status.operation_status.may_have_begun", _says_so),
+            ("hudi_operator.planning.outcome.status.operation_status.may_have_begun", _says_so),
             (f"{_OPERATIONS}.held.Held.of", _by_a_restore_too),
         ),
     ),
@@ -173,6 +173,6 @@ OF_OPERATIONS = (
         name="the restore that an operation has left keeps it from going on",
         scenario=_where("driver dies"),
         says="it does not come to rest",
-        old=(("hudi_operator.planning.services.starting.blocking._NOT_FOR_BEGUN", frozenset()),),
+        old=(("hudi_operator.planning.facts.blocking._NOT_FOR_BEGUN", frozenset()),),
     ),
 )

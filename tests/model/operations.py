@@ -15,7 +15,7 @@ from hudi_operator.api.status.operation import FINISHED, OperationState
 from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.planning.model import LaunchJob, Observation, Plan
 from hudi_operator.planning.model.reasons import OperationReason
-from hudi_operator.planning.status.operation_status import decide_operation
+from hudi_operator.planning.outcome.status.operation_status import decide_operation
 
 LAGS = 200
 """Seconds in which the controller of operations does nothing: it is behind, or its writes are refused."""

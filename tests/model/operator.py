@@ -11,10 +11,10 @@ from tests.planning.world import IMAGE
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.status.takeover import TakeoverPhase
 from hudi_operator.planning import decide as decision
+from hudi_operator.planning.facts.operations.declared import has_begun
 from hudi_operator.planning.model import CreateJob, LaunchJob, Observation, Plan, StopJob
-from hudi_operator.planning.operations.declared import has_begun
-from hudi_operator.planning.refusal import refused
-from hudi_operator.planning.status.build import build_status
+from hudi_operator.planning.outcome.refusal import refused
+from hudi_operator.planning.outcome.status.build import build_status
 
 LONGEST = 3600
 LONGEST_POLL = 300

@@ -40,8 +40,8 @@ from hudi_operator.planning.model import (
     TimelineSnapshot,
     TimelineTrouble,
 )
-from hudi_operator.planning.status.step import Step
-from hudi_operator.planning.status.transitions import Transition
+from hudi_operator.planning.outcome.status.step import Step
+from hudi_operator.planning.outcome.status.transitions import Transition
 
 BASE_PATH = "s3a://lake/team-a/flights"
 DELETION = "flights-deletion-0123456789"

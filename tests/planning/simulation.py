@@ -38,8 +38,8 @@ from hudi_operator.planning.model import (
     TimelineSnapshot,
     TimelineTrouble,
 )
-from hudi_operator.planning.refusal import refused
-from hudi_operator.planning.status.build import build_status
+from hudi_operator.planning.outcome.refusal import refused
+from hudi_operator.planning.outcome.status.build import build_status
 from hudi_operator.timeline import CleanSummary
 from hudi_operator.timeline.rules.counters import COMMITS
 

@@ -25,7 +25,7 @@ from hudi_operator.api.resources import HudiTableClass, ObjectMetadata
 from hudi_operator.api.status.table import HudiTableStatus, ServiceStatus
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import JobObservation, Plan, PodTrouble, TimelineSnapshot, circumstances
-from hudi_operator.planning.refusal import refused
+from hudi_operator.planning.outcome.refusal import refused
 
 LATER = NOW + minutes(1)
 BEFORE: dict[str, Any] = {"name": "standard", "uid": "class-uid", "generation": 4}

@@ -56,10 +56,10 @@ from hudi_operator.planning.model import (
     TimelineTrouble,
 )
 from hudi_operator.planning.model.times import parse_time
-from hudi_operator.planning.refusal import refused
+from hudi_operator.planning.outcome.refusal import refused
+from hudi_operator.planning.outcome.status.build import build_invalid_status, build_status
+from hudi_operator.planning.outcome.status.transitions import transitions
 from hudi_operator.planning.requeue import requeue_after
-from hudi_operator.planning.status.build import build_invalid_status, build_status
-from hudi_operator.planning.status.transitions import transitions
 from hudi_operator.services.registry import SERVICES
 from hudi_operator.timeline import Action, State, TableType, Timeline, TimelineZone
 from hudi_operator.timeline.rules.counters import COMMITS

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.planning.simulation import Simulation
 
 from hudi_jobs.contract import Outcome, Service
-from hudi_operator.planning.runs.failures import attempts
+from hudi_operator.planning.facts.runs.failures import attempts
 from hudi_operator.services.registry import SERVICES
 
 SPEC: dict[str, Any] = {

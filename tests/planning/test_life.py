@@ -6,9 +6,9 @@ from tests.planning.world import JOB, NOW, active, ended, minutes, observe, outc
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.status.table import HudiTableStatus
-from hudi_operator.planning.life import refused_step, step_of
 from hudi_operator.planning.model import LaunchJob, Observation, Plan
-from hudi_operator.planning.status.step import Step
+from hudi_operator.planning.outcome.life import refused_step, step_of
+from hudi_operator.planning.outcome.status.step import Step
 
 
 def refuse(seen: Observation, plan: Plan, written: HudiTableStatus, *, later: float = 0) -> Step:

@@ -10,8 +10,8 @@ from tests.planning.world import NOW, active, again, done, job, minutes, observe
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.planning.model import LaunchJob, Observation, Plan, TimelineSnapshot
-from hudi_operator.planning.refusal import refused
-from hudi_operator.planning.status.build import build_status
+from hudi_operator.planning.outcome.refusal import refused
+from hudi_operator.planning.outcome.status.build import build_status
 
 REQUEST = {"hudi-operator.io/requested-at": "2026-03-10T11:59:30Z"}
 

@@ -13,7 +13,7 @@ from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import HudiTable, parse_table
 from hudi_operator.api.status.lines import joined
 from hudi_operator.planning.model import JobObservation, Plan
-from hudi_operator.planning.status.build import build_status
+from hudi_operator.planning.outcome.status.build import build_status
 
 OLD_TABLES = sorted((Path(__file__).parents[1] / "fixtures" / "stored").glob("huditable-*.json"))
 RUNNING = "flights-ingestion-268a8f3e8b"

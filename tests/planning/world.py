@@ -17,7 +17,7 @@ from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import JobObservation, JobPhase, Observation, Plan, TimelineSnapshot
 from hudi_operator.planning.model.times import format_time
-from hudi_operator.planning.status.build import build_status
+from hudi_operator.planning.outcome.status.build import build_status
 from hudi_operator.timeline import (
     Action,
     CleanSummary,

@@ -30,13 +30,13 @@ from hudi_operator.kube.api import KubernetesApi, remove_finalizer
 from hudi_operator.kube.errors import AlreadyExists, Forbidden, NotFound, Rejected
 from hudi_operator.kube.events import EventType
 from hudi_operator.kube.kinds import ObjectKey
+from hudi_operator.planning.facts.operations.cascade import key_problem
 from hudi_operator.planning.model import direct_readers, lineage_of
 from hudi_operator.planning.model.reasons import OperationEvent
-from hudi_operator.planning.operations.cascade import key_problem
-from hudi_operator.planning.status.cascade_status import CascadeSeen, noted
-from hudi_operator.planning.status.operation_status import OperationStep, decide_operation, is_done_alone
-from hudi_operator.planning.status.pauses import ENDING_SECONDS
-from hudi_operator.planning.status.transitions import Transition
+from hudi_operator.planning.outcome.status.cascade_status import CascadeSeen, noted
+from hudi_operator.planning.outcome.status.operation_status import OperationStep, decide_operation, is_done_alone
+from hudi_operator.planning.outcome.status.pauses import ENDING_SECONDS
+from hudi_operator.planning.outcome.status.transitions import Transition
 from hudi_operator.runtime.controller import Controller, Reconcile, Trigger, concerns_what_it_refers_to
 
 _log = structlog.get_logger(__name__)

@@ -34,18 +34,18 @@ from hudi_operator.kube.events import EventType
 from hudi_operator.kube.kinds import JOB, ObjectKey
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.deletion.decide import decide_ending, refused_ending
-from hudi_operator.planning.life import refused_step, step_of
+from hudi_operator.planning.facts.operations.decisions import with_decisions
+from hudi_operator.planning.facts.operations.declared import has_begun
 from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.model.reasons import TableEvent
 from hudi_operator.planning.model.times import parse_time
-from hudi_operator.planning.operations.decisions import with_decisions
-from hudi_operator.planning.operations.declared import has_begun
+from hudi_operator.planning.outcome.life import refused_step, step_of
+from hudi_operator.planning.outcome.status.build import build_invalid_status
+from hudi_operator.planning.outcome.status.operation_status import moved_operations
+from hudi_operator.planning.outcome.status.savepoint_status import moved_savepoints
+from hudi_operator.planning.outcome.status.step import Step
+from hudi_operator.planning.outcome.status.transitions import transitions
 from hudi_operator.planning.requeue import requeue_after
-from hudi_operator.planning.status.build import build_invalid_status
-from hudi_operator.planning.status.operation_status import moved_operations
-from hudi_operator.planning.status.savepoint_status import moved_savepoints
-from hudi_operator.planning.status.step import Step
-from hudi_operator.planning.status.transitions import transitions
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.telemetry.metrics import metrics
 

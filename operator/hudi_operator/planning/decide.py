@@ -15,29 +15,7 @@ from hudi_operator.api.status.left import PendingStatus
 from hudi_operator.api.status.table import HISTORY_LENGTH, RunStatus, ServicesStatus
 from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.api.values.base import parse_duration
-from hudi_operator.planning.model import Observation, Plan
-from hudi_operator.planning.model.circumstances import circumstances_of
-from hudi_operator.planning.model.decision import Decision, Reason, concealed, seconds_until
-from hudi_operator.planning.model.reasons import Waiting
-from hudi_operator.planning.model.times import parse_time
-from hudi_operator.planning.operations.aftermath import has_changed_history, services_after, takeover_after
-from hudi_operator.planning.operations.assess import Operations
-from hudi_operator.planning.operations.assess import assess as assess_operations
-from hudi_operator.planning.operations.assess import settled as settled_operations
-from hudi_operator.planning.operations.held import Held
-from hudi_operator.planning.policy.drift import drift_of
-from hudi_operator.planning.runs.memory import remember
-from hudi_operator.planning.runs.tracking import Tracked, track
-from hudi_operator.planning.runs.windows import known_runs, windows_of
-from hudi_operator.planning.savepoints.assess import assess
-from hudi_operator.planning.savepoints.scheduled import schedule_changes_at, scheduled
-from hudi_operator.planning.services.case import Case, make_case
-from hudi_operator.planning.services.evaluation import evaluate_all
-from hudi_operator.planning.services.kinds.savepoint import savepoints_change_at, settled
-from hudi_operator.planning.services.pending import overdue
-from hudi_operator.planning.services.requests import after_request, answered_by, open_request, reset_all
-from hudi_operator.planning.services.rescan import rescan_after
-from hudi_operator.planning.services.starting.blocking import (
+from hudi_operator.planning.facts.blocking import (
     Seen,
     ServiceBlocker,
     blocked_message,
@@ -48,20 +26,42 @@ from hudi_operator.planning.services.starting.blocking import (
     waits_for_heartbeat,
     waits_for_stranger,
 )
-from hudi_operator.planning.services.starting.freshness import freshness_changes_at
-from hudi_operator.planning.services.starting.protection import reported_by_runs, with_removal
-from hudi_operator.planning.services.starting.slots import Started, explained, limit_reached, start
-from hudi_operator.planning.services.starting.stopping import stop_continuous
-from hudi_operator.planning.services.starting.turns import Turn, passed_over, turn_of
-from hudi_operator.planning.writers.acts import mark_undone
-from hudi_operator.planning.writers.foreign import Writers, check_writers
-from hudi_operator.planning.writers.leftover import left_behind
-from hudi_operator.planning.writers.ownership import Ownership, check_ownership, own_record
-from hudi_operator.planning.writers.takeover import (
+from hudi_operator.planning.facts.case import Case, make_case
+from hudi_operator.planning.facts.drift import drift_of
+from hudi_operator.planning.facts.operations.aftermath import has_changed_history, services_after, takeover_after
+from hudi_operator.planning.facts.operations.assess import Operations
+from hudi_operator.planning.facts.operations.assess import assess as assess_operations
+from hudi_operator.planning.facts.operations.assess import settled as settled_operations
+from hudi_operator.planning.facts.operations.held import Held
+from hudi_operator.planning.facts.requests import after_request, answered_by, open_request, reset_all
+from hudi_operator.planning.facts.runs.memory import remember
+from hudi_operator.planning.facts.runs.tracking import Tracked, track
+from hudi_operator.planning.facts.runs.windows import known_runs, windows_of
+from hudi_operator.planning.facts.savepoints.assess import assess
+from hudi_operator.planning.facts.savepoints.scheduled import schedule_changes_at, scheduled
+from hudi_operator.planning.facts.writers.acts import mark_undone
+from hudi_operator.planning.facts.writers.foreign import Writers, check_writers
+from hudi_operator.planning.facts.writers.leftover import left_behind
+from hudi_operator.planning.facts.writers.ownership import Ownership, check_ownership, own_record
+from hudi_operator.planning.facts.writers.pending import overdue
+from hudi_operator.planning.facts.writers.takeover import (
     Takeover,
     check_takeover,
     hidden,
 )
+from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.model.circumstances import circumstances_of
+from hudi_operator.planning.model.decision import Decision, Reason, concealed, seconds_until
+from hudi_operator.planning.model.reasons import Waiting
+from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.needs.evaluation import evaluate_all
+from hudi_operator.planning.needs.kinds.savepoint import savepoints_change_at, settled
+from hudi_operator.planning.needs.missed_freshness import freshness_changes_at
+from hudi_operator.planning.needs.rescan import rescan_after
+from hudi_operator.planning.order.protection import reported_by_runs, with_removal
+from hudi_operator.planning.order.slots import Started, explained, limit_reached, start
+from hudi_operator.planning.order.stopping import stop_continuous
+from hudi_operator.planning.order.turns import Turn, passed_over, turn_of
 from hudi_operator.services.registry import SERVICES
 
 _END_BY_THEMSELVES = frozenset({Reason.WAITING_FOR_OTHER.value, Reason.WAITING_FOR_HEARTBEAT.value})

@@ -28,13 +28,13 @@ from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.findings import FINDINGS_SHOWN, Finding, FindingCode, Severity
 from hudi_operator.api.status.table import HudiTableStatus
-from hudi_operator.planning import findings as package
-from hudi_operator.planning.findings.find import blocking_ingestion
-from hudi_operator.planning.findings.registry import DEFINITIONS, definition_of
 from hudi_operator.planning.model import Blocker, BlockerReason, Observation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.model.registry import entry_of
-from hudi_operator.planning.status.build import build_invalid_status
-from hudi_operator.planning.status.transitions import transitions
+from hudi_operator.planning.outcome import findings as package
+from hudi_operator.planning.outcome.findings.find import blocking_ingestion
+from hudi_operator.planning.outcome.findings.registry import DEFINITIONS, definition_of
+from hudi_operator.planning.outcome.status.build import build_invalid_status
+from hudi_operator.planning.outcome.status.transitions import transitions
 from hudi_operator.timeline import Problem
 
 EVERY = pytest.mark.parametrize("code", FindingCode)

@@ -16,8 +16,8 @@ from hudi_operator.api.resources import (
 )
 from hudi_operator.api.status.decisions import DecisionAnswer, DecisionsStatus
 from hudi_operator.api.status.operation import HudiOperationStatus
+from hudi_operator.planning.facts.operations.decisions import with_decisions
 from hudi_operator.planning.model import Observation
-from hudi_operator.planning.operations.decisions import with_decisions
 
 UID = "uid-of-decision"
 

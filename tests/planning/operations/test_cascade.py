@@ -15,11 +15,11 @@ from hudi_operator.api.resources import HudiOperation
 from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
 from hudi_operator.jobs.cascaded_erasure import build_cascaded, cascaded_name
 from hudi_operator.jobs.requests.erasure import build_erase_task
+from hudi_operator.planning.facts.operations.cascade import awaits_lineage
+from hudi_operator.planning.facts.operations.declared import may_have_begun
 from hudi_operator.planning.model import Derived, DerivedTable, Lineage, Observation
-from hudi_operator.planning.operations.cascade import awaits_lineage
-from hudi_operator.planning.operations.declared import may_have_begun
-from hudi_operator.planning.status.cascade_status import CascadeSeen
-from hudi_operator.planning.status.operation_status import OperationStep, decide_operation
+from hudi_operator.planning.outcome.status.cascade_status import CascadeSeen
+from hudi_operator.planning.outcome.status.operation_status import OperationStep, decide_operation
 
 KEY = "customer-of-ours"
 ANOTHER = "Another HudiOperation, which does not ask for the same, has this name."

@@ -24,7 +24,7 @@ from hudi_operator.planning.model import (
     TimelineSnapshot,
     TimelineTrouble,
 )
-from hudi_operator.planning.status.operation_status import decide_operation, moved_operations
+from hudi_operator.planning.outcome.status.operation_status import decide_operation, moved_operations
 
 ACCEPT: dict[str, Any] = {"acceptCommits": {"upTo": ago(20)}}
 

@@ -14,7 +14,7 @@ from hudi_operator.api.resources import OPERATIONS, HudiOperation
 from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
 from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN
 from hudi_operator.planning.model import Observation
-from hudi_operator.planning.status.operation_status import decide_operation
+from hudi_operator.planning.outcome.status.operation_status import decide_operation
 
 STUCK = (f"{ago(3)}.deltacommit.requested", f"{ago(3)}.deltacommit.inflight")
 CLEANING: dict[str, Any] = {"runService": {"service": "Cleaning"}}

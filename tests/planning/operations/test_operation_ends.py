@@ -31,11 +31,11 @@ from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.operation import OperationState
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.api.status.takeover import Protection, TakeoverPhase, TakeoverStatus
-from hudi_operator.planning.life import step_of
+from hudi_operator.planning.facts.runs.failures import attempts
 from hudi_operator.planning.model import Observation, Undoing
-from hudi_operator.planning.runs.failures import attempts
-from hudi_operator.planning.status.operation_status import decide_operation
-from hudi_operator.planning.status.transitions import transitions
+from hudi_operator.planning.outcome.life import step_of
+from hudi_operator.planning.outcome.status.operation_status import decide_operation
+from hudi_operator.planning.outcome.status.transitions import transitions
 from hudi_operator.timeline import Action, Instant, State
 
 SUCCEEDED, FAILED, RUNNING = OperationState.SUCCEEDED, OperationState.FAILED, OperationState.RUNNING

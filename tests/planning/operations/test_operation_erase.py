@@ -12,7 +12,7 @@ from hudi_jobs.contract import OperationKind, Outcome
 from hudi_operator.api.resources import HudiOperation
 from hudi_operator.api.status.operation import OperationState
 from hudi_operator.jobs.requests.erasure import build_erase_task
-from hudi_operator.planning.operations.kinds.erase import MOST_BYTES
+from hudi_operator.planning.facts.operations.kinds.erase import MOST_BYTES
 
 KEY = "customer-of-ours"
 ALLOWED: dict[str, Any] = {"allowed": ["Erase"]}

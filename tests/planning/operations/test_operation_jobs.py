@@ -15,6 +15,7 @@ from hudi_operator.api.resources import OPERATIONS, InvalidObject, ObjectMetadat
 from hudi_operator.api.spec.table_class import RetrySettings
 from hudi_operator.api.status.operation import OperationState
 from hudi_operator.api.status.table import ActiveJob
+from hudi_operator.planning.facts.operations.ended import after_failure
 from hudi_operator.planning.model import (
     CreateJob,
     JobObservation,
@@ -26,7 +27,6 @@ from hudi_operator.planning.model import (
     TimelineSnapshot,
     TimelineTrouble,
 )
-from hudi_operator.planning.operations.ended import after_failure
 
 RESTORING = (f"{ago(1)}.restore.requested", f"{ago(1)}.restore.inflight")
 WITHDRAWN = PodTrouble.WITHDRAWN.value

@@ -28,8 +28,8 @@ from hudi_operator.api.status.operation import OperationState
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.jobs.requests.service_run import service_run
+from hudi_operator.planning.facts.operations.kinds.registry import wording_of
 from hudi_operator.planning.model import Observation, Undoing
-from hudi_operator.planning.operations.kinds.registry import wording_of
 from hudi_operator.timeline import Action, Instant, State
 
 COMPACTION = {"service": "Compaction", "asked": '{"service":"Compaction"}'}

@@ -14,7 +14,7 @@ from hudi_operator.api.resources import HudiOperation, HudiTable, InvalidObject,
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType, find_condition
 from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
 from hudi_operator.api.status.table_operations import TableOperation
-from hudi_operator.planning.status.operation_status import decide_operation, moved_operations
+from hudi_operator.planning.outcome.status.operation_status import decide_operation, moved_operations
 
 READY, STALLED, RECONCILING = ConditionType.READY, ConditionType.STALLED, ConditionType.RECONCILING
 REPORT: dict[str, Any] = {"target": ago(20), "removedCount": 1, "rowsAfter": 20, "verified": True}

@@ -44,9 +44,9 @@ from hudi_operator.api.resources import SAVEPOINTS, InvalidObject, ObjectMetadat
 from hudi_operator.api.spec.operation import OPERATION_FIELDS
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.operation import OperationState
+from hudi_operator.planning.facts.operations.kinds.registry import KINDS
 from hudi_operator.planning.model import LaunchJob, StopJob, TimelineSnapshot, TimelineTrouble
-from hudi_operator.planning.operations.kinds.registry import KINDS
-from hudi_operator.planning.refusal import refused
+from hudi_operator.planning.outcome.refusal import refused
 from hudi_operator.services.registry import SERVICES
 from hudi_operator.timeline import CleanSummary
 

@@ -7,8 +7,8 @@ from typing import Any
 from tests.planning.world import NOW, at
 
 from hudi_operator.api.status.operation import FINISHED, HudiOperationStatus, OperationState
-from hudi_operator.planning.status.conditions import ConditionMaker
-from hudi_operator.planning.status.operation_status import operation_conditions
+from hudi_operator.planning.outcome.status.conditions import ConditionMaker
+from hudi_operator.planning.outcome.status.operation_status import operation_conditions
 
 
 def told_as(state: str, reason: str | None = None, **changes: Any) -> HudiOperationStatus:

@@ -7,8 +7,8 @@ from tests.planning.test_conformance import observations
 from tests.planning.world import plan_for, status_of
 
 from hudi_jobs.contract import Service
-from hudi_operator.planning.findings.registry import DEFINITIONS
 from hudi_operator.planning.model import CreateJob, LaunchJob, Observation
+from hudi_operator.planning.outcome.findings.registry import DEFINITIONS
 from hudi_operator.services.registry import SERVICES
 
 TOLD_BY_A_TIMELINE = {one.code for one in DEFINITIONS if one.needs_timeline}

@@ -30,7 +30,7 @@ from hudi_operator.api.status.acts import PendingOwner
 from hudi_operator.api.status.left import PendingStatus
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.planning.model import JobObservation, Observation, TimelineSnapshot
-from hudi_operator.planning.status.transitions import Transition, transitions
+from hudi_operator.planning.outcome.status.transitions import Transition, transitions
 
 WRITE, PLAN, CLEAN = ago(30), ago(25), ago(20)
 FILES = (done("deltacommit", 50), done("deltacommit", 40))

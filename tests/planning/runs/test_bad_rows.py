@@ -12,8 +12,8 @@ from hudi_jobs.contract import Outcome
 from hudi_operator.api.status.bad_rows import MOST_BAD_ROWS, BadRowsStatus
 from hudi_operator.api.status.findings import FindingCode, Severity
 from hudi_operator.api.status.table import HudiTableStatus, RunStatus
+from hudi_operator.planning.facts.runs.bad_rows import bad_rows, bad_rows_after
 from hudi_operator.planning.model import Observation
-from hudi_operator.planning.runs.bad_rows import bad_rows, bad_rows_after
 
 ACKNOWLEDGE = decision(acknowledgeBadRows={})
 FIVE = BadRowsStatus(total=5, since=at(NOW))

@@ -8,8 +8,8 @@ import pytest
 from tests.planning.world import NOW, active, ago, done, ended, outcome, snapshot, story
 
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome
+from hudi_operator.planning.facts.runs.outcomes import conclude
 from hudi_operator.planning.model import TimelineSnapshot
-from hudi_operator.planning.runs.outcomes import conclude
 
 DELTAS = [done("deltacommit", 50), done("deltacommit", 40)]
 BASE, MADE = ago(40), ago(30)

@@ -49,8 +49,8 @@ from hudi_operator.planning.model import (
 )
 from hudi_operator.planning.model.circumstances import class_version_of
 from hudi_operator.planning.model.freshness import source_of
-from hudi_operator.planning.status.build import build_status
-from hudi_operator.planning.status.transitions import transitions
+from hudi_operator.planning.outcome.status.build import build_status
+from hudi_operator.planning.outcome.status.transitions import transitions
 
 LOSSY = {"kafka": {"bootstrapServers": ["kafka:9092"], "topics": ["orders"], "onDataLoss": "Skip"}}
 

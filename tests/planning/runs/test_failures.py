@@ -32,10 +32,10 @@ from tests.planning.world import table_class as a_class
 from hudi_jobs.contract import FailureReason, Outcome
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.table import RunStatus, ServiceStatus
+from hudi_operator.planning.facts.runs.failures import FailureKind, after_failures, failure_kind
+from hudi_operator.planning.facts.runs.memory import remember_runs
 from hudi_operator.planning.model import LaunchJob, Plan, PodTrouble, TimelineSnapshot
 from hudi_operator.planning.model.reasons import RunTrouble
-from hudi_operator.planning.runs.failures import FailureKind, after_failures, failure_kind
-from hudi_operator.planning.runs.memory import remember_runs
 
 JOB, OUTSIDE, CONFLICT = FailureKind.JOB, FailureKind.INFRASTRUCTURE, FailureKind.CONFLICT
 REQUEST = {"hudi-operator.io/requested-at": "2026-03-10T11:59:30Z"}

@@ -12,9 +12,9 @@ from hudi_jobs.contract import Progress, ProgressState
 from hudi_operator.api.status.freshness import FreshnessStatus
 from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.table import ActiveJob
+from hudi_operator.planning.facts.runs.freshness import freshness_while_running
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.freshness import source_of
-from hudi_operator.planning.runs.freshness import freshness_while_running
 
 RUN = "flights-ingestion-1"
 COMMIT = "20260310115900000"

@@ -9,9 +9,9 @@ from tests.planning.world import JOB, NOW, active, at, ended, failed, outcome, s
 
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, TaskResult
 from hudi_operator.api.status.table import RunStatus
+from hudi_operator.planning.facts.runs.ended import ended_run
+from hudi_operator.planning.facts.runs.outcomes import conclude
 from hudi_operator.planning.model import JobObservation, PodTrouble, TimelineSnapshot, TimelineTrouble
-from hudi_operator.planning.runs.ended import ended_run
-from hudi_operator.planning.runs.outcomes import conclude
 
 T = "20260310115900000"
 COMMITTED = snapshot((JOB, T))

@@ -25,6 +25,7 @@ from tests.planning.world import (
 from tests.planning.world import table_class as a_class
 
 from hudi_operator.api.status.table import ActiveJob
+from hudi_operator.planning.facts.runs.tracking import Tracked, track
 from hudi_operator.planning.model import (
     Blocker,
     BlockerReason,
@@ -38,7 +39,6 @@ from hudi_operator.planning.model import (
     TimelineSnapshot,
     TimelineTrouble,
 )
-from hudi_operator.planning.runs.tracking import Tracked, track
 
 EXECUTOR = PodReference(name=f"{JOB}-exec-1", uid="executor-uid")
 DECIDED = active(uid=None, state="Decided")

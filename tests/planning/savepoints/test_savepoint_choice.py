@@ -12,8 +12,8 @@ from tests.planning.world import NOW, again, ago, at, done, job, memory, run, st
 from hudi_jobs.contract import Outcome, SavepointWork, Service
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table_savepoints import SavepointState
+from hudi_operator.planning.facts.savepoints.declared import may_choose_again
 from hudi_operator.planning.model import Observation
-from hudi_operator.planning.savepoints.declared import may_choose_again
 from hudi_operator.timeline import CleanSummary
 
 CLEANED: dict[str, Any] = {"files": (done("clean", 5),), "clean": CleanSummary(earliest_retained=ago(10))}

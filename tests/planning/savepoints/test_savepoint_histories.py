@@ -17,8 +17,8 @@ from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.api.status.table_savepoints import SavepointState
 from hudi_operator.planning.model import CreateJob, JobObservation, LaunchJob, TimelineSnapshot
-from hudi_operator.planning.status.build import build_status
-from hudi_operator.planning.status.savepoint_status import decide_savepoint
+from hudi_operator.planning.outcome.status.build import build_status
+from hudi_operator.planning.outcome.status.savepoint_status import decide_savepoint
 from hudi_operator.timeline import CleanSummary, Timeline
 
 STEPS = 120

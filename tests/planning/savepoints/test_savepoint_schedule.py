@@ -25,10 +25,10 @@ from hudi_operator.api.spec.schedule import SavepointSchedule, Schedule
 from hudi_operator.api.status.conditions import ConditionStatus
 from hudi_operator.api.status.table_savepoints import RetainedStatus, TableSavepoint
 from hudi_operator.jobs.scheduled_savepoint import build_savepoint
+from hudi_operator.planning.facts.savepoints.retention import kept
+from hudi_operator.planning.facts.savepoints.scheduled import is_scheduled
 from hudi_operator.planning.model import CreateSavepoint, DeleteSavepoint, Observation
 from hudi_operator.planning.model.schedule import latest_due
-from hudi_operator.planning.savepoints.retention import kept
-from hudi_operator.planning.savepoints.scheduled import is_scheduled
 
 HOURLY = {"schedule": {"every": "1h"}, "keepLast": 2}
 FIRST = datetime(2025, 12, 20, tzinfo=UTC)

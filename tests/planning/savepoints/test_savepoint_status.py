@@ -12,7 +12,7 @@ from hudi_jobs.contract import Outcome
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table_savepoints import TableSavepoint
 from hudi_operator.planning.model import Observation
-from hudi_operator.planning.status.savepoint_status import decide_savepoint
+from hudi_operator.planning.outcome.status.savepoint_status import decide_savepoint
 from hudi_operator.timeline import CleanSummary
 
 

@@ -40,8 +40,8 @@ from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table_savepoints import SavepointState
 from hudi_operator.api.status.takeover import Protection, TakeoverPhase, TakeoverStatus
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot, TimelineTrouble
-from hudi_operator.planning.refusal import refused
-from hudi_operator.planning.status.savepoint_status import decide_savepoint
+from hudi_operator.planning.outcome.refusal import refused
+from hudi_operator.planning.outcome.status.savepoint_status import decide_savepoint
 from hudi_operator.timeline import CleanSummary
 
 KEPT, LOST, REFUSED, WAITING = SavepointState.KEPT, SavepointState.LOST, SavepointState.REFUSED, SavepointState.WAITING

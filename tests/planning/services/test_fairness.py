@@ -14,7 +14,7 @@ from tests.planning.simulation import Simulation
 from tests.planning.world import at, memory, plan_for
 
 from hudi_jobs.contract import Service
-from hudi_operator.planning.services.starting.slots import PATIENCE
+from hudi_operator.planning.order.slots import PATIENCE
 from hudi_operator.services.registry import SERVICES
 
 REQUEST = {"hudi-operator.io/requested-at": "2026-03-10T11:59:30Z"}

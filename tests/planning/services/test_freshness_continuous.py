@@ -42,7 +42,7 @@ from hudi_operator.api.status.freshness import FreshnessStatus
 from hudi_operator.api.status.table import RunStatus
 from hudi_operator.planning.model import JobPhase, Observation
 from hudi_operator.planning.model.freshness import source_of
-from hudi_operator.planning.services.starting.slots import PATIENCE
+from hudi_operator.planning.order.slots import PATIENCE
 
 CLEANING: dict[str, Any] = {"type": "CopyOnWrite", "cleaning": {"retainCommits": 2}}
 TURN = 30

@@ -35,7 +35,7 @@ from hudi_operator.api.status.rescan import RescanState, RescanStatus
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot
-from hudi_operator.planning.status.transitions import Transition, transitions
+from hudi_operator.planning.outcome.status.transitions import Transition, transitions
 
 RECENTLY = memory(last_run=run(started_at=at(NOW - minutes(1))))
 

@@ -38,7 +38,7 @@ from hudi_operator.api.status.takeover import Protection, TakeoverPhase, Takeove
 from hudi_operator.control.actions.actor import build_manifest
 from hudi_operator.jobs.sizing import HANDING_OVER
 from hudi_operator.planning.model import JobPhase, Observation
-from hudi_operator.planning.services.starting.slots import occupied
+from hudi_operator.planning.order.slots import occupied
 from hudi_operator.services.inside import services_inside
 
 CLEANING: dict[str, Any] = {"cleaning": {"mode": "Async", "trigger": {"commits": 2}}}

@@ -31,10 +31,10 @@ from hudi_operator.api.resources import HudiTable, parse_table
 from hudi_operator.api.status.lines import joined
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.control.actions.actor import JobRefused, build_manifest
+from hudi_operator.planning.facts.runs.tracking import track
+from hudi_operator.planning.facts.writers.authorship import Authorship
 from hudi_operator.planning.model import JobPhase, LaunchJob, StopJob
-from hudi_operator.planning.refusal import refused
-from hudi_operator.planning.runs.tracking import track
-from hudi_operator.planning.writers.authorship import Authorship
+from hudi_operator.planning.outcome.refusal import refused
 
 LATER = "Restoration"
 """A service that this version does not know."""

@@ -32,7 +32,7 @@ from hudi_operator.api.resources import InvalidObject, ObjectMetadata
 from hudi_operator.api.status.conditions import Condition, ConditionType, find_condition
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.planning.model import Blocker, BlockerReason, JobPhase, PodTrouble, TimelineSnapshot, TimelineTrouble
-from hudi_operator.planning.status.build import build_invalid_status
+from hudi_operator.planning.outcome.status.build import build_invalid_status
 
 COMMITTED = snapshot((JOB, "20260310115900000"))
 RAN = status(ingestion=memory(last_run=run()))

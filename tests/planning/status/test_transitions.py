@@ -25,7 +25,7 @@ from tests.planning.world import (
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.planning.model import Blocker, BlockerReason, TimelineSnapshot, TimelineTrouble
-from hudi_operator.planning.status.transitions import transitions
+from hudi_operator.planning.outcome.status.transitions import transitions
 
 COMMITTED = snapshot((JOB, "20260310115900000"))
 

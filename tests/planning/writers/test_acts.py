@@ -29,9 +29,9 @@ from tests.planning.world import (
 from hudi_operator.api.status.acts import ActStatus
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.planning.facts.writers.acts import ACT_REASONS
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot, Undoing
-from hudi_operator.planning.status.transitions import Transition, transitions
-from hudi_operator.planning.writers.acts import ACT_REASONS
+from hudi_operator.planning.outcome.status.transitions import Transition, transitions
 
 FIRST, SECOND, THIRD = done("commit", 50), done("commit", 40), done("commit", 30)
 RAN: dict[str, Any] = {"started_at": at(NOW - minutes(30)), "finished_at": at(NOW - minutes(29))}

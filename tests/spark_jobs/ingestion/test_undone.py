@@ -11,7 +11,7 @@ from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import FailureReason, Outcome, Service, TableOwner
 from hudi_operator.planning.model import LaunchJob, Observation
-from hudi_operator.planning.status.transitions import Transition, transitions
+from hudi_operator.planning.outcome.status.transitions import Transition, transitions
 
 __all__ = ["tool"]
 

@@ -20,11 +20,11 @@ from hudi_jobs.contract import Service
 from hudi_jobs.services.client import write_client
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.status.table import ServiceStatus
+from hudi_operator.planning.facts.writers.pending import pending_statuses
+from hudi_operator.planning.facts.writers.unfinished import Watch
 from hudi_operator.planning.model.decision import Decision, Reason
-from hudi_operator.planning.services.kinds import clustering, compaction
-from hudi_operator.planning.services.pending import pending_statuses
-from hudi_operator.planning.services.view import ServiceView
-from hudi_operator.planning.writers.unfinished import Watch
+from hudi_operator.planning.needs.kinds import clustering, compaction
+from hudi_operator.planning.needs.view import ServiceView
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import TimelineReader
 

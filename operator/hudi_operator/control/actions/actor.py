@@ -43,7 +43,7 @@ from hudi_operator.planning.model import (
     StopJob,
 )
 from hudi_operator.planning.model.reasons import TableEvent
-from hudi_operator.planning.status.step import Target
+from hudi_operator.planning.outcome.status.step import Target
 from hudi_operator.telemetry.metrics import metrics
 
 _log = structlog.get_logger(__name__)

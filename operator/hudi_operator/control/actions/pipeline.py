@@ -10,7 +10,7 @@ from hudi_operator.control.actions.actor import Actor, JobRefused
 from hudi_operator.control.actions.status_writer import StatusWriter
 from hudi_operator.control.jobs.running import RunningJobs
 from hudi_operator.control.keys import TableKey
-from hudi_operator.planning.status.step import Step, Target
+from hudi_operator.planning.outcome.status.step import Step, Target
 from hudi_operator.telemetry.metrics import metrics
 
 _log = structlog.get_logger(__name__)

@@ -10,7 +10,7 @@ from hudi_operator.control.keys import TABLE, table_key
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import ApiUnavailable
 from hudi_operator.kube.events import EventType
-from hudi_operator.planning.status.transitions import Transition
+from hudi_operator.planning.outcome.status.transitions import Transition
 from hudi_operator.telemetry.metrics import metrics
 
 _log = structlog.get_logger(__name__)

@@ -15,6 +15,7 @@ from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.planning.deletion.decide import awaits_confirmation
 from hudi_operator.planning.deletion.model import EndingObservation
+from hudi_operator.planning.facts.operations.decisions import with_decisions
 from hudi_operator.planning.model import (
     Blocker,
     BlockerReason,
@@ -24,7 +25,6 @@ from hudi_operator.planning.model import (
     TimelineTrouble,
     is_hidden,
 )
-from hudi_operator.planning.operations.decisions import with_decisions
 
 _IS_IT_GONE = Questions(live=True)
 

@@ -31,6 +31,8 @@ from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.jobs.names import table_selector
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.kinds import JOB, POD
+from hudi_operator.planning.facts.operations.cascade import awaits_lineage
+from hudi_operator.planning.facts.savepoints.declared import may_choose_again
 from hudi_operator.planning.model import (
     Blocker,
     BlockerReason,
@@ -42,12 +44,10 @@ from hudi_operator.planning.model import (
     TimelineSnapshot,
     is_hidden,
 )
-from hudi_operator.planning.operations.cascade import awaits_lineage
+from hudi_operator.planning.outcome.status.build import small_file_limit
+from hudi_operator.planning.outcome.status.class_status import class_problem
 from hudi_operator.planning.policy.class_policy import policy_blockers
 from hudi_operator.planning.policy.namespaces import asks_for_labels, namespace_blocker
-from hudi_operator.planning.savepoints.declared import may_choose_again
-from hudi_operator.planning.status.build import small_file_limit
-from hudi_operator.planning.status.class_status import class_problem
 from hudi_operator.runtime.controller import Trigger
 
 _log = structlog.get_logger(__name__)

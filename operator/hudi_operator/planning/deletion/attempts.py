@@ -7,10 +7,10 @@ from typing import Self
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.status.table import HISTORY_LENGTH, ActiveJob, RunStatus
 from hudi_operator.planning.deletion.model import EndingObservation
+from hudi_operator.planning.facts.runs.outcomes import conclude
+from hudi_operator.planning.facts.runs.tracking import adopted, is_of_run, refreshed
 from hudi_operator.planning.model import JobObservation, JobPhase, TimelineSnapshot
 from hudi_operator.planning.model.times import format_time
-from hudi_operator.planning.runs.outcomes import conclude
-from hudi_operator.planning.runs.tracking import adopted, is_of_run, refreshed
 
 _ACTIVE_SHOWN = 8
 

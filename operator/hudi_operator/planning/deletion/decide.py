@@ -25,6 +25,11 @@ from hudi_operator.planning.deletion.model import (
     SHORT_REQUEUE,
     EndingObservation,
 )
+from hudi_operator.planning.facts.drift import drift_between
+from hudi_operator.planning.facts.runs.outcomes import refused_run
+from hudi_operator.planning.facts.runs.tracking import adopted, given_up, starts_late
+from hudi_operator.planning.facts.runs.windows import known_runs
+from hudi_operator.planning.facts.writers.ownership import elsewhere, taken_over_from
 from hudi_operator.planning.model import (
     START_TROUBLES,
     Action,
@@ -40,16 +45,11 @@ from hudi_operator.planning.model.reasons import EndingEvent, EndingReason, RunT
 from hudi_operator.planning.model.registry import ENDS_DELETION
 from hudi_operator.planning.model.retry import retry_delay
 from hudi_operator.planning.model.times import format_time, parse_time
-from hudi_operator.planning.policy.drift import drift_between
+from hudi_operator.planning.outcome.status.conditions import ConditionMaker
+from hudi_operator.planning.outcome.status.step import Step
+from hudi_operator.planning.outcome.status.summary import with_message
+from hudi_operator.planning.outcome.status.transitions import Transition
 from hudi_operator.planning.policy.paths import canonical_path, is_below_bucket
-from hudi_operator.planning.runs.outcomes import refused_run
-from hudi_operator.planning.runs.tracking import adopted, given_up, starts_late
-from hudi_operator.planning.runs.windows import known_runs
-from hudi_operator.planning.status.conditions import ConditionMaker
-from hudi_operator.planning.status.step import Step
-from hudi_operator.planning.status.summary import with_message
-from hudi_operator.planning.status.transitions import Transition
-from hudi_operator.planning.writers.ownership import elsewhere, taken_over_from
 
 ATTEMPTS = 5
 """After this many failed attempts to remove the data, it stays."""

@@ -1,0 +1,1 @@
+"""Gathers the facts of one reconcile: ended runs, owners of instants, drift, savepoints, operations."""

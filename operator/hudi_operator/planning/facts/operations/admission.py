@@ -1,0 +1,131 @@
+"""Whether an operation may begin: by its class, by a person, and by what the table shows. The driver looks again."""
+
+from hudi_jobs.contract import ConcurrencyMode
+from hudi_operator.api.resources import OPERATION_UID_ANNOTATION, HudiOperation
+from hudi_operator.api.spec.operation import OperationApproval
+from hudi_operator.api.status.operation import OperationState
+from hudi_operator.api.status.table_operations import NamedOperationJob
+from hudi_operator.planning.facts.operations.answer import Answer, fails, waits
+from hudi_operator.planning.facts.operations.cascade import cascade_asks_for_approval, cascade_wording
+from hudi_operator.planning.facts.operations.kinds.registry import KINDS, job_of, wording_of
+from hudi_operator.planning.model import Observation
+from hudi_operator.planning.model.reasons import OperationReason
+
+_SHOWN = 64
+
+
+def admitted(
+    resource: HudiOperation,
+    observation: Observation,
+    *,
+    shown: NamedOperationJob | None = None,
+    asked_before: bool = False,
+) -> Answer | NamedOperationJob:
+    """Return what the Jobs of an operation are to do, or why it does not begin.
+
+    `asked_before` says that an approval was required at an earlier look. `shown` is what was said before that they
+    would do: what a person has approved is done, and nothing else.
+    """
+    spec = resource.spec
+    if (refused := _unpermitted(resource, observation)) is not None:
+        return refused
+    instant = KINDS[spec.kind].admit(resource, observation)
+    if isinstance(instant, Answer):
+        return instant
+    job = job_of(resource, observation.table, instant)
+    if shown is not None and shown.instant != job.instant:
+        return fails(
+            OperationReason.TARGET_CHANGED,
+            f"The operation was shown as a {wording_of(shown)}, but what it names is now on commit {job.instant}. "
+            "Create another HudiOperation. Nothing was changed.",
+        )
+    if requires_approval(resource, observation, before=asked_before) and not spec.approved:
+        return _awaits_approval(f"{wording_of(job)}{cascade_wording(resource, observation)}", job)
+    return job
+
+
+def claim_problem(
+    resource: HudiOperation, observation: Observation, job: NamedOperationJob | None, *, approval_required: bool
+) -> Answer | None:
+    """Return why no Job starts for an operation that only its own status says has begun; None where one may.
+
+    The timeline is not asked: the table may be in between, and the record beside the table says what is finished.
+    """
+    if (refused := _unpermitted(resource, observation)) is not None:
+        return refused
+    if approval_required and not resource.spec.approved:
+        what = wording_of(job) if job is not None else f"operation {resource.spec.kind}"
+        return _awaits_approval(f"{what}, which the status of the resource says has begun,", job)
+    return None
+
+
+def _unpermitted(resource: HudiOperation, observation: Observation) -> Answer | None:
+    """Return why neither class, resource nor table lets an operation begin, whatever the timeline says."""
+    spec, table_class = resource.spec, observation.table_class
+    settings = table_class.spec.operations if table_class is not None else None
+    if settings is None or spec.kind not in settings.allowed:
+        name = table_class.metadata.name if table_class is not None else "of the table"
+        return waits(
+            OperationReason.NOT_ALLOWED,
+            f"The HudiTableClass {name} does not allow {spec.kind}: ask the platform team to add it to "
+            "operations.allowed.",
+        )
+    return copy_problem(resource) or _beside_others(resource, observation)
+
+
+def _awaits_approval(what: str, job: NamedOperationJob | None) -> Answer:
+    return Answer(
+        state=OperationState.AWAITING_APPROVAL,
+        reason=OperationReason.AWAITING_APPROVAL,
+        message=f"The {what} waits for approval: set spec.approved to true.",
+        job=job,
+    )
+
+
+def requires_approval(resource: HudiOperation, observation: Observation, *, before: bool) -> bool:
+    """Return whether a person has to approve an operation: its class asks now, or has asked `before`.
+
+    The status of the resource counts only as far as it asks for more.
+    """
+    table_class = observation.table_class
+    is_manual = table_class is not None and table_class.spec.operations.approval is OperationApproval.MANUAL
+    has_asked = before or resource.status.state is OperationState.AWAITING_APPROVAL
+    return not resource.spec.dry_run and (has_asked or is_manual or cascade_asks_for_approval(resource, observation))
+
+
+def waiting_state(resource: HudiOperation | None, *, approval_required: bool) -> OperationState:
+    """Return what is shown of an operation that may begin and waits for its turn."""
+    is_approved = resource is not None and resource.spec.approved and approval_required
+    return OperationState.APPROVED if is_approved else OperationState.PENDING
+
+
+def copy_problem(resource: HudiOperation) -> Answer | None:
+    """Refuse a copy of an operation, which nothing else may tell to have been done before: a backup may lack status."""
+    named = resource.metadata.copied_from
+    if named is None or resource.spec.dry_run:
+        return None
+    return fails(
+        OperationReason.COPIED_OPERATION,
+        f"This is a copy of an earlier HudiOperation (uid {named[:_SHOWN]}), such as one restored from a backup. "
+        "Running it again could undo what was done since. To run it, create another HudiOperation without the "
+        f"annotation {OPERATION_UID_ANNOTATION}. Nothing was changed.",
+    )
+
+
+def _beside_others(resource: HudiOperation, observation: Observation) -> Answer | None:
+    """Refuse what would change a table beside other writers; a dry run changes nothing, and says so at its end."""
+    why = other_writers(resource, observation)
+    if why is None or resource.spec.dry_run:
+        return None
+    return fails(OperationReason.OTHER_WRITERS, f"{why} Nothing was changed.")
+
+
+def other_writers(resource: HudiOperation, observation: Observation) -> str | None:
+    """Return why an Optimistic table is not to be changed: nobody has said that its other writers are stopped."""
+    is_shared = observation.table.spec.concurrency.mode is ConcurrencyMode.OPTIMISTIC
+    if not is_shared or resource.spec.accept_other_writers:
+        return None
+    return (
+        "The table is Optimistic, and the operator cannot stop its other writers: what they write meanwhile would be "
+        "lost. Stop them, then create another HudiOperation with acceptOtherWriters: true."
+    )

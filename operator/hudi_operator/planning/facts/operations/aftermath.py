@@ -1,0 +1,35 @@
+"""What of the memory of a table is not true any more once it was taken back to an earlier state.
+
+The checkpoint, the counts and the pending instants come from the timeline with every reconcile. How far the source has
+been read is forgotten with the runs that a restore has undone (`facts/writers/acts.py`).
+"""
+
+from hudi_operator.api.status.operation import FINISHED
+from hudi_operator.api.status.table import HudiTableStatus, ServicesStatus
+from hudi_operator.api.status.table_operations import TableOperation
+from hudi_operator.api.status.takeover import Protection, TakeoverStatus
+from hudi_operator.planning.model import Observation
+from hudi_operator.services.registry import SERVICES
+
+
+def has_changed_history(before: HudiTableStatus, entries: tuple[TableOperation, ...]) -> bool:
+    """Whether an operation that has changed the table has ended with this reconcile."""
+    over = {one.uid for one in before.operations if one.state in FINISHED}
+    return any(one.begun and one.state in FINISHED and one.uid not in over for one in entries)
+
+
+def services_after(services: ServicesStatus) -> ServicesStatus:
+    """Return what is remembered of services: where one found nothing to do, there may be something now."""
+    never = {"last_no_op_instant": None}
+    present = [one for one in SERVICES if getattr(services, one.lower()) is not None]
+    return services.replaced({one: services.of(one).model_copy(update=never) for one in present})
+
+
+def takeover_after(takeover: TakeoverStatus | None, observation: Observation) -> TakeoverStatus | None:
+    """Return what is remembered of a takeover: where its savepoint went, the next table service makes one again."""
+    timeline = observation.snapshot.timeline
+    if takeover is None or timeline is None or takeover.protection is not Protection.KEPT:
+        return takeover
+    if takeover.savepoint in timeline.counters.savepoints:
+        return takeover
+    return takeover.model_copy(update={"protection": Protection.WANTED, "savepoint": None})

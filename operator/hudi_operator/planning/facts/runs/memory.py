@@ -1,0 +1,170 @@
+"""Remembers the state of each service after ended runs."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from hudi_jobs.contract import FailureReason, Outcome, RunMode, Service
+from hudi_operator.api.resources import HudiTable
+from hudi_operator.api.spec.services import ServiceMode
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.status.table import ActiveJob, RunStatus, ServicesStatus, ServiceStatus
+from hudi_operator.jobs.sizing import grown_memory, resolve_sizing
+from hudi_operator.planning.facts.runs.continuous import is_healthy, shown
+from hudi_operator.planning.facts.runs.failures import (
+    FailureKind,
+    attempts,
+    counted,
+    failure_kind,
+    has_passed_over,
+    reset_failures,
+)
+from hudi_operator.planning.facts.runs.freshness import freshness_after, freshness_while_running
+from hudi_operator.planning.model import Observation
+from hudi_operator.planning.model.circumstances import differ, have_changed
+from hudi_operator.services.registry import SERVICES, leaves_no_instant, mode_of
+
+
+def remember(
+    observation: Observation,
+    finished: tuple[RunStatus, ...],
+    *,
+    circumstances: str | None,
+    active: tuple[ActiveJob, ...] = (),
+    now: datetime,
+) -> ServicesStatus:
+    """Return the memory of all services: from ended runs, the timeline, and `active` Jobs.
+
+    A continuous driver that has polled its source clears the failures of earlier runs.
+    """
+    table = observation.table
+    table_class = observation.table_class.spec if observation.table_class else None
+    services = table.status.services
+    after = services.replaced(
+        {
+            service: remember_runs(
+                services.of(service),
+                tuple(run for run in finished if run.service is service),
+                table=table,
+                table_class=table_class,
+                circumstances=circumstances,
+            )
+            for service in SERVICES
+        }
+    )
+    ingestion = _learn_progress(after.ingestion, observation, finished)
+    fresh = freshness_while_running(ingestion.freshness, observation, active, now=now)
+    ingestion = ingestion.model_copy(update={"freshness": fresh})
+    if any(is_healthy(job) for job in active):
+        ingestion = reset_failures(ingestion).model_copy(update={"next_attempt_at": None})
+    return after.replaced({Service.INGESTION: ingestion})
+
+
+def remember_runs(
+    memory: ServiceStatus,
+    runs: Iterable[RunStatus],
+    *,
+    table: HudiTable,
+    table_class: HudiTableClassSpec | None,
+    circumstances: str | None = None,
+) -> ServiceStatus:
+    """Return a service's memory after these runs of it have ended."""
+    generation = table.metadata.generation
+    if attempts(memory) and have_changed(memory, generation=generation, circumstances=circumstances):
+        # Only another spec changes the memory that a run needs.
+        grown = memory.driver_memory if memory.failures_generation == generation else None
+        memory = reset_failures(memory).model_copy(update={"driver_memory": grown})
+    for run in runs:
+        memory = _after(memory, run, table=table, table_class=table_class, circumstances=circumstances)
+    return memory
+
+
+def _after(
+    memory: ServiceStatus,
+    run: RunStatus,
+    *,
+    table: HudiTable,
+    table_class: HudiTableClassSpec | None,
+    circumstances: str | None,
+) -> ServiceStatus:
+    kind, job = failure_kind(run), _job_of(run, table)
+    if job is not None and job.run_mode is RunMode.ROLL_BACK:
+        memory = memory.model_copy(update={"rollback_of": job.instant})
+        if kind is None and attempts(memory) and _is_enabled(run, table):
+            return memory  # says nothing about the plan that failed, whose service still backs off
+    memory = memory.model_copy(update={"last_run": run, "due_since": None, "last_no_op_instant": _settled(run, job)})
+    if kind is None:
+        return reset_failures(memory).model_copy(update={"next_attempt_at": None})
+    memory = memory.model_copy(update={"more_input": False})
+    if run.batches:
+        memory = reset_failures(memory)  # it came further than the runs before it
+    if job is not None and _is_outdated(job, table, circumstances):
+        return reset_failures(memory)  # says nothing about the current spec and class, which are tried at once
+    if kind is FailureKind.JOB:
+        grown = _next_memory(memory, run, table=table, table_class=table_class)
+        memory = memory.model_copy(update={"driver_memory": grown})
+    return counted(memory, kind, generation=table.metadata.generation, circumstances=circumstances)
+
+
+def _is_enabled(run: RunStatus, table: HudiTable) -> bool:
+    return run.service is not None and mode_of(table.spec, run.service) is not ServiceMode.DISABLED
+
+
+def _is_outdated(job: ActiveJob, table: HudiTable, circumstances: str | None) -> bool:
+    return job.generation not in {None, table.metadata.generation} or differ(job.circumstances, circumstances)
+
+
+def _job_of(run: RunStatus, table: HudiTable) -> ActiveJob | None:
+    return next((job for job in table.status.active_jobs if job.name == run.job), None)
+
+
+def _settled(run: RunStatus, job: ActiveJob | None) -> str | None:
+    """Return the instant until whose successor the service need not be retried.
+
+    Archival leaves no instant, and its removals may be seen late: its success counts like finding nothing.
+    """
+    if job is None or run.reason == FailureReason.DRIVER_ENDED:
+        return None  # the run did not check for work
+    if run.outcome is Outcome.NOTHING_TO_DO or (run.outcome is Outcome.SUCCEEDED and leaves_no_instant(run.service)):
+        return job.base_instant
+    return None
+
+
+def _next_memory(
+    memory: ServiceStatus, run: RunStatus, *, table: HudiTable, table_class: HudiTableClassSpec | None
+) -> str | None:
+    if run.reason != FailureReason.OUT_OF_MEMORY or table_class is None:
+        return memory.driver_memory
+    current = resolve_sizing(table.spec, table_class, driver_memory=memory.driver_memory).driver.memory
+    return grown_memory(current, table_class.limits.driver_memory) or memory.driver_memory
+
+
+def _learn_progress(memory: ServiceStatus, observation: Observation, finished: tuple[RunStatus, ...]) -> ServiceStatus:
+    """Take over the source's checkpoint and freshness, and whether the last run left input behind."""
+    changes: dict[str, object] = {"freshness": freshness_after(memory.freshness, observation, finished)}
+    if observation.snapshot.trouble is None and not observation.snapshot.damaged:
+        changes["checkpoint"] = observation.snapshot.checkpoint
+    for run in finished:
+        if run.service is Service.INGESTION and failure_kind(run) is None:
+            job = next((job for job in observation.jobs if job.name == run.job), None)
+            result = job.result if job is not None else None
+            # If a driver committed and died before its report, the earlier knowledge stands.
+            changes["more_input"] = bool(result.more_input) if result is not None else memory.more_input
+            if result is not None and result.files_skipped is not None:
+                changes |= {"files_skipped": result.files_skipped, "skipped": shown(result.skipped)}
+    return _learn_losses(memory.model_copy(update=changes), observation.table, finished)
+
+
+def _learn_losses(memory: ServiceStatus, table: HudiTable, finished: Iterable[RunStatus]) -> ServiceStatus:
+    """Add up the stream messages that runs found lost, as long as the source skips losses.
+
+    The commits of a continuous run include them, even if it failed in the end.
+    """
+    if table.reads_files:
+        return memory.model_copy(update={"records_skipped": 0})
+    if not table.passes_over_losses or memory.files_skipped:
+        memory = memory.model_copy(update={"files_skipped": 0, "records_skipped": 0, "skipped": ()})
+    for run in finished if table.passes_over_losses else ():
+        if run.service is Service.INGESTION and has_passed_over(run):
+            known = memory.records_skipped + (run.records_skipped or 0)
+            memory = memory.model_copy(update={"records_skipped": known, "skipped": run.skipped})
+    return memory

@@ -1,6 +1,0 @@
-"""Files of the source are not read although they match."""
-
-from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.planning.findings.skipped import skipped
-
-FILES_SKIPPED = skipped(FindingCode.FILES_SKIPPED)

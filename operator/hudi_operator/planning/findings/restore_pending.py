@@ -1,9 +1,0 @@
-"""A restore has begun and has not completed."""
-
-from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.planning.findings.unfinished import unfinished
-
-RESTORE_PENDING = unfinished(
-    FindingCode.RESTORE_PENDING,
-    blocks="Everything: rows of removed commits could stay, and files that the restore needs could go.",
-)

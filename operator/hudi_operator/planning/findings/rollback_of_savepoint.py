@@ -1,9 +1,0 @@
-"""A savepoint keeps the commit that a pending rollback is to undo."""
-
-from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.planning.findings.unfinished import unfinished
-
-ROLLBACK_OF_SAVEPOINT = unfinished(
-    FindingCode.ROLLBACK_OF_SAVEPOINT,
-    blocks="Everything: Hudi refuses each write and service until the rollback is finished.",
-)

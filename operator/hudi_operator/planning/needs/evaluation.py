@@ -1,0 +1,214 @@
+"""Decides on every service of a table, and says what its status shows beside the decision."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from hudi_jobs.contract import ConcurrencyMode, Service
+from hudi_operator.api.spec.services import ServiceMode
+from hudi_operator.api.status.acts import PendingOwner
+from hudi_operator.api.status.table import PENDING_SHOWN, ServiceStatus
+from hudi_operator.planning.facts.case import Case
+from hudi_operator.planning.facts.runs.failures import after_failures
+from hudi_operator.planning.facts.writers.pending import left_alone
+from hudi_operator.planning.model import TimelineSnapshot
+from hudi_operator.planning.model.decision import Decision, Priority, Reason, Surroundings
+from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.needs.kinds import ingestion, operation, savepoint
+from hudi_operator.planning.needs.missed_freshness import before_services
+from hudi_operator.planning.needs.registry import Evaluation, evaluation_of
+from hudi_operator.planning.needs.rollback import rollback_before_retry
+from hudi_operator.planning.needs.view import FailedWrite, ServiceView
+from hudi_operator.services.registry import SERVICES, mode_of
+
+
+def evaluate(case: Case, service: Service) -> Decision:
+    """Return whether a service is due."""
+    memory = case.services.of(service)
+    evaluation = evaluation_of(service)
+    if service is Service.SAVEPOINT:
+        return savepoint.evaluate(case.savepoints)  # backs off for each HudiSavepoint by itself
+    if service is Service.OPERATION:
+        return operation.evaluate(case.operations)  # likewise
+    if evaluation is None:
+        found = ingestion.evaluate(
+            memory,
+            table=case.table,
+            table_class=case.table_class,
+            requested=case.requested,
+            now=case.now,
+            active=case.active,
+        )
+        return before_services(found, case.table.spec, memory, now=case.now)
+    found = (
+        _left_over(case, service, evaluation)
+        or _switched_off(case, service, evaluation)
+        or _unseen(case.observation.snapshot)
+        or evaluation.evaluate(_view(case, service))
+    )
+    found = _beside_others(case, service, found)
+    if not found.due:
+        return found
+    settled = _settled(memory, found, case.observation.snapshot)
+    if settled is not None:
+        return settled
+    rollback = rollback_before_retry(case, service, found) if evaluation.can_remove_plans else None
+    return rollback or after_backoff(case, service, found)
+
+
+def after_backoff(case: Case, service: Service, found: Decision) -> Decision:
+    """Return the decision after backoff: failed runs of the service delay the next run."""
+    failed = after_failures(case.services.of(service), case.table_class.retry, now=case.now)
+    return found if failed is None or failed.due else _waiting(found, failed)
+
+
+def surroundings(case: Case, service: Service) -> Surroundings:
+    """Return what status shows beside the decision on a service."""
+    evaluation = evaluation_of(service)
+    if case.observation.snapshot.timeline is None or mode_of(case.table.spec, service) is ServiceMode.DISABLED:
+        evaluation = None
+    unread = case.observation.snapshot.trouble is not None
+    # Keep the first sighting of each instant while the store is unavailable.
+    pending = case.services.of(service).pending if unread else case.pending.get(service, ())
+    return Surroundings(
+        pending=pending[:PENDING_SHOWN],
+        blocked_by=evaluation.blocked_by(_view(case, service)) if evaluation else None,
+    )
+
+
+def evaluate_all(case: Case) -> dict[Service, Decision]:
+    """Return the decision on every service; the run for a HudiSavepoint goes before every table service."""
+    found = {service: evaluate(case, service) for service in SERVICES}
+    own = found[Service.SAVEPOINT]
+    starving = any(one.due and one.priority is Priority.STARVING for one in found.values())
+    if own.due and starving:
+        # A cleaning that is far behind goes before ingestion, and could remove the files that the savepoint has to
+        # keep.
+        found[Service.SAVEPOINT] = replace(own, priority=Priority.STARVING)
+    return found
+
+
+def _switched_off(case: Case, service: Service, evaluation: Evaluation) -> Decision | None:
+    mode = mode_of(case.table.spec, service)
+    name = service.lower()
+    if mode is ServiceMode.INLINE and not _is_stuck(case, service, evaluation):
+        message = f"spec.{name}.mode is Inline: the service runs inside the writer, after the commit."
+        return Decision(due=False, reason=Reason.INLINE, message=message)
+    if mode is ServiceMode.DISABLED:
+        message = f"spec.{name}.mode is Disabled, or the service does not apply to tables of this type."
+        return Decision(due=False, reason=Reason.DISABLED, message=message)
+    return None
+
+
+def _left_over(case: Case, service: Service, evaluation: Evaluation) -> Decision | None:
+    """Handle a pending plan of a service that is switched off."""
+    if mode_of(case.table.spec, service) is not ServiceMode.DISABLED or case.observation.snapshot.timeline is None:
+        return None
+    return evaluation.left_over(_view(case, service))
+
+
+def _beside_others(case: Case, service: Service, found: Decision) -> Decision:
+    """Add the instants that are left alone to the decision, and the time to decide again."""
+    others = case.others(service)
+    if not others or found.reason is Reason.WAITING_FOR_OTHER:
+        return found
+    until = min((moment for one in others if (moment := parse_time(one.left_alone_until))), default=None)
+    at = found.at if found.due or until is None else min(found.at or until, until)
+    return replace(found, message=f"{found.message} {left_alone(others[0])}", at=at)
+
+
+def _is_stuck(case: Case, service: Service, evaluation: Evaluation) -> bool:
+    """Tell whether the writer that runs this service inline never gets to a pending plan.
+
+    While a Job runs, the plan may belong to it.
+    """
+    return evaluation.writer_may_pass_over(case.table.spec) and bool(case.free(service)) and not case.active
+
+
+def _unseen(snapshot: TimelineSnapshot) -> Decision | None:
+    if snapshot.trouble is not None:
+        return Decision(due=False, reason=snapshot.trouble, message=snapshot.message)
+    if snapshot.timeline is None:
+        return Decision(due=False, reason=Reason.NO_TABLE, message="There is no table yet.")
+    return None
+
+
+def _settled(memory: ServiceStatus, found: Decision, snapshot: TimelineSnapshot) -> Decision | None:
+    """Block a run that would find nothing to do, as the last run did.
+
+    The next run waits until as many instants have completed as make the service due. Without this wait, a writer that
+    commits every few seconds would cause a run after each commit.
+    """
+    completed, wanted = _completed_since(memory.last_no_op_instant, snapshot), found.threshold or 1
+    if completed is None or completed >= wanted:
+        return None
+    last = memory.last_run.message if memory.last_run else ""
+    return Decision(
+        due=False,
+        reason=Reason.NOTHING_TO_DO,
+        message=f"{found.message} The last run left nothing to do, and {completed} of {wanted} instants have "
+        f"completed since {memory.last_no_op_instant}. {last}".strip(),
+        counted=found.counted,
+        bounds=found.bounds,
+        threshold=found.threshold,
+    )
+
+
+def _completed_since(instant: str | None, snapshot: TimelineSnapshot) -> int | None:
+    """Return how many instants have completed after `instant`; None if the timeline does not hold it."""
+    if instant is None or snapshot.timeline is None:
+        return None
+    completed = snapshot.timeline.completed
+    mark = next(((one.completion, one.time) for one in completed if one.time == instant), None)
+    return None if mark is None else sum((one.completion, one.time) > mark for one in completed)
+
+
+def newest_completed(snapshot: TimelineSnapshot) -> str | None:
+    """Return the instant that completed last."""
+    if snapshot.timeline is None or not snapshot.timeline.completed:
+        return None
+    return max(snapshot.timeline.completed, key=lambda one: (one.completion, one.time)).time
+
+
+def _waiting(found: Decision, failed: Decision) -> Decision:
+    return Decision(
+        due=False,
+        reason=failed.reason,
+        message=f"{found.message} {failed.message}",
+        at=failed.at,
+        counted=found.counted,
+        bounds=found.bounds,
+        threshold=found.threshold,
+    )
+
+
+def _view(case: Case, service: Service) -> ServiceView:
+    timeline = case.observation.snapshot.timeline
+    if timeline is None:
+        raise ValueError("a service is decided by a timeline")
+    return ServiceView(
+        service=service,
+        spec=case.table.spec,
+        memory=case.services.of(service),
+        timeline=timeline,
+        now=case.now,
+        pending=case.free(service),
+        others=case.others(service),
+        failed_writes=tuple(_failed_writes(case)),
+        metadata=case.observation.snapshot.metadata,
+    )
+
+
+def _failed_writes(case: Case) -> Iterator[FailedWrite]:
+    """Yield the writes that dead writers left behind, and when each may be rolled back.
+
+    In a Serialized table nothing else may run at that time.
+    """
+    if case.active and case.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED:
+        return
+    for one in case.pending.get(Service.INGESTION, ()):
+        if one.time in case.busy:
+            continue
+        why = "of another tool or an unknown run is overdue and has no heartbeat"
+        if one.owner is PendingOwner.THIS_TABLE:
+            why = "was left behind by a run that has ended"
+        yield FailedWrite(time=one.time, from_=parse_time(one.left_alone_until) or case.now, why=why)

@@ -1,0 +1,1 @@
+"""Puts what is due in order: what starts, what stops, and what waits for what."""

@@ -1,0 +1,56 @@
+"""What follows the turn of a continuous driver: a service that it stops for, or another turn.
+
+A driver never stops in vain: the service that it stops for starts next, and ingestion waits until that service has
+started (`given_turn`), whatever happens while the driver stops.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from hudi_jobs.contract import Service
+from hudi_operator.api.status.table import ServicesStatus
+from hudi_operator.planning.facts.case import Case
+from hudi_operator.planning.model.decision import Decision
+from hudi_operator.planning.needs.evaluation import evaluate
+from hudi_operator.planning.order.alone import kept_apart
+from hudi_operator.planning.order.inside import services_apart
+from hudi_operator.planning.order.slots import in_order
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """The due services that cannot run beside the driver, and the service that starts if the driver stops now.
+
+    `following` is None if ingestion would start again before them all: they are passed over.
+    """
+
+    waiting: tuple[Service, ...] = ()
+    following: Service | None = None
+
+
+def turn_of(case: Case, decisions: Mapping[Service, Decision], *, quota_reached: bool) -> Turn:
+    """Return the services that wait for a continuous driver to stop, and the service that would start after it.
+
+    The running driver answers a request, and ingestion was passed over only before the driver's turn.
+    """
+    waiting = services_apart(case, decisions, quota_reached=quota_reached)
+    if not waiting:
+        return Turn()
+    ingestion = case.services.ingestion.model_copy(update={"passed_over": 0})
+    ended = replace(
+        case,
+        active=tuple(job for job in case.active if job.live is None),
+        services=case.services.replaced({Service.INGESTION: ingestion}),
+        requested=None,
+    )
+    after = {**decisions, Service.INGESTION: evaluate(ended, Service.INGESTION)}
+    order = in_order(after, ended.services, apart=kept_apart(case.table.spec, case.services))
+    first = next((one for one in order if one in waiting or one is Service.INGESTION), None)
+    return Turn(waiting=waiting, following=first if first in waiting else None)
+
+
+def passed_over(services: ServicesStatus, skipped: tuple[Service, ...]) -> ServicesStatus:
+    """Return the status of the services that were due when a driver began another turn."""
+    return services.replaced(
+        {one: services.of(one).model_copy(update={"passed_over": services.of(one).passed_over + 1}) for one in skipped}
+    )

@@ -1,0 +1,1 @@
+"""Concludes the decision: what is remembered and shown, findings, Events and actions."""

@@ -1,0 +1,33 @@
+"""Runs quarantined rows, and nobody has acknowledged them."""
+
+from hudi_operator.api.status.findings import FindingCode, Severity
+from hudi_operator.planning.facts.runs.bad_rows import bad_rows, bad_rows_after
+from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.outcome.findings.definition import Evidence, FindingDefinition
+
+
+def _bad_rows(observation: Observation, plan: Plan) -> Evidence | None:
+    table = observation.table
+    memory = bad_rows_after(table.status.bad_rows, plan.finished, plan.active_jobs)
+    rows = bad_rows(memory, plan.active_jobs)
+    if not rows:
+        return None
+    policy = table.spec.ingestion.bad_records if table.spec.ingestion is not None else None
+    path = policy.quarantine_path if policy is not None else None
+    place = f"below {path}" if path is not None else "in the quarantine of an earlier spec"
+    since = f" since {memory.since}" if memory is not None and memory.since is not None else ""
+    return Evidence(
+        message=(
+            f"Ingestion of table {table.metadata.name} has quarantined {rows:,} bad rows{since}. They are not in the "
+            f"table; they lie {place}, in one folder per run."
+        )
+    )
+
+
+BAD_ROWS = FindingDefinition(
+    code=FindingCode.BAD_ROWS,
+    severity=Severity.WARNING,
+    blocks="Nothing: ingestion continues without the bad rows.",
+    needs_timeline=False,
+    find=_bad_rows,
+)

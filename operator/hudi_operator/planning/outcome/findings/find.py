@@ -1,0 +1,92 @@
+"""Finds everything that needs attention on a table, the worst first."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from hudi_jobs.contract import Service
+from hudi_operator.api.status.findings import (
+    ALL_SERVICES,
+    FINDING_LIMIT,
+    FINDINGS_SHOWN,
+    REMEDY_LIMIT,
+    Finding,
+    FindingCode,
+    Severity,
+)
+from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.model.registry import entry_of
+from hudi_operator.planning.model.times import format_time
+from hudi_operator.planning.outcome.findings.definition import EVERY_SERVICE, Evidence, FindingDefinition
+from hudi_operator.planning.outcome.findings.registry import DEFINITIONS, definition_of
+from hudi_operator.services.registry import SERVICES
+
+_WORST_FIRST = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """The findings of this reconcile, and those that status shows, the worst first.
+
+    While the timeline cannot be read, status also shows what the last reading found: a store that does not answer for a
+    moment neither resolves a finding nor makes a new one.
+    """
+
+    current: tuple[Finding, ...]
+    shown: tuple[Finding, ...]
+
+
+def findings_of(observation: Observation, plan: Plan, *, now: datetime) -> Findings:
+    """Return what needs attention on a table; a finding that was there before keeps its time."""
+    before = observation.table.status.findings
+    known = {one.code: one.since for one in before}
+    current = _ordered(_finding(one, evidence, known, now=now) for one, evidence in _evidence(observation, plan))
+    unread = observation.snapshot.trouble is not None and not observation.is_hidden
+    codes = {one.code for one in current}
+    kept = (one for one in before if unread and one.code not in codes and definition_of(one.code).needs_timeline)
+    return Findings(current=current, shown=_ordered((*current, *kept)))
+
+
+def blocking_ingestion(found: Iterable[Finding]) -> Finding | None:
+    """Return the finding that keeps ingestion from starting, the first by its code, or None."""
+    blocking = {one.code: one for one in found if {ALL_SERVICES, Service.INGESTION} & set(one.blocks)}
+    return next((blocking[code] for code in FindingCode if code in blocking), None)
+
+
+def finding_of(found: Iterable[Finding], code: FindingCode) -> Finding | None:
+    """Return the finding with a code, or None."""
+    return next((one for one in found if one.code is code), None)
+
+
+def _evidence(observation: Observation, plan: Plan) -> Iterator[tuple[FindingDefinition, Evidence]]:
+    for definition in DEFINITIONS:
+        if observation.is_hidden and definition.needs_timeline:
+            continue  # nothing of a folder is shown to those who may not see it
+        evidence = definition.find(observation, plan)
+        if evidence is not None:
+            yield definition, evidence
+
+
+def _finding(
+    definition: FindingDefinition, evidence: Evidence, known: Mapping[FindingCode, str], *, now: datetime
+) -> Finding:
+    return Finding(
+        code=definition.code,
+        severity=definition.severity,
+        since=known.get(definition.code) or format_time(now),
+        message=evidence.message[:FINDING_LIMIT],
+        blocks=_names(evidence.blocks),
+        remedy=entry_of(definition.code).advice[:REMEDY_LIMIT],
+    )
+
+
+def _names(blocked: frozenset[Service]) -> tuple[str, ...]:
+    if blocked >= EVERY_SERVICE:
+        return (ALL_SERVICES,)
+    return tuple(service.value for service in SERVICES if service in blocked)
+
+
+def _ordered(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    codes = list(FindingCode)
+    ordered = sorted(found, key=lambda one: (_WORST_FIRST.index(one.severity), codes.index(one.code)))
+    return tuple(ordered[:FINDINGS_SHOWN])

@@ -1,0 +1,30 @@
+"""A HudiOperation left rows that a person has to check."""
+
+from hudi_operator.api.status.findings import FindingCode, Severity
+from hudi_operator.api.status.operation import OperationState
+from hudi_operator.api.status.table_operations import TableOperation
+from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.outcome.findings.definition import EVERY_SERVICE, Evidence, FindingDefinition
+
+_AT_WORK = frozenset({OperationState.DRAINING, OperationState.RUNNING, OperationState.VERIFYING})
+
+
+def has_table(operation: TableOperation) -> bool:
+    """Whether an operation has the table to itself."""
+    return operation.state in _AT_WORK
+
+
+def _find(_observation: Observation, plan: Plan) -> Evidence | None:
+    """Return the result that waits for a person; an operation that still works on the table is none."""
+    if plan.maintenance is None or any(map(has_table, plan.operations)):
+        return None
+    return Evidence(message=plan.maintenance, blocks=EVERY_SERVICE)
+
+
+NOT_VERIFIED = FindingDefinition(
+    code=FindingCode.NOT_VERIFIED,
+    severity=Severity.CRITICAL,
+    blocks="Everything, until the HudiOperation is deleted.",
+    needs_timeline=False,
+    find=_find,
+)

@@ -1,0 +1,32 @@
+"""An instant has been pending for too long."""
+
+from hudi_jobs.contract import Service
+from hudi_operator.api.status.acts import PendingOwner
+from hudi_operator.api.status.findings import FindingCode, Severity
+from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.outcome.findings.definition import NO_SERVICE, Evidence, FindingDefinition
+
+
+def _find(_observation: Observation, plan: Plan) -> Evidence | None:
+    if not plan.overdue:
+        return None
+    oldest = plan.overdue[0]
+    whose = "" if oldest.owner is PendingOwner.THIS_TABLE else "Another tool or an unknown run began it. "
+    if oldest.left_alone_until is not None:
+        whose += f"It is left alone until {oldest.left_alone_until}. "
+    others = f" {len(plan.overdue) - 1} more are overdue too." if len(plan.overdue) > 1 else ""
+    message = (
+        f"{oldest.action} {oldest.time} has been {oldest.state.lower()} since {oldest.since}. "
+        f"{whose}{oldest.blocks}{others} See the service under status.services for what is done about it."
+    )
+    waiting = frozenset({Service.CLEANING, Service.ARCHIVAL})
+    return Evidence(message=message, blocks=waiting if oldest.blocks else NO_SERVICE)
+
+
+PENDING_INSTANT_OVERDUE = FindingDefinition(
+    code=FindingCode.PENDING_INSTANT_OVERDUE,
+    severity=Severity.WARNING,
+    blocks="Cleaning and archival stop before the instant.",
+    needs_timeline=True,
+    find=_find,
+)

@@ -1,0 +1,56 @@
+"""The registry of findings: one definition per code. A code without a module keeps this module from being imported."""
+
+from collections.abc import Mapping
+
+from hudi_operator.api.status.findings import FindingCode
+from hudi_operator.planning.outcome.findings.bad_rows import BAD_ROWS
+from hudi_operator.planning.outcome.findings.definition import FindingDefinition
+from hudi_operator.planning.outcome.findings.file_slices_uncertain import FILE_SLICES_UNCERTAIN
+from hudi_operator.planning.outcome.findings.files_skipped import FILES_SKIPPED
+from hudi_operator.planning.outcome.findings.foreign_writer import FOREIGN_WRITER
+from hudi_operator.planning.outcome.findings.not_verified import NOT_VERIFIED
+from hudi_operator.planning.outcome.findings.owned_elsewhere import OWNED_ELSEWHERE
+from hudi_operator.planning.outcome.findings.pending_instant_overdue import PENDING_INSTANT_OVERDUE
+from hudi_operator.planning.outcome.findings.records_skipped import RECORDS_SKIPPED
+from hudi_operator.planning.outcome.findings.restore_pending import RESTORE_PENDING
+from hudi_operator.planning.outcome.findings.rollback_of_savepoint import ROLLBACK_OF_SAVEPOINT
+from hudi_operator.planning.outcome.findings.savepoint_failed import SAVEPOINT_FAILED
+from hudi_operator.planning.outcome.findings.services_refused import SERVICES_REFUSED
+from hudi_operator.planning.outcome.findings.setting_not_applied import SETTING_NOT_APPLIED
+from hudi_operator.planning.outcome.findings.spec_drift import SPEC_DRIFT
+from hudi_operator.planning.outcome.findings.table_version_unsupported import TABLE_VERSION_UNSUPPORTED
+from hudi_operator.planning.outcome.findings.timeline_corrupt import TIMELINE_CORRUPT
+from hudi_operator.planning.outcome.findings.timeline_damaged import TIMELINE_DAMAGED
+from hudi_operator.planning.outcome.findings.timeline_zone_unknown import TIMELINE_ZONE_UNKNOWN
+
+_BY_CODE: Mapping[FindingCode, FindingDefinition] = {
+    one.code: one
+    for one in (
+        OWNED_ELSEWHERE,
+        TABLE_VERSION_UNSUPPORTED,
+        TIMELINE_ZONE_UNKNOWN,
+        FILE_SLICES_UNCERTAIN,
+        SPEC_DRIFT,
+        FOREIGN_WRITER,
+        NOT_VERIFIED,
+        ROLLBACK_OF_SAVEPOINT,
+        RESTORE_PENDING,
+        TIMELINE_CORRUPT,
+        SERVICES_REFUSED,
+        PENDING_INSTANT_OVERDUE,
+        RECORDS_SKIPPED,
+        FILES_SKIPPED,
+        BAD_ROWS,
+        SAVEPOINT_FAILED,
+        TIMELINE_DAMAGED,
+        SETTING_NOT_APPLIED,
+    )
+}
+
+DEFINITIONS: tuple[FindingDefinition, ...] = tuple(_BY_CODE[code] for code in FindingCode)
+"""All definitions, in the order of their codes."""
+
+
+def definition_of(code: FindingCode) -> FindingDefinition:
+    """Return the definition of a code."""
+    return _BY_CODE[code]

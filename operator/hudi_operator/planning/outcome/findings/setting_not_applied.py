@@ -1,0 +1,20 @@
+"""The table keeps a property that the spec declares otherwise."""
+
+from hudi_jobs.contract import differences_message
+from hudi_operator.api.status.findings import FindingCode, Severity
+from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.outcome.findings.definition import Evidence, FindingDefinition
+
+
+def _find(_observation: Observation, plan: Plan) -> Evidence | None:
+    harmless = tuple(one for one in plan.drift if not one.stops)
+    return Evidence(message=differences_message(harmless)) if harmless else None
+
+
+SETTING_NOT_APPLIED = FindingDefinition(
+    code=FindingCode.SETTING_NOT_APPLIED,
+    severity=Severity.INFO,
+    blocks="Nothing.",
+    needs_timeline=True,
+    find=_find,
+)

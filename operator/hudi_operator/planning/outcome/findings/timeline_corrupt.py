@@ -1,0 +1,26 @@
+"""A recent commit cannot be understood."""
+
+from hudi_operator.api.status.findings import FindingCode, Severity
+from hudi_operator.planning.facts.writers.foreign import unknown_message
+from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.outcome.findings.definition import EVERY_SERVICE, NO_SERVICE, Evidence, FindingDefinition
+
+
+def _find(observation: Observation, plan: Plan) -> Evidence | None:
+    """Return the damaged commit; on a Serialized table an unknown writer blocks everything."""
+    damaged = observation.snapshot.damaged
+    if plan.unknown:
+        return Evidence(message=unknown_message(plan.unknown), blocks=EVERY_SERVICE)
+    if not damaged:
+        return None
+    problem = damaged[0].problem
+    return Evidence(message=f"{problem.file}: {problem.reason} Restore the file.", blocks=NO_SERVICE)
+
+
+TIMELINE_CORRUPT = FindingDefinition(
+    code=FindingCode.TIMELINE_CORRUPT,
+    severity=Severity.CRITICAL,
+    blocks="Everything on a Serialized table, unless the commit is known to be the operator's.",
+    needs_timeline=True,
+    find=_find,
+)

@@ -1,0 +1,27 @@
+"""A file of the timeline that is no recent commit cannot be understood."""
+
+from hudi_operator.api.status.findings import FindingCode, Severity
+from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.model.decision import Reason
+from hudi_operator.planning.outcome.findings.definition import Evidence, FindingDefinition
+from hudi_operator.services.registry import SERVICES
+
+
+def _find(observation: Observation, plan: Plan) -> Evidence | None:
+    """Return the first damaged file, and the services that cannot count without it."""
+    timeline = observation.snapshot.timeline
+    problems = timeline.problems if timeline is not None else ()
+    if not problems:
+        return None
+    others = f" And {len(problems) - 1} more: see status.timeline.problems." if len(problems) > 1 else ""
+    uncertain = (service for service in SERVICES if plan.services.of(service).reason == Reason.COUNTER_UNCERTAIN)
+    return Evidence(message=f"{problems[0].file}: {problems[0].reason}{others}", blocks=frozenset(uncertain))
+
+
+TIMELINE_DAMAGED = FindingDefinition(
+    code=FindingCode.TIMELINE_DAMAGED,
+    severity=Severity.WARNING,
+    blocks="Services whose count depends on the file.",
+    needs_timeline=True,
+    find=_find,
+)

@@ -1,0 +1,26 @@
+"""Finds the rollback or restore beside which nothing starts."""
+
+from functools import partial
+
+from hudi_operator.api.spec.table import ManagementPolicy
+from hudi_operator.api.status.findings import FindingCode, Severity
+from hudi_operator.planning.facts.writers.undoing import in_the_way
+from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.outcome.findings.definition import EVERY_SERVICE, Evidence, FindingDefinition
+
+
+def unfinished(code: FindingCode, *, blocks: str) -> FindingDefinition:
+    """Return the definition of a code that tells of a rollback or restore which cannot go on by itself."""
+    return FindingDefinition(
+        code=code, severity=Severity.CRITICAL, blocks=blocks, needs_timeline=True, find=partial(_unfinished, code)
+    )
+
+
+def _unfinished(code: FindingCode, observation: Observation, plan: Plan) -> Evidence | None:
+    """Return what is pending, unless the table is only observed or a HudiOperation is finishing it."""
+    found = in_the_way(observation.snapshot)
+    is_observed = observation.table.spec.management_policy is ManagementPolicy.OBSERVE
+    if found is None or is_observed or plan.maintenance is not None:
+        return None
+    reason, message = found
+    return Evidence(message=message, blocks=EVERY_SERVICE) if reason == code else None

@@ -1,0 +1,150 @@
+"""The status that follows from an observation and a plan. One function makes it, on every path."""
+
+from datetime import datetime
+
+from hudi_jobs.contract.wording import shortened
+from hudi_operator.api.resources import InvalidObject
+from hudi_operator.api.spec.services import ServiceMode
+from hudi_operator.api.spec.table import HudiTableSpec
+from hudi_operator.api.status.conditions import Condition
+from hudi_operator.api.status.parts import TableStatus
+from hudi_operator.api.status.table import HudiTableStatus, service_name
+from hudi_operator.api.status.timeline import INSTANTS_SHOWN, PENDING_SHOWN, FilesStatus, InstantStatus, TimelineStatus
+from hudi_operator.api.values.base import quantity_bytes
+from hudi_operator.planning.facts.runs.bad_rows import bad_rows_after
+from hudi_operator.planning.facts.runs.windows import known_runs
+from hudi_operator.planning.facts.writers.acts import acts_of
+from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.outcome.findings.find import findings_of
+from hudi_operator.planning.outcome.status.conditions import build_conditions, invalid_conditions
+from hudi_operator.planning.outcome.status.summary import summary_of, with_message
+from hudi_operator.timeline import Instant, Problem, Timeline
+from hudi_operator.timeline.rules.file_sizes import FileSummary
+
+_PROBLEMS_SHOWN = 10
+_PROBLEM_LIMIT = 300
+_MESSAGE_LIMIT = 512
+
+
+def build_status(observation: Observation, plan: Plan, *, now: datetime) -> HudiTableStatus:
+    """Return the status after this reconcile; it equals the previous one when nothing has changed."""
+    table = observation.table
+    previous = table.status
+    findings = findings_of(observation, plan, now=now)
+    conditions = build_conditions(observation, plan, findings, now=now)
+    message = _message(conditions, observation, plan)
+    return HudiTableStatus(
+        observed_generation=table.metadata.generation,
+        last_handled_reconcile_at=plan.answered or previous.last_handled_reconcile_at,
+        rescan=plan.rescan,
+        decisions=previous.decisions,
+        bad_rows=bad_rows_after(previous.bad_rows, plan.finished, plan.active_jobs),
+        message=message,
+        summary=summary_of(observation, findings.shown, message),
+        conditions=tuple(condition.carried_over(previous.conditions) for condition in conditions),
+        findings=findings.shown,
+        table=_table(observation, previous.table),
+        timeline=_timeline(observation, previous.timeline, plan),
+        owner=plan.owner,
+        takeover=plan.takeover,
+        services=plan.services,
+        active_jobs=plan.active_jobs,
+        savepoints=plan.savepoints,
+        operations=plan.operations,
+        left_behind=plan.left_behind,
+        left_by=plan.left_by,
+        history=plan.history,
+    )
+
+
+def build_invalid_status(invalid: InvalidObject, *, now: datetime) -> HudiTableStatus:
+    """Return the status of a table whose spec this version cannot read: what was known stays, and it is stalled."""
+    conditions = invalid_conditions(invalid, now=now)
+    return invalid.status.model_copy(
+        update={
+            "observed_generation": invalid.metadata.generation,
+            "message": conditions[0].message[:_MESSAGE_LIMIT],
+            "summary": with_message(invalid.status.summary, conditions[0].message),
+            "conditions": tuple(condition.carried_over(invalid.status.conditions) for condition in conditions),
+        }
+    )
+
+
+def timeline_status(
+    timeline: Timeline, files: FileSummary | None = None, damage: tuple[Problem, ...] = ()
+) -> TimelineStatus:
+    """Return what status shows of a timeline: counts, pending and newest instants, and what is amiss."""
+    counters = timeline.counters
+    pending = timeline.pending
+    return TimelineStatus(
+        latest_completed=_instant(counters.latest_completed) if counters.latest_completed else None,
+        pending=tuple(_instant(instant) for instant in pending[:PENDING_SHOWN]),
+        pending_count=len(pending),
+        instants=tuple(_instant(instant) for instant in timeline.instants[-INSTANTS_SHOWN:]),
+        completed_commits=counters.completed_commits,
+        files=_files(files) if files else None,
+        problems=tuple(map(_problem, (*damage, *timeline.problems)[:_PROBLEMS_SHOWN])),
+    )
+
+
+def _problem(problem: Problem) -> str:
+    return shortened(f"{problem.file}: {problem.reason}", _PROBLEM_LIMIT)
+
+
+def small_file_limit(spec: HudiTableSpec) -> int:
+    """Return the size in bytes below which a base file of this table counts as small."""
+    if spec.clustering.mode is not ServiceMode.DISABLED:
+        return quantity_bytes(spec.clustering.plan.small_file_limit)
+    return quantity_bytes(spec.file_sizing.small_file_limit)
+
+
+def _files(summary: FileSummary) -> FilesStatus:
+    return FilesStatus(
+        commits=summary.commits,
+        base_files=summary.base_files,
+        small_files=summary.small_base_files,
+        average_bytes=summary.average_base_bytes or 0,
+    )
+
+
+def _instant(instant: Instant) -> InstantStatus:
+    return InstantStatus(
+        time=instant.time,
+        action=instant.action.value,
+        state=instant.state.value,
+        completed_at=instant.completed_at,
+    )
+
+
+def _table(observation: Observation, previous: TableStatus | None) -> TableStatus | None:
+    """Return what the table is; what was known stays while its timeline cannot be read, and is not for other eyes."""
+    if observation.is_hidden:
+        return None
+    timeline = observation.snapshot.timeline
+    if timeline is None:
+        return previous if observation.snapshot.trouble is not None else None
+    found = timeline.properties
+    return TableStatus(type=found.table_type.declared, version=found.version, zone=found.timezone.value)
+
+
+def _timeline(observation: Observation, previous: TimelineStatus | None, plan: Plan) -> TimelineStatus | None:
+    if observation.is_hidden:
+        # Up to where no other writer was found is kept of a table that has had runs: their folder was its own.
+        verified = previous.verified_up_to if previous and known_runs(plan.services, plan.history) else None
+        return TimelineStatus(verified_up_to=verified) if verified else None
+    if observation.snapshot.timeline is not None:
+        damage = tuple(one.problem for one in observation.snapshot.damaged)
+        shown = timeline_status(observation.snapshot.timeline, observation.snapshot.files, damage)
+        acts = acts_of(observation)
+        return shown.model_copy(update={"verified_up_to": plan.verified_up_to, "acts": acts})
+    return previous if observation.snapshot.trouble is not None else None
+
+
+def _message(conditions: tuple[Condition, ...], observation: Observation, plan: Plan) -> str:
+    ready = conditions[0]
+    if ready.status == "True" and plan.active_jobs:
+        job = plan.active_jobs[0]
+        return f"{service_name(job.service)} is {job.state.lower()}."
+    if ready.status == "True" and observation.table.spec.suspend:
+        return "Suspended."
+    return ready.message[:_MESSAGE_LIMIT]

@@ -1,0 +1,84 @@
+"""The conditions that follow from an observation and a plan, by the rules of kstatus."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from hudi_jobs.contract.wording import counted
+from hudi_operator.api.resources import InvalidObject
+from hudi_operator.api.status.conditions import MESSAGE_LIMIT, Condition, ConditionStatus, ConditionType
+from hudi_operator.api.status.findings import Finding, Severity
+from hudi_operator.planning.model import BlockerReason, Observation, Plan, TimelineSnapshot, TimelineTrouble
+from hudi_operator.planning.model.reasons import TableReason, Waiting
+from hudi_operator.planning.model.times import format_time
+from hudi_operator.planning.outcome.findings.find import Findings
+from hudi_operator.planning.outcome.status.freshness import fresh_answers
+from hudi_operator.planning.outcome.status.readiness import Readiness, readiness
+
+
+def build_conditions(
+    observation: Observation, plan: Plan, findings: Findings, *, now: datetime
+) -> tuple[Condition, ...]:
+    """Return all conditions of a table, Ready first."""
+    found = readiness(observation, plan, findings.current)
+    make = ConditionMaker(generation=observation.table.metadata.generation, now=now)
+    return (
+        make(ConditionType.READY, found.ready, found.reason, found.message),
+        *_progress(observation, found, make),
+        make(ConditionType.HEALTHY, *_healthy(findings.shown, observation.snapshot)),
+        *(make(ConditionType.FRESH, *answer) for answer in fresh_answers(observation.table.spec, plan, now=now)),
+    )
+
+
+def invalid_conditions(invalid: InvalidObject, *, now: datetime) -> tuple[Condition, ...]:
+    """Return the conditions of a table whose spec this version of the operator cannot read."""
+    make = ConditionMaker(generation=invalid.metadata.generation, now=now)
+    message = f"The spec is not valid for this version of the operator: {invalid.message}. Correct the spec."
+    unread = TimelineSnapshot(trouble=TimelineTrouble.NOT_OBSERVED, message=message)
+    return (
+        make(ConditionType.READY, ConditionStatus.FALSE, BlockerReason.INVALID_SPEC, message),
+        make(ConditionType.STALLED, ConditionStatus.TRUE, BlockerReason.INVALID_SPEC, message),
+        make(ConditionType.HEALTHY, *_healthy(invalid.status.findings, unread)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConditionMaker:
+    """Makes conditions that speak about one generation of a spec, as of one moment."""
+
+    generation: int
+    now: datetime
+
+    def __call__(self, kind: ConditionType, status: ConditionStatus, reason: str, message: str) -> Condition:
+        """Return a condition; a message that is too long loses its end."""
+        return Condition(
+            type=kind,
+            status=status,
+            observed_generation=self.generation,
+            last_transition_time=format_time(self.now),
+            reason=reason,
+            message=message[:MESSAGE_LIMIT],
+        )
+
+
+def _progress(observation: Observation, found: Readiness, make: ConditionMaker) -> Iterator[Condition]:
+    """Yield the conditions that stand only while they are true."""
+    if found.stalled:
+        yield make(ConditionType.STALLED, ConditionStatus.TRUE, found.reason, found.message)
+    elif found.reconciling is not None:
+        yield make(ConditionType.RECONCILING, ConditionStatus.TRUE, found.reconciling, found.work)
+    if observation.table.spec.suspend:
+        message = "No new job starts until spec.suspend is false; running jobs finish."
+        yield make(ConditionType.SUSPENDED, ConditionStatus.TRUE, Waiting.SUSPENDED, message)
+
+
+def _healthy(findings: tuple[Finding, ...], snapshot: TimelineSnapshot) -> tuple[ConditionStatus, str, str]:
+    """Return the worst finding, which comes first; without one, a timeline that cannot be read leaves it open."""
+    serious = [one for one in findings if one.severity is not Severity.INFO]
+    if serious:
+        more = len(serious) - 1
+        others = f" {counted(more, 'other finding')} {'is' if more == 1 else 'are'} in status.findings." if more else ""
+        return ConditionStatus.FALSE, serious[0].code, f"{serious[0].message[: MESSAGE_LIMIT - len(others)]}{others}"
+    if snapshot.trouble is not None:
+        return ConditionStatus.UNKNOWN, snapshot.trouble, snapshot.message
+    return ConditionStatus.TRUE, TableReason.NO_FINDINGS, "Nothing needs a person's attention."

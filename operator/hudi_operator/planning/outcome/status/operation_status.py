@@ -1,0 +1,342 @@
+"""The status of a `HudiOperation`, and whether it may go: what its table says of it, and what follows without one."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from hudi_operator.api.resources import OPERATION_FINALIZER, HudiOperation, HudiTable, InvalidObject, ObjectMetadata
+from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
+from hudi_operator.api.status.decisions import DecisionAnswer
+from hudi_operator.api.status.operation import FINISHED, WAITING, HudiOperationStatus, OperationState
+from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, TableOperation
+from hudi_operator.api.values.base import parse_duration
+from hudi_operator.planning.facts.operations.declared import has_begun, may_have_begun, was_at_work
+from hudi_operator.planning.model import BlockerReason
+from hudi_operator.planning.model.reasons import OperationEvent, OperationReason
+from hudi_operator.planning.model.times import format_time, parse_time
+from hudi_operator.planning.outcome.status.cascade_status import Cascade, CascadeSeen, cascaded, noted
+from hudi_operator.planning.outcome.status.conditions import ConditionMaker
+from hudi_operator.planning.outcome.status.pauses import ENDING_SECONDS, QUIET_SECONDS, WAITING_SECONDS, growing_pause
+from hudi_operator.planning.outcome.status.transitions import Transition, event_of
+
+_LOOKED_AT = frozenset({OperationReason.NOT_VERIFIED, OperationReason.CASCADE_FAILED})
+"""How operations end that a person has to look at; with that of a cascade, those of other tables would go."""
+
+_MESSAGE_LIMIT = 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationStep:
+    """What one pass does for a HudiOperation: the status, whether it is held, may go or is over, and when it is next.
+
+    `released` is what is said in the log when the resource may go; `notice` an Event about it; `expires` that its time
+    after its end is over; `creates` are tables that get an operation of the same keys, and `deletes` the operations of
+    tables that cannot be erased from any more.
+    """
+
+    status: HudiOperationStatus | None = None
+    hold: bool = False
+    released: str | None = None
+    notice: Transition | None = None
+    expires: bool = False
+    creates: tuple[str, ...] = ()
+    deletes: tuple[ObjectMetadata, ...] = ()
+    requeue: float = QUIET_SECONDS
+
+
+def decide_operation(
+    operation: HudiOperation | InvalidObject,
+    table: HudiTable | InvalidObject | None,
+    *,
+    now: datetime,
+    seen: CascadeSeen | None = None,
+    verifies_requesters: bool = False,
+) -> OperationStep:
+    """Return what is done for one HudiOperation; `table` is the one that it names, None where there is none.
+
+    `seen` are the tables that read that one, where it goes on to them. `verifies_requesters` says that the API server
+    accepts no name of a requester but the caller's own.
+    """
+    if operation.metadata.deletion_timestamp is not None:
+        return _ending(operation, table, now=now)
+    if isinstance(operation, InvalidObject):
+        return OperationStep(status=_invalid(operation, now=now))
+    status, cascade = _with_cascade(operation, _status(operation, table, now=now), seen, now=now)
+    status = _with_requester(operation, status, verified=verifies_requesters)
+    if (left := _time_left(operation, status, now=now)) is not None and left <= 0:
+        return OperationStep(status=status, expires=True)
+    pause = QUIET_SECONDS
+    if status.state not in FINISHED:
+        pause = growing_pause(operation.metadata.creation_timestamp, now=now, least=WAITING_SECONDS)
+    return OperationStep(
+        status=status,
+        creates=cascade.creates if cascade is not None else (),
+        deletes=cascade.deletes if cascade is not None else (),
+        hold=True,  # also what is over: its annotation tells a copy of it, which has no status, from a new one
+        notice=_notice(operation, status, table),
+        requeue=pause if left is None else min(pause, left + 1),
+    )
+
+
+def _invalid(operation: InvalidObject, *, now: datetime) -> HudiOperationStatus:
+    message = (
+        f"The spec is not valid for this version of the operator: {operation.message}. Create another HudiOperation."
+    )
+    before, seen = operation.operation, {"observed_generation": operation.metadata.generation}
+    if before.state in FINISHED:
+        return before.model_copy(update=seen)
+    make = ConditionMaker(generation=operation.metadata.generation, now=now)
+    found = {one.type: one for one in _stalled(make, BlockerReason.INVALID_SPEC, message)}
+    if before.reason == OperationReason.CASCADING:
+        # Only this reason says that the operation is done with its own table.
+        found[ConditionType.READY] = make(ConditionType.READY, ConditionStatus.FALSE, before.reason, message)
+    conditions = tuple(one.carried_over(before.conditions) for one in found.values())
+    return before.model_copy(update={**seen, "conditions": conditions, "message": message[:_MESSAGE_LIMIT]})
+
+
+def _time_left(operation: HudiOperation, status: HudiOperationStatus, *, now: datetime) -> float | None:
+    """Return the seconds until a resource that is over is deleted; one that a person has to look at stays."""
+    ttl, ended = operation.spec.ttl_after_finished, parse_time(status.finished_at)
+    if ttl is None or ended is None or status.state not in FINISHED or status.reason in _LOOKED_AT:
+        return None
+    return (ended + parse_duration(ttl) - now) / timedelta(seconds=1)
+
+
+def _notice(
+    operation: HudiOperation, status: HudiOperationStatus, table: HudiTable | InvalidObject | None
+) -> Transition | None:
+    """Return the Event that tells of its end, once."""
+    entry, failed = entry_of(operation, table), status.state is OperationState.FAILED
+    if status.state not in FINISHED or operation.status.state in FINISHED:
+        return None
+    if entry is None or entry.state is not status.state:
+        if not operation.spec.cascades and operation.spec.decision is None:
+            return None
+        reason = OperationEvent.FAILED if failed else OperationEvent.SUCCEEDED
+    else:
+        reason = event_of(entry)
+    return Transition(warning=failed, reason=reason, message=status.message or "")
+
+
+def _with_requester(operation: HudiOperation, status: HudiOperationStatus, *, verified: bool) -> HudiOperationStatus:
+    """Note who asks, and whether that is certain, when the operation is seen first: what was said then stays."""
+    name = operation.spec.requested_by
+    if operation.status.observed_generation >= 0 or name is None:
+        return status
+    return status.model_copy(update={"requested_by": name, "requester_verified": verified})
+
+
+def _with_cascade(
+    operation: HudiOperation, status: HudiOperationStatus, seen: CascadeSeen | None, *, now: datetime
+) -> tuple[HudiOperationStatus, Cascade | None]:
+    """Return the status with the tables that it goes on to, and how far it came there once it is done with its own."""
+    before = operation.status
+    if not operation.spec.cascades or before.state in FINISHED or seen is None:
+        return status, None
+    if status.state is not OperationState.SUCCEEDED and status.reason != OperationReason.CASCADING:
+        return status.model_copy(update={"cascade": noted(operation, seen.readers)}), None
+    found = cascaded(operation, seen, own=_told_alone(status))
+    make = ConditionMaker(generation=operation.metadata.generation, now=now)
+    conditions = operation_conditions(found.state, found.reason, found.message[:_MESSAGE_LIMIT], make)
+    changes = {
+        "message": found.message[:_MESSAGE_LIMIT],
+        "conditions": tuple(one.carried_over(before.conditions) for one in conditions),
+        "finished_at": format_time(now) if found.state in FINISHED else None,
+        "cascade": found.entries,
+    }
+    return status.model_copy(update=changes), found
+
+
+def is_done_alone(operation: HudiOperation, table: HudiTable | InvalidObject | None) -> bool:
+    """Whether an operation has succeeded on its own table, as far as that is known."""
+    entry = entry_of(operation, table)
+    return (
+        operation.status.reason == OperationReason.CASCADING
+        if entry is None
+        else entry.state is OperationState.SUCCEEDED
+    )
+
+
+def _told_alone(status: HudiOperationStatus) -> str:
+    return "" if status.reason == OperationReason.CASCADING else status.message or ""
+
+
+def _status(operation: HudiOperation, table: HudiTable | InvalidObject | None, *, now: datetime) -> HudiOperationStatus:
+    if operation.spec.decision is not None:
+        return _decision_status(operation, table, now=now)
+    before, entry = operation.status, entry_of(operation, table)
+    if entry is None and before.reason == OperationReason.CASCADING:
+        # Its own part is over, whatever the table remembers of it, or whether there is one any more.
+        return before
+    make = ConditionMaker(generation=operation.metadata.generation, now=now)
+    if entry is None or before.state in FINISHED:
+        if before.state in FINISHED or (may_have_begun(operation) and table is not None):
+            return before.model_copy(update={"observed_generation": operation.metadata.generation})
+        state, (reason, message) = OperationState.PENDING, _unanswered(operation, table)
+    else:
+        state, reason, message = entry.state, entry.reason, entry.message
+    conditions = operation_conditions(state, reason, message, make)
+    return HudiOperationStatus(
+        observed_generation=operation.metadata.generation,
+        message=message[:_MESSAGE_LIMIT],
+        conditions=tuple(one.carried_over(before.conditions) for one in conditions),
+        instant=(entry.job.instant if entry is not None and entry.job else None) or operation.spec.instant,
+        begun=entry.begun if entry is not None else may_have_begun(operation),
+        base_path=before.base_path or (table.spec.base_path if isinstance(table, HudiTable) and entry else None),
+        started_at=entry.started_at if entry is not None else before.started_at,
+        finished_at=_end_of(entry, now=now) if entry is not None else before.finished_at,
+        report=entry.report if entry is not None else before.report,
+        cascade=before.cascade,
+        requested_by=before.requested_by,
+        requester_verified=before.requester_verified,
+    )
+
+
+def _decision_status(
+    operation: HudiOperation, table: HudiTable | InvalidObject | None, *, now: datetime
+) -> HudiOperationStatus:
+    """Return what the table answers to a decision; an answer is given once."""
+    before, generation = operation.status, operation.metadata.generation
+    if before.state in FINISHED:
+        return before.model_copy(update={"observed_generation": generation})
+    answers = table.status.decisions.answers if table is not None and table.status.decisions is not None else ()
+    answer = next((one for one in answers if one.uid == operation.metadata.uid), None)
+    if answer is not None:
+        state, reason, message = answer.state, answer.reason, answer.message
+    else:
+        state, (reason, message) = OperationState.PENDING, _undecided(operation, table)
+    make = ConditionMaker(generation=generation, now=now)
+    conditions = operation_conditions(state, reason, message, make)
+    changes = {
+        "observed_generation": generation,
+        "message": message,
+        "conditions": tuple(one.carried_over(before.conditions) for one in conditions),
+        "finished_at": (answer.finished_at if answer is not None else None)
+        or (format_time(now) if state in FINISHED else None),
+    }
+    return before.model_copy(update=changes)
+
+
+def _undecided(operation: HudiOperation, table: HudiTable | InvalidObject | None) -> tuple[str, str]:
+    if table is None:
+        return _unanswered(operation, table)
+    if isinstance(table, InvalidObject):
+        return OperationReason.BLOCKED, "The spec of the table is not valid, so its decisions wait."
+    return OperationReason.PENDING, "Waiting for the next reconcile of the table, which considers 20 decisions at once."
+
+
+def _end_of(entry: TableOperation | DecisionAnswer | None, *, now: datetime) -> str | None:
+    """Return when an operation ended: the conditions of one that failed are told by it from those of one that waits."""
+    if entry is None:
+        return None
+    return entry.finished_at or (format_time(now) if entry.state in FINISHED else None)
+
+
+def _unanswered(operation: HudiOperation, table: HudiTable | InvalidObject | None) -> tuple[str, str]:
+    if table is None:
+        message = f"There is no HudiTable {operation.spec.table_ref.name} in this namespace."
+        return OperationReason.TABLE_NOT_FOUND, message
+    unfinished = [one for one in table.status.operations if one.state not in FINISHED]
+    looked_at = [one for one in table.status.operations if one.state in FINISHED and one.reason in _LOOKED_AT]
+    if len(unfinished) + len(looked_at) < OPERATIONS_SHOWN:
+        return OperationReason.PENDING, "Waiting for the next reconcile of the table."
+    waiting = [one.resource for one in unfinished if one.state in WAITING and not one.begun]
+    sentences = (
+        f"The table considers {OPERATIONS_SHOWN} operations at once, and this one waits until another of them finishes",
+        f" or one of the {len(looked_at):,} that a person has to look at is deleted" if looked_at else "",
+        f". One that only waits and is not wanted can be deleted: {waiting[-1]}, for example." if waiting else ".",
+    )
+    return OperationReason.TOO_MANY, "".join(sentences)
+
+
+def entry_of(
+    operation: HudiOperation | InvalidObject, table: HudiTable | InvalidObject | None
+) -> TableOperation | None:
+    """Return what a table says of an operation."""
+    entries = table.status.operations if table is not None else ()
+    return next((one for one in entries if one.uid == operation.metadata.uid), None)
+
+
+def _told(status: HudiTableStatus) -> dict[str, TableOperation | DecisionAnswer]:
+    told: dict[str, TableOperation | DecisionAnswer] = {one.uid: one for one in status.operations}
+    return told | {one.uid: one for one in (status.decisions.answers if status.decisions is not None else ())}
+
+
+def moved_operations(before: HudiTableStatus, after: HudiTableStatus) -> tuple[str, ...]:
+    """Return the HudiOperations of which a table says something else than before, or nothing any more."""
+    known, now = _told(before), _told(after)
+    changed = [one for uid, one in now.items() if known.get(uid) != one]
+    return tuple(one.resource for one in (*changed, *(one for uid, one in known.items() if uid not in now)))
+
+
+def operation_conditions(state: OperationState, reason: str, message: str, make: ConditionMaker) -> Iterator[Condition]:
+    """Yield the conditions of an operation: `state` is the reason of Reconciling, and read back from there."""
+    if state is OperationState.SUCCEEDED:
+        yield make(ConditionType.READY, ConditionStatus.TRUE, reason, message)
+    elif state is OperationState.FAILED or reason == OperationReason.NOT_ALLOWED:
+        yield from _stalled(make, reason, message)
+    else:
+        is_approved = state is OperationState.APPROVED and reason == OperationReason.PENDING
+        shown = OperationReason.APPROVED if is_approved else reason
+        yield make(ConditionType.READY, ConditionStatus.FALSE, shown, message)
+        yield make(ConditionType.RECONCILING, ConditionStatus.TRUE, state, message)
+
+
+def _stalled(make: ConditionMaker, reason: str, message: str) -> Iterator[Condition]:
+    yield make(ConditionType.READY, ConditionStatus.FALSE, reason, message)
+    yield make(ConditionType.STALLED, ConditionStatus.TRUE, reason, message)
+
+
+def _ending(
+    operation: HudiOperation | InvalidObject, table: HudiTable | InvalidObject | None, *, now: datetime
+) -> OperationStep:
+    """Return how a deleted resource goes on: one that has begun waits for its end, every other one goes.
+
+    The table forgets one that has not begun before it goes, so that its run cannot start meanwhile.
+    """
+    if OPERATION_FINALIZER not in operation.metadata.finalizers:
+        return OperationStep()
+    return _ending_cascade(operation) or _ending_alone(operation, table, now=now)
+
+
+def _ending_cascade(operation: HudiOperation | InvalidObject) -> OperationStep | None:
+    """Return how one goes that is done with its own table: what has begun on others is finished there."""
+    known = operation.operation if isinstance(operation, InvalidObject) else operation.status
+    if known.reason != OperationReason.CASCADING:
+        return None
+    waiting = ", ".join(one.table for one in known.cascade if one.ready is None)
+    left = (
+        f"The resource is removed before the erasure is done on the tables that read this one: {waiting}. What has "
+        "begun there is finished."
+    )
+    notice = Transition(warning=True, reason=OperationEvent.LEFT, message=left[:_MESSAGE_LIMIT])
+    return OperationStep(released=left, notice=notice)
+
+
+def _ending_alone(
+    operation: HudiOperation | InvalidObject, table: HudiTable | InvalidObject | None, *, now: datetime
+) -> OperationStep:
+    begun = operation.operation.begun if isinstance(operation, InvalidObject) else operation.status.begun
+    entry = entry_of(operation, table)
+    is_over = entry is not None and entry.state in FINISHED
+    if table is None:
+        message = "The table is gone."
+        left = f"{message} The operation may have begun and was not finished: the folder may be half restored."
+        may_be_half = begun if isinstance(operation, InvalidObject) else was_at_work(operation)
+        unfinished = may_be_half and not is_over and _is_open(operation)
+        notice = Transition(warning=True, reason=OperationEvent.LEFT, message=left) if unfinished else None
+        return OperationStep(released=left if unfinished else message, notice=notice)
+    if isinstance(table, InvalidObject) and not begun and not has_begun(table.status):
+        return OperationStep(released="The operation had not begun, and nothing starts on a table that cannot be read.")
+    if is_over or (entry is None and not (begun and _is_open(operation))):
+        return OperationStep(released=entry.message if entry is not None else "The operation had not begun.")
+    pause = growing_pause(operation.metadata.deletion_timestamp, now=now, least=ENDING_SECONDS)
+    if isinstance(operation, InvalidObject):
+        return OperationStep(requeue=pause)
+    return OperationStep(status=_status(operation, table, now=now), requeue=pause)
+
+
+def _is_open(operation: HudiOperation | InvalidObject) -> bool:
+    known = operation.operation if isinstance(operation, InvalidObject) else operation.status
+    return known.state not in FINISHED

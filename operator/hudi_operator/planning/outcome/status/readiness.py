@@ -1,0 +1,244 @@
+"""Whether a table is ready, and whether the operator is still at it or needs a person."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hudi_jobs.contract import Outcome, Service
+from hudi_jobs.contract.wording import counted
+from hudi_operator.api.spec.table import ManagementPolicy
+from hudi_operator.api.status.conditions import ConditionStatus
+from hudi_operator.api.status.findings import Finding, FindingCode
+from hudi_operator.api.status.table import ServiceStatus
+from hudi_operator.planning.facts.runs.continuous import is_healthy
+from hudi_operator.planning.facts.runs.failures import FailureKind, attempts, failure_kind
+from hudi_operator.planning.model import START_TROUBLES, Observation, Plan
+from hudi_operator.planning.model.decision import Reason
+from hudi_operator.planning.model.healing import can_heal, run_can_heal
+from hudi_operator.planning.model.reasons import Retry, TableReason, Waiting
+from hudi_operator.planning.model.registry import START_ADVICE, words
+from hudi_operator.planning.order.slots import QUOTAS_REACHED
+from hudi_operator.planning.outcome.findings.find import blocking_ingestion, finding_of
+from hudi_operator.services.registry import SERVICES
+
+Findings = tuple[Finding, ...]
+
+_HOPELESS = words((Reason,), Retry.ON_CHANGE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Readiness:
+    """How the table is; `work` is what the operator is at while it reconciles."""
+
+    ready: ConditionStatus
+    reason: str
+    message: str
+    reconciling: str | None = None
+    work: str = ""
+    stalled: bool = False
+
+
+def readiness(observation: Observation, plan: Plan, findings: Findings) -> Readiness:
+    """Return how a table is after this reconcile, which has the findings."""
+    return (
+        _blocked(observation)
+        or _blocked_by_finding(findings)
+        or _maintained(plan)
+        or _waiting_for_quiet(plan)
+        or _starting_trouble(plan)
+        or _failing(observation, plan)
+        or _unreadable(observation, plan)
+        or _damaged(findings)
+        or _missing(observation)
+        or _continuous(observation, plan)
+        or _without_driver(observation, plan)
+        or _working(observation, plan)
+    )
+
+
+def _blocked(observation: Observation) -> Readiness | None:
+    if not observation.blockers:
+        return None
+    message = " ".join(blocker.message for blocker in observation.blockers)
+    return Readiness(ready=ConditionStatus.FALSE, reason=observation.blockers[0].reason, message=message, stalled=True)
+
+
+def _blocked_by_finding(findings: Findings) -> Readiness | None:
+    """Return what the finding says that keeps ingestion from starting until a person acts."""
+    found = blocking_ingestion(findings)
+    return (
+        None
+        if found is None
+        else Readiness(ready=ConditionStatus.FALSE, reason=found.code, message=found.message, stalled=True)
+    )
+
+
+def _maintained(plan: Plan) -> Readiness | None:
+    """Return how a table is while an operation has it to itself."""
+    if plan.maintenance is None:
+        return None
+    return Readiness(
+        ready=ConditionStatus.FALSE,
+        reason=Waiting.MAINTENANCE,
+        message=plan.maintenance,
+        reconciling=Waiting.MAINTENANCE,
+        work=plan.maintenance,
+    )
+
+
+def _waiting_for_quiet(plan: Plan) -> Readiness | None:
+    """Return how a table is that others may still write; one that cannot be read says that instead."""
+    if plan.waits_for_quiet is None:
+        return None
+    return Readiness(
+        ready=ConditionStatus.UNKNOWN,
+        reason=Waiting.WAITING_FOR_QUIET,
+        message=plan.waits_for_quiet,
+        reconciling=Waiting.WAITING_FOR_QUIET,
+        work=plan.waits_for_quiet,
+    )
+
+
+def _starting_trouble(plan: Plan) -> Readiness | None:
+    for job in plan.active_jobs:
+        if job.state in START_TROUBLES:
+            return Readiness(
+                ready=ConditionStatus.FALSE,
+                reason=job.state,
+                message=f"Job {job.name} cannot start: {job.message} {START_ADVICE.get(job.state, '')}".strip(),
+                reconciling=TableReason.PROGRESSING_WITH_RETRY,
+                work=plan.services.of(job.service).message,
+            )
+    return None
+
+
+def _failing(observation: Observation, plan: Plan) -> Readiness | None:
+    """Return what the first failing service says: its cause, also where no retries are left."""
+    spec = observation.table.spec
+    resting = spec.suspend or spec.management_policy is ManagementPolicy.OBSERVE
+    for service, memory in _in_trouble(plan):
+        last = memory.last_run
+        if last is None:
+            continue
+        stalled, exhausted = _needs_a_person(memory), memory.reason == Reason.RETRIES_EXHAUSTED
+        what = "" if service is Service.INGESTION else f"{service}: "
+        advice = memory.message if exhausted else START_ADVICE.get(last.reason or "", "")
+        return Readiness(
+            ready=ConditionStatus.FALSE,
+            reason=last.reason or Outcome.FAILED,
+            message=f"{what}{last.message} {advice}".strip(),
+            reconciling=None if stalled or resting else TableReason.PROGRESSING_WITH_RETRY,
+            work=f"{what}{memory.message}",
+            stalled=stalled,
+        )
+    return None
+
+
+def _needs_a_person(memory: ServiceStatus) -> bool:
+    """Whether the retries of a service are used up, or its last run failed for a reason that cannot heal."""
+    last = memory.last_run
+    return memory.reason in _HOPELESS or (
+        last is not None and failure_kind(last) is not None and not run_can_heal(last.reason)
+    )
+
+
+def _in_trouble(plan: Plan) -> Iterator[tuple[Service, ServiceStatus]]:
+    """Yield services whose runs fail, those that need a person first; table services may well give way to a writer."""
+    # A savepoint that cannot be made says so itself, and is nothing that the table lacks; so does an operation.
+    own = {Service.SAVEPOINT, Service.OPERATION}
+    services = [(service, plan.services.of(service)) for service in SERVICES if service not in own]
+    for service, memory in sorted(services, key=lambda pair: not _needs_a_person(pair[1])):
+        kind = failure_kind(memory.last_run) if memory.last_run else None
+        harmless = kind is None or (kind is FailureKind.CONFLICT and service is not Service.INGESTION)
+        if attempts(memory) and not harmless:
+            yield service, memory
+
+
+def _unreadable(observation: Observation, plan: Plan) -> Readiness | None:
+    snapshot = observation.snapshot
+    if snapshot.trouble is None:
+        return None
+    heals = can_heal(snapshot.trouble)
+    return Readiness(
+        ready=ConditionStatus.FALSE,
+        reason=snapshot.trouble,
+        message=snapshot.message,
+        reconciling=TableReason.PROGRESSING_WITH_RETRY if heals else None,
+        work=plan.services.ingestion.message,
+        stalled=not heals,
+    )
+
+
+def _damaged(findings: Findings) -> Readiness | None:
+    """Return what is said of a recent commit that cannot be understood: readers and writers of the table need it."""
+    found = finding_of(findings, FindingCode.TIMELINE_CORRUPT)
+    return None if found is None else Readiness(ready=ConditionStatus.FALSE, reason=found.code, message=found.message)
+
+
+def _missing(observation: Observation) -> Readiness | None:
+    """Return what is said of a table that is observed and is not there: nothing will make it."""
+    spec = observation.table.spec
+    if spec.management_policy is not ManagementPolicy.OBSERVE or observation.snapshot.timeline is not None:
+        return None
+    return Readiness(
+        ready=ConditionStatus.FALSE,
+        reason=TableReason.TABLE_NOT_FOUND,
+        message=f"There is no Hudi table at {spec.base_path}: check spec.basePath, or wait until another tool creates "
+        "it; the operator creates none while spec.managementPolicy is Observe.",
+    )
+
+
+def _continuous(observation: Observation, plan: Plan) -> Readiness | None:
+    live = live_message(plan)
+    if live is None or observation.table.spec.management_policy is ManagementPolicy.OBSERVE:
+        return None
+    return _ready(Reason.CONTINUOUS, live)
+
+
+def _without_driver(observation: Observation, plan: Plan) -> Readiness | None:
+    """Return how a table is whose driver finds no place among the Jobs of its class."""
+    spec, memory = observation.table.spec, plan.services.ingestion
+    if not spec.continues or not memory.due or memory.reason not in QUOTAS_REACHED:
+        return None
+    return Readiness(
+        ready=ConditionStatus.UNKNOWN,
+        reason=memory.reason,
+        message=f"No driver reads the source. {memory.message}",
+        reconciling=memory.reason,
+        work=memory.message,
+    )
+
+
+def _working(observation: Observation, plan: Plan) -> Readiness:
+    spec, ingestion = observation.table.spec, plan.services.ingestion
+    last = ingestion.last_run
+    if spec.management_policy is ManagementPolicy.OBSERVE:
+        return _ready(Waiting.OBSERVED, "The table is observed.")
+    if spec.ingestion is None:
+        return _ready(Outcome.SUCCEEDED, "The spec is accepted.")
+    if last is not None and failure_kind(last) is None:
+        return _ready(last.outcome, last.message or "Up to date.")
+    if spec.suspend:
+        return _ready(Waiting.SUSPENDED, "Suspended before the first run.")
+    if ingestion.reason == Reason.WAITING_FOR_SCHEDULE:
+        return _ready(ingestion.reason, ingestion.message)
+    return Readiness(
+        ready=ConditionStatus.UNKNOWN,
+        reason=TableReason.PROGRESSING,
+        message="The first run of this spec is under way." if last is None else "Another attempt is under way.",
+        reconciling=TableReason.PROGRESSING,
+        work=ingestion.message,
+    )
+
+
+def live_message(plan: Plan) -> str | None:
+    """Return the sentence on a continuous ingestion that does its work, or None where there is none."""
+    job = next((job for job in plan.active_jobs if is_healthy(job)), None)
+    if job is None or job.live is None:
+        return None
+    made = counted(job.live.batches, "batch", "batches")
+    newest = f", the newest at {job.live.instant}" if job.live.instant else ""
+    return f"Ingests continuously: {made} with {counted(job.live.rows_read, 'row')} in this run{newest}."
+
+
+def _ready(reason: str, message: str) -> Readiness:
+    return Readiness(ready=ConditionStatus.TRUE, reason=reason, message=message)

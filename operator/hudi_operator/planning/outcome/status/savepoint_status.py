@@ -1,0 +1,220 @@
+"""The status of a `HudiSavepoint`, and whether it may go: what its table says of it, and what follows without one."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from hudi_jobs.contract.wording import counted
+from hudi_operator.api.resources import SAVEPOINT_FINALIZER, HudiSavepoint, HudiTable, InvalidObject
+from hudi_operator.api.spec.savepoint import SavepointDeletionPolicy
+from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
+from hudi_operator.api.status.savepoint import HudiSavepointStatus
+from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
+from hudi_operator.planning.facts.savepoints.declared import ENDS, OVER, PATIENCE, expires_at
+from hudi_operator.planning.model import BlockerReason
+from hudi_operator.planning.model.observation import MOST_RELATED
+from hudi_operator.planning.model.reasons import SavepointReason, TableReason
+from hudi_operator.planning.model.times import format_time, parse_time
+from hudi_operator.planning.outcome.status.conditions import ConditionMaker
+from hudi_operator.planning.outcome.status.pauses import ENDING_SECONDS, QUIET_SECONDS, WAITING_SECONDS, growing_pause
+
+_STALLED = frozenset({SavepointState.REFUSED, SavepointState.LOST, SavepointState.REMOVED, SavepointState.RETAINED})
+_GOING = frozenset({SavepointState.REMOVED, SavepointState.RETAINED})
+_MESSAGE_LIMIT = 512
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavepointStep:
+    """What one pass does for a HudiSavepoint: the status, whether it is held or may go, and when it comes again.
+
+    `released` says what became of the savepoint in the table when the resource may go, `stays` whether it is still
+    there, and `is_left` whether nobody has asked for that.
+    """
+
+    status: HudiSavepointStatus | None
+    hold: bool = False
+    released: str | None = None
+    stays: bool = False
+    is_left: bool = False
+    requeue: float = QUIET_SECONDS
+
+
+def decide_savepoint(
+    savepoint: HudiSavepoint | InvalidObject, table: HudiTable | InvalidObject | None, *, now: datetime
+) -> SavepointStep:
+    """Return what is done for one HudiSavepoint; `table` is the one that it names, None where there is none."""
+    if savepoint.metadata.deletion_timestamp is not None:
+        return _ending(savepoint, table, now=now)
+    if isinstance(savepoint, InvalidObject):
+        message = (
+            f"The spec is not valid for this version of the operator: {savepoint.message}. Create another "
+            "HudiSavepoint."
+        )
+        make = ConditionMaker(generation=savepoint.metadata.generation, now=now)
+        conditions = tuple(_stalled(make, BlockerReason.INVALID_SPEC, message))
+        changes = {
+            "observed_generation": savepoint.metadata.generation,
+            "conditions": tuple(one.carried_over(savepoint.savepoint.conditions) for one in conditions),
+            "message": message[:_MESSAGE_LIMIT],
+        }
+        return SavepointStep(status=savepoint.savepoint.model_copy(update=changes))
+    status = _status(savepoint, table, now=now)
+    at, pause = expires_at(savepoint), QUIET_SECONDS
+    if any(one.type is ConditionType.RECONCILING for one in status.conditions):
+        pause = growing_pause(savepoint.metadata.creation_timestamp, now=now, least=WAITING_SECONDS)
+    if at is not None and at > now:
+        pause = min(pause, (at - now).total_seconds() + 1)
+    return SavepointStep(status=status, hold=True, requeue=pause)
+
+
+def _status(savepoint: HudiSavepoint, table: HudiTable | InvalidObject | None, *, now: datetime) -> HudiSavepointStatus:
+    before, entry = savepoint.status, entry_of(savepoint, table)
+    make = ConditionMaker(generation=savepoint.metadata.generation, now=now)
+    conditions = tuple(one.carried_over(before.conditions) for one in _conditions(savepoint, table, entry, make))
+    expires = expires_at(savepoint)
+    kept = entry is not None and entry.state is SavepointState.KEPT
+    return HudiSavepointStatus(
+        observed_generation=savepoint.metadata.generation,
+        message=conditions[0].message[:_MESSAGE_LIMIT],
+        conditions=conditions,
+        instant=(entry.instant if entry is not None else None) or before.instant or savepoint.spec.instant,
+        completed_at=(entry.since if entry is not None else None) or before.completed_at,
+        adopted=entry.adopted if kept and entry is not None else before.adopted,
+        blocks=entry.blocks if kept and entry is not None else None,
+        retained=entry.retained if kept and entry is not None else None,
+        expires_at=format_time(expires) if expires is not None else None,
+    )
+
+
+def moved_savepoints(before: HudiTableStatus, after: HudiTableStatus) -> tuple[str, ...]:
+    """Return the HudiSavepoints of which a table says something else than before."""
+    known = {one.uid: one for one in before.savepoints}
+    return tuple(one.resource for one in after.savepoints if one.resource and known.get(one.uid) != one)
+
+
+def entry_of(savepoint: HudiSavepoint, table: HudiTable | InvalidObject | None) -> TableSavepoint | None:
+    """Return what a table says of a savepoint."""
+    entries = table.status.savepoints if table is not None else ()
+    return next((one for one in entries if one.uid and one.uid == savepoint.metadata.uid), None)
+
+
+def _conditions(
+    savepoint: HudiSavepoint,
+    table: HudiTable | InvalidObject | None,
+    entry: TableSavepoint | None,
+    make: ConditionMaker,
+) -> Iterator[Condition]:
+    if table is None:
+        message = f"There is no HudiTable {savepoint.spec.table_ref.name} in this namespace."
+        return _reconciling(make, ConditionStatus.FALSE, SavepointReason.TABLE_NOT_FOUND, message)
+    return _unanswered(savepoint, table, make) if entry is None else _answered(savepoint, entry, make)
+
+
+def _unanswered(
+    savepoint: HudiSavepoint, table: HudiTable | InvalidObject, make: ConditionMaker
+) -> Iterator[Condition]:
+    told = savepoint.status.conditions
+    if any(one.reason in ENDS for one in told):
+        return iter(told)  # is over, and the table has no place for it
+    if sum(one.resource is not None and one.state not in OVER for one in table.status.savepoints) >= MOST_RELATED:
+        message = f"More than {MOST_RELATED} HudiSavepoints name the table; the operator considers no further ones."
+        return _stalled(make, SavepointReason.TOO_MANY, message)
+    return _reconciling(
+        make, ConditionStatus.UNKNOWN, TableReason.PROGRESSING, "Waiting for the next reconcile of the table."
+    )
+
+
+def _answered(savepoint: HudiSavepoint, entry: TableSavepoint, make: ConditionMaker) -> Iterator[Condition]:
+    if entry.state is SavepointState.KEPT:
+        return _kept(entry, make)
+    if entry.state is SavepointState.REMOVED and expires_at(savepoint) is not None:
+        return _expired(entry, make)
+    if entry.state in _STALLED:
+        return _stalled(make, entry.reason, entry.message)
+    return _reconciling(make, ConditionStatus.FALSE, entry.reason, entry.message)
+
+
+def _kept(entry: TableSavepoint, make: ConditionMaker) -> Iterator[Condition]:
+    """Yield that a savepoint is there; one that the table cannot be restored to is not ready."""
+    complete, reason, message = _data(entry)
+    if complete is ConditionStatus.FALSE:
+        yield from _stalled(make, reason, message)
+    else:
+        yield make(ConditionType.READY, ConditionStatus.TRUE, SavepointReason.KEPT, entry.message)
+    yield make(ConditionType.DATA_COMPLETE, complete, reason, message)
+
+
+def _data(entry: TableSavepoint) -> tuple[ConditionStatus, SavepointReason, str]:
+    """Return whether all files of a savepoint are there: as it was made, and as the last clean has found them."""
+    kept = entry.retained
+    if kept is not None and kept.missing:
+        gone = f"The clean that ended at {kept.as_of} did not find {counted(kept.missing, 'file')} of the savepoint"
+        message = f"{entry.message} {gone}, so the table cannot be restored to it."
+        return ConditionStatus.FALSE, SavepointReason.FILES_MISSING, message
+    if entry.data_complete is ConditionStatus.FALSE:
+        message = f"{entry.message} A clean before it may have removed files of the commit."
+        return ConditionStatus.FALSE, SavepointReason.INSTANT_CLEANED, message
+    if entry.data_complete is ConditionStatus.TRUE:
+        return ConditionStatus.TRUE, SavepointReason.KEPT, "No clean before the savepoint removed files of the commit."
+    message = "The active timeline does not show whether a clean before the savepoint removed files of the commit."
+    return ConditionStatus.UNKNOWN, SavepointReason.CLEANS_UNKNOWN, message
+
+
+def _expired(entry: TableSavepoint, make: ConditionMaker) -> Iterator[Condition]:
+    """Yield how the time of a savepoint ended: as planned, which is no failure, or without it ever having been there.
+
+    Ready would be a lie if True, and work that goes on if False, as kstatus reads it: where it is absent, and nothing
+    else stands, a resource counts as settled.
+    """
+    if entry.since is None:
+        yield from _stalled(make, SavepointReason.EXPIRED, entry.message)
+    else:
+        yield make(ConditionType.EXPIRED, ConditionStatus.TRUE, SavepointReason.EXPIRED, entry.message)
+
+
+def _stalled(make: ConditionMaker, reason: str, message: str) -> Iterator[Condition]:
+    yield make(ConditionType.READY, ConditionStatus.FALSE, reason, message)
+    yield make(ConditionType.STALLED, ConditionStatus.TRUE, reason, message)
+
+
+def _reconciling(make: ConditionMaker, ready: ConditionStatus, reason: str, message: str) -> Iterator[Condition]:
+    yield make(ConditionType.READY, ready, reason, message)
+    yield make(ConditionType.RECONCILING, ConditionStatus.TRUE, reason, message)
+
+
+def _ending(
+    savepoint: HudiSavepoint | InvalidObject, table: HudiTable | InvalidObject | None, *, now: datetime
+) -> SavepointStep:
+    """Return how a deleted resource goes on: it waits for its table alone, and never for ever."""
+    if SAVEPOINT_FINALIZER not in savepoint.metadata.finalizers:
+        return SavepointStep(status=None)
+    if (why := _not_waited_for(savepoint, table, now=now)) is not None:
+        return SavepointStep(
+            status=None, stays=True, is_left=True, released=f"{why}; a savepoint that was made stays in the table."
+        )
+    assert isinstance(savepoint, HudiSavepoint), "what cannot be read is not waited for"
+    if savepoint.spec.deletion_policy is SavepointDeletionPolicy.RETAIN:
+        message = "deletionPolicy is Retain: a savepoint that was made stays in the table."
+        return SavepointStep(status=None, stays=True, released=message)
+    entry = entry_of(savepoint, table)
+    if entry is not None and entry.state in _GOING:
+        stays = entry.state is SavepointState.RETAINED
+        return SavepointStep(status=None, released=entry.message, stays=stays, is_left=stays and not entry.adopted)
+    pause = growing_pause(savepoint.metadata.deletion_timestamp, now=now, least=ENDING_SECONDS)
+    return SavepointStep(status=_status(savepoint, table, now=now), requeue=pause)
+
+
+def _not_waited_for(
+    savepoint: HudiSavepoint | InvalidObject, table: HudiTable | InvalidObject | None, *, now: datetime
+) -> str | None:
+    """Return why no table is waited for, and the savepoint is left as it is."""
+    if isinstance(savepoint, InvalidObject):
+        return "This version of the operator cannot read the spec"
+    if table is None:
+        return f"There is no HudiTable {savepoint.spec.table_ref.name} any more"
+    if table.metadata.deletion_timestamp is not None:
+        return f"The HudiTable {table.metadata.name} is being deleted"
+    since = parse_time(savepoint.metadata.deletion_timestamp) or now
+    says_nothing = entry_of(savepoint, table) is None or isinstance(table, InvalidObject)
+    return "The table does not report on the savepoint" if says_nothing and now - since >= PATIENCE else None

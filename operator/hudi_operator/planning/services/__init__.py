@@ -1,1 +1,0 @@
-"""Ingestion and the table services: whether each is due, and which of them starts."""
