@@ -1,11 +1,10 @@
-"""What the operator and the Spark driver say to each other: one request document in, one outcome document out.
+"""The documents between the operator and the Spark driver: one request in, one outcome out.
 
-Both sides import this package, so it needs pydantic and nothing else. The operator writes the request into the pod;
-the driver answers in the container's termination message, which Kubernetes keeps with the finished pod.
+Both sides import this package, so it needs pydantic and nothing else. The operator writes the request into the pod; the
+driver answers in the container's termination message, which Kubernetes keeps with the finished pod.
 
-
-What is named here is imported when it is first asked for, because `hudi-operator timeline` needs locations but not
-pydantic, which takes longer to import than a timeline takes to read.
+The package imports a name when it is first used. `hudi-operator timeline` needs locations but not pydantic, which takes
+longer to import than a timeline takes to read.
 """
 
 from importlib import import_module
@@ -280,7 +279,7 @@ __all__ = [
     "task_id",
 ]
 
-_MODULES = (  # those without pydantic first
+_MODULES = (  # the names without pydantic first
     "table.location",
     "vocabulary",
     "affected",

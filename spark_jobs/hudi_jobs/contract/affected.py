@@ -1,4 +1,4 @@
-"""What a run did to instants that it did not begin: part of its outcome, read as carefully as any text from outside."""
+"""The effects of a run on instants that it did not begin: part of its outcome, checked like any text from outside."""
 
 import re
 from enum import StrEnum
@@ -10,24 +10,24 @@ from hudi_jobs.contract.document import Document
 from hudi_jobs.contract.instants import Instant
 
 MOST_AFFECTED = 10
-"""As many instants as an outcome names; the log of the driver names them all."""
+"""The number of instants that an outcome names; the log of the driver names all of them."""
 
 
 _NAME = re.compile(r"[A-Za-z0-9.-]{1,63}")
-"""What the name of a run is made of: plans come from outside."""
+"""The pattern of a run's name, because plans come from outside."""
 
 
 class Effect(StrEnum):
-    """What became of an instant that was pending when a run began, and that the run did not begin itself."""
+    """The effect of a run on an instant that was pending before the run began."""
 
     FINISHED = "Finished"
-    """The run completed it."""
+    """The run completed the instant."""
 
     ROLLED_BACK = "RolledBack"
-    """The run removed it, with what it had written."""
+    """The run removed the instant, with everything that it had written."""
 
     REPLANNED = "Replanned"
-    """The run removed it, and planned another of the same kind."""
+    """The run removed the instant, and planned another instant of the same kind."""
 
 
 def _name(given: object) -> str | None:
@@ -35,7 +35,7 @@ def _name(given: object) -> str | None:
 
 
 class AffectedInstant(Document):
-    """One instant that a run did not begin; `run` is the run of this table that its plan names, if any."""
+    """An instant that the run did not begin; `run` is the run of this table that its plan names, if any."""
 
     instant: Instant
     action: Annotated[str, Field(pattern=r"^[a-z]{1,32}$")]
@@ -44,7 +44,7 @@ class AffectedInstant(Document):
 
 
 def _readable(given: Any) -> list[AffectedInstant]:  # noqa: ANN401 - whatever a termination message holds
-    """Return what can be read of a list: a line that cannot is left out, and makes nothing else unreadable."""
+    """Return the readable lines of a list: an unreadable line is left out, and the other lines stay."""
     found: list[AffectedInstant] = []
     for one in list(given)[:MOST_AFFECTED] if isinstance(given, list | tuple) else ():
         try:

@@ -9,10 +9,11 @@ from typing import Annotated
 from pydantic import Field
 
 Instant = Annotated[str, Field(pattern=r"^[0-9]{1,32}$")]
-"""The name of an instant. Hudi takes any digits, and other tools write what is no time, or is longer than one."""
+"""The name of an instant. Hudi accepts any digits, and other tools write names that are no times or longer than a time.
+"""
 
 LAYOUT_2_FROM = 8
-"""The first version whose timeline has a folder of its own, and whose names hold when instants completed."""
+"""The first version with the timeline in its own folder, and completion times in the names of instants."""
 
 _NAME = re.compile(r"^(\d+)(?:_(\d+))?\.\w+(?:\.\D+)?$")
 _SECONDS = len("yyyyMMddHHmmss")
@@ -21,7 +22,7 @@ _MILLISECONDS = _SECONDS + 3
 
 @dataclass(frozen=True)
 class InstantFile:
-    """A file of a timeline: its name, and when the store says that it was written."""
+    """A file of a timeline: its name, and the time at which the store wrote it."""
 
     name: str
     written_ms: int
@@ -48,9 +49,9 @@ def newest(files: Iterable[InstantFile]) -> str | None:
 
 
 def wall_time(instant: str) -> datetime | None:
-    """Return what the clock on the wall showed, marked as UTC whatever the zone was; None for what is no time.
+    """Return the wall clock time of an instant, marked as UTC whatever the zone was; None if it is no time.
 
-    Instants may have seconds only, and those of a metadata table of an older layout have digits behind
+    Instants may have seconds only; instants of a metadata table of an older layout have extra digits
     (`HoodieInstantTimeGenerator.fixInstantTimeCompatibility`).
     """
     digits = instant[:_MILLISECONDS]
@@ -64,7 +65,7 @@ def wall_time(instant: str) -> datetime | None:
 
 
 def store_behind(instant: str, written: str | None) -> timedelta:
-    """Return for how long a store that wrote a file of an instant at a time may not give times past the instant.
+    """Return how long a store that dated a file so must wait until its clock is past the instant.
 
     The store may give whole seconds: its clock has to reach the second after the instant.
     """

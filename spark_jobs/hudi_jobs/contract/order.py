@@ -1,8 +1,8 @@
-"""A table service that a continuous ingestion does beside its batches: what a Job asks of the driver, and the answer.
+"""A table service that a continuous ingestion does beside its batches: the Job's order, and the driver's answer.
 
 The Job writes the order into the operator's folder of the table, and the driver that holds the table's lease answers in
-the same file. Whoever may write to the table's folder may write anything into it, so an order chooses among the
-tasks that the driver was given with its own request, and brings neither options nor paths.
+the same file. Whoever may write to the table's folder may write anything into it, so an order only chooses among the
+tasks of the driver's own request, and brings neither options nor paths.
 """
 
 from enum import StrEnum
@@ -17,35 +17,35 @@ from hudi_jobs.contract.table.ownership import OPERATOR_FILE_LIMIT, OwnerName, r
 from hudi_jobs.contract.vocabulary import RunMode, Service
 
 ORDER_FILE = "order.json"
-"""The one service that is asked for, or was last."""
+"""The file with the current or last order."""
 
 MOST_ABANDONED = 100
-"""How many abandoned instants an order names."""
+"""The most abandoned instants that an order names."""
 
 _MESSAGE_LENGTHS = (1000, 400, 160, 0)
 
 
 class OrderState(StrEnum):
-    """How far an order has come."""
+    """The progress of an order."""
 
     ASKED = "Asked"
-    """The Job has written it."""
+    """The Job has written the order."""
 
     TAKEN = "Taken"
-    """The driver is at it."""
+    """The driver runs the service."""
 
     DONE = "Done"
     """The driver has answered."""
 
     WITHDRAWN = "Withdrawn"
-    """The Job has taken it back before the driver took it."""
+    """The Job has withdrawn the order before the driver took it."""
 
 
 class ServiceOrder(Document):
-    """One table service that the run `run` asks the driver of the run `driver` for.
+    """The order of the run `run` to the driver of the run `driver` to do one table service.
 
-    `attempt` tells two processes of one run apart. `mode`, `instant`, `abandoned` and `dead` mean what they mean in a
-    task.
+    `attempt` tells two processes of one run apart. `mode`, `instant`, `abandoned` and `dead` have the same meaning as
+    in a task.
     """
 
     version: Literal[1] = 1
@@ -61,17 +61,17 @@ class ServiceOrder(Document):
     result: TaskResult | None = None
 
     def is_same(self, other: "ServiceOrder | None") -> bool:
-        """Tell whether another document is about this very order, however far it has come."""
+        """Tell whether another document is about the same order, in any state."""
         return other is not None and (self.run, self.driver, self.attempt) == (other.run, other.driver, other.attempt)
 
 
 def decode_order(content: bytes) -> ServiceOrder | None:
-    """Read the document; None for what is none that this release can read, which asks for nothing."""
+    """Read the document; return None for anything that this release cannot read, which orders nothing."""
     return read_document(ServiceOrder, content)
 
 
 def encode_order(order: ServiceOrder) -> bytes:
-    """Write the document in as many bytes as are read; of a long result the tail of the message goes first."""
+    """Write the document within the limit of a read; a long result loses the tail of its message first."""
     content = _dump(order)
     for length in _MESSAGE_LENGTHS:
         if len(content) <= OPERATOR_FILE_LIMIT or order.result is None:

@@ -11,22 +11,22 @@ from hudi_jobs.contract.operations.operation import OperationReport
 from hudi_jobs.contract.operations.savepoint import MOST_HELD_BACK, HeldBack
 
 TERMINATION_MESSAGE_LIMIT = 4096
-"""Bytes that the kubelet keeps of a termination message."""
+"""The most bytes of a termination message that the kubelet keeps."""
 
 WHOLE_REQUEST = "request"
-"""Id of the result of a driver that could not read its request: it stands for every task."""
+"""The id of the result of a driver that could not read its request; the result is for every task."""
 
 _MESSAGE_LENGTHS = (1000, 400, 160, 60, 0)
 
 
 class Outcome(StrEnum):
-    """How one task ended, as the driver saw it; the operator confirms it from the timeline."""
+    """How a task ended, as the driver saw it; the operator confirms it from the timeline."""
 
     SUCCEEDED = "Succeeded"
     """The run did its work, and the timeline confirms it."""
 
     NOTHING_TO_DO = "NothingToDo"
-    """There was nothing to do, and nothing was written."""
+    """The run found nothing to do, and wrote nothing."""
 
     CONFLICT = "Conflict"
     """Another writer won; the run discarded its work, and can be repeated."""
@@ -39,7 +39,7 @@ class Outcome(StrEnum):
 
 
 class FailureReason(StrEnum):
-    """Why a task failed, in classes that call for different answers."""
+    """Why a task failed; classes of failures need different answers."""
 
     INVALID_REQUEST = "InvalidRequest"
     """The driver cannot do what the spec asks for."""
@@ -63,7 +63,7 @@ class FailureReason(StrEnum):
     """The rows of the upstream table do not show every change to it."""
 
     UPSTREAM_REWOUND = "UpstreamRewound"
-    """Commits that were read are no longer in the upstream table: it was restored or recreated."""
+    """Commits that were read are no longer in the upstream table, which was restored or recreated."""
 
     UPSTREAM_ROWS_REMOVED = "UpstreamRowsRemoved"
     """Commits of the upstream table removed rows, and the remaining rows do not show which."""
@@ -75,7 +75,7 @@ class FailureReason(StrEnum):
     """Rows cannot be read with the declared columns."""
 
     COLUMN_MISSING = "ColumnMissing"
-    """A column that is needed is absent."""
+    """A needed column is absent."""
 
     RECORD_KEY_NULL = "RecordKeyNull"
     """Rows have no record key."""
@@ -102,7 +102,7 @@ class FailureReason(StrEnum):
     """The clock of the job is behind the newest instant of the table."""
 
     TIMELINE_ZONE_UNKNOWN = "TimelineZoneUnknown"
-    """The table's instants are in a local time whose zone is not certain."""
+    """The table's instants are in a local time of an uncertain zone."""
 
     FILE_SLICES_UNCERTAIN = "FileSlicesUncertain"
     """Times of timeline files put log files into other file slices than their names do."""
@@ -135,7 +135,7 @@ class FailureReason(StrEnum):
     """The operation cannot be done to this table, and nothing was changed."""
 
     NOT_VERIFIED = "NotVerified"
-    """After an operation rows are not those that were counted before, or rows of others may be missing."""
+    """After an operation the counts of rows differ from those before, or rows of other commits may be missing."""
 
     NOT_ERASED = "NotErased"
     """Files still hold keys that were to be erased."""
@@ -177,7 +177,7 @@ _OF_THE_SURROUNDINGS = frozenset(
         FailureReason.INTERRUPTED,
     }
 )
-"""How a plan fails that would succeed once the store or the lock is back, neither of which can be written to now."""
+"""Reasons that a plan fails for while the store or the lock is away; without them even a rollback cannot be written."""
 
 
 def is_of_the_plan(reason: str | None) -> bool:
@@ -186,18 +186,17 @@ def is_of_the_plan(reason: str | None) -> bool:
 
 
 class TaskResult(Document):
-    """What became of one task; times are RFC 3339 in UTC, sizes are bytes.
+    """The result of a task; times are RFC 3339 in UTC, sizes are bytes.
 
-    `records_skipped` are messages of a stream that were gone before they could be read, and `skipped` says which. The
-    input up to `complete_up_to` (RFC 3339) is in the table, and `backlog_records` and `backlog_bytes` are left to read.
-    Of a continuous ingestion, `batches` are the commits that it made, rows, files and bytes are sums over them, and
-    `instant` is the newest.
-    `savepoint` is the savepoint of the operator that protects the table after the run, empty where there is none.
-    `operation` says how far an operation came, and what it did; without one the run wrote nothing.
-    `newest_instant` is the newest instant that the run's own JVM has made, empty where it has made none: what is
-    pending beyond it is somebody else's. None in both says that it is not known. `made` are instants that it has made
-    since its last batch began, where that did not end well: one that is pending is the run's own. `held_back` is what
-    savepoints keep from being cleaned, as a clean has found it.
+    `records_skipped` counts messages of a stream that were gone before they could be read, and `skipped` names their
+    places. The table holds the input up to `complete_up_to` (RFC 3339), and `backlog_records` and `backlog_bytes` are
+    unread. For a continuous ingestion, `batches` counts its commits, rows, files and bytes are sums over them, and
+    `instant` is the newest commit. `savepoint` is the operator's savepoint that protects the table after the run, empty
+    if there is none. `operation` is the progress and the result of an operation; without it the run wrote nothing.
+    `newest_instant` is the newest instant that the run's own JVM has made, empty if it has made none; later pending
+    instants belong to somebody else. None in both fields means unknown. `made` are the instants that the run has made
+    since its last batch began, if that batch did not end well: a pending instant among them is the run's own.
+    `held_back` are the files that savepoints keep from being cleaned, as a clean found them.
     """
 
     id: Text
@@ -238,7 +237,7 @@ class TaskResult(Document):
 class JobOutcome(Document):
     """All results of a run; `truncated` says that messages or figures were dropped to fit the limit.
 
-    A driver that cannot read its request answers with one result, of the id `WHOLE_REQUEST`.
+    A driver that cannot read its request answers with one result, with the id `WHOLE_REQUEST`.
     """
 
     version: Literal[1] = 1
@@ -246,7 +245,7 @@ class JobOutcome(Document):
     truncated: bool = False
 
     def result_of(self, task_id: str) -> TaskResult | None:
-        """Return the result of a task, or that of the whole request; None where the outcome holds neither."""
+        """Return the result of a task, else the result of the whole request, else None."""
         by_id = {result.id: result for result in self.results}
         return by_id.get(task_id, by_id.get(WHOLE_REQUEST))
 
@@ -258,10 +257,10 @@ class UnreadableOutcome(ValueError):
 def encode_outcome(outcome: JobOutcome, *, limit: int = TERMINATION_MESSAGE_LIMIT) -> str:
     """Write the outcome in at most `limit` bytes of UTF-8.
 
-    What does not fit is given up in this order: the tails of messages, then all figures, then what was done to the
-    instants of others, then the results of tasks that succeeded or had nothing to do, then results from the end. A
-    result that is missing means unknown: the operator reads the timeline, as it does for every result. The driver also
-    logs the whole document, so nothing is lost to a person.
+    A long outcome loses parts in this order: the tails of messages, all figures, the effects on instants of other
+    writers, the results of tasks that succeeded or had nothing to do, and then results from the end. A missing result
+    means unknown: the operator reads the timeline, as it does for every result. The driver also logs the whole
+    document, so nothing is lost to a person.
     """
     text = _dump(outcome)
     if _fits(text, limit):
@@ -284,7 +283,7 @@ def encode_outcome(outcome: JobOutcome, *, limit: int = TERMINATION_MESSAGE_LIMI
 
 
 def decode_outcome(text: str) -> JobOutcome:
-    """Read a termination message; raise `UnreadableOutcome` when it is anything else."""
+    """Read a termination message; raise `UnreadableOutcome` if it is anything else."""
     try:
         return JobOutcome.model_validate_json(text)
     except ValidationError as error:
@@ -317,7 +316,7 @@ def _essential(result: TaskResult) -> TaskResult:
 
 
 def _essential_operation(report: OperationReport | None) -> OperationReport | None:
-    """Keep how far an operation came, which decides what follows, and which instants are its own."""
+    """Return the phase of an operation, which decides what follows, and the instants of the operation."""
     if report is None:
         return None
     return OperationReport(

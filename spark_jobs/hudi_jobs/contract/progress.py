@@ -1,7 +1,7 @@
-"""How far a continuous ingestion has come: a small document in the operator's folder of the table.
+"""The progress of a continuous ingestion: a small document in the operator's folder of the table.
 
-The driver that holds the table's lease writes it; the operator reads it beside the record of the owner. It is a hint:
-what was committed, the timeline says. Whoever may write to the table's folder may write anything into it.
+The driver that holds the table's lease writes it; the operator reads it beside the record of the owner. The document is
+only a hint: the timeline tells what was committed. Whoever may write to the table's folder may write anything into it.
 """
 
 import re
@@ -15,13 +15,13 @@ from hudi_jobs.contract.instants import Instant
 from hudi_jobs.contract.table.ownership import OwnerName, read_document
 
 PROGRESS_FILE = "progress.json"
-"""How far the continuous ingestion of a table has come."""
+"""The file with the progress of the table's continuous ingestion."""
 
 PROGRESS_NAMES = 3
-"""How many places of losses it names."""
+"""The most places of losses that the document names."""
 
 MOST_MADE = 16
-"""How many instants of one batch it names."""
+"""The most instants of a batch that the document names."""
 
 _GREATEST = 2**53
 _Number = Annotated[int, Field(ge=0, le=_GREATEST)]
@@ -32,29 +32,29 @@ _Line = Annotated[str, Field(max_length=512)]
 
 
 class ProgressState(StrEnum):
-    """What a continuous ingestion is at."""
+    """The current activity of a continuous ingestion."""
 
     INGESTING = "Ingesting"
     """A batch is under way."""
 
     WAITING = "Waiting"
-    """All input that was there has been read, or the next batch may not begin yet."""
+    """All available input has been read, or the next batch may not begin yet."""
 
     ENDING = "Ending"
-    """It has been asked to end, or its time is over: no further batch begins."""
+    """The driver was asked to end, or its time is over: no further batch begins."""
 
 
 class Progress(Document):
-    """What a run has done since it began, and what it is at.
+    """The work of a run since it began, and its current activity.
 
     `sequence` grows with each version of the document. `batches`, rows, files and bytes are sums over the commits of
-    the run, and `instant` is the newest of these. `polled_at` is when the source was last asked, by the driver's clock.
-    `records_skipped` is the sum of what the run found gone of a stream, and `skipped` says where that was last.
-    The other figures are those of the last batch, under the names of the task's result.
-    `takes` says that table services may be asked of this driver (`order.py`), and `serves` names the run whose service
-    it is at. `made` are instants that its JVM has made since the batch began that is under way, or was when the run
-    ended: what is pending under such a name is this run's, however it ends. `pod` is what the driver's machine
-    calls itself, which in Kubernetes is the name of its pod: a Job may have had two, and the end of one be known.
+    the run, and `instant` is its newest commit. `polled_at` is the time of the last look at the source, by the driver's
+    clock. `records_skipped` is the sum of the lost messages of a stream, and `skipped` names the places of the last
+    loss. The other figures are those of the last batch, under the names of the task's result. `takes` says that table
+    services may be ordered from this driver (`order.py`), and `serves` names the run of the service that it does now.
+    `made` are the instants that its JVM has made since the current or last batch began: a pending instant of such a
+    name belongs to this run, however the run ends. `pod` is the driver's host name, which in Kubernetes is the name of
+    its pod. A Job may have had two pods, so the end of a pod is known by its name.
     """
 
     version: Literal[1] = 1
@@ -85,12 +85,12 @@ class Progress(Document):
 
 
 def decode_progress(content: bytes) -> Progress | None:
-    """Read the document; None for what is none that this release can read, which says nothing."""
+    """Read the document; return None for anything that this release cannot read."""
     return read_document(Progress, content)
 
 
 def pod_name(name: str) -> str | None:
-    """Return what a machine calls itself as the document can hold it; None for what no pod is called."""
+    """Return a host name for the document; None if no pod can have that name."""
     return name if _POD.fullmatch(name) else None
 
 

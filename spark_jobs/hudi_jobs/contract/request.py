@@ -1,4 +1,4 @@
-"""The request: what one Spark application has to do, as a list of table tasks."""
+"""The request: the work of one Spark application, as a list of table tasks."""
 
 from typing import Literal
 
@@ -9,12 +9,12 @@ from hudi_jobs.contract.tasks.table_task import MaintenanceTableTask, TableTask
 
 
 def task_id(table: str, service: str) -> str:
-    """Return the id of the task that a service of a table has in every request; `table` is its namespace and name."""
+    """Return the id of the task of a table's service, equal in every request; `table` is its namespace and name."""
     return f"{table}/{service.lower()}"
 
 
 class JobRequest(Document):
-    """The whole request; `run` is the name of the Job and goes into every commit that it makes.
+    """The whole request; `run` is the name of the Job and goes into each of its commits.
 
     `inline_services` are the table services that the driver of a continuous ingestion may run for other Jobs, with the
     task that each Job would get. Without any, the driver runs none.

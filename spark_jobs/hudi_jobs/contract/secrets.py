@@ -1,4 +1,4 @@
-"""What a secret looks like, by its name and by its shape: one table for the logs of the operator and of the driver."""
+"""Recognises secrets by name and by shape, for the logs of the operator and of the driver."""
 
 import re
 
@@ -7,7 +7,7 @@ REDACTED = "[redacted]"
 SECRET_NAME = re.compile(
     r"secret|passw|token|credential|access[._-]?key|private[._-]?key|authorization|jaas|sas[._-]", re.IGNORECASE
 )
-"""Found anywhere in the name of a setting, a variable or a field of a log event whose value is never written."""
+"""A setting, variable or log field with this in its name has a secret value, which is never written."""
 
 _SHAPES = (
     re.compile(r"(\bbearer\s+)[\w.~+/=-]{8,}", re.IGNORECASE),
@@ -19,11 +19,13 @@ _SHAPES = (
         re.IGNORECASE,
     ),
 )
-"""Each with what stays in its first group. None takes a quote or the backslash before one, so that JSON stays JSON."""
+"""The first group of each pattern stays. No match ends in a quote or in the backslash before it, so that JSON stays
+JSON.
+"""
 
 
 def redact_text(text: str) -> str:
-    """Return a text without what has the shape of a secret: bearer tokens, user information of URLs, assignments."""
+    """Return a text without everything that looks like a secret: bearer tokens, user parts of URLs, assignments."""
     for shape in _SHAPES:
         text = shape.sub(rf"\g<1>{REDACTED}", text)
     return text

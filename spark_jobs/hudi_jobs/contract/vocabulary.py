@@ -6,19 +6,19 @@ METADATA_PREFIX = "hudi-operator."
 """Prefix of the keys that the driver writes into a commit's extra metadata."""
 
 CHECKPOINT_KEY = f"{METADATA_PREFIX}checkpoint"
-"""How far the source has been read, as JSON; committed atomically with the data that was read."""
+"""The key of the checkpoint, as JSON; committed atomically with the data that was read."""
 
 RUN_KEY = f"{METADATA_PREFIX}run"
-"""Name of the Job that made the commit, which tells the operator's own commits from foreign ones."""
+"""The key of the Job that made the commit, which tells the operator's own commits from foreign commits."""
 
 TABLE_KEY = f"{METADATA_PREFIX}table"
-"""Uid of the resource that the commit was made for."""
+"""The key of the uid of the resource that the commit was made for."""
 
 OPERATOR_KEY = f"{METADATA_PREFIX}operator"
-"""Identity of the operator that started the run: commits of another operator are foreign too."""
+"""The key of the identity of the operator that started the run: commits of another operator are foreign too."""
 
 TIMELINE_ZONE_OPTION = "hudi-jobs.timeline.zone"
-"""Option that names the zone in which other tools write the instants of a LOCAL table; Hudi does not know it."""
+"""The option for the zone in which other tools write the instants of a LOCAL table; Hudi does not know it."""
 
 
 class Service(StrEnum):
@@ -50,13 +50,13 @@ class Service(StrEnum):
 
 
 class RunMode(StrEnum):
-    """How much of a table service a run does."""
+    """Which steps of a table service a run does."""
 
     SCHEDULE = "Schedule"
     EXECUTE = "Execute"
     SCHEDULE_AND_EXECUTE = "ScheduleAndExecute"
     ROLL_BACK = "RollBack"
-    """Remove a pending clustering and make no other: its service is switched off, or its run has failed in itself."""
+    """Remove a pending clustering without a new plan: its service is switched off, or the plan itself failed."""
 
 
 class ConcurrencyMode(StrEnum):
@@ -79,7 +79,7 @@ class TableType(StrEnum):
 
 
 class WriteOperation(StrEnum):
-    """What is done with the rows that a run has read."""
+    """How a run writes the rows that it has read."""
 
     UPSERT = "Upsert"
     INSERT = "Insert"
@@ -100,7 +100,7 @@ class WriteOperation(StrEnum):
 
 
 class BadRecordPolicy(StrEnum):
-    """What becomes of rows that cannot be read or have no record key."""
+    """What happens to rows that cannot be read or have no record key."""
 
     FAIL = "Fail"
     QUARANTINE = "Quarantine"

@@ -5,12 +5,12 @@ from itertools import islice
 
 
 def escaped(text: str) -> str:
-    """Return a text as a terminal may print it: hexadecimal escapes stand for what is not a printable character."""
+    """Return a text that is safe in a terminal: hexadecimal escapes replace characters that are not printable."""
     return "".join(each if each.isprintable() else _escape(each) for each in text)
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text as a terminal may print it, with at most so many characters."""
+    """Return a text that is safe in a terminal, with at most `most` characters."""
     printable = escaped(text[: most + 1])
     return printable if len(printable) <= most else f"{printable[: most - 3]}..."
 
@@ -28,7 +28,7 @@ def counted(number: int, thing: str, several: str | None = None) -> str:
 
 
 def listed(names: Collection[object], most: int, *, count: int | None = None) -> str:
-    """Return `a, b and 3 more`: the first of the names, and how many there are besides; there are `count` in all."""
+    """Return `a, b and 3 more`: the first names, and the number of the rest; `count` is the number of all."""
     shown = list(map(str, islice(names, most)))
     left = (len(names) if count is None else count) - len(shown)
     return ", ".join(shown) + (f" and {left:,} more" if left > 0 else "")

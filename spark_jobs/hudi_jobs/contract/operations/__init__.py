@@ -1,1 +1,1 @@
-"""What a resource of the cluster asks for once, as the request says it."""
+"""The work that a resource of the cluster asks for once, as the request describes it."""

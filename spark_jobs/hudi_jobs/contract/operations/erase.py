@@ -1,4 +1,4 @@
-"""Which rows a run erases, and what it says of that: never a key, only how many there were and a digest over them."""
+"""Which rows a run erases, and its report: never a key, only their number and a digest over them."""
 
 from typing import Annotated
 
@@ -8,28 +8,28 @@ from hudi_jobs.contract.document import Document
 from hudi_jobs.contract.instants import Instant
 
 MOST_KEYS = 1_000
-"""Keys that a spec lists."""
+"""The most keys that a spec lists."""
 
 MOST_ERASED = 100_000
-"""Records that one operation erases: the driver looks for each of them in every byte."""
+"""The most records that an operation erases: the driver looks for each of them in every byte."""
 
 LONGEST_VALUE = 1_024
-"""Characters of the value of a key field."""
+"""The most characters of the value of a key field."""
 
 LONGEST_PREDICATE = 8_192
-"""Characters of a SQL predicate."""
+"""The most characters of a SQL predicate."""
 
 MOST_LEFT = 5
-"""Files that a report lists by their paths: it has to fit into an outcome."""
+"""The most files that a report lists by their paths: the report has to fit into an outcome."""
 
 MOST_READERS = 10
-"""Tables that read another one, which a report names."""
+"""The most tables that a report names as readers of a table."""
 
 MOST_CASCADED = 20
-"""Tables that an erasure goes on to, those behind others counted."""
+"""The most tables that an erasure continues on, including the readers of readers."""
 
 LONGEST_REQUESTER = 256
-"""Characters of the name of a person or service account."""
+"""The most characters of the name of a person or service account."""
 
 DIGEST = r"^[0-9a-f]{64}$"
 """A SHA-256 in hexadecimal digits."""
@@ -40,23 +40,23 @@ KeyValue = Annotated[str, Field(min_length=1, max_length=LONGEST_VALUE)]
 
 
 class Requester(Document):
-    """Who has asked for an erasure; `verified` says that the API server accepts no other name than the caller's own."""
+    """Who asks for an erasure; `verified` says that the API server accepts only the caller's own name."""
 
     name: str = Field(max_length=LONGEST_REQUESTER)
     verified: bool = False
 
 
 class EraseTask(Document):
-    """What is erased: exactly one of `keys`, `keys_from` and `where`.
+    """The rows to erase: exactly one of `keys`, `keys_from` and `where`.
 
-    A key has the value of each record key field by its name. `keys_from` is a file of JSON lines, each such a key, or
-    a text where the table has one record key field, and
-    `keys_digest` the digest of the keys that it has to hold. `where` is a predicate on the columns of the table.
-    `quarantines` are folders of bad records, which are searched too. `report_file` is where the report is written.
-    `read_by` are tables of the namespace that read this one, directly or through others, whose rows are not erased: the
-    report names them. There are `read_by_count` of them, and `read_elsewhere` in other namespaces, whose names nobody
-    is told. `requested_by` is who asks, for the report. `cascaded_from` is the uid of the operation that erases the
-    same keys from the table that this one reads. That lies at `upstream`, where an erasure of the same keys may be.
+    A key holds the value of each record key field by its name. `keys_from` is a file of JSON lines, each of them a key,
+    or a text if the table has one record key field; `keys_digest` is the expected digest of its keys. `where` is a
+    predicate on the columns of the table. `quarantines` are folders of bad records, which are searched too.
+    `report_file` is the path of the report. `read_by` are the tables of the namespace that read this table, directly or
+    through others; their rows are not erased, and the report names them. `read_by_count` is their number, and
+    `read_elsewhere` the number of readers in other namespaces, whose names stay secret. `requested_by` is the
+    requester, for the report. `cascaded_from` is the uid of the operation that erases the same keys from the upstream
+    table. `upstream` is the path of that table, where an erasure of the same keys may run.
     """
 
     keys: tuple[dict[str, KeyValue], ...] = Field(default=(), max_length=MOST_KEYS)
@@ -75,19 +75,19 @@ class EraseTask(Document):
 
 
 class EraseReport(Document):
-    """What was erased, or would be, and how that was seen.
+    """What was erased, or would be, with the proof.
 
-    `keys` is their number, and `digest` one over them and the uid of the operation; `keys_digest` is one
-    over those of a file alone. `rows` are the rows that had them,
-    `commit` the commit that deleted those, and `holding_files` the files that held keys before. `files_removed` are
-    those that its cleans have deleted, also in runs that were ended, `quarantined` the records of the quarantine that
-    had the keys and are removed.
+    `keys` is the number of keys, and `digest` the digest over them and the uid of the operation; `keys_digest` is the
+    digest over the keys of a file alone. `rows` is the number of rows with these keys, `commit` the commit that deleted
+    the rows, and `holding_files` the number of files that held keys before. `files_removed` counts the files that the
+    run's cleans have deleted, including earlier runs of the operation. `quarantined` counts the removed records of the
+    quarantine that held keys.
 
-    Then the proof: `files_searched`, `bytes_searched` and `bytes_decoded` are what was searched, the latter of
-    compressed parts. `keys_in_bytes` of the keys are long enough to be looked for in bytes; all of them were compared
-    with the record keys of Parquet files. `left_in` are files that still hold some, by their paths. `read_by` are
-    tables of the namespace that read this one, directly or through others, and may hold keys as well, nearest first;
-    `read_by_count` is their number, and `read_elsewhere` that of tables of other namespaces.
+    The proof: `files_searched`, `bytes_searched` and `bytes_decoded` say how much was searched; the decoded bytes are
+    of compressed parts. `keys_in_bytes` counts the keys that are long enough for a search in bytes; all keys were
+    compared with the record keys of Parquet files. `left_in` are the paths of files that still hold keys. `read_by` are
+    the tables of the namespace that read this table, directly or through others, and may hold keys as well, nearest
+    first; `read_by_count` is their number, and `read_elsewhere` the number of readers in other namespaces.
     """
 
     keys: int | None = None

@@ -1,4 +1,4 @@
-"""Operations that a resource of the cluster asks for once: what a run does to the table, and how far it came."""
+"""Operations that a resource of the cluster asks for once: the change of the table, and the progress of a run."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -12,29 +12,29 @@ from hudi_jobs.contract.operations.repair import MOST_FILES_NAMED, Repair
 from hudi_jobs.contract.operations.service_run import ServiceRun
 
 MOST_LISTED = 20
-"""Instants and savepoints that a report lists by their times; it counts all."""
+"""The most instants and savepoints that a report lists by their times; its counts cover all."""
 
 MOST_OBSTACLES = 8
-"""Obstacles that a report names; the message of the outcome counts the others."""
+"""The most obstacles that a report names; the message of the outcome counts the rest."""
 
 LONGEST_OBSTACLE = 240
-"""Bytes of the sentence about one: all of them have to fit into an outcome."""
+"""The most bytes of the sentence about an obstacle: all sentences have to fit into an outcome."""
 
 
 class OperationKind(StrEnum):
-    """What is done to the table."""
+    """The change that an operation makes to the table."""
 
     RESTORE = "Restore"
-    """Take the table back to a commit: what completed after it is removed."""
+    """Restore the table to a commit: every later commit is removed."""
 
     ROLLBACK = "Rollback"
-    """Remove the latest commit: a restore to the one before it."""
+    """Remove the latest commit: a restore to the commit before it."""
 
     RUN_SERVICE = "RunService"
     """Run a table service once, whatever its schedule says."""
 
     REPAIR = "Repair"
-    """Mend one thing that keeps the table from working."""
+    """Repair a defect that keeps the table from working."""
 
     ERASE = "Erase"
     """Remove rows, and the files that hold them."""
@@ -56,41 +56,43 @@ TableVersion = Annotated[int, Field(ge=1, le=99)]
 
 
 class NewerSavepoints(StrEnum):
-    """What becomes of savepoints on commits that a restore takes away."""
+    """What happens to savepoints on commits that a restore removes."""
 
     REFUSE = "Refuse"
     REMOVE = "Remove"
 
 
 class OperationPhase(StrEnum):
-    """How far a run came with an operation; it says what a failure leaves behind."""
+    """The phase of an operation; it tells what state a failure leaves behind."""
 
     CHECKING = "Checking"
-    """Nothing was written, by no run of the operation, or the table is whole again. What fails here may be given up."""
+    """No run of the operation has written anything, or the table is whole again. A failure in this phase may be given
+    up.
+    """
 
     RUNNING = "Running"
-    """The table may be in between; another run of the same operation finishes it."""
+    """The table may be half changed; another run of the same operation finishes the change."""
 
     VERIFYING = "Verifying"
-    """The table was changed as asked; what it holds is being compared."""
+    """The change is complete; the driver compares the rows."""
 
     DONE = "Done"
-    """It is as it should be."""
+    """The operation is complete."""
 
 
 class TableOperation(Document):
-    """The operation of one HudiOperation; `resource` is namespace/name, `uid` the resource's.
+    """The operation of one HudiOperation; `resource` is namespace/name, `uid` the resource's uid.
 
-    The first run writes a record of the operation below the table before it changes anything: what is to be done, and
-    what the table held. Another run with the same `uid` goes on from that record, so an operation runs at most once
-    however often its Job is started. With `dry_run` nothing is written.
+    The first run writes a record of the operation below the table before it changes anything: the intended change, and
+    the content of the table. Another run with the same `uid` continues from that record, so an operation runs at most
+    once however often its Job is started. With `dry_run` nothing is written.
 
-    `instant` is the commit that a restore goes to, the latest commit that a rollback removes, or the one that some
-    repairs are about. `service` is what RunService runs, and `repair` what Repair does.
-    Without `reingest` the checkpoint from before the restore is committed after it, so that input whose rows were
-    removed is not read again. `table_version` is the one that an upgrade or downgrade goes to. `erase` says what an
-    Erase erases: no record of the table ever holds it. With `only_recorded` nobody wants the operation any more: a run
-    goes on from a record, and begins nothing without one.
+    `instant` is the commit that a restore goes to, the latest commit that a rollback removes, or the instant that some
+    repairs act on. `service` is the service that RunService runs, and `repair` the step of a Repair. Without `reingest`
+    the checkpoint from before the restore is committed after it, so that input whose rows were removed is not read
+    again. `table_version` is the target of an upgrade or downgrade. `erase` names the rows that an Erase erases: no
+    record of the table ever holds it. `only_recorded` says that the operation is cancelled: a run continues from a
+    record, and begins nothing without a record.
     """
 
     kind: OperationKind
@@ -108,21 +110,21 @@ class TableOperation(Document):
 
 
 class OperationReport(Document):
-    """What an operation did, or would do. What a kind has no use for is absent.
+    """The result of an operation or of its dry run. Fields that do not apply to its kind are absent.
 
-    `target` is the commit that the table is at afterwards, `removed_count` and `removed` (the newest first, at most
-    `MOST_LISTED`) are the instants that go, `savepoints` those that go before them. `rows_before`, `rows_expected` and
-    `rows_after` count the table before, at the target, and afterwards; `checksum` is over all rows at the target, and
-    `verified` says that count and checksum of each partition were equal afterwards. `restore` is the requested time of
-    the restore itself, and `checkpoint_commit` the commit that carries the checkpoint on where nothing is read again.
-    Where the version of the table changes, `version_before` and `version_after` are the versions, `target` is the
-    commit with the savepoint from before, and the rows are those of the whole table.
+    `target` is the commit that the table is at afterwards. `removed_count` and `removed` (the newest first, at most
+    `MOST_LISTED`) are the removed instants, `savepoints` the savepoints that are removed before them. `rows_before`,
+    `rows_expected` and `rows_after` count the rows before, at the target, and afterwards. `checksum` is over all rows
+    at the target, and `verified` says that count and checksum of each partition were equal afterwards. `restore` is the
+    requested time of the restore itself, and `checkpoint_commit` the commit that carries the checkpoint on if nothing
+    is read again. If the version of the table changes, `version_before` and `version_after` are the versions, `target`
+    is the commit with the savepoint from before, and the rows are the rows of the whole table.
 
-    `instant` is the one that another kind has completed, or deals with, and `count` how many file groups, files, rows
-    or instants that are. `files` are the first of the files that a repair removes, by their paths below the table, and
-    `bytes` what all of them have. Of a restore they are the files of the commits that go, and of the dry run of a
-    cleaning those that it would delete, without `bytes`. `obstacles` are all reasons that a dry run has found for which
-    the operation would be refused, a sentence each.
+    For other kinds, `instant` is the instant that the operation completed or acts on, and `count` the number of its
+    file groups, files, rows or instants. `files` are the first of the files that a repair removes, by their paths below
+    the table, and `bytes` the size of all of them. For a restore, `files` are the files of the removed commits; for the
+    dry run of a cleaning, the files that it would delete, without `bytes`. `obstacles` are all reasons for which the
+    operation would be refused, found by a dry run, a sentence each.
     """
 
     phase: OperationPhase

@@ -1,4 +1,4 @@
-"""Savepoints that a resource of the cluster names: what a run does with one, and how one says whose it is."""
+"""Savepoints of HudiSavepoints: the work of a run, and how a savepoint in the table names its owner."""
 
 from enum import StrEnum
 
@@ -7,30 +7,30 @@ from pydantic import Field
 from hudi_jobs.contract.document import Document
 
 SAVEPOINT_USER = "hudi-operator"
-"""Who makes the operator's savepoints, as they say themselves."""
+"""The user of the operator's savepoints, as the savepoints name it."""
 
 COMMENT_LIMIT = 256
-"""Characters of a comment."""
+"""The most characters of a comment."""
 
 
 class SavepointWork(StrEnum):
-    """What a run does with the savepoint of one resource."""
+    """The work of a run on the savepoint of a resource."""
 
     MAKE = "Make"
-    """Make it on its commit, unless it is there."""
+    """Make the savepoint on its commit, unless it exists."""
 
     REMOVE = "Remove"
-    """Remove it, unless it is gone."""
+    """Remove the savepoint, unless it is gone."""
 
 
 MOST_HELD_BACK = 10
-"""Savepoints of which a clean tells what they hold back."""
+"""The most savepoints of which a clean reports the files that they hold back."""
 
 
 class HeldBack(Document):
-    """The files that only savepoints keep from being cleaned, of those that the savepoint on a commit lists.
+    """The files of the savepoint on a commit that only savepoints keep from being cleaned.
 
-    `missing` is how many of all that it lists are not there; None where nobody has looked.
+    `missing` is the number of its files that are gone; None if nobody has looked.
     """
 
     instant: str = Field(pattern=r"^[0-9]{14,17}$")
@@ -40,10 +40,10 @@ class HeldBack(Document):
 
 
 class NamedSavepoint(Document):
-    """The savepoint of one HudiSavepoint: `instant` is its commit, `resource` is namespace/name, `uid` the resource's.
+    """The savepoint of a HudiSavepoint: `instant` is its commit, `resource` is namespace/name, `uid` the resource's.
 
-    The savepoint itself says whose it is. So a run that repeats the work of another one, which was killed, finds it.
-    One of somebody else is removed only where it was `adopted`.
+    The savepoint itself names its owner, so that a run that repeats the work of a killed run finds it. A savepoint of
+    another owner is removed only if it was `adopted`.
     """
 
     work: SavepointWork
@@ -55,7 +55,7 @@ class NamedSavepoint(Document):
 
     @property
     def mark(self) -> str:
-        """How the comment of the savepoint in the table begins."""
+        """The beginning of the savepoint's comment in the table."""
         return f"HudiSavepoint {self.resource} ({self.uid}): "
 
     @property

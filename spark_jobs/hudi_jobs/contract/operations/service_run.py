@@ -17,7 +17,7 @@ class RunnableService(StrEnum):
 
 
 class ServiceRun(Document):
-    """Which service a run does, and the options of Hudi that take the place of the table's own for it."""
+    """The service that a run does, and the Hudi options that replace the table's own for this run."""
 
     service: RunnableService
     options: dict[str, str] = Field(default_factory=dict)

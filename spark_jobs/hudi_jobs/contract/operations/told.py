@@ -1,8 +1,8 @@
-"""What the driver of an operation tells while it works: a small document in the operator's folder of the table.
+"""The progress of an operation's driver: a small document in the operator's folder of the table.
 
-The rows of each partition are too many for an outcome, and an outcome comes at the end. The document is a hint, like
-that of a continuous ingestion: what became of the operation, the outcome and the timeline say. Whoever may write to the
-table's folder may write anything into it.
+The rows of each partition are too many for an outcome, and an outcome comes at the end. The document is only a hint,
+like the progress of a continuous ingestion: the outcome and the timeline decide. Whoever may write to the table's
+folder may write anything into it.
 """
 
 from typing import Annotated, Literal
@@ -14,19 +14,19 @@ from hudi_jobs.contract.operations.operation import OperationPhase
 from hudi_jobs.contract.table.ownership import OwnerName
 
 TOLD_FILE = "operation.json"
-"""How far the newest operation of a table has come."""
+"""The file with the progress of the newest operation of a table."""
 
 TOLD_LIMIT = 65_536
-"""Bytes; a file that is larger was not written by a driver and is not read."""
+"""The most bytes of the file: a larger file was not written by a driver and is not read."""
 
 MOST_COMPARED = 100
-"""Partitions that are named."""
+"""The most partitions that are named."""
 
 LONGEST_PATH = 256
-"""Characters of the path of a partition; of a longer one the beginning is shown."""
+"""The most characters of the path of a partition; the beginning of a longer path is shown."""
 
 MOST_CHARACTERS = 10_000
-"""Of all their paths: the status of a resource has to hold them."""
+"""The most characters of all paths together: the status of a resource has to hold them."""
 
 _GREATEST = 2**53
 _Count = Annotated[int, Field(ge=0, le=_GREATEST)]
@@ -34,7 +34,7 @@ _Sum = Annotated[str, Field(pattern=r"^-?[0-9]{1,40}$", max_length=41)]
 
 
 class ComparedPartition(Document):
-    """One partition: its rows and their checksum before, or as they were to be, and afterwards."""
+    """A partition: its rows and their checksum before, or as expected, and afterwards."""
 
     path: Annotated[str, Field(max_length=LONGEST_PATH)]
     rows: _Count
@@ -45,10 +45,10 @@ class ComparedPartition(Document):
 
 
 class Comparison(Document):
-    """What a comparison of all rows has shown: first the partitions that differ, then the others by their paths.
+    """The comparison of all rows: first the partitions that differ, then the rest, each by path.
 
-    `different` counts all that differ, None where there were too many to be compared one by one. `left_out` are those
-    that are not listed.
+    `different` counts all partitions that differ; None if there were too many to compare each. `left_out` counts the
+    partitions that are not listed.
     """
 
     checksum_after: _Sum
@@ -58,7 +58,7 @@ class Comparison(Document):
 
 
 class OperationTold(Document):
-    """How far a run has come with the operation of the resource `uid`, and what it has compared."""
+    """The progress of a run with the operation of the resource `uid`, and its comparison."""
 
     version: Literal[1] = 1
     uid: Annotated[str, Field(pattern=r"^[0-9a-zA-Z-]{1,64}$")]
@@ -68,7 +68,7 @@ class OperationTold(Document):
 
 
 def decode_told(content: bytes) -> OperationTold | None:
-    """Read the document; None for what is none that this release can read, which says nothing."""
+    """Read the document; return None for anything that this release cannot read."""
     if len(content) > TOLD_LIMIT:
         return None
     try:

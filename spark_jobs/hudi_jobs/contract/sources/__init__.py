@@ -1,1 +1,1 @@
-"""Where rows come from as the request says it, and how far they have been read."""
+"""The sources of rows in a request, and the checkpoints of what has been read."""

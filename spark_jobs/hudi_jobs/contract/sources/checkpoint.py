@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CHECKPOINT_LIMIT = 500_000
-"""Characters; most checkpoints have a few hundred."""
+"""The most characters of a checkpoint; most have a few hundred."""
 
 _SHOWN = 500
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The envelope that is the same for every kind of source.
+    """The envelope of the checkpoint of every kind of source.
 
-    `sequence` grows by one with every commit that moves the checkpoint: of the checkpoints in a timeline the greatest
-    is the newest, because table services carry older ones over and clocks differ. `source` names what was read last and
+    `sequence` grows by one with every commit that moves the checkpoint. The greatest sequence in a timeline is the
+    newest, because table services copy older checkpoints and clocks differ. `source` names what was read last and
     `display` how far, for people. `state` belongs to the source's own module: nobody else reads it.
     """
 
@@ -28,9 +28,9 @@ class Checkpoint:
 
 
 def checkpoint_display(text: str | None) -> str | None:
-    """Return how far a commit's checkpoint says that the source has been read: all that the operator reads of it.
+    """Return the display text of a commit's checkpoint, the only part that the operator reads.
 
-    None for a text that does not say it.
+    None for a text without it.
     """
     if text is None or len(text) > CHECKPOINT_LIMIT:
         return None

@@ -1,4 +1,4 @@
-"""What the options of a CSV source say, and which of them would leave open what a file means.
+"""The options of a CSV source, and the refusal of options that leave the meaning of a file open.
 
 Option names are in lower case. The list in docs/reference/values.md says the same for people.
 """
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 
 RFC_4180 = "rfc4180"
-"""The rule for quotes where a source does not set `escape`: a quote inside of quotes is written twice."""
+"""The rule for quotes without `escape`: a quote inside of quotes is written twice."""
 
 _SINGLE_BYTE = frozenset(
     {
@@ -61,7 +61,7 @@ def encoding_of(options: Mapping[str, str]) -> str:
 
 
 def refused_csv_options(options: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a sentence for each option with which values of CSV files could not be told."""
+    """Return a sentence for each option that makes values of CSV files ambiguous."""
     found = []
     for name, check in _CHECKS.items():
         if name in options:
@@ -151,7 +151,7 @@ def _local_pattern(value: str, options: Mapping[str, str]) -> str:
 
 
 def _pattern(value: str, options: Mapping[str, str], *, times: bool, zones: bool) -> str:
-    """Return what is wrong with a pattern of dates or times: every part of the value must be in its texts."""
+    """Return what is wrong with a pattern of dates or times: each of its texts must hold every part of the value."""
     tokens = [found[0] for found in _TOKEN.finditer(value)]
     if len(value) > _LONGEST_PATTERN or "".join(tokens) != value:
         return f"is a pattern that is too long, or has a quote that is not closed ({value[:40]!a})"
@@ -178,7 +178,7 @@ def _parts(parts: list[str], options: Mapping[str, str], *, times: bool, zones: 
 
 
 def _literals(value: str, tokens: list[str]) -> str:
-    """Return what is wrong between the parts: only numbers of a fixed length can be told apart where they touch."""
+    """Return what is wrong between the parts of a pattern: only numbers of a fixed length may touch."""
     letters = [token[0] for token in tokens if token[0].isalpha()]
     if set("#{}[]") & set(value) or len(set(letters)) < len(letters):
         return "has optional parts, reserved characters, or a part twice"

@@ -1,4 +1,4 @@
-"""A Kafka source as the request says it: which topics, from where on, and what their messages hold."""
+"""A Kafka source in a request: its topics, where reading begins, and what the messages hold."""
 
 from enum import StrEnum
 from typing import Literal
@@ -9,28 +9,28 @@ from hudi_jobs.contract.document import Document
 
 
 class Isolation(StrEnum):
-    """Whether messages of transactions that are open or were aborted are read, as Kafka's `isolation.level` has it."""
+    """Whether messages of open or aborted transactions are read, as in Kafka's `isolation.level`."""
 
     READ_COMMITTED = "ReadCommitted"
     READ_UNCOMMITTED = "ReadUncommitted"
 
 
 class OffsetReset(StrEnum):
-    """Where a partition begins of which nothing has been read."""
+    """Where reading begins in a partition that has not been read."""
 
     EARLIEST = "Earliest"
     LATEST = "Latest"
 
 
 class DataLossPolicy(StrEnum):
-    """What happens when messages that have not been read are no longer in the topic."""
+    """What happens when unread messages are no longer in the topic."""
 
     FAIL = "Fail"
     SKIP = "Skip"
 
 
 class MessageFormat(StrEnum):
-    """What the value of a message is."""
+    """The format of a message's value."""
 
     JSON = "Json"
     AVRO = "Avro"
@@ -39,21 +39,21 @@ class MessageFormat(StrEnum):
 
 
 class Envelope(StrEnum):
-    """What the row of a message is wrapped in."""
+    """The envelope around the row of a message."""
 
     NONE = "None"
     DEBEZIUM = "Debezium"
 
 
 class SourceTables(StrEnum):
-    """Whether change events may be of several tables of a database."""
+    """Whether change events may come from several tables of a database."""
 
     ONE = "One"
     SEVERAL = "Several"
 
 
 class Tombstones(StrEnum):
-    """What a message without a value means."""
+    """The meaning of a message without a value."""
 
     SKIP = "Skip"
     DELETE = "Delete"
@@ -61,7 +61,7 @@ class Tombstones(StrEnum):
 
 
 class PartitionOffset(Document):
-    """Where one partition begins."""
+    """The offset at which a partition begins."""
 
     topic: str
     partition: int = Field(ge=0)
@@ -69,9 +69,9 @@ class PartitionOffset(Document):
 
 
 class StartingOffsets(Document):
-    """Where partitions begin of which nothing has been read: those that are named, at a time, or at an end.
+    """Where unread partitions begin: at named offsets, at a time, or at an end.
 
-    `timestamp` is RFC 3339. A partition that comes later, because the topic has grown, begins at its earliest message.
+    `timestamp` is RFC 3339. A partition that is added to the topic later begins at its earliest message.
     """
 
     reset: OffsetReset = OffsetReset.EARLIEST
@@ -80,7 +80,7 @@ class StartingOffsets(Document):
 
 
 class MessageColumns(Document):
-    """Names of the columns that hold what a message has beside its value; none is added without a name."""
+    """Names of the columns for the parts of a message beside its value; a part without a name gets no column."""
 
     key: str | None = None
     topic: str | None = None
@@ -91,11 +91,11 @@ class MessageColumns(Document):
 
 
 class MessageValue(Document):
-    """What the value of a message holds.
+    """The content of a message's value.
 
-    `schema_ddl` are the columns of a JSON value, and the inference of Spark without it. For Protobuf, `descriptor` is a
-    base64 file descriptor set where there is no registry, and `message_type` the full name of the message: in the set,
-    or in the schemas of the registry, where the first one counts without it.
+    `schema_ddl` declares the columns of a JSON value; without it Spark infers them. For Protobuf without a registry,
+    `descriptor` is a base64 file descriptor set. `message_type` is the full name of the message in the set or in the
+    schemas of the registry; without it the first message of the registry's schema counts.
     """
 
     format: MessageFormat = MessageFormat.JSON
@@ -107,14 +107,14 @@ class MessageValue(Document):
 
 
 class SchemaRegistry(Document):
-    """A registry that speaks the API of Confluent's.
+    """A registry with the API of Confluent's registry.
 
-    `credentials_folder` holds the files `username` and `password`, `ca_file` the certificates that it is trusted by.
+    `credentials_folder` holds the files `username` and `password`, `ca_file` the certificates that verify the registry.
     """
 
     url: str
     subject: str | None = None
-    """Subject whose newest schema the rows are read as; `<topic>-value` without it."""
+    """The subject of the newest schema, with which rows are read; `<topic>-value` without it."""
     credentials_folder: str | None = None
     ca_file: str | None = None
 
@@ -137,7 +137,7 @@ class SaslMechanism(StrEnum):
 
 
 class KafkaSecurity(Document):
-    """How the brokers are reached. Folders are those of mounted Secrets; nothing secret is in the request.
+    """How the driver connects to the brokers. Folders are those of mounted Secrets; the request holds no secret.
 
     `credentials_folder` holds the files `username` and `password`, `certificate_folder` the files `tls.crt` and
     `tls.key`, PEM as in Secrets of the type `kubernetes.io/tls`, and `ca_file` is PEM.
@@ -151,7 +151,7 @@ class KafkaSecurity(Document):
 
 
 class KafkaSource(Document):
-    """Topics of one Kafka cluster: those that are named, or those whose name matches a pattern."""
+    """Topics of one Kafka cluster, by name or by a pattern."""
 
     kind: Literal["kafka"] = "kafka"
     bootstrap_servers: str

@@ -1,7 +1,7 @@
-"""A request to read files once more: which ones, and what makes it a new request.
+"""A request to read files once more: which files, and what makes the request new.
 
 It reads `read[:<pattern>][#<anything>]`, for example `read`, `read:*-10-*.csv` or `read#2`. The pattern means files as
-`pathGlob` does. Any other value than the last one served is a new request, so the part after `#` asks again.
+`pathGlob` does. Any value other than the last served value is a new request, so another part after `#` asks again.
 """
 
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ _READ = "read"
 
 
 class InvalidRescan(ValueError):
-    """The text is no request, with a sentence that says what one looks like."""
+    """The text is no request; the message says what a request looks like."""
 
 
 @dataclass(frozen=True)
 class RescanRequest:
-    """A request as it was understood; `text` is the whole of it, `glob` names the files, None means all."""
+    """A parsed request; `text` is its whole text, `glob` names the files, None means all."""
 
     text: str
     glob: str | None
 
     @property
     def is_everything(self) -> bool:
-        """Whether all files are read once more, so that no record of them is needed."""
+        """Whether the request is for all files, so that it needs no record of them."""
         return self.glob is None
 
 

@@ -1,4 +1,4 @@
-"""Where input comes from, as the request says it: one document for each kind of source, distinguished by `kind`."""
+"""The source of input in a request: a document for each kind of source, distinguished by `kind`."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -38,9 +38,9 @@ class FileSource(Document):
 
 
 class OtherSource(Document):
-    """A source of a kind that this release of the contract has no document for; the driver's own registry decides.
+    """A source of a kind without a document in this release; the driver's own registry decides.
 
-    So a driver that meets the request of a newer operator says what is wrong with it, by task.
+    So a driver can answer the request of a newer operator with an error for each task.
     """
 
     kind: str = Field(max_length=64)

@@ -1,4 +1,4 @@
-"""Another Hudi table as a source, as the request says it: where it is, and from where on it is read."""
+"""Another Hudi table as a source: its path, and the commit at which reading begins."""
 
 from enum import StrEnum
 from typing import Literal
@@ -7,24 +7,24 @@ from hudi_jobs.contract.document import Document
 
 
 class StartingCommit(StrEnum):
-    """Where a table of which nothing has been read begins."""
+    """Where reading begins in an upstream table that has not been read."""
 
     EARLIEST = "Earliest"
-    """With all rows that it holds."""
+    """With all rows of the upstream table."""
     LATEST = "Latest"
-    """Behind its newest commit."""
+    """After its newest commit."""
 
 
 class RemovedRows(StrEnum):
-    """What happens when commits of the upstream table have removed rows: the rows that are left do not show it."""
+    """What happens when commits of the upstream table have removed rows: the remaining rows do not show it."""
 
     FAIL = "Fail"
     IGNORE = "Ignore"
-    """The rows stay in the table that reads."""
+    """The rows stay in the downstream table."""
 
 
 class HudiSource(Document):
-    """A Hudi table at a path, of which each run reads the commits that have completed."""
+    """A Hudi table at a path; each run reads its newly completed commits."""
 
     kind: Literal["hudi"] = "hudi"
     path: str

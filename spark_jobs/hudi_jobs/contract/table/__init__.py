@@ -1,1 +1,1 @@
-"""What a table is by its own properties, path and record, as both sides read them."""
+"""The facts of a table from its properties, path and owner record, as both sides read them."""

@@ -1,8 +1,9 @@
-"""Which columns have types that Spark writes or reads otherwise, by the Avro schemas in commits: pure values.
+"""Columns of types that Spark writes or reads differently, by the Avro schemas in commits: pure values.
 
 The types were tried with Hudi 1.2.0 and Spark 3.5.9 (`tests/spark_jobs/tables/test_foreign_types.py`). Spark has one
-type for times of milliseconds and of microseconds and writes the latter, which Hudi refuses in a table of the former
-(apache/hudi#9884, #11803). Some releases changed the name of the type and not the values (apache/hudi#13233).
+type for times of milliseconds and of microseconds and writes microseconds, which Hudi refuses in a table of
+milliseconds (apache/hudi#9884, #11803). Some releases changed the name of the type and not the values
+(apache/hudi#13233).
 """
 
 import json
@@ -16,10 +17,10 @@ WRITTEN = frozenset(
         *("date", "timestamp-micros", "local-timestamp-micros", "decimal"),
     }
 )
-"""Types whose values a run writes, rewrites and reads as they are; `decimal` stands for a fixed one."""
+"""Types that a run writes, rewrites and reads without a change of values; `decimal` stands for a fixed type."""
 
 REWRITTEN = frozenset({"timestamp-millis", "local-timestamp-millis", "uuid"})
-"""Types whose values services keep, and which Hudi refuses to take from Spark."""
+"""Types that services rewrite without a change of values, but that Hudi refuses to take from Spark."""
 
 _PRIMITIVE = frozenset({"null", "boolean", "int", "long", "float", "double", "string", "bytes"})
 _OTHER_UNIT = {
@@ -34,7 +35,7 @@ _MOST_NAMED = 20
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnType:
-    """A column, nested ones with dots, and its type as the schema names it; `unit_changed` where commits disagree."""
+    """A column (nested names have dots) and its type in the schema; `unit_changed` if commits disagree."""
 
     column: str
     kind: str
@@ -47,9 +48,9 @@ class ColumnType:
 
 
 def foreign_types(schemas: Iterable[str]) -> tuple[ColumnType, ...]:
-    """Return the columns whose types are not among `WRITTEN`, by the schemas of commits, newest first.
+    """Return the columns of types outside `WRITTEN`, by the schemas of commits, newest first.
 
-    A column whose unit of time differs between commits is among them, whatever its type is now.
+    They include each column that had another unit of time in an earlier commit, whatever its type is now.
     """
     texts = list(dict.fromkeys(schemas))
     if not texts:
@@ -72,7 +73,7 @@ def _unit_changed(column: str, kind: str, versions: list[dict[str, str] | None])
 
 
 def _kinds(text: str) -> dict[str, str] | None:
-    """Return the types of the columns by their paths, the parts of nested ones; None for what is no schema."""
+    """Return the types of all columns, nested parts included, by their paths; None if the text is no schema."""
     if len(text) > _LIMIT:
         return None
     try:

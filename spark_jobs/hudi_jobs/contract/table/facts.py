@@ -1,8 +1,8 @@
-"""What a table says outside of `hoodie.properties`, and which services do not start because of it: pure values.
+"""The facts of a table outside of `hoodie.properties`, and the services that cannot start because of them: pure values.
 
 Commits hold the schema that rows were written with, and the history of columns by number. The files of the timeline
-show in which zone instants are named. The operator fills `TableFacts` from the timeline that it reads, the driver from
-the same files; both ask `consequences`, and so do `adopt` and a table that is only observed.
+show the zone of its instants. The operator fills `TableFacts` from the timeline that it reads, the driver from the same
+files. Both call `consequences`, as do `adopt` and the decision on an observed table.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ from hudi_jobs.contract.table.zone import ShownZone, offset_at, zone_problem
 from hudi_jobs.contract.vocabulary import Service
 
 COMMITS_ASKED = 10
-"""Newest commits whose schema and mark are asked."""
+"""The number of newest commits whose schema and mark are read."""
 
 ZONE_FIELD = "timelineTimeZone"
 """The field of the spec that names the zone; the consequence of an unknown zone has this name."""
@@ -27,7 +27,7 @@ SLICES_FIELD = "fileSlices"
 """The name of the consequence of a compaction that completed before it was requested."""
 
 REWRITING = frozenset({Service.INGESTION, Service.COMPACTION, Service.CLUSTERING, Service.OPERATION})
-"""Services that read values and write them again; the others delete files, or only list them."""
+"""Services that read values and write them again; other services delete files, or only list them."""
 
 _OPERATION = "_hoodie_operation"
 _SCHEMA_ON_READ = "hoodie.schema.on.read.enable"
@@ -37,14 +37,14 @@ _TELL = "leave the table in Observe, or " + _COPY
 
 @dataclass(frozen=True, kw_only=True)
 class TableFacts:
-    """What commits and files of a table show.
+    """The facts that commits and files of a table show.
 
-    `keeps_operations` tells that rows say what was done to them. `types` are the columns whose types Spark writes
-    otherwise. `zone` is None for a table in UTC, and for a table without an instant. `early_compaction` is the newest
-    compaction where, by the time of its file, it completed before it was requested, and no clean since has left one
-    slice of each file group; the driver asks the names of all log files instead (`gates/slice_gate.py`).
-    `has_varying_buckets` and `moved`, an instant file in the folder of the other layout, are what the operator lists;
-    the driver asks `gates/index_gate.py` and `gates/layout_gate.py` instead.
+    `keeps_operations` says that rows name the change that made them. `types` are the columns of types that Spark writes
+    differently. `zone` is None for a table in UTC, and for a table without an instant. `early_compaction` is the newest
+    compaction that, by the time of its file, completed before it was requested, if no clean has left one slice of each
+    file group since; the driver reads the names of all log files instead (`gates/slice_gate.py`). The operator lists
+    files for `has_varying_buckets` and `moved`, an instant file in the folder of the other layout; the driver uses
+    `gates/index_gate.py` and `gates/layout_gate.py` instead.
     """
 
     keeps_operations: bool = False
@@ -57,7 +57,7 @@ class TableFacts:
 
 
 NO_FACTS = TableFacts()
-"""Facts of a table before its first commit: none."""
+"""The facts of a table before its first commit."""
 
 
 def facts_of(
@@ -70,10 +70,10 @@ def facts_of(
     has_varying_buckets: bool = False,
     moved: str | None = None,
 ) -> TableFacts:
-    """Return the facts: `schemas` are those of the newest commits, newest first, as the commits hold them.
+    """Return the facts: `schemas` are the schemas of the newest commits, newest first, as the commits hold them.
 
-    `is_marked` tells that one of these commits numbers its columns, and `history` is the newest file of
-    `.hoodie/.schema`, None where there is none.
+    `is_marked` says that one of these commits numbers its columns, and `history` is the newest file of
+    `.hoodie/.schema`, None if there is none.
     """
     texts = list(schemas)
     return TableFacts(
@@ -88,15 +88,15 @@ def facts_of(
 
 
 def names_operations(schema: str) -> bool:
-    """Tell whether a schema has the column in which Flink's changelog mode notes what was done to a row."""
+    """Tell whether a schema has the column in which Flink's changelog mode names the change of a row."""
     return f'"{_OPERATION}"' in schema
 
 
 def consequences(facts: TableFacts, *, declared_zone: str | None, ingests: bool) -> Iterator[Unsupported]:
-    """Yield what cannot be honoured, with the services that do not start.
+    """Yield everything that the operator cannot honour, with the services that do not start.
 
-    Restore and erasure count as `Service.OPERATION`. What matters to ingestion alone is left out of a table that is not
-    ingested into.
+    Restore and erasure count as `Service.OPERATION`. A table without an ingestion gets no consequences that concern
+    only ingestion.
     """
     if facts.keeps_operations:
         yield _operations()
@@ -124,10 +124,10 @@ def _operations() -> Unsupported:
 
 
 def _evolution(found: Evolution) -> Iterator[Unsupported]:
-    """Yield that files are to be read by the numbers of their columns.
+    """Yield that files need to be read by the numbers of their columns.
 
-    Hudi 1.2.0 reads and rewrites files by names where a run does not set the option, and not all that is written with
-    the option keeps it in the next commit (apache/hudi#7040, #11803).
+    Hudi 1.2.0 reads and rewrites files by names if a run does not set the option, and a later commit may drop the
+    option of an earlier commit (apache/hudi#7040, #11803).
     """
     if found.changes:
         yield Unsupported(

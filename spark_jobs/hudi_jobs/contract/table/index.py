@@ -1,7 +1,7 @@
-"""The index of a table: what its writers note of it, and which other index finds the rows that one has placed.
+"""The index of a table: its note in commits, and which index types find each other's rows.
 
-Hudi 1.2.0 stores none of this with the table and compares nothing: with another kind of index, or another number of
-buckets, keys that are there are not found and are written once more.
+Hudi 1.2.0 stores none of this with the table and compares nothing. With another kind of index, or another number of
+buckets, it misses existing keys and writes them once more.
 """
 
 import re
@@ -10,20 +10,21 @@ from hudi_jobs.contract.table.support import Unsupported
 from hudi_jobs.contract.vocabulary import METADATA_PREFIX
 
 INDEX_KEY = f"{METADATA_PREFIX}index"
-"""The index that a table was written with, as `Bloom` or `Bucket/8`; carried on in every commit."""
+"""The key of the table's index in the metadata of every commit, as `Bloom` or `Bucket/8`."""
 
 BUCKET = "Bucket"
 
 BUCKET_FILE = re.compile(r"000\d{5}-")
-"""How names of file groups begin that a bucket index made: at most 100,000 buckets can be declared.
+"""The beginning of a file group's name from a bucket index: at most 100,000 buckets can be declared.
 
 A random name looks like this once in 40,000.
 """
 
 VARYING_BUCKETS_FOLDER = ".hoodie/.bucket_index"
-"""Where Hudi keeps what a key's bucket depends on besides the key, for consistent hashing and for buckets by partition.
+"""Where Hudi keeps the bucket layout of consistent hashing and of buckets by partition.
 
-From `HoodieTableMetaClient.BUCKET_INDEX_METAFOLDER_NAME`; the simple engine, with one number for the table, has none.
+From `HoodieTableMetaClient.BUCKET_INDEX_METAFOLDER_NAME`; the simple engine, with one number for the table, has no such
+folder.
 """
 
 _VARYING_BUCKETS = Unsupported(
@@ -36,7 +37,7 @@ _VARYING_BUCKETS = Unsupported(
 )
 
 _ALIKE = (frozenset({"Bloom", "Simple"}), frozenset({"GlobalBloom", "GlobalSimple"}))
-"""Types that look a key up in the base files in the same scope, so that each finds what the other has placed."""
+"""Types that look a key up in the base files in the same scope, so that each finds the rows that the other placed."""
 
 
 def varying_buckets() -> Unsupported:
@@ -45,10 +46,10 @@ def varying_buckets() -> Unsupported:
 
 
 def index_note(kind: str, buckets: int | None) -> str:
-    """Return the note on an index."""
+    """Return the note of an index."""
     return kind if buckets is None else f"{kind}/{buckets}"
 
 
 def may_follow(found: str, declared: str) -> bool:
-    """Tell whether a table written with the found index may be written to with the declared one."""
+    """Tell whether the declared index can write to a table that the found index has written."""
     return found == declared or any({found, declared} <= alike for alike in _ALIKE)

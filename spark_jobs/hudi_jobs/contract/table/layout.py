@@ -1,4 +1,4 @@
-"""Where the timeline of a table version lies, and how a change of the version that has not ended shows: pure values.
+"""The folder of a table version's timeline, and the signs of an unfinished change of the version: pure values.
 
 Hudi moves the files one by one and writes the version last (`SevenToEightUpgradeHandler`,
 `EightToSevenDowngradeHandler`). A process that opens the table in between sees part of its commits, and rolls back
@@ -34,7 +34,8 @@ def instant_names(names: Iterable[str]) -> list[str]:
 def half_moved(name: str) -> Unsupported:
     """Return the refusal of a timeline with this file in the folder of the other layout.
 
-    An operation is not refused: one that changes the version finishes the change, and its driver looks itself.
+    Operations are not refused: a change of the version finishes the change, and the driver of any other kind checks for
+    itself.
     """
     return Unsupported(
         key=LAYOUT_FIELD,

@@ -1,4 +1,4 @@
-"""Where a table, a file or a source is: one value for all spellings of a path, with the equality that the store has."""
+"""Locations of tables, files and sources: one value for all spellings of a path, equal where the store's paths are."""
 
 import re
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ _STORES = {
     "abfs": "abfs",
     "abfss": "abfs",
 }
-"""Each scheme and the store it speaks of. What reads and writes a store decides which of them it serves."""
+"""The store of each scheme. The readers and writers of a store decide which schemes they serve."""
 
 _BUCKET = {
     "s3": re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*"),
     "gs": re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*"),
     "abfs": re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*@[A-Za-z0-9][A-Za-z0-9.-]*"),
 }
-"""How each store names what holds its keys: no `..`, no credentials; a container has an account."""
+"""The pattern of each store's bucket: no `..`, no credentials; a container has an account."""
 
 _LONGEST = 8_192
 """No store has a longer path: a key of S3 has 1,024 bytes at most, a path of Linux 4,096."""
@@ -28,11 +28,11 @@ _URL = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", re.DOTAL
 
 
 class NotALocation(ValueError):
-    """A text that is no absolute path in a known store, that leads upwards, or that no store has room for."""
+    """A text that is no absolute path in a known store, leads upwards, or is too long for any store."""
 
 
 def store_of(scheme: str) -> str:
-    """Return the one name of a scheme's store: `s3` for `s3a`; a scheme that is not known is its own store."""
+    """Return the one name of a scheme's store: `s3` for `s3a`; an unknown scheme is its own store."""
     return _STORES.get(scheme.lower(), scheme.lower())
 
 
@@ -54,7 +54,7 @@ class Location:
 
     @classmethod
     def parse(cls, url: str) -> "Location":
-        """Take a path apart as Hadoop's `Path` does, except that one with `..` is refused. Raises `NotALocation`."""
+        """Take a path apart as Hadoop's `Path` does, but refuse `..`; raise `NotALocation`."""
         match = _URL.fullmatch(url) if len(url) <= _LONGEST else None
         if match is None or "\0" in url:
             raise NotALocation(url[:_LONGEST])
@@ -78,14 +78,14 @@ class Location:
 
     @property
     def path(self) -> str:
-        """What a file system of `hudi_operator.storage` calls it: `bucket/key`, or the absolute path of a file."""
+        """The path for a file system of `hudi_operator.storage`: `bucket/key`, or the absolute path of a file."""
         return "/".join((self.bucket, *self.names)) or "/"
 
     def __str__(self) -> str:
-        """Return the one spelling of all that are equal."""
+        """Return the canonical spelling of all equal locations."""
         return f"{self.store}://{self.path}"
 
     def holds(self, other: "Location") -> bool:
-        """Whether another location is this one or lies inside it."""
+        """Whether another location is this location or lies inside it."""
         same_bucket = (self.store, self.bucket) == (other.store, other.bucket)
         return same_bucket and other.names[: len(self.names)] == self.names

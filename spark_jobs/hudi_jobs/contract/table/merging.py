@@ -1,4 +1,4 @@
-"""How a table decides between two versions of a row, by its own properties."""
+"""How a table decides between two versions of a row, by its properties."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _BY_ORDERING = frozenset(
     )
 )
 PAYLOADS = _BY_COMMIT_TIME | _BY_ORDERING
-"""Hudi's own classes for rows that are written with it; no other class is ever loaded because a file names it."""
+"""Hudi's own payload classes for rows; no other class is ever loaded because a file names it."""
 
 EVENT_TIME_STRATEGY = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"
 COMMIT_TIME_STRATEGY = "ce9acb64-bde0-424c-9b91-f6ebba25356d"
@@ -32,7 +32,7 @@ _FIRST_WITH_MODES = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Ordering:
-    """The columns that decide which version of a row wins, and by what; `ignored` when the last write wins."""
+    """The columns that decide which version of a row wins, and the rule; `ignored` if the last write wins."""
 
     columns: tuple[str, ...]
     decided_by: str
@@ -51,7 +51,7 @@ def version_of(properties: Mapping[str, str]) -> int | None:
 
 
 def payload_of(properties: Mapping[str, str]) -> str | None:
-    """Return the payload class that the table names, as Hudi reads names of its first releases."""
+    """Return the payload class that the table names, with the names of Hudi's first releases translated."""
     named = properties.get("hoodie.compaction.payload.class")
     named = properties.get("hoodie.datasource.write.payload.class") if named is None else named
     return named.replace("com.uber.hoodie", "org.apache.hudi") if named else None
@@ -64,10 +64,10 @@ def strategy_of(properties: Mapping[str, str]) -> str | None:
 
 
 def ordering_of(properties: Mapping[str, str]) -> Ordering:
-    """Return which columns Hudi 1.2.0 asks when it merges rows of this table.
+    """Return the columns that Hudi 1.2.0 compares when it merges rows of this table.
 
-    Before version 8 a stored payload class decides; from then on the merge mode does, which Hudi infers where it was
-    left out (`HoodieTableConfig.inferMergingConfigsForPreV9Table`).
+    Before version 8 a stored payload class decides; from then on the merge mode does, which Hudi infers if it was left
+    out (`HoodieTableConfig.inferMergingConfigsForPreV9Table`).
     """
     stored = _stored_ordering(properties)
     ignored, decided_by = _ignores_ordering(properties)
@@ -93,24 +93,24 @@ def _ignores_ordering(properties: Mapping[str, str]) -> tuple[bool, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class EarlierMerge:
-    """How Hudi 0.x merges the log records of a table, where Hudi 1.2.0 merges them by another rule."""
+    """How Hudi 0.x merges the log records of a table that Hudi 1.2.0 merges by another rule."""
 
     ordering: str
     """The column by which 0.x ranks the records of a key among log files."""
 
     payload: str
-    """The payload class by its short name, which 0.x takes for stored where none is."""
+    """The short name of the payload class that 0.x uses, stored or assumed."""
 
     is_stored: bool
     """Whether the table names the payload class."""
 
 
 def earlier_merge_of(properties: Mapping[str, str]) -> EarlierMerge | None:
-    """Return the rule by which Hudi 0.x merges a table's log records; None where 1.2.0 has the same.
+    """Return the rule by which Hudi 0.x merges a table's log records; None if 1.2.0 has the same rule.
 
     0.x ranks log records by the ordering column whatever the payload (`HoodieMergedLogRecordScanner`,
     `OverwriteWithLatestAvroPayload.preCombine`), and asks the payload only about the base file. 1.2.0 asks one rule
-    about both (`BufferedRecordMergerFactory`). Releases from 1.0 on write version 8 and 9 by the latter.
+    about both (`BufferedRecordMergerFactory`). Releases from 1.0 on write versions 8 and 9 by the rule of 1.2.0.
     """
     version, ordering = version_of(properties), _stored_ordering(properties)
     if version is None or version >= _FIRST_WITH_MODES or properties.get("hoodie.table.type") != "MERGE_ON_READ":

@@ -1,4 +1,4 @@
-"""Whose table it is: the operator's own folder inside a table, and the record of the owner that is kept there."""
+"""The owner of a table: the operator's own folder inside the table, and the owner's record in it."""
 
 from typing import Annotated, Literal, TypeVar
 
@@ -7,13 +7,13 @@ from pydantic import Field, ValidationError
 from hudi_jobs.contract.document import Document
 
 OPERATOR_FOLDER = ".hudi-operator"
-"""The operator's own folder in a table's. It is beside `.hoodie`, because Hudi takes that one for an existing table."""
+"""The operator's own folder in a table's folder. It is beside `.hoodie`, because Hudi takes a `.hoodie` for a table."""
 
 OWNER_FILE = "owner.json"
-"""Who owns the table; written by drivers that hold a lease on it, read by operators before they start anything."""
+"""The record of the owner; drivers with a lease on the table write it, operators read it before they start anything."""
 
 OPERATOR_FILE_LIMIT = 8192
-"""Bytes; a file of the operator's folder that is larger was not written by a driver and is not read."""
+"""The most bytes of a file in the operator's folder: a larger file was not written by a driver and is not read."""
 
 OwnerName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*$", max_length=330)]
 _Document = TypeVar("_Document", bound=Document)
@@ -23,7 +23,8 @@ _Time = Annotated[str, Field(pattern=r"^[0-9TZ:.+-]{1,40}$")]
 class TableOwner(Document):
     """One resource of one operator.
 
-    `operator` is the same in all replicas and restarts of an operator and in no other one; `table` is for people.
+    `operator` is equal in all replicas and restarts of an operator, and differs between operators; `table` is for
+    people.
     """
 
     operator: OwnerName
@@ -32,7 +33,7 @@ class TableOwner(Document):
 
 
 class OwnerRecord(TableOwner):
-    """Who owns a table, since when, and which run found that to be so last."""
+    """The owner of the table, the start of the ownership, and the run that confirmed it last."""
 
     version: Literal[1] = 1
     run: OwnerName
@@ -45,7 +46,7 @@ class UnreadableOwner(ValueError):
 
 
 def read_document(kind: type[_Document], content: bytes) -> _Document | None:
-    """Read a file of the operator's folder; None for what is none that this release can read, which says nothing."""
+    """Read a file of the operator's folder; return None for anything that this release cannot read."""
     if len(content) > OPERATOR_FILE_LIMIT:
         return None
     try:
@@ -55,7 +56,7 @@ def read_document(kind: type[_Document], content: bytes) -> _Document | None:
 
 
 def decode_owner(content: bytes) -> OwnerRecord:
-    """Read the record; raise `UnreadableOwner` for anything else, which may be another release's."""
+    """Read the record; raise `UnreadableOwner` for anything else, such as a record of another release."""
     if len(content) > OPERATOR_FILE_LIMIT:
         raise UnreadableOwner("it is larger than any record")
     try:

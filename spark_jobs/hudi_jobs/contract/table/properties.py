@@ -1,7 +1,7 @@
-"""What a table is by its own properties, and everything in which its declaration says otherwise.
+"""The identity of a table by its own properties, and every difference from its declaration.
 
-The operator asks before it starts anything, the driver before it writes anything. What `hoodie.properties` does not
-hold is read as Hudi 1.2.0 reads it for a table of that version (`HoodieTableConfig`).
+The operator asks before it starts anything, the driver before it writes anything. A property that `hoodie.properties`
+lacks has the value that Hudi 1.2.0 assumes for a table of that version (`HoodieTableConfig`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from hudi_jobs.contract.vocabulary import Service, TableType
 from hudi_jobs.contract.wording import shortened
 
 NONE = "(none)"
-"""How a list without columns is shown."""
+"""The text for a list without columns."""
 
 _Declared: TypeAlias = str | tuple[str, ...]
 
@@ -33,12 +33,11 @@ _CLOSING = (
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """A field, what is declared of it, what the table has, and what a person can do about it.
+    """A field, its declared value, the table's value, and what a person can do about the difference.
 
-    `field` is a field of the spec; where no field declares the `found` property, it is the key in `hoodie.properties`
-    or the name of what commits say, and `declared` says what can be honoured. The services that it `refuses` do not
-    start; a difference that `passes` is brought into line by the next run. All texts are short and printable, whatever
-    the file holds.
+    `field` is a field of the spec. If no field declares the property, `field` is its key in `hoodie.properties` or the
+    name of a fact of the commits, and `declared` lists the supported values. The services that it `refuses` do not
+    start; the next run resolves a difference that `passes`. All texts are short and printable, whatever the file holds.
     """
 
     field: str
@@ -71,7 +70,7 @@ class Difference:
 
 
 def differences_message(found: Sequence[Difference]) -> str:
-    """Return the sentences on all differences, those that stop the table first, and what follows from them."""
+    """Return the sentences on all differences, those that stop the table first, and their effect."""
     reported = sorted(found, key=lambda one: not one.stops)
     more = [f"And {len(reported) - _REPORTED} more."] if len(reported) > _REPORTED else []
     closing = [_CLOSING] if any(one.stops_everything for one in found) else []
@@ -87,10 +86,10 @@ def differences(
     facts: TableFacts = NO_FACTS,
     declared_zone: str | None = None,
 ) -> tuple[Difference, ...]:
-    """Return all that a table has otherwise than declared, and all of it that cannot be honoured.
+    """Return all differences between a table and its declaration, and everything that cannot be honoured.
 
-    `written_index` is what the newest commit notes of the index, where one does, and `facts` what the table says
-    outside of its properties. Of a table that is not ingested into, no keys are generated, so less is asked of them.
+    `written_index` is the index in the newest commit that notes it, and `facts` are the facts outside of the table's
+    properties. A table without an ingestion needs no generated keys, so fewer properties are checked.
     """
     return (
         *_identity(properties, definition),
@@ -105,12 +104,12 @@ def differences(
 
 
 def sentence_of(one: Unsupported) -> str:
-    """Return what cannot be honoured as one sentence for people."""
+    """Return the sentence about a property that cannot be honoured."""
     return _unsupported(one).sentence
 
 
 def record_key_of(properties: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the columns of the record key; none where Hudi makes the keys itself."""
+    """Return the columns of the record key; none if Hudi makes the keys itself."""
     return columns_of(properties.get("hoodie.table.recordkey.fields"))
 
 
@@ -126,7 +125,7 @@ def has_metadata_table(properties: Mapping[str, str]) -> bool:
 
 
 def shown(text: str) -> str:
-    """Return a text from a file as it may be shown: printable, and not too long."""
+    """Return a text from a file in printable form, shortened."""
     return shortened(text, _SHOWN)
 
 
@@ -147,7 +146,7 @@ def _identity(properties: Mapping[str, str], definition: TableDefinition) -> Ite
     pairs: tuple[tuple[str, _Declared, _Declared], ...] = (
         ("tableName", definition.name, properties.get("hoodie.table.name", "")),
         ("type", definition.type.value, _type_of(properties)),
-        # Without any, `unsupported` says more than that the columns differ.
+        # Without any ordering field, `unsupported` explains more than the difference of columns.
         ("recordKey", definition.record_key, key or definition.record_key),
         ("partitionBy", definition.partition_by, partition_columns_of(properties)),
     )
@@ -157,7 +156,7 @@ def _identity(properties: Mapping[str, str], definition: TableDefinition) -> Ite
 
 
 def _type_of(properties: Mapping[str, str]) -> str:
-    """Return the type of a table in the words of the spec, or as it is stored where Hudi knows no such type."""
+    """Return the type of a table in the words of the spec, or as stored if Hudi knows no such type."""
     stored = properties.get("hoodie.table.type", TableType.COPY_ON_WRITE.hudi_name)
     return next((one.value for one in TableType if one.hudi_name == stored), stored)
 
@@ -202,13 +201,13 @@ def _metadata_table(properties: Mapping[str, str], definition: TableDefinition) 
 
 
 def _times(properties: Mapping[str, str]) -> Iterator[Unsupported]:
-    """Yield the patterns of times that cannot be ingested; `unsupported` tells of those that are not stored."""
+    """Yield the patterns of times that cannot be ingested; `unsupported` reports patterns that are not stored."""
     return (one for one in unsupported_times(properties) if one.found)
 
 
 def _version(properties: Mapping[str, str], definition: TableDefinition) -> Iterator[Difference]:
     found = version_of(properties)
-    # A version that cannot be written to is told of by `unsupported`, and stops the table.
+    # `unsupported` reports a version that cannot be written, and stops the table.
     if definition.version in {None, found} or found not in WRITTEN_VERSIONS:
         return
     yield Difference(

@@ -19,7 +19,7 @@ _PAYLOADS = frozenset(
         f"{_MODEL}OverwriteWithLatestAvroPayload",
     }
 )
-"""One of two rows wins by these as a whole."""
+"""Payload classes that choose one of two rows as a whole."""
 
 _STRATEGIES = frozenset({None, EVENT_TIME_STRATEGY, COMMIT_TIME_STRATEGY})
 _MODES = frozenset({"", "EVENT_TIME_ORDERING", "COMMIT_TIME_ORDERING"})
@@ -28,7 +28,7 @@ _MERGE_PROPERTY, _LEGACY = "hoodie.record.merge.property.", "hoodie.table.legacy
 
 
 def obstacles(properties: Mapping[str, str]) -> Iterator[str]:
-    """Yield why they cannot, a sentence for each reason."""
+    """Yield why rows cannot be compared or rewritten, a sentence for each reason."""
     keys, kind = columns_of(properties.get("hoodie.table.recordkey.fields")), key_generator_of(properties)
     if not keys:
         yield "The table has no record key, so no two rows can share one."

@@ -1,9 +1,9 @@
-"""Which columns a table has renamed, dropped or retyped, by the history of its schemas: pure values.
+"""The columns that a table has renamed, dropped or retyped, by the history of its schemas: pure values.
 
-Hudi keeps the history where `hoodie.schema.on.read.enable` was set for a change of columns
-(`FileBasedInternalSchemaStorageManager`, `SerDeHelper`). Each column has a number there, and files are read by these
-numbers. A tool without the option reads files by names, so that it misses what a renamed column held and finds again
-what a dropped one did.
+Hudi keeps the history if `hoodie.schema.on.read.enable` was set for a change of columns
+(`FileBasedInternalSchemaStorageManager`, `SerDeHelper`). Each column has a number in it, and files are read by these
+numbers. A tool without the option reads files by names: it misses the values of a renamed column and finds the values
+of a dropped column again.
 """
 
 import json
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 MARK = "latest_schema"
-"""What a commit notes of the table's columns and their numbers (`SerDeHelper.LATEST_SCHEMA`)."""
+"""The key in a commit's metadata for the table's columns and their numbers (`SerDeHelper.LATEST_SCHEMA`)."""
 
 HISTORY_FOLDER = ".hoodie/.schema"
 HISTORY_SUFFIX = ".schemacommit"
 
 HISTORY_LIMIT = 2**20
-"""Bytes of the history that are read; Hudi repeats all earlier schemas in each file."""
+"""The most bytes of the history that are read; Hudi repeats all earlier schemas in each file."""
 
 _MOST_COLUMNS = 200_000
 _MOST_NAMED = 5
@@ -29,10 +29,10 @@ UNREADABLE = "nothing can be read"
 
 @dataclass(frozen=True, kw_only=True)
 class Evolution:
-    """What a table shows of changes of its columns by number.
+    """The changes of a table's columns by number.
 
-    `is_marked` tells that a commit or the folder of the history says so. `changes` are those for which names alone are
-    not enough; additions are not among them.
+    `is_marked` says that a commit or the folder of the history shows numbers. `changes` are the changes that names
+    alone cannot express, so additions are not among them.
     """
 
     is_marked: bool = False
@@ -40,11 +40,11 @@ class Evolution:
 
 
 UNCHANGED = Evolution()
-"""What a table shows whose columns have no numbers."""
+"""The evolution of a table without numbered columns."""
 
 
 def evolution_of(*, is_marked: bool, history: str | None) -> Evolution:
-    """Return what the newest file of the history says; None where there is none, which a marked table should have."""
+    """Return the changes in the newest file of the history; None without a file, which a marked table should have."""
     if history is None:
         return Evolution(is_marked=is_marked, changes=(UNREADABLE,) if is_marked else ())
     try:
@@ -63,7 +63,7 @@ def newest_history_file(names: Iterable[str]) -> str | None:
 
 
 _Columns = Mapping[int, tuple[str, str]]
-"""The path of each column and its type, by its number."""
+"""Maps the number of each column to its path and type."""
 
 
 def _versions(history: str) -> list[Mapping[str, Any]]:
@@ -104,7 +104,7 @@ def _walk(kind: Mapping[str, Any], at: str, depth: int) -> Iterator[tuple[int, t
 
 
 def _changes(versions: list[_Columns]) -> Iterator[str]:
-    """Yield every change but additions under a name that no column had before, oldest first."""
+    """Yield every change, oldest first, but no additions of columns with new names."""
     names: dict[str, int] = {}
     for before, after in zip([{}, *versions], versions, strict=False):
         for number, (path, kind) in before.items():

@@ -1,10 +1,10 @@
-"""The file slices that the names of log files say, and those that Hudi 1.2.0 makes of times of files: pure values.
+"""The file slices of log files by name, and the slices that Hudi 1.2.0 derives from times of files: pure values.
 
-Before version 8 a log file names the base instant of its slice, and releases before 1.0 go by that name. Hudi 1.2.0
-takes the newest slice that began before the base instant completed (`HoodieFileGroup.getBaseInstantTime`), and for the
-completion of an instant it takes the time at which the store wrote its file (`InstantGeneratorV1`). Stores with whole
-seconds, clocks that differ, and copies of a table make that another slice: readers miss updates or see old ones, and a
-clean deletes log files of the newest slice (apache/hudi#19286 takes the instant for its completion, after 1.2.0).
+Before version 8 a log file names the base instant of its slice, and releases before 1.0 use that name. Hudi 1.2.0 takes
+the newest slice that began before the base instant completed (`HoodieFileGroup.getBaseInstantTime`), and takes the time
+at which the store wrote an instant's file for the completion (`InstantGeneratorV1`). Stores with whole seconds, clocks
+that differ, and copies of a table make that another slice: readers miss updates or see old rows, and a clean deletes
+log files of the newest slice (apache/hudi#19286 takes the instant for its completion, after 1.2.0).
 """
 
 import re
@@ -16,7 +16,7 @@ from enum import StrEnum
 _BASE = re.compile(r"([^._/][^_/]*)_[^_/]+_([0-9]+)\.(?:parquet|orc|hfile)")
 _LOG = re.compile(r"\.([^._/]+)_([0-9]+)\.log\.[0-9]+(?:_.*)?")
 _SHORTEST_TIME = 10
-"""Digits of an instant that Hudi takes for a time (`CompletionTimeQueryViewV1.getCompletionTime`)."""
+"""The fewest digits of an instant that Hudi takes for a time (`CompletionTimeQueryViewV1.getCompletionTime`)."""
 
 
 SLICES_CURE = (
@@ -24,11 +24,11 @@ SLICES_CURE = (
     "(hoodie.cleaner.policy=KEEP_LATEST_FILE_VERSIONS, hoodie.cleaner.fileversions.retained=1); then the times decide "
     "nothing"
 )
-"""What a person can do: a file group with one slice needs no times."""
+"""The remedy for a person: a file group with one slice needs no times."""
 
 
 class Difference(StrEnum):
-    """How the slice that Hudi makes of times differs from the one in the name of a log file."""
+    """How the slice that Hudi derives from times differs from the slice in the name of a log file."""
 
     EARLIER = "earlier"
     """Readers do not see the log file, and a clean deletes it with the older slice."""
@@ -39,7 +39,7 @@ class Difference(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Misplaced:
-    """A log file that Hudi counts to another slice; `file` is that of the slice where none is written yet."""
+    """A log file that Hudi counts to another slice; `file` is the file group if the slice has no log file yet."""
 
     file: str
     kind: Difference
@@ -51,19 +51,19 @@ class Misplaced:
 class Completions:
     """When the writes of an active timeline completed by the times of their files, as instants of the table's zone.
 
-    `pending` are the writes that have not. What began before `first`, the first write that no savepoint
-    keeps there, is archived: Hudi takes its request for its completion.
+    `pending` are the pending writes. Each instant before `first`, the first write that no savepoint keeps there, is
+    archived: Hudi takes its request for its completion.
     """
 
     completed: Mapping[str, str]
     pending: frozenset[str]
     first: str
     planned: frozenset[str] = frozenset()
-    """Compactions that have not completed; of each file group that they compact, they begin a slice."""
+    """Pending compactions, which begin a slice of each file group that they compact."""
 
     @property
     def may_mislead(self) -> bool:
-        """Whether some names could say something else than the times; without that no name has to be looked at."""
+        """Whether names and times may disagree; otherwise no name has to be checked."""
         instants = sorted({*self.completed, *self.pending, *self.planned})
         for instant, completion in self.completed.items():
             following = bisect_right(instants, instant)
@@ -85,7 +85,7 @@ class Completions:
         return next((one for one in ordered if one <= completion), named)
 
     def begun_within(self, misplaced: Iterable["Misplaced"]) -> bool:
-        """Tell whether a write that has not completed began before the base instant of one of these completed."""
+        """Tell whether a pending write began before the base instant of a misplaced file completed."""
         latest = max((self.completed.get(one.named, "") for one in misplaced), default="")
         return any(one <= latest for one in self.pending)
 
@@ -109,7 +109,7 @@ class FileGroups:
         self._groups: dict[tuple[str, str], _Group] = {}
 
     def add(self, partition: str, name: str) -> None:
-        """Take a file of a partition in; one that is no part of a file group is passed over."""
+        """Add a file of a partition; a file outside of file groups is ignored."""
         if (log := _LOG.fullmatch(name)) is not None:
             group = self._groups.setdefault((partition, log[1]), _Group())
             group.logs.setdefault(log[2], []).append(name)
@@ -117,7 +117,7 @@ class FileGroups:
             self._groups.setdefault((partition, base[1]), _Group()).bases.add(base[2])
 
     def plan(self, partition: str, group_id: str, compaction: str) -> None:
-        """Take in that a compaction which has not completed begins a slice of a file group."""
+        """Add the slice that a pending compaction begins in a file group."""
         self._groups.setdefault((partition, group_id), _Group()).planned.add(compaction)
 
     def placed(self, times: Completions) -> Iterator[tuple[str, str, str]]:
@@ -127,7 +127,7 @@ class FileGroups:
                 yield from ((partition, name, found) for name in sorted(group.logs[named]))
 
     def misplaced(self, times: Completions) -> Iterator[Misplaced]:
-        """Yield what Hudi counts to another slice than its name says.
+        """Yield the log files that Hudi counts to another slice than their names say.
 
         The newest slice of a group counts before it has a log file: the next write would make one, and lose its rows.
         """
@@ -143,7 +143,7 @@ class FileGroups:
 
 
 def _placed(group: _Group, times: Completions) -> Iterator[tuple[str, str]]:
-    """Yield each base instant that log files name with the slice that Hudi finds, in the order in which it looks."""
+    """Yield each base instant in the names of log files with its slice, in the order of Hudi's search."""
     slices = group.bases | group.planned
     for named in sorted(group.logs):
         found = times.slice_of(named, slices)

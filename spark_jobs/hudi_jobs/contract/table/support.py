@@ -1,7 +1,7 @@
-"""Which tables can be written to without losing a row or what their own writers rely on.
+"""Tables that can be written without losing a row or a property that their own writers rely on.
 
-Allowlists throughout: `hoodie.properties` is a file of somebody else's, it names classes that Hudi loads, and what is
-not known here is refused before anything is started.
+Allowlists throughout: `hoodie.properties` is a file of somebody else's and names classes that Hudi loads. Unknown
+values are refused before anything is started.
 """
 
 import re
@@ -21,7 +21,7 @@ from hudi_jobs.contract.table.merging import (
 from hudi_jobs.contract.vocabulary import Service
 
 EVERY_SERVICE = frozenset(Service)
-"""What a property refuses that nothing can honour."""
+"""The services that an unsupported property refuses by default."""
 
 WRITTEN_VERSIONS = frozenset({6, 8, 9})
 """Table versions that Hudi 1.2.0 writes without upgrading the table, if told to (`hoodie.write.table.version`)."""
@@ -69,7 +69,7 @@ _TELL = "leave the table in Observe, or " + _COPY
 
 @dataclass(frozen=True, kw_only=True)
 class _Property:
-    """A property that may have few values: what Hudi takes it for when it is missing, and what can be honoured."""
+    """A property with few valid values: Hudi's default if it is missing, and the supported values."""
 
     key: str
     default: str
@@ -80,7 +80,7 @@ class _Property:
         return next((properties[key] for key in (self.key, *self.alternatives) if key in properties), self.default)
 
     def honours(self, found: str) -> bool:
-        # Hudi reads booleans and the modes of change data in any case of letters, and everything else as it is spelt.
+        # Hudi reads booleans and the modes of change data in any case of letters, and all other values as spelt.
         return found in self.possible or (self.key in _IN_ANY_CASE and found.lower() in map(str.lower, self.possible))
 
 
@@ -119,7 +119,7 @@ _FEW_VALUES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Unsupported:
-    """A property that cannot be honoured, what could be, what the table has, and what to do. `found` is not bounded.
+    """An unsupported property: its supported values, the table's value, and the advice. `found` is not bounded.
 
     `refuses` are the services that do not start; restore and erasure are among `Service.OPERATION`.
     """
@@ -132,7 +132,7 @@ class Unsupported:
 
 
 def unsupported(properties: Mapping[str, str], *, declared_index: str | None, ingests: bool) -> Iterator[Unsupported]:
-    """Yield everything of a table that cannot be honoured; how keys are found matters only where rows are ingested."""
+    """Yield every unsupported property of a table; properties of key lookup count only if rows are ingested."""
     yield from _version(properties)
     yield from _few_values(properties)
     yield from _kept_elsewhere(properties)
@@ -144,7 +144,7 @@ def unsupported(properties: Mapping[str, str], *, declared_index: str | None, in
 
 
 def key_generator_of(properties: Mapping[str, str]) -> str | None:
-    """Return the kind of the key generator, or None when it is none of Hudi's for rows with columns as keys.
+    """Return the kind of the key generator; None unless it is a key generator of Hudi with columns as keys.
 
     The class goes before the type (`KeyGeneratorType.getKeyGeneratorClassName`); without either, the columns decide
     (`KeyGenUtils.inferKeyGeneratorType`).
@@ -176,7 +176,7 @@ def _few_values(properties: Mapping[str, str]) -> Iterator[Unsupported]:
 
 
 def _kept_elsewhere(properties: Mapping[str, str]) -> Iterator[Unsupported]:
-    """Yield what says that rows are not, or not readably, in the table's own files."""
+    """Yield the properties of a table with rows outside its own files, or in unreadable files."""
     bootstrap = properties.get("hoodie.bootstrap.base.path")
     if bootstrap:
         yield Unsupported(
@@ -233,9 +233,10 @@ def _keys(properties: Mapping[str, str], *, ingests: bool) -> Iterator[Unsupport
 
 
 def _slashes(properties: Mapping[str, str]) -> Iterator[Unsupported]:
-    """Yield that days lie in folders such as `2026/01/02`, and nothing says whether Hudi or the column has the slashes.
+    """Yield day partitions in folders such as `2026/01/02` if Hudi or the column may make the slashes.
 
-    A DataFrame of Hudi 1.2.0 stores the reader of such folders with the table, and not the option of the writer.
+    A DataFrame of Hudi 1.2.0 stores the reader of such folders with the table, and not the option of the writer, so
+    that nothing tells which of them does.
     """
     reader = properties.get("hoodie.table.partition_extractor_class", "")
     is_one = len(columns_of(properties.get("hoodie.table.partition.fields"))) == 1
@@ -251,7 +252,7 @@ def _slashes(properties: Mapping[str, str]) -> Iterator[Unsupported]:
 
 
 def _timestamps(properties: Mapping[str, str], *, kind: str) -> Iterator[Unsupported]:
-    """Yield what a key generator needs to find the partition of a row again, and the table does not keep."""
+    """Yield the missing properties that a key generator needs to find the partition of a row again."""
     if kind == CUSTOM:
         fields = columns_of(properties.get("hoodie.table.partition.fields"))
         kinds = {field.rpartition(":")[2].upper() if ":" in field else "" for field in fields}
@@ -286,10 +287,10 @@ def _timebased(properties: Mapping[str, str], name: str) -> str:
 
 
 def _without_meta_fields(properties: Mapping[str, str], declared_index: str | None) -> Iterator[Unsupported]:
-    """Yield what loses or repeats rows where files hold no keys.
+    """Yield the properties that lose or repeat rows if files hold no keys.
 
-    Hudi then makes a stored row's key from its columns again, which only some key generators can
-    (`BaseHoodieWriteClient.validateAgainstTableProperties`), and only the index that reads those columns finds it.
+    Hudi then derives a stored row's key from its columns again, which only some key generators can
+    (`BaseHoodieWriteClient.validateAgainstTableProperties`), and only an index that reads those columns finds the row.
     """
     key = _META_FIELDS
     if properties.get(key, _TRUE).lower() != _FALSE:

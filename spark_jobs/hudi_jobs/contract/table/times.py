@@ -1,8 +1,8 @@
-"""Partitions that a key generator makes of times: what the table stores of that, and what cannot be ingested: pure.
+"""Partitions that a key generator makes of times: the stored options, and the patterns that are refused: pure values.
 
-Hudi's TimestampBased and Custom key generators parse and format with Joda (`TimestampBasedAvroKeyGenerator`), and a
-value that they cannot parse fails the whole write. The patterns are a file of somebody else's: those whose values
-cannot be told good from bad, or which lead out of the table, are refused.
+Hudi's TimestampBased and Custom key generators parse and format with Joda (`TimestampBasedAvroKeyGenerator`), and an
+unparsable value fails the whole write. The patterns are a file of somebody else's. A pattern is refused if it leads out
+of the table, or if good values cannot be told from bad values.
 """
 
 import re
@@ -15,13 +15,13 @@ from hudi_jobs.contract.table.support import CUSTOM, TIMESTAMP, Unsupported, key
 from hudi_jobs.contract.vocabulary import Service
 
 TOKEN = re.compile(r"'([^']*)'|([A-Za-z])\2*|[^A-Za-z']")
-"""A quoted text, a run of one letter, or any other character of a pattern."""
+"""A part of a pattern: a quoted text, a run of a letter, or any other character."""
 
 OFFSET = r"(?:Z|[+-]\d{2}:?\d{2})"
 """The expression of an offset from UTC."""
 
 TEXTS = frozenset({"DATE_STRING", "MIXED"})
-"""Kinds of times that are read from texts by patterns."""
+"""Kinds of times that are texts and need patterns."""
 
 _OPTION = "hoodie.keygen.timebased."
 _OWNERS = ("", ".deltastreamer", ".streamer")
@@ -32,7 +32,7 @@ _ADVICE = "leave ingestion to the tool that does it now, or write its rows to an
 
 
 def time_columns(properties: Mapping[str, str]) -> frozenset[str]:
-    """Return the partition columns whose values the table's key generator takes for times."""
+    """Return the partition columns that the table's key generator reads as times."""
     generator = key_generator_of(properties)
     fields = columns_of(properties.get("hoodie.table.partition.fields"))
     if generator == TIMESTAMP:
@@ -44,20 +44,20 @@ def time_columns(properties: Mapping[str, str]) -> frozenset[str]:
 
 
 def stored_option(properties: Mapping[str, str], name: str) -> str:
-    """Return an option of the key generator for times, under any of the names that releases have stored; else ''."""
+    """Return an option of the key generator for times, under any name that releases have stored; else ''."""
     names = (f"hoodie{owner}.keygen.timebased.{name}" for owner in _OWNERS)
     return next((properties[key] for key in names if key in properties), "").strip()
 
 
 def input_patterns(properties: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the patterns by which texts are read."""
+    """Return the patterns of input texts."""
     return tuple(each for each in stored_option(properties, "input.dateformat").split(",") if each)
 
 
 def unsupported_times(properties: Mapping[str, str]) -> Iterator[Unsupported]:
     """Yield patterns that lead out of the table, or whose values cannot be checked before a write.
 
-    What is not stored at all is told of by `support.unsupported`.
+    `support.unsupported` reports missing options.
     """
     if not time_columns(properties):
         return
@@ -89,7 +89,7 @@ class DatePattern:
 
     @classmethod
     def of(cls, text: str) -> "DatePattern | None":
-        """Return the expression of a pattern, or None where not every part of it is understood."""
+        """Return the expression of a pattern, or None if a part of it is not understood."""
         tokens = [found[0] for found in TOKEN.finditer(text)]
         if len(text) > _LONGEST_PATTERN or "".join(tokens) != text:
             return None
@@ -104,7 +104,7 @@ class DatePattern:
 
 
 def _part(token: str, following: str) -> str | None:
-    """Return the regular expression of a part of a pattern; None for one that is not understood."""
+    """Return the regular expression of a part of a pattern, or None if the part is not understood."""
     letter, length = token[0], len(token)
     if not letter.isalpha():
         literal = token.strip("'")

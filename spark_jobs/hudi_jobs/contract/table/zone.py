@@ -1,9 +1,9 @@
-"""The zone that the instants of a LOCAL table are in, by what the table itself shows: pure values.
+"""The zone of the instants of a LOCAL table, inferred from the table itself: pure values.
 
-Such a table is written in the default zone of whichever JVM writes it, and says nowhere which one that is. Two things
-show it. `hoodie.properties` begins with two comments of one moment, the first in UTC, the second in the writer's zone
-(`HoodieTableConfig.storeProperties`, `java.util.Properties.store`). And the files of the timeline were written when
-their names say, so that the difference to the store's time of writing is the offset; for copies of a table it is not.
+Such a table is written in the default zone of the JVM of each writer, and stores no zone. Two signs show it.
+`hoodie.properties` begins with two comments of the same moment, the first in UTC, the second in the writer's zone
+(`HoodieTableConfig.storeProperties`, `java.util.Properties.store`). And the name of a timeline file is the time of its
+writing, so that the difference to the store's time is the offset; for copies of a table it is not.
 """
 
 import re
@@ -15,24 +15,24 @@ from zoneinfo import ZoneInfo
 from hudi_jobs.contract.instants import InstantFile, newest, wall_time
 
 ZONE_PROPERTY = "hoodie.table.timeline.timezone"
-"""Of `hoodie.properties`: UTC, or LOCAL, which holds where it is missing too."""
+"""The property with the zone: UTC, or LOCAL, which also holds if it is missing."""
 
 _STEP = timedelta(minutes=15)
 """Offsets of zones are multiples of this."""
 _TOLERANCE = timedelta(minutes=2)
-"""Between the time in a name and the time at which a store has written the file."""
+"""The most time between the name of a file and the store's time of writing it."""
 _EARLIEST, _LATEST = timedelta(hours=-12), timedelta(hours=14)
 _FILES = 20
-"""How many of the newest files are asked."""
+"""The number of the newest files that are read."""
 _MOST = 0.75
-"""Which part of them has to agree, and none of them may say otherwise."""
+"""The share of the files that has to agree on the offset; no file may contradict it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShownZone:
-    """How far the instants of a LOCAL table are from UTC, None where its files do not show that.
+    """The offset of a LOCAL table's instants from UTC, None if its files do not show it.
 
-    `newest_ms` is when the store has written the newest file, in milliseconds since 1970.
+    `newest_ms` is the time at which the store wrote the newest file, in milliseconds since 1970.
     """
 
     offset: timedelta | None
@@ -57,16 +57,16 @@ def is_in_utc(properties: Mapping[str, str]) -> bool:
 
 
 def shown_zone(properties: str, files: Sequence[InstantFile]) -> ShownZone | None:
-    """Return what the newest files of a LOCAL table show; None where it has no instant."""
+    """Return the zone that the newest files of a LOCAL table show; None if it has no instant."""
     if newest(files) is None:
         return None
     return ShownZone(offset=infer_offset(properties, files), newest_ms=max(file.written_ms for file in files))
 
 
 def zone_problem(shown: ShownZone | None, declared: str | None, offset: timedelta | None) -> ZoneProblem | None:
-    """Return why no instant can be made for a table, or None where its zone is known.
+    """Return why no new instant is safe for a table, or None if its zone is known.
 
-    `offset` is how far the declared zone was from UTC when the newest file was written; None where the caller does not
+    `offset` is the offset of the declared zone from UTC when the newest file was written; None if the caller does not
     know that zone.
     """
     if shown is None:
@@ -82,7 +82,7 @@ def zone_problem(shown: ShownZone | None, declared: str | None, offset: timedelt
 
 
 def offset_at(zone: str, moment_ms: int) -> timedelta | None:
-    """Return how far a zone was from UTC at a moment; None for a zone that is not known."""
+    """Return the offset of a zone from UTC at a moment; None for an unknown zone."""
     try:
         return datetime.fromtimestamp(moment_ms / 1000, ZoneInfo(zone)).utcoffset()
     except (KeyError, ValueError, OSError, OverflowError):
@@ -103,10 +103,10 @@ _NOT_SHOWN = ZoneProblem(
 
 
 def infer_offset(properties: str, files: Sequence[InstantFile]) -> timedelta | None:
-    """Return the offset from UTC that a table's instants are written with, or None where that is not certain.
+    """Return the offset of a table's instants from UTC, or None if it is not certain.
 
-    The files have to agree with one another, and with the properties. Without these they have to span more time than
-    the difference between two zones, because all files of a copy may have been written within a minute.
+    The files have to agree with one another, and with the properties. Without the properties the files have to span
+    more time than the difference between two zones, because all files of a copy may have been written within a minute.
     """
     dated = _newest_dated(files)
     offsets = [offset for offset in (_offset(wall, written) for wall, written in dated) if offset is not None]
@@ -119,7 +119,7 @@ def infer_offset(properties: str, files: Sequence[InstantFile]) -> timedelta | N
 
 
 def stamped_offset(properties: str) -> timedelta | None:
-    """Return the offset between the two comments of `hoodie.properties`, or None where these are others."""
+    """Return the offset between the two comments of `hoodie.properties`, or None without such comments."""
     lines = [*properties.splitlines()[:2], "", ""]
     in_utc, in_the_zone = _IN_UTC.match(lines[0]), _IN_THE_ZONE.match(lines[1])
     if in_utc is None or in_the_zone is None:
@@ -133,7 +133,7 @@ def stamped_offset(properties: str) -> timedelta | None:
 
 
 def _newest_dated(files: Sequence[InstantFile]) -> list[tuple[datetime, datetime]]:
-    """Return for the newest files what their names say and when the store has written them."""
+    """Return for the newest files the time in the name and the store's time of writing."""
     times = [(_written_at(file), file.written_ms) for file in files]
     dated = [(wall, written) for time, written in times if time and (wall := wall_time(time)) is not None]
     dated.sort(reverse=True)
@@ -141,7 +141,7 @@ def _newest_dated(files: Sequence[InstantFile]) -> list[tuple[datetime, datetime
 
 
 def _written_at(file: InstantFile) -> str | None:
-    """Return the time in a name that is that of the file: of its completion, or of its request."""
+    """Return the time in a name at which the file was written: its completion, or its request."""
     return file.completed or (file.requested if file.name.endswith(".requested") else None)
 
 

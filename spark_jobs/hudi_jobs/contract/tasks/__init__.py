@@ -1,1 +1,1 @@
-"""The tasks of a request: one class for each service."""
+"""The tasks of a request: a class for each service."""

@@ -1,4 +1,4 @@
-"""What tasks consist of: the declared table, and the work of one service."""
+"""The parts of tasks: the declared table, and the work of each service."""
 
 from enum import StrEnum
 
@@ -10,10 +10,10 @@ from hudi_jobs.contract.vocabulary import BadRecordPolicy, RunMode, SchemaEvolut
 
 
 class TableDefinition(Document):
-    """The identity and shape of one Hudi table, as declared.
+    """The declared identity and shape of a Hudi table.
 
-    `index` is declared as its note has it (`index_note`). `metadata_table` is None where nothing was
-    asked for by name: then the table keeps what it has. So is `version`, with which only a new table is created.
+    `index` is the note of the declared index (`index_note`). `metadata_table` is None if the spec does not set it: then
+    the table keeps what it has. The same holds for `version`, which only a new table is created with.
     """
 
     name: str
@@ -28,11 +28,11 @@ class TableDefinition(Document):
 
 
 class ContinuousTask(Document):
-    """How a driver goes on reading its source, batch after batch, until it is asked to end or its time is over.
+    """How a driver reads its source, batch after batch, until it is asked to end or its time is over.
 
-    `min_interval_seconds` lie between the starts of two batches, unless the first one left input unread. After
-    `recycle_after_seconds` no further batch begins. A batch that is under way when the pod is asked to end has
-    `drain_seconds` to do so before it is cancelled.
+    `min_interval_seconds` lie between the starts of two batches, unless the first batch left input unread. After
+    `recycle_after_seconds` no further batch begins. When the pod is asked to end, the current batch has `drain_seconds`
+    to finish before it is cancelled.
     """
 
     min_interval_seconds: float = Field(default=10.0, gt=0)
@@ -41,7 +41,7 @@ class ContinuousTask(Document):
 
 
 class IngestionTask(Document):
-    """Read what is new in a source and write it to the table as one commit."""
+    """Read new input from a source and write it to the table as one commit."""
 
     source: AnySource
     transform_sql: str | None = None
@@ -54,18 +54,18 @@ class IngestionTask(Document):
     quarantine_path: str | None = None
     schema_evolution: SchemaEvolution = SchemaEvolution.ADD_COLUMNS
     rescan: str | None = None
-    """A request to read files, or an upstream table, once more, as the annotation has it; see `RescanRequest`."""
+    """A request to read files, or an upstream table, once more, as in the annotation; see `RescanRequest`."""
 
     continuous: ContinuousTask | None = None
-    """Read batch after batch; without it one batch, and the run ends."""
+    """Read batch after batch; without it the run ends after one batch."""
 
 
 class PlannedServiceTask(Document):
     """A compaction or clustering: make a plan, execute a plan, or both.
 
-    `instant` is the pending instant to deal with and goes with `EXECUTE`. A requested one is executed. An inflight
-    compaction is finished; a clustering that is inflight, or older than the newest write, is rolled back and planned
-    again, so the instant that the run completes may be another one.
+    `instant` is the pending instant to handle and goes with `EXECUTE`. A requested instant is executed. An inflight
+    compaction is finished. A clustering that is inflight, or older than the newest write, is rolled back and planned
+    again, so that the run may complete another instant.
     """
 
     mode: RunMode = RunMode.SCHEDULE_AND_EXECUTE
@@ -73,17 +73,17 @@ class PlannedServiceTask(Document):
 
 
 class SavepointStep(StrEnum):
-    """What becomes of the savepoint that protects a table which was taken over."""
+    """The step of a run for the savepoint that protects a taken-over table."""
 
     KEEP = "Keep"
-    """Make it on the newest commit unless it is there, then do the service."""
+    """Make the savepoint on the newest commit unless it exists, then do the service."""
 
     REMOVE = "Remove"
-    """Remove it, and do nothing else."""
+    """Remove the savepoint, and do nothing else."""
 
 
 class SavepointTask(Document):
-    """The savepoint from before the first table service; `taken_over_at` tells one takeover from another."""
+    """The savepoint from before the first table service; `taken_over_at` tells takeovers apart."""
 
     step: SavepointStep
     taken_over_at: str

@@ -16,12 +16,13 @@ class Task(Document):
     """The part that every service needs; `hudi_options` are complete, the driver adds only what it learns at run time.
 
     `abandoned` are pending instants that nobody works on any more, by their requested times: the run may finish or roll
-    them back. Of the others only plans that name a run of this table are its business; the rest another tool may be at
-    work on. None comes from an operator that does not say: in a serialized table everything unfinished is dead then.
-    `dead` is the subset whose writer is known to have exited. Ignore any heartbeat file it left behind.
+    them back. Of the other pending instants the run may touch only plans that name a run of this table; another tool
+    may be working on the rest. None means that the operator does not know: in a serialized table every unfinished
+    instant is dead then. `dead` is the subset whose writer is known to have exited. Ignore any heartbeat file it left
+    behind.
 
-    `owner` is whom the run is for; without it the run works only on tables that nobody owns. `take_over` is the
-    identity of the operator whose table is taken over, because a person has said so.
+    `owner` is the owner that the run works for; without it the run works only on tables without an owner. `take_over`
+    is the identity of the operator that loses the table, because a person has said so.
     """
 
     id: str
@@ -34,10 +35,10 @@ class Task(Document):
     owner: TableOwner | None = None
     take_over: str | None = None
     lease_seconds: float = 60.0
-    """How long another run's lease on the table counts after it was last renewed."""
+    """How long another run's lease on the table counts after its last renewal."""
 
     def shared(self, **changes: Any) -> dict[str, Any]:  # noqa: ANN401 - fields of any type
-        """Return the fields that a task of another service for the same table has too, with changes."""
+        """Return the fields that tasks of all services of the same table share, with changes."""
         return {name: getattr(self, name) for name in Task.model_fields if name != "service"} | changes
 
 
@@ -57,8 +58,8 @@ class IngestionTableTask(ProtectedTask):
 class MaintenanceTask(ProtectedTask):
     """A table service.
 
-    `inside` is the run of the continuous ingestion whose driver does the service beside its batches. The driver of this
-    task then does none of it: it hands the task over and reports the result.
+    `inside` is the run of the continuous ingestion with the driver that does the service beside its batches. The driver
+    of this task then hands the task over and reports the result.
     """
 
     inside: str | None = None
@@ -104,7 +105,7 @@ class SavepointTableTask(Task):
 class OperationTableTask(ProtectedTask):
     """Do what a HudiOperation asks for.
 
-    `ingestion` is there where the operation asks the source whether it still holds what is to be read again.
+    `ingestion` is present if the operation asks the source whether it still holds the input that is to be read again.
     """
 
     service: Literal[Service.OPERATION] = Service.OPERATION
@@ -121,7 +122,7 @@ class DeletionTableTask(Task):
 AnyMaintenance: TypeAlias = CompactionTableTask | ClusteringTableTask | CleaningTableTask | ArchivalTableTask
 
 MaintenanceTableTask: TypeAlias = Annotated[AnyMaintenance, Field(discriminator="service")]
-"""A task of one of the table services that a continuous ingestion may do beside its batches."""
+"""A task of a table service that a continuous ingestion may do beside its batches."""
 
 TableTask: TypeAlias = Annotated[
     IngestionTableTask | SavepointTableTask | OperationTableTask | AnyMaintenance | DeletionTableTask,
@@ -138,6 +139,6 @@ _MAINTENANCE: dict[Service, type[AnyMaintenance]] = {
 
 
 def as_service(task: Task, service: Service, **changes: Any) -> AnyMaintenance:  # noqa: ANN401 - fields of any type
-    """Return the task of a table service for the table of another task, with the savepoint of that one."""
+    """Return the task of a table service for the table of another task, with that task's savepoint."""
     savepoint = task.savepoint if isinstance(task, ProtectedTask) else None
     return _MAINTENANCE[service](**task.shared(savepoint=savepoint) | changes)
