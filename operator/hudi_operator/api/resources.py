@@ -20,14 +20,14 @@ from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.values.base import Model
 
 REQUESTED_AT_ANNOTATION = "hudi-operator.io/requested-at"
-"""On a HudiTable: any new value requests a run now, and gives services that have exhausted their retries new ones."""
+"""On a HudiTable: a new value requests a run now, and lets services that have exhausted their retries try again."""
 
 OPERATION_UID_ANNOTATION = "hudi-operator.io/operation-uid"
-"""On a HudiOperation, set by the operator: its uid, by which a copy that was restored from a backup is recognised."""
+"""On a HudiOperation, set by the operator: its uid, which reveals a copy that was restored from a backup."""
 
 
 SAVEPOINTS = "HudiSavepoint"
-"""The name of the kind by which the observation of a table holds the savepoints that name it."""
+"""The kind's key in the observation of a table, for the savepoints that name the table."""
 
 SCHEDULED_LABEL = "hudi-operator.io/scheduled"
 """On a HudiSavepoint that the schedule of its table, its controller, created; without it the schedule ignores it."""
@@ -36,13 +36,13 @@ SAVEPOINT_FINALIZER = "hudi-operator.io/savepoint"
 """On a HudiSavepoint: removed once its savepoint was removed from the table, or is left there."""
 
 OPERATIONS = "HudiOperation"
-"""The name of the kind by which the observation of a table holds the operations that name it."""
+"""The kind's key in the observation of a table, for the operations that name the table."""
 
 OPERATION_FINALIZER = "hudi-operator.io/operation"
 """On a HudiOperation: removed where the operation has not begun, or once it is finished."""
 
 CASCADE_LABEL = "hudi-operator.io/cascaded-from"
-"""On a HudiOperation that an erasure created for a table which reads its own: the uid of the one that created it."""
+"""On a HudiOperation that an erasure created for a reader of its table: the uid of the erasure."""
 
 
 class OwnerReference(Model):
@@ -54,7 +54,7 @@ class OwnerReference(Model):
 
 
 class ObjectMetadata(Model):
-    """The part of an object's metadata that the operator uses."""
+    """The metadata fields that the operator uses."""
 
     name: str
     namespace: str = ""
@@ -76,7 +76,7 @@ class ObjectMetadata(Model):
 
     @property
     def copied_from(self) -> str | None:
-        """The uid of the HudiOperation that another one is a copy of, such as one from a backup, or None."""
+        """The uid of the original HudiOperation if this object is a copy, such as from a backup; else None."""
         named = self.annotations.get(OPERATION_UID_ANNOTATION)
         return None if named == self.uid else named
 
@@ -85,7 +85,8 @@ class ObjectMetadata(Model):
 class InvalidObject:
     """An object that this version of the operator cannot read, with a sentence that says why.
 
-    What is known of a table is its `status`, of a HudiSavepoint its `savepoint`, of a HudiOperation its `operation`.
+    The readable status is in `status` for a table, `savepoint` for a HudiSavepoint, and `operation` for a
+    HudiOperation.
     """
 
     metadata: ObjectMetadata
@@ -97,9 +98,9 @@ class InvalidObject:
 
 
 class HudiTable(Model):
-    """One table as its owner declared it, and what is known about it.
+    """A table as its owner declared it, with its status.
 
-    `unreadable` are the parts of its stored status that this version cannot read and leaves out.
+    `unreadable` are the parts of the stored status that this version cannot read and leaves out.
     """
 
     metadata: ObjectMetadata
@@ -145,7 +146,7 @@ class HudiTable(Model):
 
     @property
     def passes_over_losses(self) -> bool:
-        """Whether ingestion goes on where messages of the source were gone before they could be read."""
+        """Whether ingestion continues after messages of the source were gone before it could read them."""
         kafka = self.spec.ingestion.source.kafka if self.spec.ingestion is not None else None
         return kafka is not None and kafka.on_data_loss is DataLossPolicy.SKIP
 
@@ -158,7 +159,7 @@ class HudiTableClass(Model):
 
 
 class HudiSavepoint(Model):
-    """One savepoint as its owner declared it, and what is known about it."""
+    """A savepoint as its owner declared it, with its status."""
 
     metadata: ObjectMetadata
     spec: HudiSavepointSpec
@@ -166,7 +167,7 @@ class HudiSavepoint(Model):
 
 
 class HudiOperation(Model):
-    """One operation as its owner declared it, and what is known about it."""
+    """An operation as its owner declared it, with its status."""
 
     metadata: ObjectMetadata
     spec: HudiOperationSpec
@@ -183,7 +184,7 @@ def rescan_problem(value: str) -> str | None:
 
 
 def is_default_class(document: dict[str, Any]) -> bool:
-    """Whether tables that name no class belong to this one."""
+    """Whether tables without a class name use this class."""
     return _metadata(document).annotations.get(DEFAULT_CLASS_ANNOTATION) == "true"
 
 
@@ -212,7 +213,7 @@ def parse_table_class(document: dict[str, Any]) -> HudiTableClass | InvalidObjec
 
 
 def parse_savepoint(document: dict[str, Any]) -> HudiSavepoint | InvalidObject:
-    """Read a HudiSavepoint from its document. What cannot be read of its status is left out, as that of a table is."""
+    """Read a HudiSavepoint from its document. Unreadable parts of its status are left out, as for a table."""
     metadata = _metadata(document)
     status, _ = read_by_parts(HudiSavepointStatus, document.get("status"))
     try:
@@ -223,7 +224,7 @@ def parse_savepoint(document: dict[str, Any]) -> HudiSavepoint | InvalidObject:
 
 
 def parse_operation(document: dict[str, Any]) -> HudiOperation | InvalidObject:
-    """Read a HudiOperation from its document. What cannot be read of its status is left out, as that of a table is."""
+    """Read a HudiOperation from its document. Unreadable parts of its status are left out, as for a table."""
     metadata = _metadata(document)
     status, _ = read_by_parts(HudiOperationStatus, document.get("status"))
     try:
@@ -234,10 +235,10 @@ def parse_operation(document: dict[str, Any]) -> HudiOperation | InvalidObject:
 
 
 def _of_its_own(status: HudiOperationStatus, metadata: ObjectMetadata) -> HudiOperationStatus:
-    """Return a status without the progress that a copy of an operation has brought along.
+    """Return the status without the progress that a copy of an operation brought along.
 
-    What had begun under the former uid may be done by now, and would be done a second time under that of the copy. A
-    copy never begins, so nothing is lost; one that is over stays so.
+    Work that began under the original uid may be done by now, and the copy would do it again under its own uid. A copy
+    never begins, so nothing is lost; a finished copy stays finished.
     """
     if metadata.copied_from is None or status.state in FINISHED:
         return status
@@ -250,7 +251,7 @@ def _whole(status: Any) -> Any:  # noqa: ANN401 - a document holds anything
 
 
 def _metadata(document: dict[str, Any]) -> ObjectMetadata:
-    """Read metadata without the fields that cannot be: one poisoned field must not hold up a deletion."""
+    """Read metadata without the invalid fields: a poisoned field must not block a deletion."""
     raw = document.get("metadata")
     given = {key: value for key, value in raw.items() if value is not None} if isinstance(raw, dict) else {}
     given["name"] = str(given.get("name", ""))

@@ -1,4 +1,4 @@
-"""Reading a document by parts: what cannot be read is left out, and everything else is kept.
+"""Reads a document by parts: unreadable parts are left out, and everything else is kept.
 
 A status outlives the release that wrote it. After a downgrade it may hold a service, a reason or a field that this
 release does not know; the counters and marks beside it still count.
@@ -15,19 +15,20 @@ Path = tuple[int | str, ...]
 Read = TypeVar("Read", bound=BaseModel)
 
 _PROSE = frozenset({"message", "blockedBy", "blocks"})
-"""Texts for people: one that is too long is cut, because its beginning says the same."""
+"""Texts for people: a text that is too long is cut, because its beginning says enough."""
 
 _LONGEST_NAME = 200
 
 _MOST_ITEMS = 1_000
-"""Entries of a list or object that are looked at, ten times as many as any may have: each that is wrong costs time."""
+"""The most entries of a list or object that are read, ten times the longest valid list: each invalid entry costs time.
+"""
 
 
 def read_by_parts(model: type[Read], document: Any) -> tuple[Read, tuple[str, ...]]:  # noqa: ANN401 - anything at all
-    """Return what can be read of a document, and where the parts stood that cannot.
+    """Return the readable parts of a document, and the places of the unreadable parts.
 
-    The smallest part is left out that makes the rest readable: a field with a default; else the object that needs it,
-    such as an entry of a list. A list that is too long loses its end. All fields of the model need a default.
+    The smallest part that makes the rest readable is left out: a field with a default, else the object that needs the
+    field, such as an entry of a list. A list that is too long loses its end. All fields of the model need a default.
     """
     kept, dropped = _copy(document) if isinstance(document, Mapping) else {}, list[str]()
     if document and not isinstance(document, Mapping):
@@ -40,7 +41,7 @@ def read_by_parts(model: type[Read], document: Any) -> tuple[Read, tuple[str, ..
 
 
 def _without(document: dict[str, Any], errors: Iterable[ErrorDetails]) -> list[str]:
-    """Mend or remove what the errors name, the later entries of a list first, so that the places of others hold."""
+    """Repair or remove the parts that the errors name, later entries of a list first, so that places stay valid."""
     places: dict[Path, ErrorDetails] = {}
     for error in errors:
         path = _existing(document, error["loc"][:-1] if error["type"] == "missing" else error["loc"])

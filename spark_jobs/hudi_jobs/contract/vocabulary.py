@@ -6,16 +6,16 @@ METADATA_PREFIX = "hudi-operator."
 """Prefix of the keys that the driver writes into a commit's extra metadata."""
 
 CHECKPOINT_KEY = f"{METADATA_PREFIX}checkpoint"
-"""The key of the checkpoint, as JSON; committed atomically with the data that was read."""
+"""The checkpoint, as JSON; committed atomically with the data that was read."""
 
 RUN_KEY = f"{METADATA_PREFIX}run"
-"""The key of the Job that made the commit, which tells the operator's own commits from foreign commits."""
+"""Name of the Job that made the commit, which tells the operator's own commits from foreign commits."""
 
 TABLE_KEY = f"{METADATA_PREFIX}table"
-"""The key of the uid of the resource that the commit was made for."""
+"""Uid of the resource that the commit was made for."""
 
 OPERATOR_KEY = f"{METADATA_PREFIX}operator"
-"""The key of the identity of the operator that started the run: commits of another operator are foreign too."""
+"""Identity of the operator that started the run: commits of another operator are foreign too."""
 
 TIMELINE_ZONE_OPTION = "hudi-jobs.timeline.zone"
 """The option for the zone in which other tools write the instants of a LOCAL table; Hudi does not know it."""

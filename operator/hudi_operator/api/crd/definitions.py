@@ -55,7 +55,7 @@ def _root_schema(kind: ResourceKind) -> Schema:
         "spec": structural_schema(kind.spec, for_people=True),
     }
     if kind.status is not None:
-        # kstatus takes an object without observedGeneration for current, so one never reconciled carries -1.
+        # kstatus takes an object without observedGeneration for current, so an object without a reconcile carries -1.
         properties["status"] = {**structural_schema(kind.status), "default": {"observedGeneration": -1}}
     return {
         "type": "object",

@@ -1,4 +1,4 @@
-"""The kinds of the group: names, scope and printer columns, all that a definition says beside the schemas."""
+"""The kinds of the group with their names, scope and printer columns: everything but the schemas."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ from hudi_operator.api.values.base import GROUP
 
 @dataclass(frozen=True, kw_only=True)
 class PrinterColumn:
-    """A column of `kubectl get`; a wide one is shown with `-o wide` only."""
+    """A column of `kubectl get`; a wide column appears only with `-o wide`."""
 
     name: str
     json_path: str
@@ -40,7 +40,7 @@ class PrinterColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class ResourceKind:
-    """What a CustomResourceDefinition says beside the schemas of spec and status."""
+    """The content of a CustomResourceDefinition beside the schemas of spec and status."""
 
     kind: str
     short_name: str
@@ -70,7 +70,7 @@ TABLE = ResourceKind(
     kind="HudiTable",
     short_name="ht",
     namespaced=True,
-    description="One Apache Hudi table as its owner declares it, and what its timeline says.",
+    description="An Apache Hudi table as its owner declares it, and as its timeline shows it.",
     spec=HudiTableSpec,
     status=HudiTableStatus,
     root_rules=(
@@ -99,12 +99,12 @@ TABLE = ResourceKind(
             name="Behind",
             json_path=".status.services.ingestion.freshness.completeUpTo",
             type="date",
-            description="How far the table is behind its source: all that was there before then is in the table",
+            description="How far the table is behind its source: the table holds all input up to then",
         ),
         PrinterColumn(
             name="Findings",
             json_path=".status.summary.findings",
-            description="How many things need attention, by severity",
+            description="Number of findings, by severity",
         ),
         _AGE,
         PrinterColumn(
@@ -147,7 +147,7 @@ TABLE_CLASS = ResourceKind(
         PrinterColumn(
             name="Default",
             json_path=r".metadata.annotations.hudi-operator\.io/is-default-class",
-            description="Whether tables that name no class belong to this one",
+            description="Whether tables without a class name use this class",
         ),
         PrinterColumn(
             name="Ready",
@@ -182,8 +182,7 @@ SAVEPOINT = ResourceKind(
     kind="HudiSavepoint",
     short_name="hsp",
     namespaced=True,
-    description="A commit of a HudiTable to which the table can be restored: its files are kept until this resource "
-    "is removed.",
+    description="A restore point of a HudiTable: the files of its commit are kept until this resource is removed.",
     spec=HudiSavepointSpec,
     status=HudiSavepointStatus,
     columns=(
@@ -196,16 +195,18 @@ SAVEPOINT = ResourceKind(
         PrinterColumn(
             name="Reason",
             json_path='.status.conditions[?(@.type=="Ready")].reason',
-            description="Why it is or is not",
+            description="Why the savepoint is in the table or not",
         ),
         PrinterColumn(
             name="Expired",
             json_path='.status.conditions[?(@.type=="Expired")].status',
-            description="Whether it has expired and was removed",
+            description="Whether the savepoint has expired and was removed",
         ),
-        PrinterColumn(name="Instant", json_path=".status.instant", description="The commit that is kept"),
-        # As text: kubectl shows how long ago a date was, and `<invalid>` of one to come.
-        PrinterColumn(name="Expires", json_path=".status.expiresAt", description="When it is removed from the table"),
+        PrinterColumn(name="Instant", json_path=".status.instant", description="The kept commit"),
+        # As text: kubectl shows a past date as an age, and a future date as `<invalid>`.
+        PrinterColumn(
+            name="Expires", json_path=".status.expiresAt", description="When the savepoint is removed from the table"
+        ),
         _AGE,
         PrinterColumn(
             name="Complete",
@@ -217,14 +218,17 @@ SAVEPOINT = ResourceKind(
             name="Retained bytes",
             json_path=".status.retained.bytes",
             type="integer",
-            description="Bytes that cannot be cleaned because of it",
+            description="Bytes that the savepoint keeps from being cleaned",
             wide=True,
         ),
         PrinterColumn(
-            name="Blocks", json_path=".status.blocks", description="What cleaning and archival cannot do", wide=True
+            name="Blocks",
+            json_path=".status.blocks",
+            description="Limits that the savepoint sets on cleaning and archival",
+            wide=True,
         ),
-        PrinterColumn(name="Status", json_path=".status.message", description="The state in one sentence", wide=True),
-        PrinterColumn(name="Comment", json_path=".spec.comment", description="Why it is kept", wide=True),
+        PrinterColumn(name="Status", json_path=".status.message", description="The state in a sentence", wide=True),
+        PrinterColumn(name="Comment", json_path=".spec.comment", description="Why the commit is kept", wide=True),
     ),
 )
 
@@ -232,8 +236,7 @@ OPERATION = ResourceKind(
     kind="HudiOperation",
     short_name="hop",
     namespaced=True,
-    description="Work that is done once on a HudiTable while nothing else works on it, such as a restore or a "
-    "rollback.",
+    description="Work that a HudiTable does once while no other Job works on it, such as a restore or a rollback.",
     spec=HudiOperationSpec,
     status=HudiOperationStatus,
     columns=(
@@ -241,43 +244,47 @@ OPERATION = ResourceKind(
         PrinterColumn(
             name="Ready",
             json_path='.status.conditions[?(@.type=="Ready")].status',
-            description="Whether it has succeeded",
+            description="Whether the operation has succeeded",
         ),
         PrinterColumn(
             name="Reason",
             json_path='.status.conditions[?(@.type=="Ready")].reason',
-            description="How far it has come, or why it does not go on",
+            description="Progress of the operation, or why it stopped",
         ),
-        PrinterColumn(name="Instant", json_path=".status.instant", description="The commit that it is about"),
+        PrinterColumn(name="Instant", json_path=".status.instant", description="The commit that the operation names"),
         PrinterColumn(
             name="Removed",
             json_path=".status.report.removedCount",
             type="integer",
-            description="Number of instants that are removed",
+            description="Number of removed instants",
         ),
         PrinterColumn(
             name="Verified",
             json_path=".status.report.verified",
             type="boolean",
-            description="Whether the rows are those that were expected",
+            description="Whether the rows are as expected",
         ),
-        PrinterColumn(name="Status", json_path=".status.message", description="The state in one sentence"),
+        PrinterColumn(name="Status", json_path=".status.message", description="The state in a sentence"),
         _AGE,
         PrinterColumn(
             name="Dry run",
             json_path=".spec.dryRun",
             type="boolean",
-            description="Whether nothing is written",
+            description="Whether the operation only reports its effects",
             wide=True,
         ),
         PrinterColumn(
-            name="Approved", json_path=".spec.approved", type="boolean", description="Whether it may begin", wide=True
+            name="Approved",
+            json_path=".spec.approved",
+            type="boolean",
+            description="Whether the operation may begin",
+            wide=True,
         ),
         PrinterColumn(
             name="Rows",
             json_path=".status.report.rowsAfter",
             type="integer",
-            description="Rows of the table afterwards",
+            description="Rows of the table after the operation",
             wide=True,
         ),
     ),

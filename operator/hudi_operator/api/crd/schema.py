@@ -51,8 +51,8 @@ def structural_schema(model: type[BaseModel], *, for_people: bool = False, as_va
     with words takes the place of each pattern. The schema of a status is that of its document, or with `as_value` that
     of the value in code (`status/memory`).
 
-    Raises NotStructural where the model uses something that an API server would refuse, such as a union of two
-    types, or that would be lost without notice, such as an unknown keyword.
+    Raises NotStructural if the model uses a construct that an API server would refuse, such as a union of two types, or
+    would drop without notice, such as an unknown keyword.
     """
     raw = model.model_json_schema(by_alias=True, mode="validation")
     converter = _Converter(raw.get("$defs", {}), for_people=for_people, as_value=as_value)
@@ -60,7 +60,7 @@ def structural_schema(model: type[BaseModel], *, for_people: bool = False, as_va
 
 
 class _Converter:
-    """Converts the parts of one JSON schema; `path` says where a part stands, for error messages."""
+    """Converts the parts of a JSON schema; `path` is the place of a part, for error messages."""
 
     def __init__(self, definitions: Mapping[str, Schema], *, for_people: bool, as_value: bool) -> None:
         self._definitions = definitions
@@ -111,7 +111,7 @@ class _Converter:
         return self.convert(value, path=f"{path}{{}}")
 
     def _without_references(self, raw: Schema, *, path: str) -> Schema:
-        """Follow references and optional values; what stands beside them wins over what they hold."""
+        """Follow references and optional values; keywords beside a reference win over those behind it."""
         node = {keyword: value for keyword, value in raw.items() if keyword not in _DROPPED}
         if "$ref" in node:
             name = node.pop("$ref").removeprefix(_REFERENCE_PREFIX)
@@ -122,7 +122,7 @@ class _Converter:
         return node
 
     def _only_alternative(self, alternatives: list[Schema], *, path: str) -> Schema:
-        """Return what remains of an optional value without its null: a missing field says the same."""
+        """Return an optional value without its null: a missing field says the same."""
         remaining = [alternative for alternative in alternatives if alternative.get("type") != "null"]
         if len(remaining) != 1:
             raise NotStructural(f"{path}: a union of {len(remaining)} types; use a model with one optional field each")
@@ -130,7 +130,7 @@ class _Converter:
 
 
 def _with_words(node: Schema, words: str | None, *, path: str) -> Schema:
-    """Return a part of a schema with a rule in place of its pattern: the API server shows the words of a rule."""
+    """Return a part of a schema with a rule instead of its pattern: the API server shows the words of a rule."""
     pattern = node["pattern"]
     if words is None or "'" in pattern or "maxLength" not in node:
         raise NotStructural(f"{path}: a pattern of a spec needs words, a maxLength, and no quote")

@@ -15,14 +15,14 @@ class AllowedRegistry(Model):
     """URL that tables may name."""
 
     secret_names: Annotated[tuple[Name, ...], Field(max_length=8)] = ()
-    """Secrets of the table's namespace that tables may name for this registry; without it none."""
+    """Secrets of the table's namespace that tables may name for this registry; none if empty."""
 
 
 class AllowedKafka(Model):
-    """One Kafka cluster and what belongs to it. All that a table names must be allowed by one and the same entry.
+    """A Kafka cluster with its topics, registries and Secrets. The same entry must allow everything that a table names.
 
-    So a Secret of one entry never goes to the brokers or the registry of another, and within an entry those of the
-    brokers never go to a registry. Hosts are compared whole, without regard to case; there are no wildcards in them.
+    So a Secret of an entry never goes to the brokers or the registry of another entry, and the Secrets of the brokers
+    never go to a registry. Hosts are compared whole, without regard to case; there are no wildcards in them.
     """
 
     bootstrap_servers: Annotated[tuple[BootstrapServer, ...], Field(min_length=1, max_length=64)]
@@ -32,7 +32,7 @@ class AllowedKafka(Model):
     """Topics that tables may read: names, or beginnings that end with `*`; `{namespace}` is the table's namespace."""
 
     registries: Annotated[tuple[AllowedRegistry, ...], Field(max_length=16)] = ()
-    """Schema registries that tables may name, with their own Secrets; without it none."""
+    """Schema registries that tables may name, with their own Secrets; none if empty."""
 
     secret_names: Annotated[tuple[Name, ...], Field(max_length=32)] = ()
-    """Secrets of the table's namespace that tables may name for these brokers, and for no registry; without it none."""
+    """Secrets of the table's namespace that tables may name for these brokers, and for no registry; none if empty."""

@@ -38,7 +38,7 @@ class ZooKeeperLock(Model):
 
 
 class Lock(Model):
-    """Where locks are held: exactly one kind."""
+    """The place of the locks: exactly one kind."""
 
     zookeeper: ZooKeeperLock
     """A ZooKeeper ensemble."""
@@ -48,7 +48,8 @@ class ConcurrencySpec(Model):
     """Who writes to the table."""
 
     mode: ConcurrencyMode = ConcurrencyMode.SERIALIZED
-    """Serialized: only the operator writes, one job at a time; Optimistic: others write too, under a shared lock."""
+    """Serialized: only the operator writes, one job at a time; Optimistic: other tools write too, under a shared lock.
+    """
 
     lock: Annotated[Lock | None, DefaultsTo("the lock of the class")] = None
     """The lock that all writers share. Required for Optimistic, and only allowed there."""

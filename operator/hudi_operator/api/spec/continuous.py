@@ -1,4 +1,4 @@
-"""How a driver ingests continuously."""
+"""The settings of a driver that ingests continuously."""
 
 from enum import StrEnum
 
@@ -18,31 +18,36 @@ class ServicePlacement(StrEnum):
     """Inside the driver's process, beside its batches: ingestion continues."""
 
     ALTERNATING = "Alternating"
-    """In Jobs of their own, for which the driver ends."""
+    """In Jobs of their own; the driver ends before each of them."""
 
 
 class Continuous(Model):
-    """How one driver keeps reading the source, batch after batch."""
+    """How a driver keeps reading the source, batch after batch."""
 
     min_interval: Duration = "10s"
-    """Minimum time between the starts of two batches; without new input, between two polls of the source. A batch that
-    reaches a limit and leaves input unread is followed by the next one at once."""
+    """Minimum time between the starts of two batches; without new input, between two polls of the source. After a batch
+    that reaches a limit and leaves input unread, the next batch starts at once.
+    """
 
     recycle_after: Duration = "12h"
-    """After this time the driver ends between two batches and another one starts, which releases what only grows, such
-    as memory."""
+    """Time after which the driver ends between two batches and another driver starts, which releases growing resources
+    such as memory.
+    """
 
     progress_deadline: Duration = "15m"
-    """A driver that shows no progress and makes no commit for this long is stopped as `NoProgress`. It has to be longer
-    than the longest batch."""
+    """Stop the driver as `NoProgress` if it makes no progress and no commit for this long. Must exceed the longest
+    batch.
+    """
 
     services: ServicePlacement = ServicePlacement.INSIDE
     """On a Serialized table: whether table services run `Inside` the driver's process, beside its batches and with its
-    memory, or `Alternating` with it. None runs inside where one is `Inline`."""
+    memory, or `Alternating` with it. If any service is `Inline`, none runs inside the driver.
+    """
 
     service_interval: Duration = "30m"
-    """On a Serialized table: the driver works at least this long before it ends for table services that are due and do
-    not run inside it, such as one that has failed there."""
+    """On a Serialized table: minimum time that the driver works before it ends for due table services that do not run
+    inside it, such as a service that has failed there.
+    """
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -77,7 +82,7 @@ CONTINUOUS_RULES = (
     ),
     (
         "!has(self.mode) || self.mode != 'Continuous' || !has(self.operation) || self.operation != 'InsertOverwrite'",
-        "operation InsertOverwrite is not for mode Continuous: a batch would replace what the one before it wrote",
+        "operation InsertOverwrite is not for mode Continuous: each batch would replace the rows of the batch before",
     ),
 )
 """Rules of the ingestion that has this section."""

@@ -1,4 +1,4 @@
-"""The index of a table, and which other index may take its place on a table that has data."""
+"""The index of a table, and the changes of index that are safe on a table with data."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -45,7 +45,7 @@ class Index(Model):
     buckets: Annotated[
         Annotated[int, Field(ge=1, le=100_000)] | None, DefaultsTo(f"{DEFAULT_BUCKETS} for type Bucket")
     ] = None
-    """Number of buckets per partition; only for type Bucket. It cannot be changed."""
+    """Number of buckets per partition; only for type Bucket. Cannot be changed."""
 
     @property
     def bucket_count(self) -> int | None:

@@ -1,4 +1,4 @@
-"""A Kafka source as a table owner declares it: which topics, from where on, and what their messages hold."""
+"""A Kafka source as a table owner declares it: its topics, where reading begins, and what the messages hold."""
 
 from typing import Annotated, Any, ClassVar
 
@@ -22,7 +22,7 @@ from hudi_operator.api.values.defaults import DefaultsTo, value_or
 from hudi_operator.api.values.kafka import BootstrapServer, Moment, RegistryUrl, TopicName, TopicPattern
 
 RECORDS_PER_RUN = 5_000_000
-"""Messages of a run without a limit of its own; the same as `hoodie.streamer.kafka.source.maxEvents` has."""
+"""Messages of a run without a limit of its own; the same as the default of `hoodie.streamer.kafka.source.maxEvents`."""
 
 _FORMAT = MessageFormat.JSON
 _MESSAGE_TYPE = r"^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*$"
@@ -32,7 +32,7 @@ _SKIPS_TOMBSTONES = "!has(self.tombstones) || self.tombstones != 'Delete'"
 
 
 class PartitionOffsetSpec(Model):
-    """Where a partition begins."""
+    """The offset at which a partition begins."""
 
     topic: TopicName
     """Name of the topic."""
@@ -45,16 +45,16 @@ class PartitionOffsetSpec(Model):
 
 
 class StartingOffsetsSpec(Model):
-    """Where partitions begin of which nothing has been read: exactly one of an end, a time, and offsets by partition.
+    """Where unread partitions begin: exactly one of an end, a time, and offsets by partition.
 
-    A table that has a checkpoint continues from there, whatever is written here.
+    A table with a checkpoint continues from there, whatever is written here.
     """
 
     at: OffsetReset | None = None
-    """Earliest reads all that the topics hold, Latest only what comes after the first run."""
+    """Earliest reads all messages that the topics hold, Latest only messages after the first run."""
 
     timestamp: Moment | None = None
-    """Messages from this time on, such as `2026-11-01T00:00:00Z`."""
+    """Reads messages from this time on, such as `2026-11-01T00:00:00Z`."""
 
     partitions: Annotated[
         tuple[PartitionOffsetSpec, ...],
@@ -66,7 +66,7 @@ class StartingOffsetsSpec(Model):
             },
         ),
     ] = ()
-    """Offsets of partitions; one that is not named begins at its earliest message."""
+    """Offsets of partitions; a partition without an offset begins at its earliest message."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -104,29 +104,32 @@ class ProtobufSpec(Model):
         | None
     ) = None
     """File descriptor set in base64: `protoc --include_imports --descriptor_set_out=/dev/stdout order.proto | base64`,
-    without line breaks. With a registry its schemas stand for it."""
+    without line breaks. Not used with a registry, which has the schemas.
+    """
 
 
 class MessageValueSpec(Model):
     """Content of a message's value."""
 
     format: MessageFormat = _FORMAT
-    """Raw gives the value as it is, as bytes in the column `value`."""
+    """Raw gives the unchanged value, as bytes in the column `value`."""
 
     columns: Annotated[str, Field(min_length=1, max_length=16384)] | None = None
-    """Columns of JSON values as Spark DDL, for example `id BIGINT, at TIMESTAMP`; inferred without it. With
-    envelope Debezium the columns of the database's table."""
+    """Columns of JSON values as Spark DDL, for example `id BIGINT, at TIMESTAMP`; inferred if absent. With envelope
+    Debezium the columns of the database's table.
+    """
 
     protobuf: Annotated[ProtobufSpec | None, DefaultsTo("the first message of the subject's newest schema")] = None
     """The message of Protobuf values; required without a registry."""
 
     envelope: Envelope = Envelope.NONE
-    """Debezium applies change events: rows that were inserted and updated are written, deleted ones are removed."""
+    """Debezium applies change events: inserted and updated rows are written, deleted rows are removed."""
 
     source_tables: SourceTables = SourceTables.ONE
-    """With envelope Debezium, whether events may be of several tables of the database, as of shards, or of a table that
-    was renamed. One refuses those of another table: with equal keys its rows would replace the others. Several
-    accepts them: their keys must never be the same."""
+    """With envelope Debezium, whether events may come from several tables of the database, such as shards or a renamed
+    table. One refuses events of a second table: its rows would replace rows with equal keys. Several accepts them:
+    their keys must never be the same.
+    """
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -155,7 +158,7 @@ class MessageValueSpec(Model):
 
 
 class MessageColumnsSpec(Model):
-    """Columns that hold what a message has beside its value; none is added without a name."""
+    """Columns for the parts of a message beside its value; a part without a name gets no column."""
 
     key: PlainColumn | None = None
     """Column for the key, as text."""
@@ -167,7 +170,7 @@ class MessageColumnsSpec(Model):
     """Column for the number of the partition."""
 
     offset: PlainColumn | None = None
-    """Column for the offset. As an ordering field it needs one topic that never gets more partitions."""
+    """Column for the offset. As an ordering field it needs a single topic that never gets more partitions."""
 
     timestamp: PlainColumn | None = None
     """Column for the message's timestamp."""
@@ -186,7 +189,7 @@ class MessageColumnsSpec(Model):
 
 
 class SchemaRegistrySpec(Model):
-    """A schema registry that speaks the API of Confluent's. Secrets are those of the table's namespace."""
+    """A schema registry with the API of Confluent's registry. Secrets are those of the table's namespace."""
 
     url: RegistryUrl
     """URL of the registry."""
@@ -203,13 +206,14 @@ class SchemaRegistrySpec(Model):
         | None,
         DefaultsTo("<topic>-value"),
     ] = None
-    """Subject whose newest schema the rows are read as."""
+    """Subject of the newest schema, with which the rows are read."""
 
     credentials_secret_name: Name | None = None
     """Secret with `username` and `password`, as of type kubernetes.io/basic-auth."""
 
     ca_secret_name: Name | None = None
-    """Secret whose `ca.crt` the registry's certificate is checked by; without it, by the authorities of the image."""
+    """Secret with the `ca.crt` that verifies the registry's certificate; without it, the authorities of the image do.
+    """
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -222,7 +226,7 @@ class SchemaRegistrySpec(Model):
 
 
 class KafkaSecuritySpec(Model):
-    """How the brokers are reached. Secrets are those of the table's namespace, and the class must allow their names."""
+    """Security of the connection to the brokers. Secrets are in the table's namespace; the class must allow them."""
 
     protocol: SecurityProtocol = SecurityProtocol.PLAINTEXT
     """Kafka's security.protocol."""
@@ -234,7 +238,7 @@ class KafkaSecuritySpec(Model):
     """Secret with `username` and `password`, as of type kubernetes.io/basic-auth."""
 
     ca_secret_name: Name | None = None
-    """Secret whose `ca.crt` the brokers' certificates are checked by; without it, by the authorities of the image."""
+    """Secret with the `ca.crt` that verifies the brokers' certificates; without it, the authorities of the image do."""
 
     certificate_secret_name: Name | None = None
     """Secret with `tls.crt` and `tls.key`, as of type kubernetes.io/tls: the client's own certificate."""
@@ -262,7 +266,7 @@ _HAS_COLUMNS = f"({value_or('value.format', _FORMAT)} != 'Json' || (has(self.val
 
 
 class KafkaSourceSpec(SourceKind):
-    """Topics of one Kafka cluster."""
+    """Topics of a Kafka cluster."""
 
     how_it_is_read: ClassVar[dict[str, Any]] = {
         "on_data_loss": True,
@@ -278,7 +282,7 @@ class KafkaSourceSpec(SourceKind):
         tuple[BootstrapServer, ...],
         Field(min_length=1, max_length=16, json_schema_extra={"x-kubernetes-list-type": "set"}),
     ]
-    """Bootstrap brokers, as host:port; they name the others."""
+    """Bootstrap brokers, as host:port; the driver learns the other brokers from them."""
 
     topics: Annotated[
         tuple[TopicName, ...], Field(max_length=64, json_schema_extra={"x-kubernetes-list-type": "set"})
@@ -289,10 +293,10 @@ class KafkaSourceSpec(SourceKind):
     """Topics by a regular expression that their whole name matches, such as `team-a\\.orders\\..+`."""
 
     starting_offsets: StartingOffsetsSpec = StartingOffsetsSpec(at=OffsetReset.EARLIEST)
-    """Where reading begins in partitions of which nothing has been read."""
+    """Where reading begins in unread partitions."""
 
     isolation: Isolation = Isolation.READ_COMMITTED
-    """Whether messages of transactions that are open or were aborted are read."""
+    """Whether messages of open or aborted transactions are read."""
 
     on_data_loss: DataLossPolicy = DataLossPolicy.FAIL
     """Reaction to unread messages that the topic has lost: Fail reads nothing more, Skip continues with the rest and
@@ -305,18 +309,20 @@ class KafkaSourceSpec(SourceKind):
     """Content of a message's value."""
 
     columns: MessageColumnsSpec = MessageColumnsSpec()
-    """Columns for what a message has beside its value."""
+    """Columns for the parts of a message beside its value."""
 
     registry: SchemaRegistrySpec | None = None
     """The schema registry of Avro and Protobuf values."""
 
     security: KafkaSecuritySpec = KafkaSecuritySpec()
-    """How the brokers are reached."""
+    """Security of the connection to the brokers."""
 
     max_records_per_run: Annotated[
         Count | None, DefaultsTo(f"{RECORDS_PER_RUN}, and no limit where maxBytesPerRun is set")
     ] = None
-    """Maximum messages per run, or batch. The default keeps the first run of a long topic from being one commit."""
+    """Maximum messages per run, or batch. The default keeps the first run of a long topic from becoming a single
+    commit.
+    """
 
     max_bytes_per_run: Quantity | None = None
     """Maximum bytes of messages per run, or batch, as an estimate; at least one message is read."""
@@ -351,7 +357,7 @@ class KafkaSourceSpec(SourceKind):
                 "!has(self.startingOffsets) || !has(self.startingOffsets.at) || self.startingOffsets.at != 'Latest' || "
                 f"{_HAS_COLUMNS}",
                 "startingOffsets.at Latest needs value.columns for format Json: the first run makes the table without "
-                "rows, so that the place where it began is kept",
+                "rows to record where reading began",
             ),
             (
                 f"{_SKIPS_TOMBSTONES} || {_HAS_COLUMNS}",
@@ -366,12 +372,12 @@ class KafkaSourceSpec(SourceKind):
 
     @property
     def records_per_run(self) -> int | None:
-        """How many messages a run reads at most: the declared number, or the default where no limit is declared."""
+        """Return the most messages that a run reads: the declared number, or the default without a declared limit."""
         is_limited = self.max_records_per_run is not None or self.max_bytes_per_run is not None
         return self.max_records_per_run if is_limited else RECORDS_PER_RUN
 
     def _passed_over(self) -> dict[str, Any]:
-        """Count the user where a pattern names the topics: brokers show the topics that this user may describe."""
+        """Count the user if a pattern names the topics: brokers show only the topics that this user may describe."""
         if self.topic_pattern is None:
             return self.how_it_is_read
         return {**self.how_it_is_read, "security": {"protocol", "mechanism", "ca_secret_name"}}

@@ -1,6 +1,6 @@
-"""The spec of a `HudiOperation`: what is done once to a table. One field for each kind, and exactly one of them.
+"""The spec of a `HudiOperation`: the work that is done once on a table, with exactly one field for its kind.
 
-A decision starts no Job: its table records it once, beside all operations.
+A decision starts no Job: its table records the decision once, beside all operations.
 """
 
 from collections.abc import Mapping
@@ -37,10 +37,10 @@ OPERATION_FIELDS: Mapping[OperationKind, str] = {
     OperationKind.UPGRADE: "upgrade",
     OperationKind.DOWNGRADE: "downgrade",
 }
-"""The field of the spec for each kind that can be asked for."""
+"""The field of the spec for each kind of operation."""
 
 AllowedKind = Annotated[OperationKind, WithJsonSchema({"type": "string", "enum": [*map(str, OPERATION_FIELDS)]})]
-"""A kind that can be asked for; one that is not known yet cannot be allowed beforehand."""
+"""A kind that a class may allow; a kind of a later release cannot be allowed beforehand."""
 
 CHOICES = (*OPERATION_FIELDS.values(), *DECISION_FIELDS.values())
 """The fields of the spec of which exactly one is given."""
@@ -53,10 +53,10 @@ class OperationApproval(StrEnum):
     """Whether operations of a class wait for a person before they begin."""
 
     AUTOMATIC = "Automatic"
-    """They begin as soon as the table is at rest."""
+    """Operations begin as soon as no Job of the table runs."""
 
     MANUAL = "Manual"
-    """They wait for `spec.approved: true`."""
+    """Operations wait for `spec.approved: true`."""
 
 
 class HudiOperationSpec(Model):
@@ -99,10 +99,10 @@ class HudiOperationSpec(Model):
     """Decide that the quarantined rows so far need no more attention."""
 
     dry_run: bool = False
-    """Only find out and report what the operation would do: nothing is written, and no approval is needed."""
+    """Only report what the operation would do: nothing is written, and no approval is needed."""
 
     accept_other_writers: bool = False
-    """For an Optimistic table: confirm that no other writer is at work until the operation is finished."""
+    """For an Optimistic table: confirm that no other writer works on the table until the operation is finished."""
 
     approved: bool = False
     """Let the operation begin, where its class requires approval; cannot be revoked."""
@@ -139,14 +139,14 @@ class HudiOperationSpec(Model):
 
     @model_validator(mode="after")
     def _is_known(self) -> Self:
-        """Refuse what asks for a kind of a newer release, beside the rule of the CRD."""
+        """Refuse a kind of a newer release, beside the rule of the CRD."""
         if len(given_fields(self, OPERATION_FIELDS)) + len(given_fields(self, DECISION_FIELDS)) != 1:
             raise ValueError("exactly one operation or decision that this release knows must be set")
         return self
 
     @property
     def cascades(self) -> bool:
-        """Whether it is done to the tables that read this one as well."""
+        """Whether the operation continues on the tables that read this table."""
         return self.erase is not None and self.erase.cascade
 
     @property
@@ -156,11 +156,11 @@ class HudiOperationSpec(Model):
 
     @property
     def kind(self) -> OperationKind:
-        """The kind of work on the table. Raises `StopIteration` for a decision, which is no work."""
+        """The kind of the operation. Raises `StopIteration` for a decision, which is no operation."""
         return next(iter(given_fields(self, OPERATION_FIELDS)))
 
     @property
     def instant(self) -> str | None:
-        """The commit that the spec names itself."""
+        """The commit that the spec itself names."""
         given = self.restore or self.rollback or self.repair
         return given.instant if given is not None else None

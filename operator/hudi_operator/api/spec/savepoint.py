@@ -1,4 +1,4 @@
-"""The spec of a `HudiSavepoint`: which commit of a table is kept, why, and for how long."""
+"""The spec of a `HudiSavepoint`: the commit to keep, why, and for how long."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -17,7 +17,7 @@ class SavepointDeletionPolicy(StrEnum):
     """The savepoint stays in the table, which shows it without an owner."""
 
     DELETE = "Delete"
-    """A Job removes it."""
+    """A Job removes the savepoint from the table."""
 
 
 class TableReference(Model):
@@ -34,10 +34,10 @@ class HudiSavepointSpec(Model):
     """The table."""
 
     instant: InstantText | None = None
-    """Requested time of the commit that is kept. A savepoint that the table already has on it is adopted."""
+    """Requested time of the commit to keep. An existing savepoint on the commit is adopted."""
 
     latest: bool | None = None
-    """Keep the commit that is the newest when the savepoint is made; status.instant then says which."""
+    """Keep the commit that is the newest when the savepoint is made; status.instant then names it."""
 
     comment: (
         Annotated[
@@ -50,7 +50,7 @@ class HudiSavepointSpec(Model):
         ]
         | None
     ) = None
-    """Why it is kept: stored in the table with the savepoint."""
+    """Why the commit is kept: stored in the table with the savepoint."""
 
     expires_after: Duration | None = None
     """Time since the creation of the resource after which the savepoint is removed from the table."""

@@ -1,4 +1,4 @@
-"""When something is due by itself: runs, and savepoints with how many of them are kept."""
+"""Schedules of runs and of savepoints, with the number of savepoints to keep."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from hudi_operator.api.values.base import Duration, Model, at_least, rules, word
 from hudi_operator.api.values.defaults import DefaultsTo, duration_or, value_or
 
 MOST_SCHEDULED = 40
-"""Savepoints that the schedule of one table keeps: fewer than the HudiSavepoints that are looked at with a table."""
+"""The most savepoints that the schedule of a table keeps: fewer than the HudiSavepoints that a reconcile considers."""
 
 _NOTHING = 0
 _KEPT = " + ".join(value_or(one, _NOTHING) for one in ("keepLast", "keepDaily", "keepWeekly", "keepMonthly"))
@@ -62,22 +62,22 @@ Keep = Annotated[int, Field(ge=0, le=MOST_SCHEDULED)]
 
 
 class SavepointSchedule(Model):
-    """When a savepoint is made, and which are kept; what no field keeps is removed from the table."""
+    """When a savepoint is made, and which savepoints are kept; the rest is removed from the table."""
 
     schedule: Schedule
     """When a HudiSavepoint of the latest commit is created; `every` counts from 1970 on, so `24h` is midnight UTC."""
 
     keep_last: Keep = _NOTHING
-    """How many of the newest are kept."""
+    """Number of the newest savepoints that are kept."""
 
     keep_daily: Keep = _NOTHING
-    """For how many days, in UTC and with a savepoint, the newest savepoint is kept."""
+    """Number of days (UTC) with a savepoint of which the newest savepoint is kept."""
 
     keep_weekly: Keep = _NOTHING
-    """For how many weeks, from Monday on and with a savepoint, the newest savepoint is kept."""
+    """Number of weeks, from Monday on, with a savepoint of which the newest savepoint is kept."""
 
     keep_monthly: Keep = _NOTHING
-    """For how many months with a savepoint the newest savepoint is kept."""
+    """Number of months with a savepoint of which the newest savepoint is kept."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(

@@ -9,7 +9,7 @@ from hudi_operator.api.values.base import LARGEST_INT, Duration, Model, Quantity
 from hudi_operator.api.values.columns import NO_COLUMN_TWICE, PLAIN_COLUMNS, AnyColumn
 from hudi_operator.api.values.defaults import DefaultsTo, quantity_or, value_or
 
-# Hudi takes partitions as one text with commas between them, and puts some behind the base path without a check.
+# Hudi takes partitions as a text with commas between them, and puts some of them behind the base path without a check.
 PartitionPath = Annotated[
     str,
     Field(
@@ -19,7 +19,7 @@ PartitionPath = Annotated[
             "a partition must be a path inside the table such as year=2026/month=7, without a slash at its beginning, "
             "commas and white space",
             (
-                # RE2. An escape that stands for a dot, a slash, a backslash, `%` or a control character may be decoded.
+                # RE2. Hudi may decode the escape of a dot, a slash, a backslash, `%` or a control character.
                 r"!self.matches(r'[\\\p{Z}\p{C}]|:/|(^|/)[.]{0,2}(/|$)|%(2[eEfF5]|5[cC]|[01][0-9a-fA-F]|7[fF])')",
                 "a partition must be a plain path inside the table: no '.', '..' or empty segments, no ':/', "
                 "backslash, control character or white space, and no escape of these",
@@ -116,7 +116,9 @@ class CompactionTrigger(Model):
     """When a compaction is due."""
 
     strategy: CompactionTriggerStrategy = CompactionTriggerStrategy.NUM_COMMITS
-    """NumCommits counts from the last completed compaction, NumCommitsAfterLastRequest from the last requested one."""
+    """NumCommits counts from the last completed compaction, NumCommitsAfterLastRequest from the last requested
+    compaction.
+    """
 
     delta_commits: Annotated[int, Field(ge=1, le=1_000_000)] = 5
     """Delta commits that make the next compaction due; for all strategies but TimeElapsed."""
@@ -152,19 +154,19 @@ class CompactionPlan(Model):
     """LogFileSize and LogFileNum take file groups with the most log first, DayBased the newest days, Unbounded all."""
 
     target_io: Annotated[Quantity, Field(alias="targetIO")] = "500Gi"
-    """Maximum bytes that one compaction reads and writes; not for Unbounded (hoodie.compaction.target.io)."""
+    """Maximum bytes that a compaction reads and writes; not for Unbounded (hoodie.compaction.target.io)."""
 
     log_file_size_threshold: Quantity = "0"
-    """Log bytes from which a file group is taken; for LogFileSize (hoodie.compaction.logfile.size.threshold)."""
+    """Log bytes that put a file group into the plan; for LogFileSize (hoodie.compaction.logfile.size.threshold)."""
 
     log_file_num_threshold: Annotated[int, Field(ge=0, le=LARGEST_INT)] = 0
-    """Log files from which a file group is taken; for LogFileNum (hoodie.compaction.logfile.num.threshold)."""
+    """Log files that put a file group into the plan; for LogFileNum (hoodie.compaction.logfile.num.threshold)."""
 
     target_partitions: Annotated[int, Field(ge=1, le=100_000)] = 10
-    """Newest days that are compacted; for DayBased, whose partitions must be year, month and day."""
+    """Number of newest days that are compacted; for DayBased, with partitions of year, month and day."""
 
     partition_regex: PartitionRegex | None = None
-    """Only partitions whose path holds a match of this regular expression; with every strategy."""
+    """Only partitions with a match of this regular expression in their path; with every strategy."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -216,7 +218,7 @@ class ClusteringPartitions(Model):
     """Partition paths as they are on the store, for example month=7; for SelectedPartitions."""
 
     regex: PartitionRegex | None = None
-    """Only partitions whose path matches this regular expression; for SelectedPartitions."""
+    """Only partitions with a path that matches this regular expression; for SelectedPartitions."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -234,10 +236,10 @@ _SELECTION = " || ".join(f"has(self.partitions.{field})" for field in ("begin", 
 
 
 class ClusteringPlan(Model):
-    """Which files a clustering takes, and into how large ones it rewrites them."""
+    """Which files a clustering takes, and the size of the files that it writes."""
 
     strategy: ClusteringPlanStrategy = ClusteringPlanStrategy.SIZE_BASED
-    """SizeBased plans all partitions, RecentDays the newest ones, SelectedPartitions those that are named."""
+    """SizeBased plans all partitions, RecentDays the newest partitions, SelectedPartitions the named partitions."""
 
     small_file_limit: Quantity = "300Mi"
     """Files below this size are taken (hoodie.clustering.plan.strategy.small.file.limit)."""
@@ -249,7 +251,7 @@ class ClusteringPlan(Model):
     """Maximum bytes that are rewritten together (hoodie.clustering.plan.strategy.max.bytes.per.group)."""
 
     max_groups: Annotated[int, Field(ge=1, le=100_000)] = 30
-    """Maximum groups of one plan (hoodie.clustering.plan.strategy.max.num.groups)."""
+    """Maximum groups of a plan (hoodie.clustering.plan.strategy.max.num.groups)."""
 
     partitions: ClusteringPartitions = ClusteringPartitions()
     """Partitions that a clustering plans; for RecentDays and SelectedPartitions."""
@@ -284,15 +286,17 @@ class ClusteringPlan(Model):
 
 
 class ClusteringExecution(Model):
-    """How the groups of a clustering plan are rewritten."""
+    """How a clustering rewrites the groups of its plan."""
 
     strategy: ClusteringExecutionStrategy = ClusteringExecutionStrategy.SORT_AND_SIZE
-    """SortAndSize rewrites groups side by side, each as a Spark job; SingleSparkJob has one Spark job at a time."""
+    """SortAndSize rewrites groups side by side, each in a Spark job; SingleSparkJob runs its Spark jobs one after
+    another.
+    """
 
     sort_columns: Annotated[
         tuple[AnyColumn, ...], Field(max_length=16, json_schema_extra=rules(NO_COLUMN_TWICE, PLAIN_COLUMNS))
     ] = ()
-    """Columns that rows are sorted by; without them they keep their order."""
+    """Columns that rows are sorted by; without them rows keep their order."""
 
     layout: ClusteringLayout = ClusteringLayout.LINEAR
     """Linear sorts by the first column first; ZOrder and Hilbert interleave two or more columns."""
@@ -327,7 +331,7 @@ class ClusteringSpec(Model):
     """Which files a clustering takes."""
 
     execution: ClusteringExecution = ClusteringExecution()
-    """How the files are rewritten."""
+    """How a clustering rewrites files."""
 
     updates: ClusteringUpdates = ClusteringUpdates.REJECT
     """Reject fails a writer that updates files of a pending clustering; Allow lets the writer win."""
@@ -341,7 +345,7 @@ class CleaningTrigger(Model):
 
 
 def _only_with_policy(field: str, policy: CleaningPolicy, *, default: CleaningPolicy) -> tuple[str, str]:
-    """Return the rule that a field is set only beside one value of `policy`."""
+    """Return the rule that a field is set only beside a value of `policy`."""
     return f"!has(self.{field}) || {value_or('policy', default)} == '{policy}'", f"{field} is only for policy {policy}"
 
 
@@ -352,13 +356,13 @@ class CleaningRetention(Model):
     """Which file slices are kept."""
 
     retain_commits: Annotated[int, Field(ge=1, le=LARGEST_INT)] = 10
-    """Commits whose file slices are kept, for KeepLatestCommits."""
+    """Number of commits with kept file slices, for KeepLatestCommits."""
 
     retain_file_versions: Annotated[int, Field(ge=1, le=LARGEST_INT)] = 3
     """File slices kept per file group, for KeepLatestFileVersions."""
 
     retain_hours: Annotated[int, Field(ge=1, le=LARGEST_INT)] = 24
-    """Hours of commits whose file slices are kept, for KeepLatestByHours."""
+    """Hours of commits with kept file slices, for KeepLatestByHours."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(

@@ -1,4 +1,4 @@
-"""Where the input of a table comes from: exactly one kind of source."""
+"""The source of a table's input: exactly one kind."""
 
 from typing import Annotated, Any, ClassVar, Self
 
@@ -38,7 +38,7 @@ class FileSourceSpec(SourceKind):
     """Columns as Spark DDL, for example `id BIGINT, at TIMESTAMP`; without it CSV columns are strings."""
 
     path_glob: Annotated[str, Field(min_length=1, max_length=256)] | None = None
-    """Only files whose name matches this pattern, for example `*.csv`; a wider one brings older files too."""
+    """Only files with a name that matches this pattern, for example `*.csv`; a wider pattern brings older files too."""
 
     max_files_per_run: Count | None = None
     """Maximum files per run, or batch."""
@@ -50,7 +50,7 @@ class FileSourceSpec(SourceKind):
 
 
 class Source(Model):
-    """Where input comes from: exactly one kind."""
+    """The source of input: exactly one kind."""
 
     files: FileSourceSpec | None = None
     """Files under a prefix."""
@@ -72,19 +72,19 @@ class Source(Model):
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
-        """Refuse what a newer definition has accepted: a kind of source that this version does not know."""
+        """Refuse a kind of source that a newer definition accepts and this version does not know."""
         if sum(one is not None for one in (self.files, self.kafka, self.hudi)) != 1:
             raise ValueError("exactly one of files, kafka and hudi must be set, and this version knows no other source")
         return self
 
     def what_is_read(self) -> dict[str, Any]:
-        """Return what decides which input there is: the kind of source, and what the kind says of itself."""
+        """Return the kind of the source, and the fields that decide which input there is."""
         kinds: dict[str, SourceKind | None] = {"files": self.files, "kafka": self.kafka, "hudi": self.hudi}
         return {name: kind.what_is_read() for name, kind in kinds.items() if kind is not None}
 
 
 DEFAULT_OPERATION = WriteOperation.UPSERT
-"""The write operation of an ingestion that names none."""
+"""The write operation of an ingestion without one."""
 
 _IS_UPSERT = f"{value_or('operation', DEFAULT_OPERATION)} == 'Upsert'"
 

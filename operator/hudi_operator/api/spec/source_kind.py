@@ -8,15 +8,15 @@ from hudi_operator.api.values.base import Model
 class SourceKind(Model):
     """A kind of source.
 
-    A field decides what is read unless the kind names it in `how_it_is_read`: what is known of a source must not be
-    said of another one, so that whoever adds a field has to say that it does not matter.
+    A field decides which input is read unless the kind names it in `how_it_is_read`. Facts about one input must not be
+    applied to another input, so whoever adds a field has to say if it does not matter.
     """
 
     how_it_is_read: ClassVar[dict[str, Any]] = {}
-    """Fields, nested ones too, which an edit leaves the same input with: as pydantic excludes them."""
+    """Fields, nested fields too, that do not change which input is read: as pydantic excludes them."""
 
     def what_is_read(self) -> dict[str, Any]:
-        """Return what decides which input this source has, without the order of what has none."""
+        """Return the fields that decide which input is read; lists without an order are sorted."""
         chosen = _without_empty(self.model_dump(mode="json", exclude_defaults=True, exclude=self._passed_over()))
         return {name: sorted(value) if self._is_set(name) else value for name, value in chosen.items()}
 

@@ -1,4 +1,4 @@
-"""The spec of a `HudiTable`: what a table owner declares."""
+"""The spec of a `HudiTable`: everything that a table owner declares."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -45,14 +45,14 @@ class DeletionPolicy(StrEnum):
 
 
 class IngestionMode(StrEnum):
-    """How input reaches the table."""
+    """How ingestion runs."""
 
     BATCH = "Batch"
     CONTINUOUS = "Continuous"
 
 
 class BulkInsertSortMode(StrEnum):
-    """How a bulk insert arranges rows before it writes them, as Hudi's `BulkInsertSortMode` has it."""
+    """How a bulk insert arranges rows before it writes them, by the names of Hudi's `BulkInsertSortMode`."""
 
     NONE = "None"
     GLOBAL_SORT = "GlobalSort"
@@ -70,7 +70,7 @@ class ExecutionMode(StrEnum):
 
 
 class SchemaPolicy(Model):
-    """How the table's schema may change."""
+    """Allowed changes of the table's schema."""
 
     evolution: SchemaEvolution = SchemaEvolution.ADD_COLUMNS
     """AddColumns accepts new columns and lossless widening; None accepts no change at all."""
@@ -108,15 +108,16 @@ class MetadataTable(Model):
     """Hudi's metadata table."""
 
     enabled: bool | None = None
-    """Whether the table keeps file listings and statistics in its metadata table. Without it a new table gets one, and
-    an existing table keeps what it has."""
+    """Whether the table keeps file listings and statistics in its metadata table. If absent, a new table gets one, and
+    an existing table keeps what it has.
+    """
 
 
 class Transform(Model):
     """Transform of rows before the write."""
 
     sql: Annotated[str, Field(min_length=1, max_length=32768)]
-    """One query over the view `source`."""
+    """A query over the view `source`."""
 
 
 class BadRecords(Model):
@@ -126,7 +127,7 @@ class BadRecords(Model):
     """Fail ends the run before anything is written; Quarantine writes the rows to quarantinePath and continues."""
 
     quarantine_path: QuarantinePath | None = None
-    """Folder for quarantined rows, one folder per run."""
+    """Folder for quarantined rows, with a folder per run."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -139,7 +140,7 @@ class BadRecords(Model):
 
 
 class BulkInsert(Model):
-    """How a bulk insert arranges rows, which decides how many files it writes: it fills no small ones."""
+    """How a bulk insert arranges rows, which decides the number of its files: it fills no small files."""
 
     parallelism: Annotated[
         Annotated[int, Field(ge=1, le=100_000)] | None, DefaultsTo("the number of tasks that Spark chooses")
@@ -166,7 +167,7 @@ class Ingestion(Model):
     """How data is ingested into the table."""
 
     mode: IngestionMode = IngestionMode.BATCH
-    """Batch: one Job for each run. Continuous: one Job whose driver keeps reading, batch after batch."""
+    """Batch: a Job for each run. Continuous: a Job with a driver that keeps reading, batch after batch."""
 
     continuous: Continuous = Continuous()
     """Settings of a continuous driver; only for mode Continuous."""
@@ -181,14 +182,15 @@ class Ingestion(Model):
     """Hudi's write operation."""
 
     bulk_insert: BulkInsert = BulkInsert()
-    """How a bulk insert arranges rows; only for operation BulkInsert."""
+    """Arrangement of rows by a bulk insert; only for operation BulkInsert."""
 
     schedule: Schedule = Schedule(every=_EVERY)
     """When a run is due in mode Batch; a run with no new input makes no commit."""
 
     freshness: Duration | None = None
     """How far the table may be behind its source. If it is further, the condition Fresh is False and ingestion goes
-    before table services."""
+    before table services.
+    """
 
     bad_records: BadRecords = BadRecords()
     """Handling of rows that cannot be read or have no record key."""
@@ -200,8 +202,8 @@ class Ingestion(Model):
                 f"!has(self.freshness) || {value_or('mode', mode)} != 'Batch' || "
                 "(has(self.schedule) && !has(self.schedule.every)) || "
                 f"{duration_or('freshness', _EVERY)} >= {duration_or('schedule.every', _EVERY)}",
-                f"freshness must not be shorter than schedule.every (default {_EVERY}): it would be missed between two "
-                "runs",
+                f"freshness must not be shorter than schedule.every (default {_EVERY}): the table would miss it "
+                f"between two runs",
             ),
             *CONTINUOUS_RULES,
             (
@@ -220,22 +222,22 @@ class Ingestion(Model):
 
     @property
     def continues(self) -> bool:
-        """Whether one driver keeps reading."""
+        """Whether a driver keeps reading."""
         return self.mode is IngestionMode.CONTINUOUS
 
 
 POD_CPU = "1"
-"""CPU of a driver and of an executor where neither the table nor its class sets it."""
+"""CPU of a driver and of an executor if neither the table nor its class sets it."""
 
 POD_MEMORY = "2Gi"
-"""Memory of a driver and of an executor where neither the table nor its class sets it."""
+"""Memory of a driver and of an executor if neither the table nor its class sets it."""
 
 EXECUTORS = 2
-"""Executor pods of an application where neither the table nor its class sets their number."""
+"""Executor pods of an application if neither the table nor its class sets their number."""
 
 
 class Resources(Model):
-    """Size of one pod; requests and limits are the same for memory, and no limit is set on CPU."""
+    """Size of a pod; requests and limits are the same for memory, and no limit is set on CPU."""
 
     cpu: Annotated[Quantity | None, DefaultsTo(f"{POD_CPU}, unless the class sets another")] = None
     """CPU request."""
@@ -269,9 +271,9 @@ class Execution(Model):
 
 
 class HudiTableSpec(Model):
-    """The desired state of one Hudi table."""
+    """The desired state of a Hudi table."""
 
-    table_class_name: Annotated[Name | None, DefaultsTo("the class that is marked as the default one")] = None
+    table_class_name: Annotated[Name | None, DefaultsTo("the class that is marked as the default")] = None
     """The HudiTableClass with the limits and defaults of the platform."""
 
     management_policy: ManagementPolicy = ManagementPolicy.MANAGE
@@ -300,19 +302,20 @@ class HudiTableSpec(Model):
     """Name of the Hudi table."""
 
     base_path: BasePath
-    """Where the table lives; it cannot be changed."""
+    """Folder of the table; cannot be changed."""
 
     type: Annotated[
         TableType,
         Field(json_schema_extra=rules(("self == oldSelf", "type cannot be changed; create another table"))),
     ]
-    """CopyOnWrite or MergeOnRead; it cannot be changed."""
+    """CopyOnWrite or MergeOnRead; cannot be changed."""
 
     table_version: Annotated[
         TableVersion | None, DefaultsTo(f"{max(WRITTEN_VERSIONS)} for a new table, and its own for an existing one")
     ] = None
-    """Version of the table's format that a new table is created with: 6 for readers of Hudi 0.14 and 0.15, 8 for those
-    of 1.0, 9 for those of 1.1 and later. An existing table keeps its own."""
+    """Version of the format that a new table is created with: 6 for readers of Hudi 0.14 and 0.15, 8 for readers of
+    1.0, 9 for readers of 1.1 and later. An existing table keeps its own.
+    """
 
     record_key: Annotated[
         tuple[ColumnName, ...],
@@ -336,12 +339,12 @@ class HudiTableSpec(Model):
     ordering_fields: Annotated[
         tuple[ColumnName, ...], Field(max_length=8, json_schema_extra=rules(NO_COLUMN_TWICE, PLAIN_COLUMNS))
     ] = ()
-    """Columns that decide which of two versions of a record wins; the later write wins without them. A row without a
+    """Columns that decide which of two versions of a record wins; without them the later write wins. A row without a
     value in one of them is a bad record.
     """
 
     schema_policy: Annotated[SchemaPolicy, Field(alias="schema")] = SchemaPolicy()
-    """How the table's schema may change."""
+    """Allowed changes of the table's schema."""
 
     index: Index = Index()
     """How Hudi finds the file group of a record key."""
@@ -363,14 +366,15 @@ class HudiTableSpec(Model):
         ]
         | None
     ) = None
-    """Zone of the tool that writes a table whose instants are in local time, such as `Asia/Tokyo`; tables that this
-    operator creates are in UTC. Needed only where the table's own files do not show it."""
+    """Zone of the tool that writes a table with instants in local time, such as `Asia/Tokyo`; tables that this operator
+    creates are in UTC. Needed only if the table's own files do not show it.
+    """
 
     concurrency: ConcurrencySpec = ConcurrencySpec()
     """Who writes to the table."""
 
     ingestion: Ingestion | None = None
-    """How data is ingested into the table; without it nothing is ingested."""
+    """How data is ingested into the table; absent for a table without ingestion."""
 
     compaction: CompactionSpec = CompactionSpec()
     """Merging of log files into base files."""
@@ -385,7 +389,7 @@ class HudiTableSpec(Model):
     """Moving of old instants to the archive."""
 
     savepoints: SavepointSchedule | None = None
-    """Savepoints that the operator asks for by itself, and how long it keeps them."""
+    """Savepoints that the operator makes by a schedule, and how long it keeps them."""
 
     execution: Execution = Execution()
     """Size of the Spark application."""
@@ -432,8 +436,8 @@ class HudiTableSpec(Model):
             (
                 f"{value_or('clustering.updates', ClusteringSpec().updates)} == 'Reject' || "
                 "(has(self.concurrency) && has(self.concurrency.mode) && self.concurrency.mode == 'Optimistic')",
-                "clustering.updates Allow needs concurrency.mode Optimistic: only there does a clustering detect that "
-                "a writer has changed its files, and give up",
+                "clustering.updates Allow needs concurrency.mode Optimistic: only in this mode does a clustering "
+                "detect that a writer has changed its files, and give up",
             ),
             (
                 "(has(self.archival) && has(self.archival.mode) && self.archival.mode == 'Disabled') || "
@@ -464,5 +468,5 @@ class HudiTableSpec(Model):
 
     @property
     def continues(self) -> bool:
-        """Whether one driver keeps ingesting."""
+        """Whether a driver keeps ingesting."""
         return self.ingestion is not None and self.ingestion.continues

@@ -25,7 +25,7 @@ from hudi_operator.api.values.namespaces import LABEL_KEY_PATTERN, AllowedNamesp
 from hudi_operator.api.values.paths import PathPrefix
 
 DEFAULT_CLASS_ANNOTATION = "hudi-operator.io/is-default-class"
-"""On a HudiTableClass: `"true"` makes it the class of tables that name none."""
+"""On a HudiTableClass: `"true"` makes it the class of tables without a class name."""
 
 KeyPattern = Annotated[
     str,
@@ -39,11 +39,11 @@ KeyPattern = Annotated[
 ]
 
 _RESERVED = ("kubernetes.io", "k8s.io", "hudi-operator.io", "spark-", "controller-uid", "job-name")
-"""Parts of keys by which Kubernetes, Spark and the operator know pods."""
+"""Parts of keys that Kubernetes, Spark and the operator use on pods."""
 
 
 def _foreign_keys(field: str) -> tuple[str, str]:
-    """Return the rule that the keys of labels or annotations are valid and nobody else's."""
+    """Return the rule that the keys of labels or annotations are valid and not reserved."""
     conditions = (
         f"key.matches('{LABEL_KEY_PATTERN}')",
         "key.size() <= 128",
@@ -103,7 +103,7 @@ class ExecutionLimits(Model):
     """Maximum CPU of an executor's pod."""
 
     executor_instances: Annotated[int, Field(ge=1, le=LARGEST_INT)] = 50
-    """Maximum executor pods of one application."""
+    """Maximum executor pods of an application."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -116,25 +116,27 @@ class ExecutionLimits(Model):
 
 
 class JobSettings(Model):
-    """How jobs run."""
+    """Settings of Jobs."""
 
     deadline: Duration = "2h"
-    """A run that takes longer is ended and counts as failed; a continuous one is not bounded by this."""
+    """Longest time of a run; a longer run is ended and counts as failed. Does not bound a continuous ingestion."""
 
     start_timeout: Duration = "5m"
-    """A run whose pod cannot start for this long is stopped and retried later."""
+    """Longest time until the pod of a run starts; then the run is stopped and retried later."""
 
     drain_timeout: Duration = "5m"
-    """How long a continuous ingestion that is asked to end may take to finish its batch, before that is cancelled."""
+    """Time that a stopping continuous ingestion may take to finish its batch before the batch is cancelled."""
 
     ttl_after_finished: Duration = "1h"
-    """How long finished jobs and their logs stay."""
+    """Time for which finished jobs and their logs stay."""
 
     driver_service_account_name: Name = "hudi-driver"
-    """Service account of drivers in mode Cluster: it may manage pods in its namespace. Local drivers have no token."""
+    """Service account of drivers in mode Cluster, with the permission to manage pods in its namespace. Local drivers
+    have no token.
+    """
 
     executor_service_account_name: Name = "hudi-executor"
-    """Service account of executors: it needs no permissions."""
+    """Service account of executors, which need no permissions."""
 
     image_pull_secret_names: Annotated[tuple[Name, ...], Field(max_length=8)] = ()
     """Secrets in the table's namespace for pulling the Spark image."""
@@ -168,7 +170,7 @@ class RetrySettings(Model):
     """When failed runs are retried."""
 
     initial_delay: Duration = "10s"
-    """Wait after the first failure; it doubles with each further one."""
+    """Wait after the first failure; doubles with each further failure."""
 
     max_delay: Duration = "10m"
     """Longest wait between two attempts."""
@@ -191,10 +193,10 @@ class RetrySettings(Model):
 
 
 class TakeoverSettings(Model):
-    """How a table that others have written is taken over."""
+    """How the operator takes over a table with earlier writers."""
 
     quiet_for: Duration = "10m"
-    """Time for which a Serialized table of others has to be quiet before the operator starts anything."""
+    """Time without changes that a Serialized table of earlier writers needs before the operator starts anything."""
 
     savepoint: bool = True
     """Make a savepoint before the first table service, and remove it after the first successful cycle."""
@@ -204,7 +206,9 @@ class SavepointSettings(Model):
     """Rules for HudiSavepoints of tables."""
 
     max_per_table: Annotated[int, Field(ge=0, le=50)] = 10
-    """Maximum savepoints of one table, those of others counted; at this number HudiSavepoints make no further one."""
+    """Maximum savepoints of a table, those of other tools counted; at this number HudiSavepoints make no further
+    savepoint.
+    """
 
 
 class OperationSettings(Model):
@@ -213,26 +217,26 @@ class OperationSettings(Model):
     allowed: Annotated[
         tuple[AllowedKind, ...], Field(max_length=8, json_schema_extra={"x-kubernetes-list-type": "set"})
     ] = ()
-    """Kinds of operations that tables of the class may have; without it none."""
+    """Kinds of operations that tables of the class may have; none if empty."""
 
     approval: OperationApproval = OperationApproval.AUTOMATIC
     """Whether an operation waits until a person sets its spec.approved."""
 
     max_per_table: Annotated[int, Field(ge=1, le=20)] = 5
-    """Maximum HudiOperations of one table that run or may begin at once; further ones are not considered."""
+    """Maximum HudiOperations of a table that run or may begin at once; the operator does not consider any more."""
 
     report_path: PathPrefix | None = None
-    """Folder for the reports of erasures, outside of every table; without it they are in status alone."""
+    """Folder for the reports of erasures, outside of every table; without it the reports are only in status."""
 
 
 class JobQuota(Model):
-    """How many jobs may run at once."""
+    """Maximum numbers of running jobs."""
 
     running_jobs: Annotated[int, Field(ge=1, le=LARGEST_INT)] | None = None
     """Maximum running jobs of all tables of this class; without it there is no limit."""
 
     running_jobs_per_namespace: Annotated[int, Field(ge=1, le=LARGEST_INT)] | None = None
-    """Maximum running jobs of this class in one namespace; without it there is no limit."""
+    """Maximum running jobs of this class in a namespace; without it there is no limit."""
 
 
 class HudiTableClassSpec(Model):
@@ -259,34 +263,34 @@ class HudiTableClassSpec(Model):
     """Prefixes that tables may read from; `{namespace}` stands for the table's namespace."""
 
     allowed_quarantine_paths: Annotated[tuple[PathPrefix, ...], Field(max_length=64)] = ()
-    """Prefixes that tables may quarantine bad rows below; without it none. `{namespace}` is the table's namespace."""
+    """Prefixes that tables may quarantine bad rows below; none if empty. `{namespace}` is the table's namespace."""
 
     allowed_kafka: Annotated[tuple[AllowedKafka, ...], Field(max_length=32)] = ()
-    """Kafka clusters that tables may read from, with their topics, registries and Secrets; without it none."""
+    """Kafka clusters that tables may read from, with their topics, registries and Secrets; none if empty."""
 
     allowed_namespaces: Annotated[AllowedNamespaces | None, DefaultsTo("every namespace")] = None
-    """Namespaces whose tables may use the class."""
+    """Namespaces with tables that may use the class."""
 
     object_store: ObjectStore | None = None
     """The S3-compatible store; without it the environment of the pods decides."""
 
     execution: Execution = Execution()
-    """Defaults for what a table leaves open."""
+    """Defaults for the execution of tables that do not set them."""
 
     limits: ExecutionLimits = ExecutionLimits()
     """Upper bounds for what a table may ask for."""
 
     lock: Lock | None = None
-    """The lock for tables of concurrency mode Optimistic that name none themselves."""
+    """The lock for tables of concurrency mode Optimistic without a lock of their own."""
 
     allow_shared_lock_keys: bool = False
-    """Take the `lockKey` of a table as it is, so that tables of several namespaces can share a lock, or block it."""
+    """Use the `lockKey` of a table unchanged, so that tables of several namespaces can share a lock, or block it."""
 
     pending_instant_alarm: Duration = "1h"
-    """Age from which a pending instant raises a condition and a metric."""
+    """Age from which on a pending instant raises a finding and a metric."""
 
     takeover: TakeoverSettings = TakeoverSettings()
-    """How a table that others have written is taken over."""
+    """How the operator takes over a table with earlier writers."""
 
     savepoints: SavepointSettings = SavepointSettings()
     """Rules for HudiSavepoints of tables."""
@@ -295,10 +299,10 @@ class HudiTableClassSpec(Model):
     """Rules for HudiOperations on tables."""
 
     job_quota: JobQuota = JobQuota()
-    """How many jobs may run at once."""
+    """Maximum numbers of running jobs."""
 
     job: JobSettings = JobSettings()
-    """How jobs run."""
+    """Settings of Jobs."""
 
     retry: RetrySettings = RetrySettings()
     """When failed runs are retried."""

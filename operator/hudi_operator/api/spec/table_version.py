@@ -10,7 +10,7 @@ VERSION_RULES = (
         "!has(self.tableVersion) || self.tableVersion >= 9 || size(self.recordKey) > 1 || !has(self.partitionBy) || "
         "size(self.partitionBy) < 2",
         "one recordKey column with several partitionBy columns needs tableVersion 9: with older versions, releases of "
-        "Hudi write such keys in two ways, and the table does not say which",
+        "Hudi write such keys in two ways, and the table does not record which",
     ),
     (
         "!has(self.tableVersion) || self.tableVersion >= 9 || !has(self.orderingFields) || "

@@ -1,4 +1,4 @@
-"""Status of what a `HudiTable` and other tools did to each other's instants."""
+"""Status of the instants that a `HudiTable` and other tools finished or undid for each other."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -13,13 +13,13 @@ UNDONE_SHOWN = 10
 
 
 class PendingOwner(StrEnum):
-    """Who began a pending instant."""
+    """The owner of a pending instant."""
 
     THIS_TABLE = "ThisTable"
     """A run of this table."""
 
     OTHER = "Other"
-    """Another tool, or a run that nobody remembers."""
+    """Another tool, or an unknown run."""
 
 
 class AffectedStatus(Model):

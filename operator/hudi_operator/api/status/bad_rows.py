@@ -1,4 +1,4 @@
-"""What the status of a `HudiTable` remembers of quarantined rows that nobody has acknowledged."""
+"""The memory of quarantined rows that nobody has acknowledged, in the status of a `HudiTable`."""
 
 from typing import Annotated
 
@@ -17,10 +17,10 @@ class BadRowsStatus(Model):
     """Rows that ended runs quarantined."""
 
     since: Timestamp | None = None
-    """When the operator saw the first of them, also of a driver that still runs."""
+    """When the operator first saw such rows, in an ended run or a running driver."""
 
     run: Annotated[str, Field(max_length=63)] | None = None
-    """The running continuous ingestion of which rows were acknowledged."""
+    """The running continuous ingestion with acknowledged rows."""
 
     acknowledged: Annotated[int, Field(ge=0, le=MOST_BAD_ROWS)] = 0
-    """How many rows of this run were acknowledged."""
+    """Number of the acknowledged rows of this run."""

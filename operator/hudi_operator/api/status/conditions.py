@@ -1,7 +1,7 @@
 """Conditions by the rules of Kubernetes and kstatus.
 
 Ready is always present, and Healthy on a HudiTable. Reconciling, Stalled, Suspended and UnsafeSettings are
-abnormal-true: they stand only while true. Source: cli-utils `pkg/kstatus/README.md` and Flux's conformance checks
+abnormal-true: they are present only while true. Source: cli-utils `pkg/kstatus/README.md` and Flux's conformance checks
 (`fluxcd/pkg/runtime/conditions/check`).
 """
 
@@ -35,7 +35,7 @@ class ConditionType(StrEnum):
     """On a HudiSavepoint: no clean had removed files of its commit when it was made; Unknown where nothing shows it."""
 
     EXPIRED = "Expired"
-    """On a HudiSavepoint: it has expired and the savepoint was removed; present instead of Ready."""
+    """On a HudiSavepoint: it has expired and was removed from the table; present instead of Ready."""
 
     HEALTHY = "Healthy"
     """On a HudiTable: no finding is Critical or a Warning; Unknown while the timeline cannot be read."""
@@ -60,7 +60,7 @@ REASON_PATTERN = r"^[A-Z][A-Za-z0-9]*$"
 
 
 class Condition(Model):
-    """One condition; `last_transition_time` is RFC 3339 in UTC and moves only when `status` changes."""
+    """A condition; `last_transition_time` is RFC 3339 in UTC and moves only when `status` changes."""
 
     type: ConditionType
     """Type of the condition."""

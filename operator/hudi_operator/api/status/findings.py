@@ -10,7 +10,7 @@ from hudi_operator.api.values.base import Model, Timestamp
 FINDINGS_SHOWN = 16
 
 ALL_SERVICES = "All"
-"""How a finding names every service at once."""
+"""The name of every service at once in a finding."""
 
 FINDING_LIMIT = 2000
 """Characters of a finding's message."""
@@ -29,7 +29,8 @@ class FindingCode(StrEnum):
     """The table has a version that Hudi 1.2.0 does not write without upgrading the table."""
 
     TIMELINE_ZONE_UNKNOWN = "TimelineZoneUnknown"
-    """The table's instants are in a local time whose zone the files do not show, or show otherwise than declared."""
+    """The table's instants are in a local time, and the files do not show its zone or show another zone than declared.
+    """
 
     FILE_SLICES_UNCERTAIN = "FileSlicesUncertain"
     """Hudi counts log files of the table to other file slices than their writer did."""
@@ -109,4 +110,4 @@ class Finding(Model):
     """Services that do not start, or stop at an instant, because of it; All for every service."""
 
     remedy: Annotated[str, Field(max_length=REMEDY_LIMIT)]
-    """What a person can do."""
+    """Advice for a person."""

@@ -1,4 +1,4 @@
-"""How far a table is behind its source, as ended runs have confirmed it."""
+"""The delay of a table behind its source, as ended runs have confirmed it."""
 
 from typing import Annotated
 
@@ -19,10 +19,10 @@ class FreshnessStatus(Model):
     """The table holds all input that the source had by this time."""
 
     backlog_records: Backlog | None = None
-    """Records that the last run left to read; nothing where the source does not count them."""
+    """Records that the last run left to read; absent if the source does not count them."""
 
     backlog_bytes: Backlog | None = None
-    """Bytes that the last run left to read; nothing where the source does not count them."""
+    """Bytes that the last run left to read; absent if the source does not count them."""
 
     source: Annotated[str, Field(max_length=64)] | None = None
     """Fingerprint of the measured source; says nothing about a different source."""

@@ -1,4 +1,4 @@
-"""Pending instants of a table: those that its ended runs left behind, and those that a service has to handle."""
+"""Pending instants of a table: left behind by its ended runs, or waiting for a service."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Writes each instant and each ended run of a table's status as one text, so that the document stays short."""
+"""Writes each instant and each ended run of a table's status as a text, so that the document stays short."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -22,9 +22,9 @@ def with_lines(document: Document) -> Document:
 
 
 def joined(document: Mapping[str, Any]) -> Document:
-    """Return a stored status as one document of objects, with the content of `memory` at its places.
+    """Return a stored status as a document of objects, with the content of `memory` at its places.
 
-    A text that cannot be read stays a text, and reading by parts leaves it out.
+    An unreadable text stays a text, and reading by parts leaves it out.
     """
     return _changed(join(document), instant=_instant_of, run=_run_of)
 
@@ -39,7 +39,7 @@ def _changed(document: Document, *, instant: Change, run: Change) -> Document:
 
 
 def _each(document: Mapping[str, Any], name: str, change: Change) -> Document:
-    """Return the changed list of this name, or nothing where the document holds none."""
+    """Return the changed list of this name, or an empty document without it."""
     items = document.get(name)
     return {name: [change(item) for item in items]} if isinstance(items, list) else {}
 

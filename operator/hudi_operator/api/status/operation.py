@@ -102,7 +102,7 @@ class EraseReportStatus(Model):
     """HudiTables of the namespace that read this table, directly or through others; the nearest, at most 10."""
 
     read_by_count: int | None = None
-    """Number of all of them: they may hold the keys as well."""
+    """Number of all these tables; they may hold the keys as well."""
 
     read_elsewhere: int | None = None
     """Number of HudiTables of other namespaces that read it, directly or through others, as far as the operator serves
@@ -241,7 +241,7 @@ class HudiOperationStatus(Model):
     """Generation of the spec that this status describes; -1 before the first reconcile."""
 
     message: Annotated[str, Field(max_length=1024)] | None = None
-    """The state in one sentence."""
+    """The state in a sentence."""
 
     conditions: Annotated[
         tuple[Condition, ...],
@@ -290,7 +290,7 @@ class HudiOperationStatus(Model):
         going = find_condition(self.conditions, ConditionType.RECONCILING)
         if going is not None and going.reason in _UNFINISHED:
             return OperationState(going.reason)
-        # Stalled without an end, such as by a spec that cannot be read: its Job may have begun.
+        # Stalled without an end, such as by an unreadable spec: the Job of the operation may have begun.
         return OperationState.PENDING if self.started_at is None else OperationState.RUNNING
 
     @property

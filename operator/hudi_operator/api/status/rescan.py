@@ -15,7 +15,7 @@ class RescanState(StrEnum):
     """A run was given the request, and has not served it yet."""
 
     SERVED = "Served"
-    """The files count as unread, or have been read; it is not served again."""
+    """The files count as unread, or have been read; the request is not served again."""
 
     IGNORED = "Ignored"
     """The request is not understood, or the table reads no files."""
@@ -25,7 +25,7 @@ class RescanStatus(Model):
     """The newest request to read files once more."""
 
     value: Annotated[str, Field(max_length=256)]
-    """The request as runs are given it."""
+    """The request in the form that runs receive."""
 
     state: RescanState
     """Progress of the request."""

@@ -1,4 +1,4 @@
-"""The status of a `HudiSavepoint`: which commit it keeps, whether it is there, and what it blocks."""
+"""The status of a `HudiSavepoint`: its commit, whether the savepoint is in the table, and what it blocks."""
 
 from typing import Annotated, Any
 
@@ -16,7 +16,7 @@ class HudiSavepointStatus(Model):
     """Generation of the spec that this status describes; -1 before the first reconcile."""
 
     message: Annotated[str, Field(max_length=512)] | None = None
-    """The state in one sentence."""
+    """The state in a sentence."""
 
     conditions: Annotated[
         tuple[Condition, ...],

@@ -1,4 +1,4 @@
-"""The status of a `HudiTable`: what the operator saw, what it decided, and why."""
+"""The status of a `HudiTable`: the operator's observations, its decisions, and their reasons."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
@@ -100,7 +100,7 @@ class RunStatus(DividedModel):
     """Instants of other runs or tools that this run finished, rolled back or replanned; at most 10."""
 
     ended_for: Service | None = None
-    """The service that the operator ended a continuous ingestion for; it starts before the next ingestion."""
+    """The service for which the operator ended a continuous ingestion; the service starts before the next ingestion."""
 
     undone_by: InstantTime | None = None
     """The restore or rollback of another tool that undid the run's instant."""
@@ -142,7 +142,8 @@ class ServiceStatus(DividedModel):
 
     passed_over: int = 0
     """How often another service started, or a continuous driver got another turn, while this service was due; after
-    enough times this service goes first."""
+    enough times this service goes first.
+    """
 
     reason: Reason = "NotEvaluated"
     """Why it is due or not, as a word."""
@@ -154,7 +155,7 @@ class ServiceStatus(DividedModel):
     """Pending instants to handle before the service makes a new plan, oldest first; at most 10."""
 
     blocked_by: Annotated[str, Field(max_length=512)] | None = None
-    """What limits the service, as a sentence."""
+    """The limit on the service, as a sentence."""
 
     last_run: RunStatus | None = None
     """The last run that ended."""
@@ -246,7 +247,7 @@ class ServicesStatus(DividedModel):
         for service in (Service.SAVEPOINT, Service.OPERATION):
             status = shown.get(service)
             if status is not None and not status.due and status.last_run is None:
-                shown[service] = None  # nothing was ever asked for
+                shown[service] = None  # no resource ever asked for it
         return self.model_copy(update={service.lower(): status for service, status in shown.items()})
 
 
@@ -338,7 +339,7 @@ class ActiveJob(Model):
 
 
 class HudiTableStatus(DividedModel):
-    """The observed state of one Hudi table."""
+    """The observed state of a Hudi table."""
 
     remembered: ClassVar[frozenset[str]] = frozenset(
         {
@@ -371,7 +372,7 @@ class HudiTableStatus(DividedModel):
     """Quarantined rows that nobody has acknowledged; absent without any."""
 
     message: Annotated[str, Field(max_length=512)] | None = None
-    """The state of the table in one sentence."""
+    """The state of the table in a sentence."""
 
     summary: SummaryStatus | None = None
     """The state of the table at a glance."""

@@ -32,7 +32,7 @@ class NamedRepair(Model):
     """The step."""
 
     older_than_seconds: int | None = None
-    """Seconds since its last change from which on a file can be an orphan."""
+    """Age in seconds since the last change from which on a file counts as an orphan."""
 
 
 class NamedOperationJob(Model):

@@ -1,4 +1,4 @@
-"""Savepoints in the status of a `HudiTable`: those of HudiSavepoints, and those of other tools."""
+"""Savepoints in the status of a `HudiTable`: of HudiSavepoints and of other tools."""
 
 from enum import StrEnum
 from typing import Annotated

@@ -49,7 +49,7 @@ class TakeoverStatus(Model):
     """Fingerprint of the instants and heartbeats that were seen last."""
 
     writers: Annotated[tuple[Annotated[str, Field(max_length=256)], ...], Field(max_length=WRITERS_NAMED)] = ()
-    """Who may still write, by what was seen of them; at most 6."""
+    """Signs of writers that may still write; at most 6."""
 
     protection: Protection | None = None
     """Savepoint for the first cycle; absent if the class asks for no savepoint."""

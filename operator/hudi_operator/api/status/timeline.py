@@ -32,33 +32,33 @@ class InstantStatus(Model):
 InstantLine = Annotated[
     InstantStatus, WithJsonSchema({"type": "string", "maxLength": INSTANT_LINE_LIMIT, "pattern": INSTANT_PATTERN})
 ]
-"""An instant that a document holds as `TIME ACTION STATE`, with the completion time where the timeline has one."""
+"""An instant in the document, as `TIME ACTION STATE`, with the completion time if the timeline has it."""
 
 
 class FilesStatus(Model):
     """Base files of the newest commits that no later commit replaced; the operator never lists the data itself."""
 
     commits: int
-    """Number of newest commits that these figures come from; files that only older ones wrote are not in them."""
+    """Number of newest commits that these figures come from; files that only older commits wrote are not counted."""
 
     base_files: int
     """Number of base files."""
 
     small_files: int
-    """Base files below the small file limit: that of clustering where it is on, else that of fileSizing."""
+    """Base files below the small file limit: the limit of clustering if clustering is on, else of fileSizing."""
 
     average_bytes: int
     """Average size of a base file."""
 
 
 class CountRange(Model):
-    """Between which two numbers a count lies that a file of the timeline leaves open."""
+    """The bounds of a count that a file of the timeline leaves open."""
 
     at_least: int
-    """The number that is certain."""
+    """The certain number."""
 
     at_most: int
-    """The number if everything that is not certain counts."""
+    """The number if everything uncertain counts."""
 
 
 class TimelineStatus(DividedModel):
@@ -67,7 +67,7 @@ class TimelineStatus(DividedModel):
     remembered: ClassVar[frozenset[str]] = frozenset({"verified_up_to", "acts"})
 
     latest_completed: InstantLine | None = None
-    """The newest completed instant, as `TIME ACTION STATE`, with the completion time where the timeline has one."""
+    """The newest completed instant, as `TIME ACTION STATE`, with the completion time if the timeline has it."""
 
     pending: Annotated[tuple[InstantLine, ...], Field(max_length=PENDING_SHOWN)] = ()
     """Instants that are requested or inflight, as `TIME ACTION STATE`, oldest first; at most 10."""
@@ -82,7 +82,7 @@ class TimelineStatus(DividedModel):
     """Completed commits, delta commits and replace commits in the active timeline."""
 
     verified_up_to: InstantTime | None = None
-    """Completion of the newest commit or clean that is known to be ours, or accepted; later ones are checked."""
+    """Completion of the newest commit or clean that is known to be ours, or accepted; later commits are checked."""
 
     acts: Annotated[tuple[ActStatus, ...], Field(max_length=ACTS_SHOWN)] | None = None
     """Savepoints, restores and rollbacks of completed commits in the active timeline, newest first; at most 10."""

@@ -1,1 +1,1 @@
-"""What specs and statuses are made of: scalars, names and paths with their rules."""
+"""The parts of specs and statuses: scalars, names and paths with their rules."""

@@ -16,7 +16,7 @@ GROUP = "hudi-operator.io"
 VERSION = "v1beta1"
 
 WORDS_KEY = "x-words"
-"""Keyword of a JSON schema for what a pattern asks for in words; it never reaches a CustomResourceDefinition."""
+"""Keyword of a JSON schema: the requirement of a pattern in words; it never reaches a CustomResourceDefinition."""
 
 _DURATION = re.compile(DURATION_PATTERN)
 _DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
@@ -31,7 +31,7 @@ LARGEST_LONG = 2**63 - 1
 """The largest number that Hudi reads as a Java long, as it reads bytes and offsets; quantities are smaller."""
 
 Count = Annotated[int, Field(ge=1, le=LARGEST_INT)]
-"""A number of things, one at least."""
+"""A number of things, at least 1."""
 
 _LONGEST_QUANTITY = 32
 _QUANTITY_PATTERN = r"^([0-9]+(\.[0-9]+)?)(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$"
@@ -68,7 +68,7 @@ class Model(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Add the text of each default, from which descriptions and pages are made."""
+        """Add the text of each default, for descriptions and pages."""
         schema = handler(core_schema)
         properties = handler.resolve_ref_schema(schema)["properties"]
         for name, field in cls.model_fields.items():
@@ -92,7 +92,7 @@ def parse_quantity(text: str) -> Decimal:
     if match is None:
         raise ValueError(f"{text[:_LONGEST_QUANTITY]!r} is not a quantity such as 120Mi, 2Gi or 500m")
     quantity = Decimal(match.group(1)) * _FACTORS[match.group(3)]
-    if quantity >= LARGEST_LONG:  # the API server takes every larger one for this one
+    if quantity >= LARGEST_LONG:  # the API server reads every larger quantity as this quantity
         raise ValueError(f"{text!r} is too large: a quantity must be less than {LARGEST_LONG}")
     return quantity
 
@@ -122,10 +122,10 @@ def rules(*pairs: tuple[str, str]) -> dict[str, Any]:
 
 
 def words(text: str, *pairs: tuple[str, str]) -> dict[str, Any]:
-    """Return the JSON schema extension that says in words what a field's pattern asks for, and its CEL rules.
+    """Return the JSON schema extension with a field's pattern in words, and with its CEL rules.
 
     The API server would show the pattern alone. In a CustomResourceDefinition a rule with these words takes its place,
-    and a pattern of a spec without words is refused there.
+    and a pattern of a spec without words is refused.
     """
     return {WORDS_KEY: text, **(rules(*pairs) if pairs else {})}
 

@@ -1,6 +1,7 @@
-"""Names of columns that a table's definition may use: those that Hudi, Avro, Spark and paths all read alike.
+"""Names of columns that a table's definition may use: Hudi, Avro, Spark and paths all read them alike.
 
-A dot would name a field of a struct, which Hudi's key generators take and its readers, indexes and sort columns do not.
+A dot would name a field of a struct, which Hudi's key generators accept and its readers, indexes and sort columns do
+not.
 """
 
 import re
@@ -24,7 +25,7 @@ NO_COLUMN_TWICE = (
     "self.all(one, self.exists_one(other, other.lowerAscii() == one.lowerAscii()))",
     "a column must not be named twice; names that differ only in case are the same to Spark",
 )
-# The order of the columns matters, so these lists are not of list type `set`, whose equality ignores the order.
+# The order of the columns matters, so these lists are not of list type `set`, because its equality ignores the order.
 
 
 def _checked(name: str) -> str:
@@ -34,10 +35,10 @@ def _checked(name: str) -> str:
 
 
 AnyColumn = Annotated[str, Field(max_length=256)]
-"""A name that is refused by the API server when it is not plain, and still read where an earlier release stored it."""
+"""A name that the API server refuses unless it is plain; a name that an earlier release stored is still read."""
 
 ColumnName = Annotated[AnyColumn, AfterValidator(_checked)]
-"""A plain name. A table that was stored with another one has never had a run that succeeded."""
+"""A plain name. A table that was stored with another name has never had a successful run."""
 
 PlainColumn = Annotated[
     str,
@@ -53,4 +54,4 @@ PlainColumn = Annotated[
         ),
     ),
 ]
-"""A plain name of one column."""
+"""The plain name of a column."""

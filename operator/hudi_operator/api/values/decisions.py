@@ -3,11 +3,11 @@
 from enum import StrEnum
 
 LONGEST_OWNER = 330
-"""Characters of the name of an operator, or of a run."""
+"""The most characters of the name of an operator, or of a run."""
 
 
 class DecisionKind(StrEnum):
-    """What a person decides about a table."""
+    """The decision of a person about a table."""
 
     RESCAN = "Rescan"
     """Input is read once more."""

@@ -1,4 +1,4 @@
-"""What holds for a field that is left out, as descriptions, pages and rules of the API server name it.
+"""Defaults of fields, as descriptions, pages and rules of the API server name them.
 
 The operator applies defaults when it reads a resource, and the API server stores none. So a description names the
 default, and a rule takes it from the same place.
@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 DURATION_PATTERN = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"
-"""What a duration looks like; it tells durations from other texts in a schema."""
+"""The pattern of a duration, which also tells durations from other texts in a schema."""
 
 DEFAULT_KEY = "x-default"
 """Keyword of a JSON schema for the text of a default; it never reaches a CustomResourceDefinition."""
@@ -26,7 +26,7 @@ class DefaultsTo:
 
 
 def default_text(field: FieldInfo) -> str:
-    """Return what holds where a field is left out, or "" for a required field and one that then says nothing."""
+    """Return the text of a field's default, or "" for a required field and a field without a default."""
     for one in field.metadata:
         if isinstance(one, DefaultsTo):
             return one.text
@@ -47,21 +47,21 @@ def _text(value: Any) -> str:  # noqa: ANN401 - whatever a model has as a defaul
 
 
 def value_or(path: str, default: object, *, root: str = "self") -> str:
-    """Return the CEL expression of a field, or of its default where the field or a section around it is left out."""
+    """Return the CEL expression of a field, or of its default if the field or a section around it is absent."""
     return f"({_is_given(path, root)} ? {root}.{path} : {_literal(default)})"
 
 
 def quantity_or(field: str, default: str) -> str:
-    """Return the CEL expression of a quantity, or of its default where the field is left out or holds no quantity.
+    """Return the CEL expression of a quantity, or of its default if the field is absent or holds no quantity.
 
-    What is no quantity is refused by a rule of the field itself; here it would end the rule with an error of its own.
+    A rule of the field itself refuses an invalid quantity; here it would end the rule with an error of its own.
     """
     given = f"has(self.{field}) && isQuantity(string(self.{field}))"
     return f"quantity({given} ? string(self.{field}) : {_literal(default)})"
 
 
 def duration_or(path: str, default: str) -> str:
-    """Return the CEL expression of a duration, or of its default where the field is left out or holds no duration."""
+    """Return the CEL expression of a duration, or of its default if the field is absent or holds no duration."""
     given = f"{_is_given(path, 'self')} && self.{path}.matches(r'{DURATION_PATTERN}')"
     return f"duration({given} ? self.{path} : {_literal(default)})"
 

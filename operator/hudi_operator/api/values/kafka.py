@@ -1,7 +1,7 @@
 """Brokers, registries, topics and patterns of Kafka as users write them, with the rules of the API server.
 
-All of them are compared with what a class allows, so each has one spelling that is read alike everywhere: no user in a
-URL, no wildcards in a host, and of regular expressions only what a topic can be compared with by hand.
+The operator compares them with the class, so each has a single spelling that is read alike everywhere: no user in a
+URL, no wildcards in a host, and only simple regular expressions, which can be compared with a topic by hand.
 """
 
 import re
@@ -20,10 +20,10 @@ BootstrapServer = Annotated[
     Field(
         pattern=f"^{_HOST}:{_PORT}$",
         max_length=260,
-        json_schema_extra=words("must be a broker as host:port; an address of IPv6 stands in brackets"),
+        json_schema_extra=words("must be a broker as host:port; write an address of IPv6 in brackets"),
     ),
 ]
-"""A broker as `host:port`; an address of IPv6 stands in brackets."""
+"""A broker as `host:port`; an address of IPv6 is in brackets."""
 
 RegistryUrl = Annotated[
     str,
@@ -52,7 +52,7 @@ TopicName = Annotated[
         ),
     ),
 ]
-"""The name of a topic, by Kafka's own rules; those that begin with two underscores are Kafka's own."""
+"""The name of a topic, by Kafka's own rules; names that begin with two underscores are Kafka's own."""
 
 _LITERAL = r"[A-Za-z0-9_-]|\\\."
 _WILD = r"(\.|\[[A-Za-z0-9_.-]+\])[*+]?"
@@ -60,7 +60,7 @@ _CHOICE = rf"\(({_LITERAL})+(\|({_LITERAL})+)*\)"
 _PIECE = re.compile(rf"(?P<literal>{_LITERAL})|{_WILD}|{_CHOICE}")
 
 MOST_REPETITIONS = 3
-"""Of `*` and `+` in one pattern: a topic has 249 characters at most, and each of them multiplies the tries."""
+"""The most `*` and `+` in a pattern: a topic has 249 characters at most, and each repetition multiplies the tries."""
 
 TopicPattern = Annotated[
     str,
@@ -77,10 +77,10 @@ TopicPattern = Annotated[
         ),
     ),
 ]
-r"""A regular expression that whole names of topics match.
+r"""A regular expression that matches whole names of topics.
 
-It is made of letters, digits, `_`, `-` and `\.`, of `.` and classes such as `[a-z0-9]`, which may be repeated by `*` or
-`+`, and of choices between texts such as `(orders|returns)`.
+It consists of letters, digits, `_`, `-` and `\.`, of `.` and classes such as `[a-z0-9]`, which may be repeated by `*`
+or `+`, and of choices between texts such as `(orders|returns)`.
 """
 
 AllowedTopic = Annotated[
@@ -128,7 +128,7 @@ Moment = Annotated[
             "pattern": _MOMENT,
             **words(
                 _A_MOMENT,
-                # Of a day that its month does not have, such as a 30th of February.
+                # For a day that its month does not have, such as the 30th of February.
                 (f"!self.matches('{_MOMENT}') || timestamp(self).getFullYear() > 0", _A_MOMENT),
             ),
         },
@@ -138,7 +138,7 @@ Moment = Annotated[
 
 
 def pattern_problem(pattern: str) -> str | None:
-    """Return why a text is no pattern of topics, or None; for what was stored before the rules above."""
+    """Return why a text is no pattern of topics, or None; for patterns that were stored before the rules above."""
     position = 0
     while position < len(pattern):
         piece = _PIECE.match(pattern, position)
@@ -153,7 +153,7 @@ def pattern_problem(pattern: str) -> str | None:
 
 
 def literal_prefix(pattern: str) -> tuple[str, bool]:
-    """Return with what every topic begins that matches a pattern, and whether that is the whole of the topic."""
+    """Return the common beginning of all topics that match a pattern, and whether it is the whole topic."""
     prefix, position = "", 0
     while position < len(pattern):
         piece = _PIECE.match(pattern, position)
@@ -165,7 +165,7 @@ def literal_prefix(pattern: str) -> tuple[str, bool]:
 
 
 def compared(place: str) -> str:
-    """Return a broker or the URL of a registry as it is compared: its host in lower case, no slash at its end."""
+    """Return a broker or the URL of a registry in its form for comparison: host in lower case, no slash at its end."""
     scheme, separator, rest = place.rpartition("://")
     host, slash, path = rest.partition("/")
     return f"{scheme.lower()}{separator}{host.lower()}{slash}{path}".rstrip("/")

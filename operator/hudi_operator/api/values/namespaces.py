@@ -20,11 +20,11 @@ LabelValue = Annotated[
 """The value of a label."""
 
 LABEL_KEY_PATTERN = r"^([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"
-"""What the key of a label looks like, with a prefix or without."""
+"""The pattern of a label's key, with or without a prefix."""
 
 
 class SelectorOperator(StrEnum):
-    """How a label is compared."""
+    """The comparison of a label."""
 
     IN = "In"
     NOT_IN = "NotIn"
@@ -33,7 +33,7 @@ class SelectorOperator(StrEnum):
 
 
 class LabelRequirement(Model):
-    """What one label of a namespace must be."""
+    """The requirement on a label of a namespace."""
 
     key: Annotated[
         str,
@@ -46,7 +46,7 @@ class LabelRequirement(Model):
     """The label."""
 
     operator: SelectorOperator
-    """In and NotIn compare its value with values, Exists and DoesNotExist ask for the label itself."""
+    """In and NotIn compare the label's value with values, Exists and DoesNotExist check for the label itself."""
 
     values: Annotated[tuple[LabelValue, ...], Field(max_length=64)] = ()
     """The values to compare with."""
@@ -82,7 +82,7 @@ class NamespaceSelector(Model):
 
 
 class AllowedNamespaces(Model):
-    """The namespaces whose tables may use a class: those that are named, and those that the selector selects."""
+    """The namespaces with tables that may use a class: named namespaces, and namespaces that the selector selects."""
 
     names: Annotated[tuple[Name, ...], Field(max_length=256)] = ()
     """Namespaces by their names."""

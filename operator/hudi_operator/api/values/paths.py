@@ -1,7 +1,7 @@
 """Paths as users write them, with the rules that the API server applies to them.
 
-The rules refuse what Hadoop, Spark and S3 read differently from one another: escapes, glob characters, empty and dot
-segments. Whether a path is allowed for a table depends on its class and is checked by the operator.
+The rules refuse paths that Hadoop, Spark and S3 read differently: escapes, glob characters, empty and dot segments. The
+class decides whether a path is allowed for a table, and the operator checks it.
 """
 
 import re
@@ -12,14 +12,14 @@ from pydantic import Field
 from hudi_operator.api.values.base import rules, words
 
 _BUCKET = "s3[an]?://[a-z0-9][a-z0-9._-]*"
-"""S3 has no buckets with capitals, and in a store that has, `Lake` is not the `lake` that a class allows."""
+"""S3 has no buckets with capitals, and a store that has them tells `Lake` from the `lake` that a class allows."""
 
 INNER_FOLDERS = (".hoodie", ".hudi-operator")
-"""Folders in which Hudi and the operator keep what makes a folder a table."""
+"""Folders that Hudi and the operator keep inside a table."""
 
 
 def _plain(name: str) -> tuple[str, str]:
-    # RE2: white space of any kind, control characters, and what URLs and globs give a meaning to.
+    # RE2: white space of any kind, control characters, and characters with a meaning in URLs and globs.
     return (
         r"!self.matches(r'[%?#*\\\p{Z}\p{C}]|/[.][.]?(/|$)')",
         f"{name} must be plain: no '.' or '..' segments, no '%', '?', '#', '*', backslash or white space",
@@ -62,16 +62,16 @@ BasePath = Annotated[
         ),
     ),
 ]
-"""Where a table lives; a trailing slash is allowed."""
+"""The folder of a table; a trailing slash is allowed."""
 
 SourcePath = Annotated[str, Field(max_length=1024, json_schema_extra=rules(_place("path"), _plain("path")))]
-"""Where input lies; unlike a table it may be a whole bucket."""
+"""The folder of input; unlike a table it may be a whole bucket."""
 
 UpstreamPath = Annotated[
     str,
     Field(max_length=1024, json_schema_extra=rules(_folder("path"), _plain("path"), _outside_of_tables("path"))),
 ]
-"""Where another table lives that is read."""
+"""The folder of an upstream table."""
 
 QuarantinePath = Annotated[
     str,
@@ -82,7 +82,7 @@ QuarantinePath = Annotated[
         ),
     ),
 ]
-"""Where quarantined rows go."""
+"""The folder of quarantined rows."""
 
 PathPrefix = Annotated[
     str,

@@ -10,7 +10,7 @@ from hudi_jobs.contract.table.support import Unsupported
 from hudi_jobs.contract.vocabulary import METADATA_PREFIX
 
 INDEX_KEY = f"{METADATA_PREFIX}index"
-"""The key of the table's index in the metadata of every commit, as `Bloom` or `Bucket/8`."""
+"""The index of the table, as `Bloom` or `Bucket/8`; carried on in every commit."""
 
 BUCKET = "Bucket"
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MARK = "latest_schema"
-"""The key in a commit's metadata for the table's columns and their numbers (`SerDeHelper.LATEST_SCHEMA`)."""
+"""The metadata of a commit with the table's columns and their numbers (`SerDeHelper.LATEST_SCHEMA`)."""
 
 HISTORY_FOLDER = ".hoodie/.schema"
 HISTORY_SUFFIX = ".schemacommit"

@@ -15,18 +15,18 @@ class RescanSpec(Model):
     """Read input once more: files of the source, or an upstream table as a whole."""
 
     path_glob: Annotated[str, Field(min_length=1, max_length=LONGEST_PATTERN)] | None = None
-    """Only files whose name matches this pattern, for example `*-10-*.csv`; without it all are read."""
+    """Only files with a name that matches this pattern, for example `*-10-*.csv`; all files if absent."""
 
 
 class AcceptCommitsSpec(Model):
-    """Accept commits of other writers on a Serialized table; nobody else may write to it from then on."""
+    """Accept commits of other writers on a Serialized table; no other writer may write to the table from then on."""
 
     up_to: InstantText
     """Requested time of a completed instant: commits that had completed by then are accepted."""
 
 
 class TakeOverSpec(Model):
-    """Take the table over from another operator, or from a copy of this one; it must not work on the table any more."""
+    """Take the table over from another operator, or from a copy of this operator, that no longer works on the table."""
 
     owner: Annotated[str, Field(min_length=1, max_length=LONGEST_OWNER)]
     """The operator, or the run of a copy of this operator, as the message of the table names it."""

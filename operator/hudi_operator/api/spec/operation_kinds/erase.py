@@ -37,7 +37,7 @@ class KeysFrom(Model):
         ]
         | None
     ) = None
-    """Digest of the keys in it, as a dry run has reported it (`keysDigest`): other keys are refused."""
+    """Digest of the keys in the file, as a dry run reports it (`keysDigest`): other keys are refused."""
 
 
 class EraseSpec(Model):
@@ -47,16 +47,16 @@ class EraseSpec(Model):
     """The value of each record key field by its name, for each record; at most 1,000 and 128 KiB."""
 
     keys_from: KeysFrom | None = None
-    """A file of keys, for more of them."""
+    """A file of keys, for more keys than fit here."""
 
     where: Annotated[str, Field(min_length=1, max_length=LONGEST_PREDICATE)] | None = None
-    """SQL predicate on the columns of the table: the records whose rows it selects now."""
+    """SQL predicate on the columns of the table; it selects the rows now, and their records are erased."""
 
     release_savepoints: bool = False
-    """Remove savepoints that keep files with the keys; otherwise the operation is refused because of them."""
+    """Remove savepoints that keep files with the keys; otherwise such savepoints cause a refusal."""
 
     cascade: bool = False
-    """Also erase the same keys from the tables of the namespace that read this one, directly or through others."""
+    """Also erase the same keys from the tables of the namespace that read this table, directly or through others."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(

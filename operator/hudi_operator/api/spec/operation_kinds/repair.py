@@ -15,18 +15,18 @@ class InstantRepair(Model):
     """A step on a pending instant."""
 
     instant: InstantText
-    """Its requested time."""
+    """Requested time of the pending instant."""
 
 
 class TableRepair(Model):
-    """A step that is about the table as a whole, and has no options."""
+    """A step for the whole table, without options."""
 
 
 class OrphanFilesRepair(Model):
-    """Which files can be orphans."""
+    """Which files count as orphans."""
 
     older_than: Duration = "24h"
-    """Time since its last change from which on a file is removed; at least `1h`, at most ten years."""
+    """Age since the last change from which on a file is removed; at least `1h`, at most ten years."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -55,16 +55,16 @@ class RepairSpec(Model):
     """Run a repair step on a table. The rows stay, except duplicates to remove, and are compared."""
 
     rollback_inflight: InstantRepair | None = None
-    """Roll back a write or a clustering that has begun and whose tool is dead."""
+    """Roll back a write or a clustering that has begun and that no running tool will finish."""
 
     remove_corrupt_plan: InstantRepair | None = None
     """Remove the plan of a pending instant that cannot be read; a copy stays below the table."""
 
     rebuild_metadata_table: TableRepair | None = None
-    """Remove the metadata table, and make it again with the indexes that it had."""
+    """Remove the metadata table, and build it again with the indexes that it had."""
 
     rebuild_record_index: TableRepair | None = None
-    """Remove the index of record keys, and make it again."""
+    """Remove the record index, and build it again."""
 
     restore_properties: TableRepair | None = None
     """Write hoodie.properties again from its backup, where it is missing, empty, truncated or damaged."""
@@ -73,7 +73,7 @@ class RepairSpec(Model):
     """Remove orphan files: data files of no instant, as dead writers leave them."""
 
     deduplicate: TableRepair | None = None
-    """Of several rows with the same key keep the newest, and remove the others in one commit."""
+    """Keep the newest row of each key, and remove its duplicates in one commit."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(exactly_one(REPAIR_FIELDS.values(), "exactly one step of a repair must be set"))
@@ -93,12 +93,12 @@ class RepairSpec(Model):
 
     @property
     def instant(self) -> str | None:
-        """The instant that the step is about."""
+        """The instant that the step acts on."""
         given = self.rollback_inflight or self.remove_corrupt_plan
         return given.instant if given is not None else None
 
     @property
     def older_than_seconds(self) -> int | None:
-        """The age from which on a file can be an orphan."""
+        """The age in seconds from which on a file counts as an orphan."""
         given = self.remove_orphan_files
         return int(parse_duration(given.older_than).total_seconds()) if given is not None else None

@@ -13,7 +13,7 @@ class RestoreSpec(Model):
     """Requested time of the commit that the table goes back to."""
 
     savepoint: Name | None = None
-    """Name of a HudiSavepoint of the namespace, to whose commit the table goes back."""
+    """Name of a HudiSavepoint of the namespace; the table goes back to its commit."""
 
     newer_savepoints: NewerSavepoints = NewerSavepoints.REFUSE
     """Savepoints on removed commits: Refuse the operation, or Remove them."""

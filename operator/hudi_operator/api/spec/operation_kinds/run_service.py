@@ -1,4 +1,4 @@
-"""What a service asks for that is run once: which it is, and what takes the place of the table's own for this run."""
+"""The spec of a table service that is run once: the service, and its settings for this run."""
 
 from typing import Annotated
 
@@ -25,7 +25,7 @@ class ClusteringRun(Model):
     """Files to take, and target sizes; at most 20 partitions by name."""
 
     execution: ClusteringExecution | None = None
-    """How the files are rewritten."""
+    """How the files are rewritten in this run."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -47,22 +47,22 @@ class ArchivalRun(Model):
 
 
 class RunServiceSpec(Model):
-    """Run a table service now, whatever its mode and trigger say: finish the plan that is pending, or make one."""
+    """Run a table service now, whatever its mode and trigger are: finish the pending plan, or make a plan."""
 
     service: RunnableService
     """The service."""
 
     compaction: CompactionRun | None = None
-    """For a Compaction: another plan than the table's."""
+    """For a Compaction: a plan that replaces the table's plan."""
 
     clustering: ClusteringRun | None = None
-    """For a Clustering: another plan or execution than the table's."""
+    """For a Clustering: a plan or execution that replaces the table's."""
 
     cleaning: CleaningRetention | None = None
-    """For a Cleaning: which file slices it keeps, in place of what the table declares."""
+    """For a Cleaning: the retention that replaces the table's."""
 
     archival: ArchivalRun | None = None
-    """For an Archival: another number of commits than the table's."""
+    """For an Archival: the number of commits that replaces the table's."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
