@@ -1,1 +1,1 @@
-"""The decisions: pure functions of what was declared, what was seen, what is remembered, and the time."""
+"""The decisions: pure functions of declarations, observations, memory and time."""

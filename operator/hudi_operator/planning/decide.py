@@ -1,7 +1,7 @@
-"""The decision: from one observation of a table to what is done now, what is remembered, and when time changes that.
+"""The decision: turns an observation of a table into actions, memory, and the time when time alone changes them.
 
-A serialized table has at most one Job, whatever its service. What was decided earlier comes first; then what is
-pending, what was requested, ingestion, and the table services, in the order of `docs/architecture.md`.
+A serialized table has at most one Job, whatever its service. Earlier decisions come first; then pending instants,
+requests, ingestion, and the table services, in the order of `docs/architecture.md`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -65,12 +65,12 @@ from hudi_operator.planning.order.turns import Turn, passed_over, turn_of
 from hudi_operator.services.registry import SERVICES
 
 _END_BY_THEMSELVES = frozenset({Reason.WAITING_FOR_OTHER.value, Reason.WAITING_FOR_HEARTBEAT.value})
-"""Blockers with a time: what becomes due meanwhile then says what it waits for."""
+"""Blockers with a time: services that become due meanwhile say what they wait for."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Found:
-    """What is found of a table before anything is decided on: whose it is and was, what stands in its way, its case."""
+    """The facts of a table before the decision: its owner and history, its blockers, and the case of its services."""
 
     case: Case
     history: tuple[RunStatus, ...]
@@ -82,7 +82,7 @@ class _Found:
 
 
 def decide(observation: Observation, *, default_image: str, now: datetime) -> Plan:
-    """Return the plan for one table; `default_image` is the Spark image of classes that name none."""
+    """Return the plan for a table; `default_image` is the Spark image of classes without an image."""
     image = spark_image(observation.table_class, default_image)
     circumstances = circumstances_of(observation.table_class, image=image)
     tracked = track(observation, desired_image=image, now=now)
@@ -123,7 +123,7 @@ def _find(
     circumstances: str | None,
     now: datetime,
 ) -> _Found:
-    """Return what is found of a table that may be read."""
+    """Return the facts of a table that may be read."""
     history = _history(observation.table.status.history, tracked.finished)
     jobs = observation.table.status.active_jobs
     services, history = mark_undone(services, history, observation.snapshot, active=jobs)
@@ -158,7 +158,7 @@ def _find(
 
 
 def _with_operations(case: Case, operations: Operations) -> Case:
-    """Return a case that knows of the operations, and no more of what those that have ended just now took away."""
+    """Return the case with the operations, and without the memory that the ended operations made invalid."""
     case = replace(case, operations=operations)
     if not has_changed_history(case.table.status, operations.entries):
         return case
@@ -199,7 +199,7 @@ def _case(
 def _plan(
     found: _Found, decisions: Mapping[Service, Decision], started: Started, tracked: Tracked, *, now: datetime
 ) -> Plan:
-    """Return what is remembered and shown; what is done and answered comes to it."""
+    """Return the plan with the memory and the status; the caller adds the actions and the answered request."""
     case, blocker, observation = found.case, found.blocker, found.case.observation
     services = explained(case, decisions, started, blocker)
     late, alarm_at = _overdue(case)
@@ -212,7 +212,7 @@ def _plan(
         case.operations.at,
         schedule_changes_at(observation, now=now) if blocker is None else None,
     )
-    # What waits for an operation waits for its turn, as for any other run.
+    # A service that waits for an operation waits for its turn, as for any other run.
     why = blocker[1] if blocker is not None and case.operations.maintenance is None else None
     return Plan(
         services=services,
@@ -239,7 +239,7 @@ def _plan(
 
 
 def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus, *, image: str, now: datetime) -> Plan:
-    """Return the plan for a table that may not be read: its Jobs continue, and nothing of its folder is shown.
+    """Return the plan for a hidden table: its Jobs continue, and its folder is not shown.
 
     A continuous ingestion ends, because it would continue for long.
     """
@@ -289,7 +289,7 @@ def spark_image(table_class: HudiTableClass | None, default_image: str) -> str:
 
 
 def _overdue(case: Case) -> tuple[tuple[PendingStatus, ...], datetime | None]:
-    """Return what is overdue, and when something else will be, or may be dealt with."""
+    """Return the overdue instants, and when another instant becomes overdue or may be handled."""
     alarm = parse_duration(case.table_class.pending_instant_alarm)
     late, following = overdue(case.all_pending, alarm=alarm, now=case.now)
     moments = [following, *(parse_time(one.left_alone_until) for one in case.all_pending)]

@@ -1,7 +1,7 @@
-"""When a table is reconciled in full again: the one place that says so.
+"""Decides when a table is reconciled in full again; no other place does.
 
-Between two whole reconciles its timeline alone is polled; what happens to the table, its class, its Jobs or their pods
-announces itself. This bounds how late a missed announcement is noticed, and meets what time alone changes.
+Between two whole reconciles the operator only polls the timeline; events announce changes of the table, its class, its
+Jobs and their pods. The requeue bounds the delay of a missed event, and meets changes by time alone.
 """
 
 from collections.abc import Callable
@@ -11,20 +11,20 @@ from hudi_operator.planning.model import JobPhase, Observation, Plan
 from hudi_operator.planning.policy.namespaces import asks_for_labels
 
 ACTIVE_SECONDS = 30.0
-"""With a Job that runs: Jobs and pods announce themselves."""
+"""While a Job runs: Jobs and pods send events."""
 
 LABELS_SECONDS = 300.0
-"""Where labels of the namespace let the table use its class: no event tells of a change."""
+"""If labels of the namespace let the table use its class: no event announces a change of labels."""
 
 QUIET_SECONDS = 3600.0
-"""Where nothing calls for it."""
+"""If nothing asks for an earlier reconcile."""
 
 CONTINUOUS_SECONDS = 60.0
-"""With nothing but a continuous ingestion that runs: its commits move the timeline."""
+"""If only a continuous ingestion runs: its commits move the timeline."""
 
 _WAITING_SECONDS = 30.0
 _UNREAD_SECONDS = 1.0
-"""Where this reconcile has checked as many commits as it may."""
+"""If this reconcile has checked the most commits that it may."""
 
 
 def requeue_after(
@@ -32,11 +32,11 @@ def requeue_after(
 ) -> float:
     """Return the seconds until the table is reconciled in full again.
 
-    `poll` is when its timeline is polled next, and `spread` draws around a pause so that tables drift apart. What time
-    changes is met to the second.
+    `poll` is when the timeline is polled next, and `spread` randomizes a pause so that tables drift apart. Changes by
+    time alone are met to the second.
     """
     if observation.blockers:
-        return poll  # what stands in the way may go without an event: another table's claim, for example
+        return poll  # a blocker may end without an event, such as another table's claim
     if observation.snapshot.read_up_to is not None and not (plan.foreign or plan.unknown):
         return _UNREAD_SECONDS
     if plan.active_jobs:
@@ -47,6 +47,6 @@ def requeue_after(
         if observation.table_class and asks_for_labels(observation.table_class, observation.table.metadata.namespace):
             longest = min(longest, spread(LABELS_SECONDS))
         if any(plan.services.of(service).due for service in Service):
-            # What is due and has not been launched waits for something outside, which says nothing when it is over.
+            # A due service that was not launched waits for something outside, and no event announces its end.
             longest = min(longest, max(poll, _WAITING_SECONDS))
     return longest if plan.changes_in is None else min(longest, plan.changes_in)

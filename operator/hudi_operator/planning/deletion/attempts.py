@@ -1,4 +1,4 @@
-"""The Jobs of a deleted table: those still running, and ended attempts to remove its data."""
+"""The Jobs of a deleted table: running Jobs, and ended attempts to remove its data."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,7 @@ _ACTIVE_SHOWN = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Attempts:
-    """The running Jobs, observed and as status entries; the attempts that just ended, and the past ones."""
+    """The running Jobs, observed and as status entries; the newly ended attempts, and the past attempts."""
 
     live: tuple[JobObservation, ...] = ()
     active: tuple[ActiveJob, ...] = ()
@@ -32,7 +32,7 @@ class Attempts:
 
     @classmethod
     def of(cls, seen: EndingObservation, *, now: datetime) -> Self:
-        """Compare the remembered Jobs with the existing ones."""
+        """Compare the remembered Jobs with the existing Jobs."""
         remembered = {job.name: job for job in seen.status.active_jobs}
         found = {job.name: job for job in seen.jobs if job.name in remembered and is_of_run(job, remembered[job.name])}
         live = {job.name: job for job in seen.jobs if job.phase is not JobPhase.OVER}
@@ -58,7 +58,7 @@ def last_attempt(history: tuple[RunStatus, ...]) -> RunStatus | None:
 
 
 def with_newest(run: RunStatus, history: tuple[RunStatus, ...]) -> tuple[RunStatus, ...]:
-    """Return the history with one more run."""
+    """Return the history with another run."""
     return (run, *history)[:HISTORY_LENGTH]
 
 

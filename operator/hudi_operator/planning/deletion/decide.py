@@ -1,4 +1,4 @@
-"""The end of a table: one step at a time, until a deleted resource may be removed.
+"""The end of a table: step by step, until a deleted resource may be removed.
 
 All Jobs of the table end first. Then, with `deletionPolicy: Delete`, a Job removes the data: the operator itself can
 only read the store. Every path ends. Data that a bounded number of attempts and a bounded time cannot remove stays, and
@@ -95,7 +95,7 @@ def decide_ending(seen: EndingObservation, *, now: datetime) -> Step:
 def refused_ending(seen: EndingObservation, job: ActiveJob, *, message: str, now: datetime) -> Step:
     """Return the step after the API server refused a deletion Job: a failed attempt.
 
-    The observed status is the one that recorded the intent.
+    The observed status is the status that recorded the intent.
     """
     run = refused_run(job, message=message, now=now)
     known = Attempts(finished=(run,), history=with_newest(run, seen.status.history))
@@ -286,7 +286,7 @@ def _decided(seen: EndingObservation, known: Attempts, *, now: datetime) -> Acti
             table_name=seen.metadata.name,
             table_uid=seen.metadata.uid,
             service=Service.DELETION,
-            # Includes the time, so that a Job missing from the status is never taken for this one.
+            # Includes the time, so that a Job missing from the status is never taken for this Job.
             decision=(seen.metadata.deletion_timestamp, format_time(now), attempt, last.job if last else None),
             taken={job.name for job in seen.jobs},
         ),
@@ -361,7 +361,7 @@ def _patience_is_over(seen: EndingObservation, *, now: datetime) -> bool:
 
 
 def _last_batch(seen: EndingObservation) -> timedelta:
-    """Return how long a continuous ingestion may take to end, which has to happen before the data can be removed."""
+    """Return how long a continuous ingestion may take to end before the data can be removed."""
     ingestion = seen.table.spec.ingestion if seen.table is not None else None
     if ingestion is None or not ingestion.continues or seen.table_class is None:
         return timedelta()

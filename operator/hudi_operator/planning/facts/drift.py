@@ -13,10 +13,10 @@ from hudi_operator.planning.model import Observation, TimelineSnapshot
 
 
 def drift_of(observation: Observation) -> tuple[Difference, ...]:
-    """Return everything in which a table differs from its resource, as far as a reconcile has seen it.
+    """Return every difference between a table and its resource that a reconcile has seen.
 
-    What a run brings into line is left out while one is under way: Hudi makes the metadata table after the table, and
-    moves the timeline before it writes the version.
+    Differences that a run resolves are left out while a run is active: Hudi makes the metadata table after the table,
+    and moves the timeline before it writes the version.
     """
     if observation.is_hidden:
         return ()
@@ -26,7 +26,7 @@ def drift_of(observation: Observation) -> tuple[Difference, ...]:
 
 
 def drift_between(table: HudiTable, snapshot: TimelineSnapshot) -> tuple[Difference, ...]:
-    """Return everything in which what a reconcile has seen differs from a resource."""
+    """Return every difference between the observed table and a resource."""
     if snapshot.timeline is None:
         return ()
     return differences(
@@ -46,9 +46,9 @@ _CODES = {
 
 
 def drift_code(drift: Iterable[Difference]) -> FindingCode:
-    """Return the word for these differences; an unknown version or zone, and uncertain file slices, have their own.
+    """Return the code of these differences; an unknown version or zone, and uncertain file slices, have their own.
 
-    The driver gives the same word for what it finds itself.
+    The driver gives the same word for the differences that it finds.
     """
     fields = {one.field for one in drift if one.stops}
     if TABLE_VERSION in fields:
@@ -58,10 +58,10 @@ def drift_code(drift: Iterable[Difference]) -> FindingCode:
 
 
 def stops(drift: Iterable[Difference]) -> bool:
-    """Whether nothing may be started while a table has these differences."""
+    """Whether these differences keep everything from starting."""
     return any(one.stops_everything for one in drift)
 
 
 def refusing(drift: Iterable[Difference], service: Service) -> tuple[Difference, ...]:
-    """Return the differences for which a service does not start."""
+    """Return the differences that keep a service from starting."""
     return tuple(one for one in drift if service in one.refuses)

@@ -1,4 +1,4 @@
-"""From the plan of a living table to the step that carries it out, and to the one that follows a refused Job."""
+"""Turns the plan of an existing table into the step that carries it out, and follows up a refused Job."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -15,7 +15,7 @@ from hudi_operator.planning.outcome.status.transitions import operations_ended, 
 
 
 def step_of(observation: Observation, plan: Plan, *, now: datetime, written: HudiTableStatus | None = None) -> Step:
-    """Return what carries a plan out; `written` is the status that is stored by now, if not the one observed."""
+    """Return the step of a plan; `written` is the stored status if it differs from the observed status."""
     status, before = build_status(observation, plan, now=now), written or observation.table.status
     return Step(
         status=status,
@@ -33,17 +33,17 @@ def step_of(observation: Observation, plan: Plan, *, now: datetime, written: Hud
 def refused_step(
     observation: Observation, plan: Plan, job: ActiveJob, *, message: str, written: HudiTableStatus, now: datetime
 ) -> Step:
-    """Return what follows when the Kubernetes API has refused a Job of a plan: a failed run, counted and reported."""
+    """Return the step after the Kubernetes API refused a Job of a plan: a failed run, counted and reported."""
     after = refused(plan, job, observation=observation, message=message, now=now)
     step = step_of(observation, after, now=now, written=written)
-    # The others were counted with the status that recorded the intent.
+    # The other runs were counted with the status that recorded the intent.
     return replace(step, finished=after.finished[len(plan.finished) :])
 
 
 def _running(observation: Observation, plan: Plan) -> int:
     """Return how many Jobs count towards the limits of the class.
 
-    The end of a run of a table that may not be read cannot be confirmed, and it must not take a place for ever.
+    The end of a run of a hidden table cannot be confirmed, and the run must not hold a place for ever.
     """
     if not observation.is_hidden:
         return len(plan.active_jobs)

@@ -1,4 +1,4 @@
-"""What follows when the Kubernetes API refuses to create a Job."""
+"""Follows up a Job that the Kubernetes API refuses to create."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -25,7 +25,7 @@ from hudi_operator.planning.order.slots import Started, explained
 
 
 def refused(plan: Plan, job: ActiveJob, *, observation: Observation, message: str, now: datetime) -> Plan:
-    """Return the plan with the refused Job counted as a failed run, so that it is shown and backed off from."""
+    """Return the plan with the refused Job counted as a failed run, so that status shows it and the retry backs off."""
     run = refused_run(job, message=message, now=now)
     after = replace(
         plan,
@@ -59,7 +59,7 @@ def _explained_again(plan: Plan, run: RunStatus, *, observation: Observation, no
         services=services,
         active=plan.active_jobs,
         left_behind=plan.left_by,
-        # The request that the refused run was to answer is answered: the next attempt waits like any other.
+        # The request of the refused run counts as answered: the next attempt waits like any other.
         requested=None if plan.answered else open_request(observation.table),
         circumstances=plan.circumstances,
         now=now,
@@ -77,7 +77,7 @@ def _explained_again(plan: Plan, run: RunStatus, *, observation: Observation, no
 def _failed(
     entry: TableSavepoint, job: ActiveJob, run: RunStatus, observation: Observation, *, now: datetime
 ) -> TableSavepoint:
-    """Return what is remembered of a savepoint whose Job was refused: the next attempt waits."""
+    """Return the memory of a savepoint after its Job was refused: the next attempt waits."""
     if job.named_savepoint is None or entry.uid != job.named_savepoint.uid or observation.table_class is None:
         return entry
     count = entry.failures + 1
@@ -93,7 +93,7 @@ def _failed(
 def _not_begun(
     entry: TableOperation, job: ActiveJob, run: RunStatus, observation: Observation, *, now: datetime
 ) -> TableOperation:
-    """Return what is remembered of an operation whose Job was refused: the next attempt waits, as after a failure."""
+    """Return the memory of an operation after its Job was refused: the next attempt waits, as after a failure."""
     if job.operation is None or entry.uid != job.operation.uid or observation.table_class is None:
         return entry
     state = OperationState.RUNNING if entry.begun else OperationState.DRAINING
@@ -102,7 +102,7 @@ def _not_begun(
 
 
 def _after(plan: Plan, *, now: datetime) -> Savepoints:
-    """Return that no run for a HudiSavepoint follows in this pass, and when one that has failed is tried again."""
+    """Return savepoints without a further run in this pass, and with the time of the retry."""
     moments = (parse_time(one.retry_at) for one in plan.savepoints)
     later = min((moment for moment in moments if moment is not None and moment > now), default=None)
     return Savepoints(entries=plan.savepoints, retry_at=later)

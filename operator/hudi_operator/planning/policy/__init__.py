@@ -1,1 +1,1 @@
-"""What the platform allows and the table declares: checked against what is asked for and what is there."""
+"""Checks the declarations of a table against the policy of its class."""

@@ -1,4 +1,4 @@
-"""What stands in a table's way: the policy of its class, checked against its spec."""
+"""The blockers of a table's spec under the policy of its class."""
 
 import re
 from collections.abc import Iterator
@@ -144,7 +144,7 @@ def _lock(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
 
 
 def _patterns(table: HudiTable) -> Iterator[Blocker]:
-    """Java matches the patterns; but for rarities, it refuses what Python refuses."""
+    """Yield a blocker for each invalid pattern: Java matches the patterns, and Python refuses nearly the same ones."""
     patterns = {
         "compaction.plan.partitionRegex": table.spec.compaction.plan.partition_regex,
         "clustering.plan.partitions.regex": table.spec.clustering.plan.partitions.regex,
@@ -160,7 +160,7 @@ def _patterns(table: HudiTable) -> Iterator[Blocker]:
 
 @lru_cache(maxsize=1024)
 def _problem_of(pattern: str) -> str:
-    """Return why a text is no pattern, or nothing. It is parsed and not compiled, which can take long."""
+    """Return why a text is no pattern, or nothing. The pattern is parsed and not compiled, which can take long."""
     try:
         _parser.parse(pattern)
     except (re.error, OverflowError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""What of Kafka a class allows: brokers, topics, registries and Secrets, all of them by one entry."""
+"""The Kafka brokers, topics, registries and Secrets that a class allows, each source by a single entry."""
 
 from collections.abc import Iterable, Iterator
 
@@ -15,7 +15,7 @@ _NAMED = 8
 
 
 def kafka_blockers(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
-    """Yield what stands in the way of a Kafka source, if the table has one."""
+    """Yield the blockers of a Kafka source, if the table has a Kafka source."""
     ingestion = table.spec.ingestion
     if ingestion is None or ingestion.source.kafka is None:
         return
@@ -39,7 +39,7 @@ def kafka_blockers(table: HudiTable, table_class: HudiTableClass) -> Iterator[Bl
 def _not_allowed(
     kafka: KafkaSourceSpec, secrets: Iterable[SourceSecret], entry: AllowedKafka, namespace: str
 ) -> Iterator[str]:
-    """Yield what of a source one entry does not allow."""
+    """Yield the parts of a source that an entry does not allow."""
     brokers = {compared(one) for one in entry.bootstrap_servers}
     yield from (f"broker {one}" for one in kafka.bootstrap_servers if compared(one) not in brokers)
     topics = [one.replace("{namespace}", namespace) for one in entry.topics if _is_sound(one)]
@@ -63,12 +63,12 @@ def _receiver(secret: SourceSecret) -> str:
 
 
 def _is_sound(topic: str) -> bool:
-    """Whether `{namespace}` ends in an allowed topic where no name of a namespace goes on; the API server asks too."""
+    """Whether `{namespace}` ends in an allowed topic where no namespace name can continue, as the API server checks."""
     return all(rest[:1] in {"", ".", "_"} for rest in topic.split("{namespace}")[1:])
 
 
 def _covers(allowed: Iterable[str], text: str, *, whole: bool) -> bool:
-    """Whether all topics are allowed that are `text`, or begin with it where it is not the whole."""
+    """Whether an allowed topic covers every topic with the prefix `text`, or only `text` if it is whole."""
     return any(
         text.startswith(one.removesuffix("*")) if one.endswith("*") else whole and text == one for one in allowed
     )

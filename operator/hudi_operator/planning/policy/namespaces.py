@@ -1,4 +1,4 @@
-"""Whether the tables of a namespace may use a class, and how that is said."""
+"""Whether the tables of a namespace may use a class, and the sentence about it."""
 
 from collections.abc import Iterator, Mapping
 
@@ -18,9 +18,9 @@ def asks_for_labels(table_class: HudiTableClass, namespace: str) -> bool:
 
 
 def namespace_blocker(table_class: HudiTableClass, namespace: str, labels: Labels | None) -> Blocker | None:
-    """Return what keeps the tables of a namespace from using a class; its labels are None where nobody may read them.
+    """Return what keeps a namespace's tables from using a class; its labels are None if they are unreadable.
 
-    The ValidatingAdmissionPolicy of the chart says the same in CEL, for tables that name a class.
+    The ValidatingAdmissionPolicy of the chart says the same in CEL, for tables with a class name.
     """
     allowed = table_class.spec.allowed_namespaces
     if allowed is None or namespace in allowed.names:

@@ -1,7 +1,8 @@
-"""Whose a path is: which the class allows, and one form of each, so that no two tables share a folder.
+"""Paths that a class allows, and one form of each path, so that no two tables share a folder.
 
-A path is allowed if it lies below a prefix both as the store compares it, by `Location`, and in a wider form, in which
-all spellings are one that any tool might take for the same folder. Whether two tables overlap is compared by that form.
+An allowed path lies below a prefix twice: as the store compares it, by `Location`, and in the canonical form, which is
+equal for all spellings that a tool might take for the same folder. The overlap of two tables is compared by the
+canonical form.
 """
 
 import hashlib
@@ -21,11 +22,11 @@ def canonical_path(url: str) -> str:
     """Return `scheme://bucket/path` with one spelling: s3, s3a and s3n alike, no empty or dot segments, decoded.
 
     Claims are named after its hash, so it must never change. Percent escapes are decoded here although S3 takes them
-    literally: two tables whose paths differ only by that are refused rather than distinguished.
+    literally: two tables with paths that differ only by that are refused rather than distinguished.
     """
     scheme, separator, rest = url.strip().partition("://")
     if not separator:
-        # Hadoop writes a path of files with one slash, too.
+        # Hadoop also writes a path of files with one slash.
         scheme, rest = "file", _ONE_SLASH.sub("/", url.strip())
     scheme = store_of(scheme)
     decoded = unquote(_END.sub("", rest)).replace("\\", "/")
@@ -43,7 +44,7 @@ def path_hash(canonical: str) -> str:
 
 
 def is_allowed(url: str, prefixes: Iterable[str], *, namespace: str) -> bool:
-    """Whether a path lies under one of the prefixes of a class; `{namespace}` stands for the table's namespace.
+    """Whether a path lies under a prefix of a class; `{namespace}` stands for the table's namespace.
 
     Prefixes end at folder boundaries: `s3://lake/team` does not allow `s3://lake/team-b`.
     """
@@ -65,7 +66,7 @@ def _location(url: str) -> Location | None:
 
 
 def contains_prefix(url: str, prefixes: Iterable[str], *, namespace: str) -> bool:
-    """Whether a path is one of the prefixes of a class or lies around one: then it is no folder for one table."""
+    """Whether a path is a prefix of a class or a parent of a prefix: then it is no folder for a table."""
     path = canonical_path(url)
     roots = (canonical_path(prefix.replace("{namespace}", namespace)) for prefix in prefixes)
     return any(root == path or root.startswith(_inside(path)) for root in roots)
@@ -74,8 +75,8 @@ def contains_prefix(url: str, prefixes: Iterable[str], *, namespace: str) -> boo
 def path_problem(url: str) -> str | None:
     """Return why a path is refused whatever the class allows, or None.
 
-    The API server refuses the same, but not what it stored before it knew these rules; and the canonical form lets the
-    case of a bucket go, which is well only where two tables are compared.
+    The API server refuses the same, but not paths that it stored before it knew these rules. The canonical form ignores
+    the case of a bucket, which is right only for the comparison of two tables.
     """
     location, canonical = _location(url), canonical_path(url)
     if location is None:
@@ -88,12 +89,12 @@ def path_problem(url: str) -> str | None:
 
 
 def is_below_bucket(canonical: str) -> bool:
-    """Whether a canonical path is a folder in a bucket, or below a folder of the file system, and not the whole."""
+    """Whether a canonical path is a folder below a bucket, or below a top folder of the file system."""
     scheme, _, rest = canonical.partition("://")
     least = 3 if scheme == "file" else 2  # a path of files begins with a slash, and its first folder may be a volume
     return len(rest.split("/")) >= least and all(rest.split("/")[1:])
 
 
 def _inside(folder: str) -> str:
-    """Return how the paths below a canonical path begin; only the root of the file system ends with a slash."""
+    """Return the prefix of the paths below a canonical path; only the root of the file system ends with a slash."""
     return folder if folder.endswith("/") else f"{folder}/"

@@ -1,1 +1,1 @@
-"""What becomes of each operation that a HudiOperation asks for, and when one has the table to itself."""
+"""Decides the state of each HudiOperation, and when an operation has the table to itself."""

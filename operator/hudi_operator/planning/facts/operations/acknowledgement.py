@@ -1,4 +1,4 @@
-"""What holds a table until a person has looked at it: rows that are not as expected, until the resource is deleted."""
+"""Operations with unexpected rows hold the table until a person has deleted their resource."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from hudi_operator.planning.model.reasons import OperationReason
 
 
 def unacknowledged(told: Iterable[Declared], observation: Observation) -> str | None:
-    """Return what a person has to look at; a resource that this version cannot read holds the table like any other."""
+    """Return the operation that a person has to check; an unreadable resource holds the table too."""
     related = observation.related.get(OPERATIONS, ())
     unread = [one for one in related if isinstance(one, InvalidObject) and one.metadata.deletion_timestamp is None]
     kept = {one.metadata.uid for one in unread}

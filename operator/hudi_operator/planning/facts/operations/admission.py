@@ -1,4 +1,4 @@
-"""Whether an operation may begin: by its class, by a person, and by what the table shows. The driver looks again."""
+"""Whether an operation may begin: by its class, by a person, and by the facts of the table. The driver checks again."""
 
 from hudi_jobs.contract import ConcurrencyMode
 from hudi_operator.api.resources import OPERATION_UID_ANNOTATION, HudiOperation
@@ -21,10 +21,10 @@ def admitted(
     shown: NamedOperationJob | None = None,
     asked_before: bool = False,
 ) -> Answer | NamedOperationJob:
-    """Return what the Jobs of an operation are to do, or why it does not begin.
+    """Return the work of an operation's Jobs, or why the operation does not begin.
 
-    `asked_before` says that an approval was required at an earlier look. `shown` is what was said before that they
-    would do: what a person has approved is done, and nothing else.
+    `asked_before` says that an approval was required at an earlier look. `shown` is the work that status showed before:
+    the Jobs do the approved work, and nothing else.
     """
     spec = resource.spec
     if (refused := _unpermitted(resource, observation)) is not None:
@@ -47,9 +47,9 @@ def admitted(
 def claim_problem(
     resource: HudiOperation, observation: Observation, job: NamedOperationJob | None, *, approval_required: bool
 ) -> Answer | None:
-    """Return why no Job starts for an operation that only its own status says has begun; None where one may.
+    """Return why no Job starts for an operation that has begun by its own status alone; None if a Job may start.
 
-    The timeline is not asked: the table may be in between, and the record beside the table says what is finished.
+    The timeline does not decide: the table may be half changed, and the record beside the table says what to finish.
     """
     if (refused := _unpermitted(resource, observation)) is not None:
         return refused
@@ -60,7 +60,7 @@ def claim_problem(
 
 
 def _unpermitted(resource: HudiOperation, observation: Observation) -> Answer | None:
-    """Return why neither class, resource nor table lets an operation begin, whatever the timeline says."""
+    """Return why class, resource or table refuse the operation, whatever the timeline shows."""
     spec, table_class = resource.spec, observation.table_class
     settings = table_class.spec.operations if table_class is not None else None
     if settings is None or spec.kind not in settings.allowed:
@@ -83,9 +83,9 @@ def _awaits_approval(what: str, job: NamedOperationJob | None) -> Answer:
 
 
 def requires_approval(resource: HudiOperation, observation: Observation, *, before: bool) -> bool:
-    """Return whether a person has to approve an operation: its class asks now, or has asked `before`.
+    """Return whether a person has to approve an operation: its class requires it now, or did `before`.
 
-    The status of the resource counts only as far as it asks for more.
+    The status of the resource can only add the need for an approval.
     """
     table_class = observation.table_class
     is_manual = table_class is not None and table_class.spec.operations.approval is OperationApproval.MANUAL
@@ -94,13 +94,13 @@ def requires_approval(resource: HudiOperation, observation: Observation, *, befo
 
 
 def waiting_state(resource: HudiOperation | None, *, approval_required: bool) -> OperationState:
-    """Return what is shown of an operation that may begin and waits for its turn."""
+    """Return the state of an operation that may begin and waits for its turn."""
     is_approved = resource is not None and resource.spec.approved and approval_required
     return OperationState.APPROVED if is_approved else OperationState.PENDING
 
 
 def copy_problem(resource: HudiOperation) -> Answer | None:
-    """Refuse a copy of an operation, which nothing else may tell to have been done before: a backup may lack status."""
+    """Refuse a copy of an operation: a backup may lack its status, so nothing else shows that it was done before."""
     named = resource.metadata.copied_from
     if named is None or resource.spec.dry_run:
         return None
@@ -113,7 +113,7 @@ def copy_problem(resource: HudiOperation) -> Answer | None:
 
 
 def _beside_others(resource: HudiOperation, observation: Observation) -> Answer | None:
-    """Refuse what would change a table beside other writers; a dry run changes nothing, and says so at its end."""
+    """Refuse an operation that would change a table beside other writers; a dry run reports them at its end."""
     why = other_writers(resource, observation)
     if why is None or resource.spec.dry_run:
         return None
@@ -121,7 +121,7 @@ def _beside_others(resource: HudiOperation, observation: Observation) -> Answer 
 
 
 def other_writers(resource: HudiOperation, observation: Observation) -> str | None:
-    """Return why an Optimistic table is not to be changed: nobody has said that its other writers are stopped."""
+    """Return why an Optimistic table must not be changed: nobody has confirmed that its other writers are stopped."""
     is_shared = observation.table.spec.concurrency.mode is ConcurrencyMode.OPTIMISTIC
     if not is_shared or resource.spec.accept_other_writers:
         return None

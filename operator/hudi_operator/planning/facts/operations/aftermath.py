@@ -1,7 +1,7 @@
-"""What of the memory of a table is not true any more once it was taken back to an earlier state.
+"""Removes memory of a table that an operation made invalid by going back to an earlier state.
 
-The checkpoint, the counts and the pending instants come from the timeline with every reconcile. How far the source has
-been read is forgotten with the runs that a restore has undone (`facts/writers/acts.py`).
+The checkpoint, the counts and the pending instants come from the timeline with every reconcile. The position in the
+source is forgotten with the runs that a restore has undone (`writers/acts.py`).
 """
 
 from hudi_operator.api.status.operation import FINISHED
@@ -13,20 +13,20 @@ from hudi_operator.services.registry import SERVICES
 
 
 def has_changed_history(before: HudiTableStatus, entries: tuple[TableOperation, ...]) -> bool:
-    """Whether an operation that has changed the table has ended with this reconcile."""
+    """Whether an operation that changed the table has ended in this reconcile."""
     over = {one.uid for one in before.operations if one.state in FINISHED}
     return any(one.begun and one.state in FINISHED and one.uid not in over for one in entries)
 
 
 def services_after(services: ServicesStatus) -> ServicesStatus:
-    """Return what is remembered of services: where one found nothing to do, there may be something now."""
+    """Return the memory of services: a service that found nothing to do may find something now."""
     never = {"last_no_op_instant": None}
     present = [one for one in SERVICES if getattr(services, one.lower()) is not None]
     return services.replaced({one: services.of(one).model_copy(update=never) for one in present})
 
 
 def takeover_after(takeover: TakeoverStatus | None, observation: Observation) -> TakeoverStatus | None:
-    """Return what is remembered of a takeover: where its savepoint went, the next table service makes one again."""
+    """Return the memory of a takeover: if its savepoint is gone, the next table service makes another savepoint."""
     timeline = observation.snapshot.timeline
     if takeover is None or timeline is None or takeover.protection is not Protection.KEPT:
         return takeover

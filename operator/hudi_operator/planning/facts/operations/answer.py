@@ -10,7 +10,7 @@ from hudi_operator.planning.model.reasons import OperationReason
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """Why an operation does not begin: it waits, or fails for good. `job` is what it waits with for an approval."""
+    """Why an operation does not begin: it waits, or fails for good. `job` is the work for which it awaits approval."""
 
     state: OperationState
     reason: str
@@ -19,15 +19,15 @@ class Answer:
 
 
 def waits(reason: str, message: str) -> Answer:
-    """Return the answer to one that may begin later."""
+    """Return the answer to an operation that may begin later."""
     return Answer(state=OperationState.PENDING, reason=reason, message=message)
 
 
 def waits_for_table(observation: Observation) -> Answer:
-    """Return the answer to one whose table has no timeline, or none that can be read."""
+    """Return the answer to an operation on a table without a readable timeline."""
     return waits(OperationReason.PENDING, observation.snapshot.message or "There is no table yet.")
 
 
 def fails(reason: str, message: str) -> Answer:
-    """Return the answer to one that never will."""
+    """Return the answer to an operation that can never begin."""
     return Answer(state=OperationState.FAILED, reason=reason, message=message)

@@ -1,7 +1,7 @@
-"""What becomes of the operations of a table: one at a time, the oldest first, and never two.
+"""Decides the state of a table's operations: they run one at a time, the oldest first.
 
-From when one may begin until it is finished it has the table to itself. One that has begun is never given up, whatever
-becomes of its resource, its class or its table: only another run of it can bring the table out of what is in between.
+An operation has the table to itself from its begin to its end. The operator never gives up an operation that has begun,
+whatever happens to its resource, its class or its table: only another run of it can repair a half changed table.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -26,17 +26,17 @@ from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.timeline import Action
 
 SOON = timedelta(seconds=1)
-"""When the table is looked at again after an operation was recorded: its run starts with the next reconcile."""
+"""The delay after an operation was recorded: its run starts with the next reconcile."""
 
 _MESSAGE_LIMIT = 1024
 
 Waiting: TypeAlias = list[tuple[Declared, NamedOperationJob]]
-"""Operations that may begin, and what their Jobs are to do."""
+"""Operations that may begin, each with the work of its Jobs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Operations:
-    """What is remembered and shown of all operations of a table, and the one that a run is to start for.
+    """The status of a table's operations, and the operation that a run has to start for.
 
     `maintenance` says why nothing else may start, `at` when time alone changes something.
     """
@@ -55,7 +55,7 @@ def assess(
     held: Held,
     now: datetime,
 ) -> Operations:
-    """Return what becomes of the operations of a table."""
+    """Return the state of a table's operations."""
     found = [
         replace(one, entry=_brief(one, after_runs(one.entry, finished, observation, resource=one.resource, now=now)))
         for one in _with_approvals(declared_of(observation, active, now=now), observation)
@@ -74,7 +74,7 @@ def assess(
 
 
 def _with_approvals(found: Iterable[Declared], observation: Observation) -> Iterator[Declared]:
-    """Yield each operation with what is remembered of the approval that it needs, until it has begun."""
+    """Yield each operation with the memory of its need for an approval, until it has begun."""
     for one in found:
         settled = one.resource is None or one.is_finished or (one.must_be_finished and not one.entry.claimed)
         if one.resource is None or settled:
@@ -91,10 +91,10 @@ def _waiting_state(one: Declared) -> OperationState:
 def _looked_at(
     found: Iterable[Declared], observation: Observation, *, held: Held, now: datetime
 ) -> tuple[list[Declared], Waiting]:
-    """Return what is said of each operation, and those that may begin as far as they and their class are concerned.
+    """Return the state of each operation, and the operations that they and their class let begin.
 
-    The class limits how many have begun or may begin. What waits for a person, the class or a stranger has no place of
-    these, so that it keeps nothing out, least of all what mends that.
+    The class limits how many have begun or may begin. An operation that waits for a person, the class or an unknown
+    writer takes no place, so that it does not keep out the operation that resolves its wait.
     """
     limit = observation.table_class.spec.operations.max_per_table if observation.table_class is not None else 1
     told: list[Declared] = []
@@ -106,7 +106,7 @@ def _looked_at(
             places -= not told[-1].is_finished
             continue
         if one.is_going or observation.metadata.deletion_timestamp is not None:
-            continue  # has not begun, and never will: the table knows it no more
+            continue  # has not begun, and never will: the table does not know it any more
         answer, job = _admitted(one, observation, now=now) if places > 0 else (_too_many(one, limit), None)
         told.append(answer)
         if job is not None:
@@ -116,7 +116,7 @@ def _looked_at(
 
 
 def _brief(one: Declared, entry: TableOperation) -> TableOperation:
-    """Return what is remembered without its partitions, once the resource says them itself, or is gone."""
+    """Return the memory without its partitions once the resource shows them, or is gone."""
     told = entry.report.verification if entry.report is not None else None
     if entry.report is None or told is None or entry.state not in FINISHED:
         return entry
@@ -141,7 +141,7 @@ def _too_many(one: Declared, limit: int) -> Declared:
 
 
 def _admitted(one: Declared, observation: Observation, *, now: datetime) -> tuple[Declared, NamedOperationJob | None]:
-    assert one.resource is not None, "what has not begun and has no resource is forgotten"
+    assert one.resource is not None, "an operation that has not begun and has no resource is forgotten"
     asked = one.entry.approval_required
     answer = admitted(one.resource, observation, shown=one.entry.job, asked_before=asked)
     return (_answered(one, answer, now=now), None) if isinstance(answer, Answer) else (one, answer)
@@ -156,9 +156,9 @@ def _answered(one: Declared, answer: Answer, *, now: datetime) -> Declared:
 def _current(
     told: Iterable[Declared], waiting: Waiting, held: Held
 ) -> tuple[Declared | None, NamedOperationJob | None]:
-    """Return the operation that has the table to itself, or is to have it: first one that is at work or has begun.
+    """Return the operation that has the table to itself, or comes next: an operation that has begun goes first.
 
-    One that may not begin lets those pass that may, such as the repair of what holds it.
+    A blocked operation does not block others; a repair may be what unblocks it.
     """
     must = sorted((one for one in told if one.must_be_finished), key=lambda one: one.job is None)
     if must:
@@ -176,7 +176,7 @@ def _step(
     held: Held,
     now: datetime,
 ) -> Operations:
-    """Return what is done for the operation that comes next."""
+    """Return the state of the operation that comes next."""
     begun = current.entry.begun
     if current.job is not None:
         return _at_work(current, current.job, observation)
@@ -202,7 +202,7 @@ def _step(
 
 
 def _claim_problem(current: Declared, job: NamedOperationJob | None, observation: Observation) -> Answer | None:
-    """Return why no Job starts for what only the resource says has begun; what the table has started goes on."""
+    """Return why no Job starts for an operation that only the resource says has begun; known work continues."""
     if not current.entry.is_bare_claim or current.resource is None:
         return None
     asks = current.entry.approval_required
@@ -257,7 +257,7 @@ def _at_work(current: Declared, job: ActiveJob, observation: Observation) -> Ope
 
 
 def _verifies(entry: TableOperation, job: ActiveJob, observation: Observation) -> bool:
-    """Whether the rows are being compared, as the driver tells; of a restore the timeline shows it as well."""
+    """Whether the driver compares rows now; for a restore the timeline shows it too."""
     told = observation.snapshot.told
     if told is not None and (told.uid, told.run) == (entry.uid, job.name):
         return told.phase is OperationPhase.VERIFYING
@@ -289,17 +289,14 @@ def _with(one: Declared, **changes: object) -> Declared:
 
 
 def _is_untold(one: Declared) -> bool:
-    """Whether the resource of what is finished does not say so yet: forgotten before, it would be done again."""
+    """Whether the resource of a finished operation does not show its end yet: forgotten now, it would be done again."""
     if not one.is_finished or one.resource is None or one.resource.status.reason == OperationReason.CASCADING:
         return False
     return one.resource.status.state not in FINISHED
 
 
 def _shown(entries: Iterable[TableOperation], untold: Collection[str]) -> tuple[TableOperation, ...]:
-    """Return as many as status holds: what is at work or `untold`, holds the table, or waits; then the newest others.
-
-    What waits or holds the table and has no place is seen again by its resource.
-    """
+    """Return as many operations as status holds: active, `untold`, holding and waiting operations, then the newest."""
 
     def rank(one: TableOperation) -> int:
         if one.state in FINISHED:
@@ -313,7 +310,7 @@ def _shown(entries: Iterable[TableOperation], untold: Collection[str]) -> tuple[
 def settled(
     operations: Operations, services: ServicesStatus, *, launches: Iterable[LaunchJob] = (), now: datetime
 ) -> tuple[TableOperation, ...]:
-    """Return what is remembered after the decision: what its Job is to do is remembered before the Job is there."""
+    """Return the status after the decision: the work of a Job is recorded before the Job exists."""
     launched = {one.job.operation.uid: one.job for one in launches if one.job.operation is not None}
     return tuple(_settled(one, launched.get(one.uid), operations, services, now=now) for one in operations.entries)
 

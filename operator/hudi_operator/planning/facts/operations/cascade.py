@@ -1,8 +1,8 @@
-"""Whether an erasure may go on to the tables that read its table: looked at before anything is written.
+"""Whether an erasure may continue on the tables that read its table; checked before anything is written.
 
-What is erased upstream is gone for every later run of a table that reads it, and what such a table has read before goes
-when its own erasure has it to itself. So the table that is read comes first, and no key can come back. A deletion is
-not followed by a table that reads, which takes what commits have written.
+Records that are erased upstream are gone for every later run of a reader. The reader's own erasure removes what it has
+read before, with the table to itself. So the upstream table comes first, and no key can come back. A reader ingests
+commits and does not follow a deletion.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ _ALONE = "erase from each table with a HudiOperation of its own, upstream tables
 
 
 def cascade_problem(resource: HudiOperation, observation: Observation) -> Answer | None:
-    """Return why an erasure does not go on to other tables, and so does not begin; None where nothing is in its way."""
+    """Return why an erasure cannot continue on other tables, and so does not begin; None if it can."""
     if not resource.spec.cascades:
         return None
     derived = observation.derived
@@ -32,7 +32,7 @@ def cascade_problem(resource: HudiOperation, observation: Observation) -> Answer
     if (refused := _lineage_problem(derived, observation.table)) is not None:
         return refused
     found = [answer for one in derived.tables for answer in _problems(one, resource, observation.table)]
-    # What no time mends is said first.
+    # Problems that no time solves come first.
     return min(found, key=lambda answer: answer.reason in _MENDED, default=None)
 
 
@@ -40,7 +40,7 @@ _MENDED = frozenset({OperationReason.BLOCKED.value, OperationReason.NOT_ALLOWED.
 
 
 def awaits_lineage(related: Mapping[str, tuple[object, ...]]) -> bool:
-    """Whether an operation of a table is to go on to others, and may not have begun."""
+    """Whether an operation has to continue on other tables, and may not have begun."""
     found = (one for one in related.get(OPERATIONS, ()) if isinstance(one, HudiOperation))
     return any(
         one.spec.cascades and one.status.state not in FINISHED and not one.status.begun
@@ -50,14 +50,14 @@ def awaits_lineage(related: Mapping[str, tuple[object, ...]]) -> bool:
 
 
 def cascade_asks_for_approval(resource: HudiOperation, observation: Observation) -> bool:
-    """Whether the class of a table that it goes on to has a person approve operations."""
+    """Whether the class of a reader requires approval of operations."""
     tables = observation.derived.tables if observation.derived is not None and resource.spec.cascades else ()
     classes = (one.table_class for one in tables)
     return any(one is not None and one.spec.operations.approval is OperationApproval.MANUAL for one in classes)
 
 
 def cascade_wording(resource: HudiOperation, observation: Observation) -> str:
-    """Return which tables an erasure goes on to, as the end of "erasure"."""
+    """Return the tables that an erasure continues on, as the end of "erasure"."""
     tables = observation.derived.lineage.tables if observation.derived is not None and resource.spec.cascades else ()
     return f" from this table and {', '.join(tables)}" if tables else ""
 
@@ -75,7 +75,7 @@ def _lineage_problem(derived: Derived, table: HudiTable) -> Answer | None:
 
 
 def _circle(table: HudiTable, other: Reading) -> str:
-    """Return the sentence that refuses a circle; it names the other table only to those of its namespace."""
+    """Return the sentence that refuses a circle; it names the other table only inside its namespace."""
     name, is_own = table.metadata.name, other.namespace == table.metadata.namespace
     who = f"tables {name} and {other.name}" if is_own else f"table {name} and a table of another namespace"
     named = "" if is_own else " The operator's log names the other table."
@@ -107,7 +107,7 @@ def _may_be_beside_others(resource: HudiOperation) -> bool:
 
 
 def key_problem(table: HudiTable, upstream: HudiTable) -> str | None:
-    """Return why it is not certain that the record key of a table is that of the one that it reads, or None."""
+    """Return why the record key of a table may differ from the key of the table that it reads, or None."""
     name, fields = table.metadata.name, upstream.spec.record_key
     if set(table.spec.record_key) != set(fields):
         own = ", ".join(table.spec.record_key) or "none"

@@ -1,7 +1,7 @@
-"""Decisions of people: HudiOperations that start no Job and that the table records once.
+"""Decisions of people: HudiOperations without a Job that the table records once.
 
-A decision waits for nothing but what it is checked against: it holds the table from nobody, and no operation holds it.
-The table remembers its effect; the answer stays until the resource says the same.
+A decision waits only for the facts that it is checked against: it blocks no operation, and no operation blocks it. The
+table remembers its effect; the answer stays until the resource shows it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,14 +29,14 @@ _UNCHANGED = "Nothing was changed."
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """A decision that is recorded: what is said of it, and what changes in the memory of the table."""
+    """A recorded decision: its answer, and the changed memory of the table."""
 
     message: str
     changes: Mapping[str, Any] = field(default_factory=dict)
 
 
 def with_decisions(observation: Observation, *, now: datetime) -> Observation:
-    """Return an observation whose table remembers what people have decided by now."""
+    """Return an observation with the decisions of people in the memory of its table."""
     table = observation.table
     after = _decided(observation, now=now)
     kept = after if after != DecisionsStatus() else None
@@ -50,7 +50,7 @@ def with_decisions(observation: Observation, *, now: datetime) -> Observation:
 
 
 def _has_acknowledged(before: DecisionsStatus | None, after: DecisionsStatus) -> bool:
-    """Whether an acknowledgement of bad rows is recorded that was not recorded before."""
+    """Whether a new acknowledgement of bad rows is recorded."""
     known = {one.uid for one in before.answers if one.state in FINISHED} if before is not None else set()
     fresh = (one for one in after.answers if one.uid not in known and one.state is OperationState.SUCCEEDED)
     return any(one.kind is DecisionKind.ACKNOWLEDGE_BAD_ROWS for one in fresh)
@@ -72,7 +72,7 @@ def _decided(observation: Observation, *, now: datetime) -> DecisionsStatus:
 
 
 def _unanswered(observation: Observation) -> Iterator[HudiOperation]:
-    """Yield the decisions whose resources do not say yet what became of them, the oldest first."""
+    """Yield the decisions without an answer in their resources, the oldest first."""
     found = (one for one in observation.related.get(OPERATIONS, ()) if isinstance(one, HudiOperation))
     for one in sorted(found, key=lambda each: (each.metadata.creation_timestamp or "", each.metadata.name)):
         if one.spec.decision is None or one.metadata.deletion_timestamp is not None:
@@ -82,7 +82,7 @@ def _unanswered(observation: Observation) -> Iterator[HudiOperation]:
 
 
 def _still_meant(observation: Observation) -> DecisionsStatus:
-    """Return the memory without a takeover that is done, and without input that was read again."""
+    """Return the memory without a completed takeover, and without input that was read again."""
     status, record = observation.table.status, observation.snapshot.owner
     memory = status.decisions or DecisionsStatus()
     if record is not None and memory.take_over not in {record.operator, record.run}:

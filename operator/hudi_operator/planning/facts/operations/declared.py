@@ -1,9 +1,9 @@
-"""The operations of a table: what resources ask for, and what status remembers of each.
+"""The operations of a table: the requests of resources, and the memory of each in status.
 
-What has begun is finished by what status remembers alone, whatever becomes of its resource. A status that was lost is
-made up for by that of the resource itself, so that what is finished never begins again. What has begun by that alone is
-a claim: people may write that status. A claim holds the table, needs every permission that a beginning needs, and its
-Jobs finish only what is recorded beside the table.
+The memory in status alone finishes an operation that has begun, whatever happens to its resource. After a loss of the
+table's status, the resource's own status replaces it, so that a finished operation never begins again. An operation
+that has begun by its own status alone is a claim, because people may write that status. A claim holds the table, needs
+every permission of a new operation, and its Jobs only finish what is recorded beside the table.
 """
 
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ _AT_WORK = frozenset({OperationState.RUNNING, OperationState.VERIFYING})
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """One operation with what is known of it; `resource` is None where it is gone, or cannot be read.
+    """An operation with the memory of it; `resource` is None if it is gone, or cannot be read.
 
-    `is_recorded` says that the stored status of the table has it: a run of one that is not recorded never starts, so
-    that its deletion cannot cross the decision. `job` is the Job that works for it.
+    `is_recorded` says that the stored status of the table holds the operation: no run starts before that, so that a
+    deletion of the resource cannot cross the decision. `job` is the Job that works for it.
     """
 
     resource: HudiOperation | None
@@ -39,17 +39,17 @@ class Declared:
 
     @property
     def is_finished(self) -> bool:
-        """Whether nothing is done for it any more."""
+        """Whether the operation is over."""
         return self.entry.state in FINISHED
 
     @property
     def must_be_finished(self) -> bool:
-        """Whether the table may be in between, or a Job is at work that may bring it there."""
+        """Whether the table may be half changed, or a Job is at work that may do so."""
         return not self.is_finished and (self.entry.begun or self.job is not None)
 
     @property
     def may_start(self) -> bool:
-        """Whether its resource is held and recorded, so that its deletion waits for what is started."""
+        """Whether its resource is held and recorded, so that its deletion waits for a started Job."""
         if self.entry.begun and not self.entry.claimed:
             return True
         held = self.resource is not None and OPERATION_FINALIZER in self.resource.metadata.finalizers
@@ -57,12 +57,12 @@ class Declared:
 
     @property
     def is_going(self) -> bool:
-        """Whether the resource is deleted, or gone."""
+        """Whether the resource is being deleted, or gone."""
         return self.resource is None or self.resource.metadata.deletion_timestamp is not None
 
 
 def declared_of(observation: Observation, active: tuple[ActiveJob, ...], *, now: datetime) -> tuple[Declared, ...]:
-    """Return all operations of a table, the oldest first; what was begun for a resource that is gone comes first."""
+    """Return all operations of a table, the oldest first; begun operations without a resource come first."""
     memory = {one.uid: one for one in observation.table.status.operations}
     jobs = {job.operation.uid: job for job in active if job.operation is not None}
     related = observation.related.get(OPERATIONS, ())
@@ -91,10 +91,10 @@ def _age(one: HudiOperation) -> tuple[str, str]:
 
 
 def _entry_of(resource: HudiOperation, table: HudiTable, *, now: datetime) -> TableOperation:
-    """Return what is known of an operation that the table does not remember: what its own status says.
+    """Return the memory of an operation that the table does not know, from the operation's own status.
 
-    It goes on also on a table that was declared again, but in the same folder alone: what was asked for, and perhaps
-    approved or begun, was meant for the table there.
+    The operation continues after its table was declared again, but only in the same folder: it was requested, and
+    perhaps approved or begun, for the table there.
     """
     told, spec = resource.status, resource.spec
     state, reason, message, finished_at = told.state, told.reason, told.message, told.finished_at
@@ -130,16 +130,17 @@ def _is_of_another_folder(base_path: str | None, table: HudiTable) -> bool:
 
 
 def may_have_begun(resource: HudiOperation) -> bool:
-    """Whether an operation of which its table knows nothing has begun, or had a Job that may have begun it.
+    """Whether an operation that its table does not know has begun, or had a Job that may have begun it.
 
-    A table forgets what has not begun only when its resource is deleted; any other it has lost.
+    A table forgets an operation that has not begun only when its resource is deleted; every other missing memory is a
+    loss.
     """
     is_going = resource.metadata.deletion_timestamp is not None
     return was_at_work(resource) and (resource.status.begun or not is_going)
 
 
 def was_at_work(resource: HudiOperation) -> bool:
-    """Whether the status of an operation says that it has begun, or had a Job that may have begun it, on its table."""
+    """Whether the status of an operation says that it has begun on its table, or had a Job that may have begun it."""
     if resource.spec.decision is not None:
         return False
     told, changes = resource.status, not resource.spec.dry_run and not may_be_left(resource.spec.kind)
@@ -147,7 +148,7 @@ def was_at_work(resource: HudiOperation) -> bool:
 
 
 def is_without_keys(one: Declared, observation: Observation) -> bool:
-    """Whether an erasure is to go on of which nobody knows the keys any more: its resource alone held them."""
+    """Whether an erasure has to continue without its keys: its resource, their only place, is gone."""
     is_open = not one.is_finished and one.job is None and one.entry.kind is OperationKind.ERASE
     return is_open and operation_metadata(one.entry.uid, observation) is None
 

@@ -1,4 +1,4 @@
-"""What follows for an operation from the end of one of its runs."""
+"""Concludes the runs of operations."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -41,7 +41,7 @@ def after_runs(
     resource: HudiOperation | None,
     now: datetime,
 ) -> TableOperation:
-    """Return what is remembered of an operation after the runs that have ended just now."""
+    """Return the memory of an operation after its runs that have just ended."""
     decided = {job.name: job for job in observation.table.status.active_jobs if job.operation is not None}
     for run in finished:
         job = decided.get(run.job)
@@ -92,7 +92,7 @@ def _after(
     if run.reason == FailureReason.NOT_ERASED:
         return _finished(entry, OperationState.FAILED, OperationReason.NOT_ERASED, run.message, now=now)
     if not entry.begun and run.reason in _REFUSALS:
-        # A driver that refuses says so itself; one that cannot read its request has not come that far.
+        # A driver that refuses an operation says so; a driver that cannot read its request has not come that far.
         said = "" if run.reason == FailureReason.OPERATION_REFUSED else f" {_UNCHANGED}"
         return _finished(entry, OperationState.FAILED, OperationReason.REFUSED, f"{run.message}{said}", now=now)
     settings = observation.table_class.spec.retry if observation.table_class is not None else RetrySettings()
@@ -100,7 +100,7 @@ def _after(
 
 
 def after_failure(entry: TableOperation, run: RunStatus, settings: RetrySettings, *, now: datetime) -> TableOperation:
-    """Return what follows from a run that did not finish an operation: one that has begun is tried without end."""
+    """Return the memory after a failed run: an operation that has begun is retried without a limit."""
     kind = failure_kind(run) or FailureKind.JOB
     counted = entry.model_copy(update=one_more(entry, kind))
     count, budget = failures_of(counted, kind), budget_of(kind, settings)
@@ -144,7 +144,7 @@ def _has_begun(
     found: JobObservation | None,
     snapshot: TimelineSnapshot,
 ) -> bool:
-    """Whether the table may be in between: after a run that only came to check it is whole."""
+    """Whether the table may be half changed; after a run that only checked, it is whole."""
     result = _result(found)
     if entry.dry_run or may_be_left(entry.kind) or _came_to_check(result):
         return False
@@ -161,17 +161,17 @@ def _came_to_check(result: TaskResult | None) -> bool:
 
 
 def _is_recorded(report: OperationReport | None) -> bool:
-    """Whether a run that came to check found the record of one that had begun, which was tried without end.
+    """Whether a checking run found the record of a begun operation that was retried without a limit.
 
-    Then only what fails from now on counts. One that had only died without a word is among the failures of the check.
+    Then only failures from now on count. A run that died without a report is among the failures of the check.
     """
     return report is not None and report.rows_expected is not None
 
 
 def _wrote_nothing(result: TaskResult, found: JobObservation | None) -> bool:
-    """Whether a run says that it has changed nothing, as a result without a report does.
+    """Whether a run reports no change, as a result without a report does.
 
-    Unless the report was too long for the outcome, or another driver may have been at work before this one.
+    Except if the report was too long for the outcome, or another driver may have been at work before this driver.
     """
     if result.operation is not None:
         return _came_to_check(result)
@@ -179,9 +179,9 @@ def _wrote_nothing(result: TaskResult, found: JobObservation | None) -> bool:
 
 
 def _never_started(run: RunStatus, job: ActiveJob, found: JobObservation | None) -> bool:
-    """Whether the pods of a Job that has ended show that none has run, or the operator has removed it before one did.
+    """Whether no pod of an ended Job has ever run: its pods show it, or the operator removed the Job first.
 
-    Where somebody else did, or its time ran out, the pod may have started after it was last looked at.
+    If somebody else removed the Job, or its time ran out, a pod may have started after the last look.
     """
     is_shown = found is not None and found.phase is JobPhase.OVER and bool(found.pods)
     is_removed = run.reason in START_TROUBLES and job.stopped_at is not None
@@ -191,7 +191,7 @@ def _never_started(run: RunStatus, job: ActiveJob, found: JobObservation | None)
 def with_verification(
     report: OperationReportStatus | None, entry: TableOperation, observation: Observation
 ) -> OperationReportStatus | None:
-    """Return a report with what was compared, partition by partition, as far as the driver has told."""
+    """Return a report with the comparison of partitions, as far as the driver has reported it."""
     told = observation.snapshot.told
     if report is None or entry.dry_run:
         return report

@@ -1,4 +1,4 @@
-"""What keeps the operations of a table from starting, whichever they are."""
+"""The blockers of a table's operations, whatever their kinds."""
 
 from dataclasses import dataclass
 
@@ -13,12 +13,12 @@ _LIMIT = 512
 
 @dataclass(frozen=True, kw_only=True)
 class Held:
-    """Why no operation may start: before it has begun, and one that has.
+    """Why no operation may start: `before` it has begun, and after it has `begun`.
 
-    `restore`, one that is pending, holds all but a restore: that finishes it where an operation that is gone has left
-    it on the way to the same commit, which the driver finds out. `stranger` and `heartbeat` hold only what has not
-    begun, and not what is there to mend what a stranger has left. A dry run says itself that there is a stranger. The
-    heartbeat of a run that is dead ends soon. `obstacles` are the sentences of `before` and `restore`, and all further.
+    `restore`, a pending restore, blocks every operation but a restore, which can finish it if an earlier operation to
+    the same commit left it; the driver finds out. `stranger` and `heartbeat` block only operations that have not begun,
+    and no operation that repairs what an unknown writer has left. A dry run itself reports an unknown writer. The
+    heartbeat of a dead run ends soon. `obstacles` are the sentences of `before`, `restore` and all further blockers.
     """
 
     before: str | None = None
@@ -36,7 +36,7 @@ class Held:
         return self.heartbeat if entry.dry_run else self.stranger or self.heartbeat
 
     def report_of(self, entry: TableOperation) -> OperationReportStatus | None:
-        """Return what a dry run says that cannot begin: everything that has to go before."""
+        """Return the report of a dry run that cannot begin: every obstacle."""
         if not entry.dry_run:
             return entry.report
         every = (*self.obstacles, *([self.stranger] if self.stranger is not None else []))

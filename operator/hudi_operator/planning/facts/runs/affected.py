@@ -69,7 +69,7 @@ def _as_seen(job: ActiveJob, known: Iterable[PendingStatus], observation: Observ
 def _effect(one: PendingStatus, timeline: Timeline) -> Effect | None:
     found = next((instant for instant in timeline.instants if instant.time == one.time), None)
     if found is None:
-        # Archival takes the oldest instants, and only completed ones.
+        # Archival takes the oldest instants, and only completed instants.
         first = next((instant.time for instant in timeline.instants), one.time)
         return Effect.ROLLED_BACK if one.time > first else None
     return Effect.FINISHED if found.is_completed and one.action not in _WRITES else None

@@ -51,7 +51,7 @@ def withdrawal_of(job: ActiveJob, observation: Observation) -> str | None:
 
     A record of an earlier run's start may be mere doubt: the next run only finishes what a record shows. A run that has
     reported anything had a pod, whatever the queue says: it may be running in another cluster. Every name in the status
-    is looked up, so a missing one is gone. An unparsable one exists.
+    is looked up, so a missing operation is gone. An unparsable operation exists.
     """
     operation, told = job.operation, observation.snapshot.told
     if operation is None or operation.only_recorded:

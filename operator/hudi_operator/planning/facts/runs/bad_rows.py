@@ -39,7 +39,7 @@ def bad_rows(memory: BadRowsStatus | None, active: Iterable[ActiveJob]) -> int:
 
 
 def acknowledged(active: Iterable[ActiveJob]) -> BadRowsStatus | None:
-    """Return the memory after an acknowledgement: what the running driver has reported does not count again."""
+    """Return the memory after an acknowledgement: rows that the running driver has reported do not count again."""
     for job in active:
         if job.live is not None and job.live.rows_quarantined > 0:
             return BadRowsStatus(run=job.name, acknowledged=min(job.live.rows_quarantined, MOST_BAD_ROWS))

@@ -11,9 +11,9 @@ from hudi_operator.timeline import Instant, Timeline
 def confirmed_instant(job: ActiveJob, result: TaskResult | None, snapshot: TimelineSnapshot) -> str | None:
     """Return the instant that a run completed, or None if the timeline holds none.
 
-    A commit names its run. Table services cannot always leave their name: their instant is the one the driver reported,
-    else the pending one given to the run, else the first of its kind after the newest instant at the run's start. A run
-    that reports failure is believed.
+    A commit names its run. Table services cannot always leave their name. Their instant is the instant that the driver
+    reported, else the pending instant given to the run, else the first of its kind after the newest instant at the
+    run's start. A run that reports failure is believed.
     """
     marked = snapshot.instant_of(job.name)
     came_to_nothing = result is not None and result.outcome is not Outcome.SUCCEEDED

@@ -26,7 +26,7 @@ STOPPED = frozenset({DRAINING, RunTrouble.NO_PROGRESS.value})
 """States of a continuous Job stopped by the operator, kept until its run is concluded."""
 
 _RENEWALS = 5
-"""How often the time of the last progress is renewed within the deadline: each is a write of the status."""
+"""How often the time of the last progress is renewed within the deadline: each renewal writes the status."""
 
 _SHOWN = ("batches", "rows_read", "rows_quarantined", "files_read", "bytes_read", "records_skipped")
 _NAMES_SHOWN = 3
@@ -65,7 +65,7 @@ def shown(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def progress_of(job: ActiveJob, snapshot: TimelineSnapshot) -> Progress | None:
-    """Return a run's last progress document; one of an earlier run is ignored."""
+    """Return a run's last progress document; a document of an earlier run is ignored."""
     return snapshot.progress if snapshot.progress is not None and snapshot.progress.run == job.name else None
 
 

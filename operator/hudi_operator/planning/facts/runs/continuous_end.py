@@ -52,7 +52,7 @@ def _judged(
 
 
 def confirmed_commit(job: ActiveJob, result: TaskResult | None, snapshot: TimelineSnapshot) -> str | None:
-    """Return a run's newest commit: one that names it, or one named by its driver and held by the timeline.
+    """Return a run's newest commit: a commit that names it, or its driver named and the timeline holds.
 
     A commit older than the active timeline was completed, else it would be pending there.
     """

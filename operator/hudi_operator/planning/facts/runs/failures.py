@@ -61,7 +61,7 @@ def attempts(memory: ServiceStatus | TableOperation) -> int:
 def counted(
     memory: ServiceStatus, kind: FailureKind, *, generation: int, circumstances: str | None = None
 ) -> ServiceStatus:
-    """Return the memory after one more failure of a kind."""
+    """Return the memory after another failure of a kind."""
     changes = {**one_more(memory, kind), "failures_generation": generation, "failures_circumstances": circumstances}
     return memory.model_copy(update=changes)
 
@@ -73,7 +73,7 @@ def failures_of(memory: ServiceStatus | TableOperation, kind: FailureKind) -> in
 
 
 def one_more(memory: ServiceStatus | TableOperation, kind: FailureKind) -> dict[str, int]:
-    """Return the counter of a kind after one more failure."""
+    """Return the counter of a kind after another failure."""
     return {_COUNTERS[kind]: failures_of(memory, kind) + 1}
 
 

@@ -38,7 +38,7 @@ def merge_progress(
 
     `said` covers commits in the timeline, of the source with the fingerprint `source`. Rows stay in the table, so the
     newest `complete_up_to` holds; it is never in the future. The backlog is the newest report's, and unknown if that
-    has none.
+    report has none.
     """
     before = known if known is not None and known.source == source else None
     moments = (known_up_to(before, now=now), believed(said.complete_up_to, now=now))

@@ -52,7 +52,7 @@ class Tracked:
 def track(observation: Observation, *, desired_image: str, now: datetime) -> Tracked:
     """Compare the remembered Jobs with the existing ones.
 
-    A running Job missing from the status is adopted, because a table must never have two. A finished one missing from
+    A running Job missing from the status is adopted, because a table must never have two. A finished Job missing from
     the status was processed before.
     """
     remembered = observation.table.status.active_jobs
@@ -156,14 +156,14 @@ def _found(job: ActiveJob, observation: Observation) -> tuple[JobObservation | N
 
 
 def own_job(job: ActiveJob, observation: Observation) -> JobObservation | None:
-    """Return a remembered run's own Job, not merely one of its name."""
+    """Return a remembered run's own Job, not merely a Job of its name."""
     return next((found for found in observation.jobs if found.name == job.name and is_of_run(found, job)), None)
 
 
 def is_of_run(found: JobObservation, job: ActiveJob) -> bool:
     """Whether a Job with a remembered run's name was created for that run.
 
-    Before its uid is known it is told by when the run was decided, where the Job says so.
+    Before its uid is known, the time of the decision tells, if the Job holds it.
     """
     if job.uid is not None:
         return found.uid == job.uid

@@ -1,1 +1,1 @@
-"""Decides the state of each of a table's savepoints, and the next run for one."""
+"""Decides the state of each of a table's savepoints, and the next run for them."""

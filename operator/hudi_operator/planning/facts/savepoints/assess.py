@@ -54,7 +54,7 @@ def assess(
     waiting = [(declared, entry, work) for declared, entry, work in answers if work is not None]
     ready = [one for one in waiting if (at := parse_time(one[1].retry_at)) is None or at <= now]
     if ready:
-        # Take the savepoint with the fewest failures first, so that a failing one blocks no other.
+        # Take the savepoint with the fewest failures first, so that a failing savepoint blocks no other.
         declared, _, work = min(ready, key=lambda one: (one[1].failures, one[2].what is SavepointWork.MAKE))
         return Savepoints(entries=entries, following=_job(declared, work))
     moments = (parse_time(entry.retry_at) for _, entry, _ in waiting)
@@ -64,7 +64,7 @@ def assess(
 def _in_order(
     answers: Sequence[tuple[Declared, TableSavepoint, Work | None]], unread: Iterable[TableSavepoint]
 ) -> Iterator[TableSavepoint]:
-    """Yield the remembered entries; finished ones last if their resource records the end: they need no place here."""
+    """Yield the remembered entries; finished entries last if their resource records the end and they need no place."""
     ended = [entry for declared, entry, _ in answers if entry.state in OVER and declared.says_that_it_is_over]
     yield from (entry for _, entry, _ in answers if entry not in ended)
     yield from unread

@@ -131,7 +131,7 @@ class Declared:
 
     @property
     def may_have_made(self) -> bool:
-        """Whether an unconfirmed run may have made the savepoint; the driver can tell whose it is.
+        """Whether an unconfirmed run may have made the savepoint; the driver can tell its owner.
 
         True after a failed run, or once a commit was decided for a resource that adopts no savepoint.
         """

@@ -1,4 +1,4 @@
-"""Decides how a savepoint ends whose resource was deleted or has expired."""
+"""Decides the end of a savepoint after its resource was deleted or has expired."""
 
 from hudi_jobs.contract import SavepointWork
 from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
@@ -9,7 +9,7 @@ from hudi_operator.planning.model.times import format_time
 
 
 def ending(declared: Declared, seen: Seen, *, removes: bool, why: str) -> Answer:
-    """Return how far a savepoint's removal has come."""
+    """Return the state of a savepoint's removal."""
     over = _over(declared, seen, removes=removes, why=why)
     if over is not None:
         return over, None
@@ -55,7 +55,7 @@ def _over(declared: Declared, seen: Seen, *, removes: bool, why: str) -> TableSa
 
 
 def _has(declared: Declared, seen: Seen) -> bool:
-    """Whether a resource has a savepoint, or may have one."""
+    """Whether a resource has a savepoint, or may have it."""
     target = declared.target
     if target is None or seen.owner(target, declared) is not None:
         return False

@@ -16,7 +16,7 @@ _PASSED_OVER = frozenset({SavepointReason.INSTANT_NOT_FOUND, SavepointReason.INS
 
 
 def living(declared: Declared, seen: Seen) -> Answer:
-    """Return the state of a savepoint whose resource exists and has not expired."""
+    """Return the state of a savepoint with an existing resource that has not expired."""
     if declared.is_gone:
         return _lost(declared, seen), None
     told = _told(declared, seen)
@@ -110,7 +110,7 @@ def _passed_over(declared: Declared, seen: Seen, timeline: Timeline) -> Refusal 
 
 
 def _chosen_again(declared: Declared, newest: str, why: Refusal, seen: Seen, timeline: Timeline) -> Answer:
-    """Choose another commit than the decided one; the old one is remembered until the new one's Job exists."""
+    """Choose another commit than the decided commit, which is remembered until the Job of the new commit exists."""
     is_other = newest != declared.target and newest not in seen.saved and seen.owner(newest, declared) is None
     if not is_other or refusal_of(newest, timeline) is not None:
         return _waits(declared, seen, *why), None

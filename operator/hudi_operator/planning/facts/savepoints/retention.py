@@ -9,7 +9,7 @@ _Bucket = Callable[[datetime], object]
 
 
 def kept(made: Iterable[datetime], schedule: SavepointSchedule) -> frozenset[datetime]:
-    """Return the moments whose savepoints are kept.
+    """Return the moments with savepoints to keep.
 
     An additional moment never saves another moment: so an incomplete list keeps no fewer of its own moments.
     """

@@ -51,7 +51,7 @@ def refusal_of(instant: str, timeline: Timeline) -> Refusal | None:
 
 
 def keeps_from(counters: Counters) -> str | None:
-    """Return the first commit whose files the last clean kept, or None if unknown.
+    """Return the first commit with files that the last clean kept, or None if unknown.
 
     A clean that keeps a number of versions keeps everything from the newest commit it knew.
     """

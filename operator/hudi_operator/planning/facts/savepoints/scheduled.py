@@ -97,9 +97,9 @@ def _is_needed(deletion: DeleteSavepoint, known: _Known, needed: Mapping[str, st
 
 
 def _deletions(schedule: SavepointSchedule, own: list[HudiSavepoint], known: _Known) -> Iterator[DeleteSavepoint]:
-    """Yield the resources to delete: unretained ones, and broken ones once a newer whole one exists.
+    """Yield the resources to delete: unretained ones, and broken ones once a newer whole savepoint exists.
 
-    Savepoints with missing files take no places of whole ones, and the reverse.
+    Savepoints with missing files take no places of whole savepoints, and the reverse.
     """
     there = {one.metadata.uid: _made(one) for one in own if _state(known, one) is SavepointState.KEPT}
     broken = {uid: moment for uid, moment in there.items() if lacks_files(known[uid])}

@@ -19,14 +19,14 @@ _MESSAGE_LIMIT = 512
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """The work of a run for one resource, and its commit."""
+    """The work of a run for a resource, and its commit."""
 
     what: SavepointWork
     instant: str
 
 
 Answer = tuple[TableSavepoint, Work | None]
-"""The entry of one savepoint, and the run it waits for."""
+"""The entry of a savepoint, and the run it waits for."""
 
 
 @dataclass(kw_only=True)

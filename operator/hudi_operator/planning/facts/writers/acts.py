@@ -34,10 +34,10 @@ def mark_undone(
     *,
     active: Iterable[ActiveJob] = (),
 ) -> tuple[ServicesStatus, tuple[RunStatus, ...]]:
-    """Mark the remembered runs whose instants a restore or rollback has undone.
+    """Mark the remembered runs with instants that a restore or rollback has undone.
 
     Only instants named by a completed restore or rollback count as undone: a missing instant was archived. `active` are
-    the Jobs as remembered before: a continuous one may have lost commits while it runs.
+    the Jobs as remembered before: a continuous Job may have lost commits while it runs.
     """
     undone = _undone(snapshot)
     if not undone:
@@ -150,7 +150,7 @@ def new_acts(before: TimelineStatus | None, after: TimelineStatus | None) -> Ite
     if before is None or before.acts is None or after is None:
         return
     known = {(one.time, one.action) for one in before.acts}
-    # When a newer act drops out of a full list, an older one may reappear.
+    # When a newer act drops out of a full list, an older act may reappear.
     oldest = min(map(_moment, before.acts)) if len(before.acts) == ACTS_SHOWN else ""
     for one in reversed(after.acts or ()):
         if (one.time, one.action) not in known and one.owner is PendingOwner.OTHER and _moment(one) > oldest:

@@ -104,7 +104,7 @@ def _has_forgotten_marks(observation: Observation, names: Collection[str]) -> bo
 
 
 def _services_that_clean(observation: Observation, active: Collection[ActiveJob]) -> frozenset[Service | None]:
-    """Return the services whose runs may clean; None stands for an unknown service.
+    """Return the services with runs that may clean; None stands for an unknown service.
 
     An operation cleans or erases. A run of another generation of the spec may have cleaned inline.
     """

@@ -128,7 +128,7 @@ def _told_of(job: ActiveJob, observation: Observation) -> _Told:
 def _left_by(
     run: RunStatus, job: ActiveJob, pending: Sequence[PendingInstant], *, observation: Observation, now: datetime
 ) -> Iterator[LeftInstant]:
-    """Yield the instants an ended run left: those its driver named, and others that can belong to no one else."""
+    """Yield the instants an ended run left: those its driver named, and others that can belong to no other writer."""
     said = _told_of(job, observation)
     writes = frozenset(one.instant.time for one in pending if one.kind is PendingKind.WRITE)
     own = writes & said.named
@@ -168,7 +168,7 @@ def _may_be_left(
 
 
 def _is_the_runs(job: ActiveJob, writes: Collection[str], *, newest: str | None, observation: Observation) -> bool:
-    """Tell whether writes begun while a run was active on a Serialized table can belong to no one else."""
+    """Tell whether writes begun during a run on a Serialized table can belong to no other writer."""
     takeover = observation.table.status.takeover
     is_new = takeover is not None and takeover.protection in _FIRST_CYCLE
     beats = job.live is not None and bool(services_inside(observation.table.spec) or _takes(job, observation))

@@ -1,4 +1,4 @@
-"""Takes over a table that others have written, but only after quiet.
+"""Takes over a table that others have written, but only after a quiet time.
 
 A table is *adopted* if neither its status nor its timeline names a run of this operator. A cron job may still write to
 it, and the first concurrent run would lose rows. So the operator watches first, in Observe too, and starts no run on a
@@ -118,7 +118,7 @@ def _watched(before: TakeoverStatus | None, snapshot: TimelineSnapshot, *, now: 
 
 
 def _fingerprint(snapshot: TimelineSnapshot) -> str:
-    """Return a hash of the newest instant, the number of instants, the pending ones, and all heartbeats.
+    """Return a hash of the newest instant, the number of instants, the pending instants, and all heartbeats.
 
     The number reveals archivals and deleted savepoints, which leave no instant.
     """

@@ -6,7 +6,7 @@ then removes.
 
 A restore removes files by a plan that knows no later instant. Hudi refuses concurrent writes, but not services: a
 compaction would keep rows that the restore removes, and a clean would delete files it restores. Only its author can
-finish it, or a HudiOperation that continues what another one has recorded and left.
+finish it, or a HudiOperation that continues the recorded work of another HudiOperation.
 """
 
 from hudi_jobs.contract import FailureReason

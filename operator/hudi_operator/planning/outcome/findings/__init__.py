@@ -1,1 +1,1 @@
-"""Findings: what needs attention on a table, one module per code."""
+"""Findings: the problems of a table that need attention, a module per code."""

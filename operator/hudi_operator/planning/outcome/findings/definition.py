@@ -1,4 +1,4 @@
-"""What every finding defines: its code, its severity, and how to find it. Every part is required."""
+"""Defines a finding: its code, its severity, and how to find it. Every part is required."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from hudi_operator.api.status.findings import FindingCode, Severity
 from hudi_operator.planning.model import Observation, Plan
 
 EVERY_SERVICE = frozenset(Service)
-"""What a finding blocks that keeps everything from starting."""
+"""The services that a finding blocks if it keeps everything from starting."""
 
 NO_SERVICE: frozenset[Service] = frozenset()
-"""What a finding blocks that keeps nothing from starting."""
+"""The services that a finding blocks if it keeps nothing from starting."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """The sentence of a finding, without ages, and the services that it holds up."""
+    """The sentence of a finding, without ages, and the services that it blocks."""
 
     message: str
     blocks: frozenset[Service] = NO_SERVICE
@@ -24,9 +24,9 @@ class Evidence:
 
 @dataclass(frozen=True, kw_only=True)
 class FindingDefinition:
-    """One code: how urgent it is, what it holds up in words for the docs, and how to find it.
+    """A code with its severity, its effect in words for the docs, and its check.
 
-    `find` returns None where the table has no such finding. A finding that `needs_timeline` stays as it was while the
+    `find` returns None if the table has no such finding. A finding that `needs_timeline` stays unchanged while the
     timeline cannot be read.
     """
 

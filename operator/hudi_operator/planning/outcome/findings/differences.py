@@ -1,4 +1,4 @@
-"""Finds the differences between a table and its spec under the code that they have."""
+"""Finds the differences between a table and its spec, each under its code."""
 
 from functools import partial
 
@@ -10,7 +10,7 @@ from hudi_operator.planning.outcome.findings.definition import Evidence, Finding
 
 
 def refusal(code: FindingCode, *, severity: Severity, blocks: str) -> FindingDefinition:
-    """Return the definition of a code that tells of differences which keep services from starting."""
+    """Return the definition of a code for differences that keep services from starting."""
     return FindingDefinition(
         code=code, severity=severity, blocks=blocks, needs_timeline=True, find=partial(_refusal, code)
     )

@@ -1,4 +1,4 @@
-"""Finds everything that needs attention on a table, the worst first."""
+"""Finds every problem of a table, the worst first."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -28,8 +28,8 @@ _WORST_FIRST = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
 class Findings:
     """The findings of this reconcile, and those that status shows, the worst first.
 
-    While the timeline cannot be read, status also shows what the last reading found: a store that does not answer for a
-    moment neither resolves a finding nor makes a new one.
+    While the timeline cannot be read, status also shows the findings of the last reading: a short outage of the store
+    neither resolves a finding nor makes a new one.
     """
 
     current: tuple[Finding, ...]
@@ -37,7 +37,7 @@ class Findings:
 
 
 def findings_of(observation: Observation, plan: Plan, *, now: datetime) -> Findings:
-    """Return what needs attention on a table; a finding that was there before keeps its time."""
+    """Return the findings of a table; a finding that was there before keeps its time."""
     before = observation.table.status.findings
     known = {one.code: one.since for one in before}
     current = _ordered(_finding(one, evidence, known, now=now) for one, evidence in _evidence(observation, plan))
@@ -61,7 +61,7 @@ def finding_of(found: Iterable[Finding], code: FindingCode) -> Finding | None:
 def _evidence(observation: Observation, plan: Plan) -> Iterator[tuple[FindingDefinition, Evidence]]:
     for definition in DEFINITIONS:
         if observation.is_hidden and definition.needs_timeline:
-            continue  # nothing of a folder is shown to those who may not see it
+            continue  # a folder is not shown to those who may not see it
         evidence = definition.find(observation, plan)
         if evidence is not None:
             yield definition, evidence

@@ -15,7 +15,7 @@ def has_table(operation: TableOperation) -> bool:
 
 
 def _find(_observation: Observation, plan: Plan) -> Evidence | None:
-    """Return the result that waits for a person; an operation that still works on the table is none."""
+    """Return the result that waits for a person; an operation that still works on the table does not."""
     if plan.maintenance is None or any(map(has_table, plan.operations)):
         return None
     return Evidence(message=plan.maintenance, blocks=EVERY_SERVICE)

@@ -1,4 +1,4 @@
-"""The registry of findings: one definition per code. A code without a module keeps this module from being imported."""
+"""The registry of findings: a definition per code. A code without a module keeps this module from being imported."""
 
 from collections.abc import Mapping
 

@@ -9,7 +9,7 @@ from hudi_operator.planning.outcome.findings.definition import Evidence, Finding
 
 
 def skipped(code: FindingCode) -> FindingDefinition:
-    """Return the definition of a code that tells of skipped input."""
+    """Return the definition of a code for skipped input."""
     return FindingDefinition(
         code=code,
         severity=Severity.WARNING,

@@ -1,4 +1,4 @@
-"""Finds the rollback or restore beside which nothing starts."""
+"""Finds the rollback or restore that blocks every start."""
 
 from functools import partial
 
@@ -10,14 +10,14 @@ from hudi_operator.planning.outcome.findings.definition import EVERY_SERVICE, Ev
 
 
 def unfinished(code: FindingCode, *, blocks: str) -> FindingDefinition:
-    """Return the definition of a code that tells of a rollback or restore which cannot go on by itself."""
+    """Return the definition of a code for a rollback or restore that cannot continue by itself."""
     return FindingDefinition(
         code=code, severity=Severity.CRITICAL, blocks=blocks, needs_timeline=True, find=partial(_unfinished, code)
     )
 
 
 def _unfinished(code: FindingCode, observation: Observation, plan: Plan) -> Evidence | None:
-    """Return what is pending, unless the table is only observed or a HudiOperation is finishing it."""
+    """Return the pending rollback or restore, unless the table is only observed or a HudiOperation is finishing it."""
     found = in_the_way(observation.snapshot)
     is_observed = observation.table.spec.management_policy is ManagementPolicy.OBSERVE
     if found is None or is_observed or plan.maintenance is not None:

@@ -1,4 +1,4 @@
-"""The status that follows from an observation and a plan. One function makes it, on every path."""
+"""Builds the status from an observation and a plan, on every path."""
 
 from datetime import datetime
 
@@ -27,7 +27,7 @@ _MESSAGE_LIMIT = 512
 
 
 def build_status(observation: Observation, plan: Plan, *, now: datetime) -> HudiTableStatus:
-    """Return the status after this reconcile; it equals the previous one when nothing has changed."""
+    """Return the status after this reconcile; it equals the previous status if nothing has changed."""
     table = observation.table
     previous = table.status
     findings = findings_of(observation, plan, now=now)
@@ -58,7 +58,7 @@ def build_status(observation: Observation, plan: Plan, *, now: datetime) -> Hudi
 
 
 def build_invalid_status(invalid: InvalidObject, *, now: datetime) -> HudiTableStatus:
-    """Return the status of a table whose spec this version cannot read: what was known stays, and it is stalled."""
+    """Return the Stalled status of a table with an unreadable spec: everything else stays."""
     conditions = invalid_conditions(invalid, now=now)
     return invalid.status.model_copy(
         update={
@@ -73,7 +73,7 @@ def build_invalid_status(invalid: InvalidObject, *, now: datetime) -> HudiTableS
 def timeline_status(
     timeline: Timeline, files: FileSummary | None = None, damage: tuple[Problem, ...] = ()
 ) -> TimelineStatus:
-    """Return what status shows of a timeline: counts, pending and newest instants, and what is amiss."""
+    """Return the summary of a timeline: counts, pending and newest instants, and problems."""
     counters = timeline.counters
     pending = timeline.pending
     return TimelineStatus(
@@ -117,7 +117,7 @@ def _instant(instant: Instant) -> InstantStatus:
 
 
 def _table(observation: Observation, previous: TableStatus | None) -> TableStatus | None:
-    """Return what the table is; what was known stays while its timeline cannot be read, and is not for other eyes."""
+    """Return the table by its own properties; they stay while the timeline is unreadable, but not of a hidden table."""
     if observation.is_hidden:
         return None
     timeline = observation.snapshot.timeline
@@ -129,7 +129,7 @@ def _table(observation: Observation, previous: TableStatus | None) -> TableStatu
 
 def _timeline(observation: Observation, previous: TimelineStatus | None, plan: Plan) -> TimelineStatus | None:
     if observation.is_hidden:
-        # Up to where no other writer was found is kept of a table that has had runs: their folder was its own.
+        # The last completion without another writer stays for a table that has had runs: their folder was its own.
         verified = previous.verified_up_to if previous and known_runs(plan.services, plan.history) else None
         return TimelineStatus(verified_up_to=verified) if verified else None
     if observation.snapshot.timeline is not None:

@@ -1,7 +1,7 @@
-"""How far an erasure has come with the tables that read its table: one HudiOperation for each, created once.
+"""The progress of an erasure on the tables that read its table: one HudiOperation for each, created once.
 
-Which tables those are is noted from the first look on, and none is taken from the list: one that reads another table by
-now still holds what it has read. They are created once the erasure of the table itself has succeeded.
+The list of readers is recorded at the first look and loses no table: a reader that reads another table by now still
+holds what it has read. The operations are created once the erasure of the table itself has succeeded.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,9 +20,9 @@ _NAMED = 3
 
 @dataclass(frozen=True, kw_only=True)
 class CascadeSeen:
-    """The tables that read the table now, those of other namespaces, and the HudiOperations there are, by their names.
+    """The tables that read the table now, readers in other namespaces, and the existing HudiOperations by name.
 
-    `unsuitable` says of tables why the same keys cannot be erased from them: what was found before may have changed.
+    `unsuitable` maps tables to the reason why the same keys cannot be erased from them, which may have changed since.
     """
 
     readers: tuple[str, ...] = ()
@@ -33,9 +33,10 @@ class CascadeSeen:
 
 @dataclass(frozen=True, kw_only=True)
 class Cascade:
-    """What is shown of it: the tables, and what follows for the operation; `creates` are tables without one yet.
+    """The state of a cascade: its tables, and the next steps; `creates` are the tables without an operation yet.
 
-    `deletes` are the operations of tables that cannot be erased from any more: what keeps one from starting may pass.
+    `deletes` are the operations of tables that have become unsuitable, because the obstacle of such an operation may
+    pass.
     """
 
     entries: tuple[CascadedErasure, ...]
@@ -47,14 +48,14 @@ class Cascade:
 
 
 def noted(operation: HudiOperation, readers: Iterable[str]) -> tuple[CascadedErasure, ...]:
-    """Return the tables that it goes on to, those first that were noted before."""
+    """Return the tables of the cascade, the earlier recorded tables first."""
     known = {one.table: one for one in operation.status.cascade}
     new = (CascadedErasure(table=name, operation=cascaded_name(operation, name)) for name in readers)
     return (*known.values(), *(one for one in new if one.table not in known))[:MOST_CASCADED]
 
 
 def cascaded(operation: HudiOperation, seen: CascadeSeen, *, own: str) -> Cascade:
-    """Return how far an operation has come that has succeeded on its own table; `own` is what is said of that."""
+    """Return the state of an operation that has succeeded on its own table; `own` is the message about that table."""
     tables = noted(operation, seen.readers)
     entries = tuple(_look(one, operation, seen) for one in tables)
     outdated = (_outdated(one, operation, seen) for one in tables)
@@ -135,7 +136,7 @@ def _told(entries: list[CascadedErasure]) -> str:
 
 
 def _told_elsewhere(names: tuple[str, ...], namespace: str) -> str:
-    """Return the sentence that says where what was read is not erased: tables of other namespaces are only counted."""
+    """Return the sentence on readers that are not erased: tables of other namespaces are only counted."""
     own = sorted(name.partition("/")[2] for name in names if name.startswith(f"{namespace}/"))
     count = len(names) - len(own)
     if not count:

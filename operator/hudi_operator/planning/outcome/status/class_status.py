@@ -1,4 +1,4 @@
-"""The status of a class: whether tables can use it, and which of its allowances can do harm."""
+"""The status of a class: whether tables can use it, and its unsafe settings."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -23,7 +23,7 @@ _ADVICE = entry_of(ClassReason.UNSAFE_SETTING_ALLOWED).advice
 def build_class_status(
     parsed: HudiTableClass | InvalidObject, previous: HudiTableClassStatus, *, now: datetime
 ) -> HudiTableClassStatus:
-    """Return the status of a class; it equals the previous one when nothing has changed."""
+    """Return the status of a class; it equals the previous status if nothing has changed."""
     conditions = _conditions(parsed, now)
     return HudiTableClassStatus(
         observed_generation=parsed.metadata.generation,
@@ -33,7 +33,7 @@ def build_class_status(
 
 
 def class_problem(parsed: HudiTableClass | InvalidObject) -> str | None:
-    """Return why no table can use a class, or None: it cannot be read, or one of its prefixes allows too much."""
+    """Return why no table can use a class, or None: the class cannot be read, or a prefix allows too much."""
     if isinstance(parsed, InvalidObject):
         return parsed.message
     spec = parsed.spec
@@ -49,7 +49,7 @@ def class_problem(parsed: HudiTableClass | InvalidObject) -> str | None:
 
 
 def unsafe_settings(spec: HudiTableClassSpec) -> Iterator[str]:
-    """Yield a sentence for each allowance or setting of a class that can do harm, or that opens nothing."""
+    """Yield a sentence for each allowance or setting of a class that can do harm, or that allows nothing."""
     for field, keys in (
         ("allowedSparkConf", spec.allowed_spark_conf),
         ("allowedHudiOptions", spec.allowed_hudi_options),

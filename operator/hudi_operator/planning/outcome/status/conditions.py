@@ -1,4 +1,4 @@
-"""The conditions that follow from an observation and a plan, by the rules of kstatus."""
+"""Builds the conditions from an observation and a plan, by the rules of kstatus."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ def build_conditions(
 
 
 def invalid_conditions(invalid: InvalidObject, *, now: datetime) -> tuple[Condition, ...]:
-    """Return the conditions of a table whose spec this version of the operator cannot read."""
+    """Return the conditions of a table with a spec that this version of the operator cannot read."""
     make = ConditionMaker(generation=invalid.metadata.generation, now=now)
     message = f"The spec is not valid for this version of the operator: {invalid.message}. Correct the spec."
     unread = TimelineSnapshot(trouble=TimelineTrouble.NOT_OBSERVED, message=message)
@@ -44,7 +44,7 @@ def invalid_conditions(invalid: InvalidObject, *, now: datetime) -> tuple[Condit
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionMaker:
-    """Makes conditions that speak about one generation of a spec, as of one moment."""
+    """Makes conditions for a generation of a spec at a moment."""
 
     generation: int
     now: datetime
@@ -62,7 +62,7 @@ class ConditionMaker:
 
 
 def _progress(observation: Observation, found: Readiness, make: ConditionMaker) -> Iterator[Condition]:
-    """Yield the conditions that stand only while they are true."""
+    """Yield the conditions that are present only while they are true."""
     if found.stalled:
         yield make(ConditionType.STALLED, ConditionStatus.TRUE, found.reason, found.message)
     elif found.reconciling is not None:
@@ -73,7 +73,7 @@ def _progress(observation: Observation, found: Readiness, make: ConditionMaker) 
 
 
 def _healthy(findings: tuple[Finding, ...], snapshot: TimelineSnapshot) -> tuple[ConditionStatus, str, str]:
-    """Return the worst finding, which comes first; without one, a timeline that cannot be read leaves it open."""
+    """Return Healthy by the worst finding, which comes first; without any, Unknown if the timeline is unreadable."""
     serious = [one for one in findings if one.severity is not Severity.INFO]
     if serious:
         more = len(serious) - 1

@@ -19,9 +19,9 @@ _Answer = tuple[ConditionStatus, str, str]
 
 
 def fresh_answers(spec: HudiTableSpec, plan: Plan, *, now: datetime) -> Iterator[_Answer]:
-    """Yield how fresh a table is that has to be; nothing for another one.
+    """Yield the condition of a table with a declared freshness; nothing for other tables.
 
-    Nothing of it makes the table not ready. The sentences change with runs, and when the table is twice as far behind.
+    It never makes the table not ready. The sentences change with runs, and when the delay has doubled.
     """
     if spec.ingestion is None or spec.ingestion.freshness is None:
         return
@@ -41,7 +41,7 @@ def fresh_answers(spec: HudiTableSpec, plan: Plan, *, now: datetime) -> Iterator
 
 
 def freshness_figures(spec: HudiTableSpec, known: FreshnessStatus | None, *, now: datetime) -> Freshness:
-    """Return how far behind a table is for the metrics: nobody is alarmed for one that somebody has stopped."""
+    """Return the delay of a table for the metrics; a stopped table alarms nobody."""
     moment = known_up_to(known, now=now)
     asked = spec.ingestion.freshness if spec.ingestion else None
     rests = spec.suspend or spec.management_policy is ManagementPolicy.OBSERVE
@@ -66,7 +66,7 @@ def _missed(lag: Lag, asked: str, known: FreshnessStatus | None, *, now: datetim
 
 
 def _left(known: FreshnessStatus | None) -> str:
-    """Return how much the newest run has left to read, as the end of a sentence."""
+    """Return how much input the newest run left, as the end of a sentence."""
     figures = () if known is None else ((known.backlog_records, "record"), (known.backlog_bytes, "byte"))
     left = [f"{number} {what}{'' if number == 1 else 's'}" for number, what in figures if number is not None]
     if not left:
@@ -114,7 +114,7 @@ def _what_helps(ingestion: ServiceStatus, spec: HudiTableSpec) -> str:
 
 
 def _limits(spec: HudiTableSpec) -> str:
-    """Return the fields that bound a run of the source."""
+    """Return the fields that limit a run of the source."""
     source = spec.ingestion.source if spec.ingestion is not None else None
     if source is not None and source.hudi is not None:
         return "maxCommitsPerRun"

@@ -1,4 +1,4 @@
-"""The status of a `HudiOperation`, and whether it may go: what its table says of it, and what follows without one."""
+"""The status of a `HudiOperation`, from its table's report or without a table, and whether it may be deleted."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,18 +21,18 @@ from hudi_operator.planning.outcome.status.pauses import ENDING_SECONDS, QUIET_S
 from hudi_operator.planning.outcome.status.transitions import Transition, event_of
 
 _LOOKED_AT = frozenset({OperationReason.NOT_VERIFIED, OperationReason.CASCADE_FAILED})
-"""How operations end that a person has to look at; with that of a cascade, those of other tables would go."""
+"""Ends that a person has to check; a cascade that went away would take the operations on other tables with it."""
 
 _MESSAGE_LIMIT = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
 class OperationStep:
-    """What one pass does for a HudiOperation: the status, whether it is held, may go or is over, and when it is next.
+    """The step of one pass for a HudiOperation: its status, its finalizer, its end, and the next pass.
 
-    `released` is what is said in the log when the resource may go; `notice` an Event about it; `expires` that its time
-    after its end is over; `creates` are tables that get an operation of the same keys, and `deletes` the operations of
-    tables that cannot be erased from any more.
+    `released` is the log message when the resource may go; `notice` is an Event about it. `expires` says that its time
+    after its end is over. `creates` are the tables that get an operation of the same keys, and `deletes` the operations
+    of tables that have become unsuitable.
     """
 
     status: HudiOperationStatus | None = None
@@ -53,10 +53,10 @@ def decide_operation(
     seen: CascadeSeen | None = None,
     verifies_requesters: bool = False,
 ) -> OperationStep:
-    """Return what is done for one HudiOperation; `table` is the one that it names, None where there is none.
+    """Return the step for a HudiOperation; `table` is the HudiTable that it names, None if there is none.
 
-    `seen` are the tables that read that one, where it goes on to them. `verifies_requesters` says that the API server
-    accepts no name of a requester but the caller's own.
+    `seen` are the tables that read that table, for a cascade. `verifies_requesters` says that the API server accepts
+    only the caller's own name as the requester.
     """
     if operation.metadata.deletion_timestamp is not None:
         return _ending(operation, table, now=now)
@@ -73,7 +73,7 @@ def decide_operation(
         status=status,
         creates=cascade.creates if cascade is not None else (),
         deletes=cascade.deletes if cascade is not None else (),
-        hold=True,  # also what is over: its annotation tells a copy of it, which has no status, from a new one
+        hold=True,  # finished operations too: the annotation tells a copy without status from a new operation
         notice=_notice(operation, status, table),
         requeue=pause if left is None else min(pause, left + 1),
     )
@@ -96,7 +96,7 @@ def _invalid(operation: InvalidObject, *, now: datetime) -> HudiOperationStatus:
 
 
 def _time_left(operation: HudiOperation, status: HudiOperationStatus, *, now: datetime) -> float | None:
-    """Return the seconds until a resource that is over is deleted; one that a person has to look at stays."""
+    """Return the seconds until a finished resource is deleted; a resource that a person has to check stays."""
     ttl, ended = operation.spec.ttl_after_finished, parse_time(status.finished_at)
     if ttl is None or ended is None or status.state not in FINISHED or status.reason in _LOOKED_AT:
         return None
@@ -106,7 +106,7 @@ def _time_left(operation: HudiOperation, status: HudiOperationStatus, *, now: da
 def _notice(
     operation: HudiOperation, status: HudiOperationStatus, table: HudiTable | InvalidObject | None
 ) -> Transition | None:
-    """Return the Event that tells of its end, once."""
+    """Return the Event about its end, once."""
     entry, failed = entry_of(operation, table), status.state is OperationState.FAILED
     if status.state not in FINISHED or operation.status.state in FINISHED:
         return None
@@ -120,7 +120,7 @@ def _notice(
 
 
 def _with_requester(operation: HudiOperation, status: HudiOperationStatus, *, verified: bool) -> HudiOperationStatus:
-    """Note who asks, and whether that is certain, when the operation is seen first: what was said then stays."""
+    """Record the requester, and whether the name is certain, at the first look; later changes are ignored."""
     name = operation.spec.requested_by
     if operation.status.observed_generation >= 0 or name is None:
         return status
@@ -130,7 +130,7 @@ def _with_requester(operation: HudiOperation, status: HudiOperationStatus, *, ve
 def _with_cascade(
     operation: HudiOperation, status: HudiOperationStatus, seen: CascadeSeen | None, *, now: datetime
 ) -> tuple[HudiOperationStatus, Cascade | None]:
-    """Return the status with the tables that it goes on to, and how far it came there once it is done with its own."""
+    """Return the status with the tables of the cascade, and their progress once the own table is done."""
     before = operation.status
     if not operation.spec.cascades or before.state in FINISHED or seen is None:
         return status, None
@@ -149,7 +149,7 @@ def _with_cascade(
 
 
 def is_done_alone(operation: HudiOperation, table: HudiTable | InvalidObject | None) -> bool:
-    """Whether an operation has succeeded on its own table, as far as that is known."""
+    """Whether an operation is known to have succeeded on its own table."""
     entry = entry_of(operation, table)
     return (
         operation.status.reason == OperationReason.CASCADING
@@ -167,7 +167,7 @@ def _status(operation: HudiOperation, table: HudiTable | InvalidObject | None, *
         return _decision_status(operation, table, now=now)
     before, entry = operation.status, entry_of(operation, table)
     if entry is None and before.reason == OperationReason.CASCADING:
-        # Its own part is over, whatever the table remembers of it, or whether there is one any more.
+        # Its own part is over, whether or not the table remembers it, or still exists.
         return before
     make = ConditionMaker(generation=operation.metadata.generation, now=now)
     if entry is None or before.state in FINISHED:
@@ -196,7 +196,7 @@ def _status(operation: HudiOperation, table: HudiTable | InvalidObject | None, *
 def _decision_status(
     operation: HudiOperation, table: HudiTable | InvalidObject | None, *, now: datetime
 ) -> HudiOperationStatus:
-    """Return what the table answers to a decision; an answer is given once."""
+    """Return the table's answer to a decision, which is given once."""
     before, generation = operation.status, operation.metadata.generation
     if before.state in FINISHED:
         return before.model_copy(update={"observed_generation": generation})
@@ -227,7 +227,7 @@ def _undecided(operation: HudiOperation, table: HudiTable | InvalidObject | None
 
 
 def _end_of(entry: TableOperation | DecisionAnswer | None, *, now: datetime) -> str | None:
-    """Return when an operation ended: the conditions of one that failed are told by it from those of one that waits."""
+    """Return when an operation ended; the time tells the conditions of a failed from those of a waiting operation."""
     if entry is None:
         return None
     return entry.finished_at or (format_time(now) if entry.state in FINISHED else None)
@@ -253,7 +253,7 @@ def _unanswered(operation: HudiOperation, table: HudiTable | InvalidObject | Non
 def entry_of(
     operation: HudiOperation | InvalidObject, table: HudiTable | InvalidObject | None
 ) -> TableOperation | None:
-    """Return what a table says of an operation."""
+    """Return the table's entry for an operation."""
     entries = table.status.operations if table is not None else ()
     return next((one for one in entries if one.uid == operation.metadata.uid), None)
 
@@ -264,7 +264,7 @@ def _told(status: HudiTableStatus) -> dict[str, TableOperation | DecisionAnswer]
 
 
 def moved_operations(before: HudiTableStatus, after: HudiTableStatus) -> tuple[str, ...]:
-    """Return the HudiOperations of which a table says something else than before, or nothing any more."""
+    """Return the HudiOperations with a changed or removed entry in the table's status."""
     known, now = _told(before), _told(after)
     changed = [one for uid, one in now.items() if known.get(uid) != one]
     return tuple(one.resource for one in (*changed, *(one for uid, one in known.items() if uid not in now)))
@@ -291,9 +291,9 @@ def _stalled(make: ConditionMaker, reason: str, message: str) -> Iterator[Condit
 def _ending(
     operation: HudiOperation | InvalidObject, table: HudiTable | InvalidObject | None, *, now: datetime
 ) -> OperationStep:
-    """Return how a deleted resource goes on: one that has begun waits for its end, every other one goes.
+    """Return the step of a deleted resource: a begun operation waits for its end, every other resource is released.
 
-    The table forgets one that has not begun before it goes, so that its run cannot start meanwhile.
+    The table forgets an operation that has not begun before its resource is released, so that no run starts meanwhile.
     """
     if OPERATION_FINALIZER not in operation.metadata.finalizers:
         return OperationStep()
@@ -301,7 +301,7 @@ def _ending(
 
 
 def _ending_cascade(operation: HudiOperation | InvalidObject) -> OperationStep | None:
-    """Return how one goes that is done with its own table: what has begun on others is finished there."""
+    """Return the step of a deleted resource after its own table is done: begun operations on other tables finish."""
     known = operation.operation if isinstance(operation, InvalidObject) else operation.status
     if known.reason != OperationReason.CASCADING:
         return None

@@ -1,4 +1,4 @@
-"""When a resource is looked at again with which nothing happens: its table tells of what does."""
+"""The pause until the next look at an idle resource: the table announces every change."""
 
 from datetime import datetime
 
@@ -8,10 +8,10 @@ QUIET_SECONDS = 300.0
 
 WAITING_SECONDS = 30.0
 ENDING_SECONDS = 5.0
-"""The same while it waits, or goes, at first; then a tenth of how long it does, so that very many cost little."""
+"""The first pause of a waiting or deleted resource; later a tenth of its waiting time, so that many cost little."""
 
 
 def growing_pause(since: str | None, *, now: datetime, least: float) -> float:
-    """Return the seconds until the next look at a resource that has waited, or gone, since then."""
+    """Return the seconds until the next look at a resource that has waited since then."""
     waited = now - (parse_time(since) or now)
     return min(QUIET_SECONDS, max(least, waited.total_seconds() / 10))

@@ -1,4 +1,4 @@
-"""Whether a table is ready, and whether the operator is still at it or needs a person."""
+"""Whether a table is ready, and whether the operator is still working or needs a person."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _HOPELESS = words((Reason,), Retry.ON_CHANGE)
 
 @dataclass(frozen=True, kw_only=True)
 class Readiness:
-    """How the table is; `work` is what the operator is at while it reconciles."""
+    """The readiness of a table; `work` is the operator's current work while it reconciles."""
 
     ready: ConditionStatus
     reason: str
@@ -38,7 +38,7 @@ class Readiness:
 
 
 def readiness(observation: Observation, plan: Plan, findings: Findings) -> Readiness:
-    """Return how a table is after this reconcile, which has the findings."""
+    """Return the readiness of a table after this reconcile, with its findings."""
     return (
         _blocked(observation)
         or _blocked_by_finding(findings)
@@ -63,7 +63,7 @@ def _blocked(observation: Observation) -> Readiness | None:
 
 
 def _blocked_by_finding(findings: Findings) -> Readiness | None:
-    """Return what the finding says that keeps ingestion from starting until a person acts."""
+    """Return the message of the finding that blocks ingestion until a person acts."""
     found = blocking_ingestion(findings)
     return (
         None
@@ -73,7 +73,7 @@ def _blocked_by_finding(findings: Findings) -> Readiness | None:
 
 
 def _maintained(plan: Plan) -> Readiness | None:
-    """Return how a table is while an operation has it to itself."""
+    """Return the readiness of a table while an operation has it to itself."""
     if plan.maintenance is None:
         return None
     return Readiness(
@@ -86,7 +86,7 @@ def _maintained(plan: Plan) -> Readiness | None:
 
 
 def _waiting_for_quiet(plan: Plan) -> Readiness | None:
-    """Return how a table is that others may still write; one that cannot be read says that instead."""
+    """Return the readiness of a table that others may still write; an unreadable table says that instead."""
     if plan.waits_for_quiet is None:
         return None
     return Readiness(
@@ -112,7 +112,7 @@ def _starting_trouble(plan: Plan) -> Readiness | None:
 
 
 def _failing(observation: Observation, plan: Plan) -> Readiness | None:
-    """Return what the first failing service says: its cause, also where no retries are left."""
+    """Return the message of the first failing service: its cause, even without retries left."""
     spec = observation.table.spec
     resting = spec.suspend or spec.management_policy is ManagementPolicy.OBSERVE
     for service, memory in _in_trouble(plan):
@@ -142,8 +142,8 @@ def _needs_a_person(memory: ServiceStatus) -> bool:
 
 
 def _in_trouble(plan: Plan) -> Iterator[tuple[Service, ServiceStatus]]:
-    """Yield services whose runs fail, those that need a person first; table services may well give way to a writer."""
-    # A savepoint that cannot be made says so itself, and is nothing that the table lacks; so does an operation.
+    """Yield the services with failing runs, those that need a person first; table services may give way to a writer."""
+    # A savepoint that cannot be made has its own status, and the table lacks nothing; the same holds for an operation.
     own = {Service.SAVEPOINT, Service.OPERATION}
     services = [(service, plan.services.of(service)) for service in SERVICES if service not in own]
     for service, memory in sorted(services, key=lambda pair: not _needs_a_person(pair[1])):
@@ -169,13 +169,13 @@ def _unreadable(observation: Observation, plan: Plan) -> Readiness | None:
 
 
 def _damaged(findings: Findings) -> Readiness | None:
-    """Return what is said of a recent commit that cannot be understood: readers and writers of the table need it."""
+    """Return the message on an unreadable recent commit: readers and writers of the table need it."""
     found = finding_of(findings, FindingCode.TIMELINE_CORRUPT)
     return None if found is None else Readiness(ready=ConditionStatus.FALSE, reason=found.code, message=found.message)
 
 
 def _missing(observation: Observation) -> Readiness | None:
-    """Return what is said of a table that is observed and is not there: nothing will make it."""
+    """Return the message on an observed table that does not exist: nothing will make it."""
     spec = observation.table.spec
     if spec.management_policy is not ManagementPolicy.OBSERVE or observation.snapshot.timeline is not None:
         return None
@@ -195,7 +195,7 @@ def _continuous(observation: Observation, plan: Plan) -> Readiness | None:
 
 
 def _without_driver(observation: Observation, plan: Plan) -> Readiness | None:
-    """Return how a table is whose driver finds no place among the Jobs of its class."""
+    """Return the readiness of a table with a driver that finds no place among the Jobs of its class."""
     spec, memory = observation.table.spec, plan.services.ingestion
     if not spec.continues or not memory.due or memory.reason not in QUOTAS_REACHED:
         return None
@@ -231,7 +231,7 @@ def _working(observation: Observation, plan: Plan) -> Readiness:
 
 
 def live_message(plan: Plan) -> str | None:
-    """Return the sentence on a continuous ingestion that does its work, or None where there is none."""
+    """Return the sentence on a working continuous ingestion, or None without a working driver."""
     job = next((job for job in plan.active_jobs if is_healthy(job)), None)
     if job is None or job.live is None:
         return None

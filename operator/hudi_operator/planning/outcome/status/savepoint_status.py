@@ -1,4 +1,4 @@
-"""The status of a `HudiSavepoint`, and whether it may go: what its table says of it, and what follows without one."""
+"""The status of a `HudiSavepoint`, from its table's report or without a table, and whether it may be deleted."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ _MESSAGE_LIMIT = 512
 
 @dataclass(frozen=True, kw_only=True)
 class SavepointStep:
-    """What one pass does for a HudiSavepoint: the status, whether it is held or may go, and when it comes again.
+    """The step of one pass for a HudiSavepoint: its status, its finalizer, and the next pass.
 
-    `released` says what became of the savepoint in the table when the resource may go, `stays` whether it is still
-    there, and `is_left` whether nobody has asked for that.
+    `released` is the log message about the savepoint in the table when the resource may go, `stays` whether the
+    savepoint is still there, and `is_left` whether nobody has asked for that.
     """
 
     status: HudiSavepointStatus | None
@@ -43,7 +43,7 @@ class SavepointStep:
 def decide_savepoint(
     savepoint: HudiSavepoint | InvalidObject, table: HudiTable | InvalidObject | None, *, now: datetime
 ) -> SavepointStep:
-    """Return what is done for one HudiSavepoint; `table` is the one that it names, None where there is none."""
+    """Return the step for a HudiSavepoint; `table` is the HudiTable that it names, None if there is none."""
     if savepoint.metadata.deletion_timestamp is not None:
         return _ending(savepoint, table, now=now)
     if isinstance(savepoint, InvalidObject):
@@ -88,13 +88,13 @@ def _status(savepoint: HudiSavepoint, table: HudiTable | InvalidObject | None, *
 
 
 def moved_savepoints(before: HudiTableStatus, after: HudiTableStatus) -> tuple[str, ...]:
-    """Return the HudiSavepoints of which a table says something else than before."""
+    """Return the HudiSavepoints with a changed entry in the table's status."""
     known = {one.uid: one for one in before.savepoints}
     return tuple(one.resource for one in after.savepoints if one.resource and known.get(one.uid) != one)
 
 
 def entry_of(savepoint: HudiSavepoint, table: HudiTable | InvalidObject | None) -> TableSavepoint | None:
-    """Return what a table says of a savepoint."""
+    """Return the table's entry for a savepoint."""
     entries = table.status.savepoints if table is not None else ()
     return next((one for one in entries if one.uid and one.uid == savepoint.metadata.uid), None)
 
@@ -116,7 +116,7 @@ def _unanswered(
 ) -> Iterator[Condition]:
     told = savepoint.status.conditions
     if any(one.reason in ENDS for one in told):
-        return iter(told)  # is over, and the table has no place for it
+        return iter(told)  # is over, and the table has no place for its entry
     if sum(one.resource is not None and one.state not in OVER for one in table.status.savepoints) >= MOST_RELATED:
         message = f"More than {MOST_RELATED} HudiSavepoints name the table; the operator considers no further ones."
         return _stalled(make, SavepointReason.TOO_MANY, message)
@@ -136,7 +136,7 @@ def _answered(savepoint: HudiSavepoint, entry: TableSavepoint, make: ConditionMa
 
 
 def _kept(entry: TableSavepoint, make: ConditionMaker) -> Iterator[Condition]:
-    """Yield that a savepoint is there; one that the table cannot be restored to is not ready."""
+    """Yield the conditions of an existing savepoint; it is not ready if the table cannot be restored to it."""
     complete, reason, message = _data(entry)
     if complete is ConditionStatus.FALSE:
         yield from _stalled(make, reason, message)
@@ -146,7 +146,7 @@ def _kept(entry: TableSavepoint, make: ConditionMaker) -> Iterator[Condition]:
 
 
 def _data(entry: TableSavepoint) -> tuple[ConditionStatus, SavepointReason, str]:
-    """Return whether all files of a savepoint are there: as it was made, and as the last clean has found them."""
+    """Return whether all files of a savepoint exist: when it was made, and at the last clean."""
     kept = entry.retained
     if kept is not None and kept.missing:
         gone = f"The clean that ended at {kept.as_of} did not find {counted(kept.missing, 'file')} of the savepoint"
@@ -162,10 +162,10 @@ def _data(entry: TableSavepoint) -> tuple[ConditionStatus, SavepointReason, str]
 
 
 def _expired(entry: TableSavepoint, make: ConditionMaker) -> Iterator[Condition]:
-    """Yield how the time of a savepoint ended: as planned, which is no failure, or without it ever having been there.
+    """Yield the condition of an expired savepoint: a planned end is no failure, and neither is one without a savepoint.
 
-    Ready would be a lie if True, and work that goes on if False, as kstatus reads it: where it is absent, and nothing
-    else stands, a resource counts as settled.
+    Ready would be a lie if True, and continued work if False, as kstatus reads it: without Ready and any other
+    condition, a resource counts as settled.
     """
     if entry.since is None:
         yield from _stalled(make, SavepointReason.EXPIRED, entry.message)
@@ -186,14 +186,14 @@ def _reconciling(make: ConditionMaker, ready: ConditionStatus, reason: str, mess
 def _ending(
     savepoint: HudiSavepoint | InvalidObject, table: HudiTable | InvalidObject | None, *, now: datetime
 ) -> SavepointStep:
-    """Return how a deleted resource goes on: it waits for its table alone, and never for ever."""
+    """Return the step of a deleted resource: it waits only for its table, and never for ever."""
     if SAVEPOINT_FINALIZER not in savepoint.metadata.finalizers:
         return SavepointStep(status=None)
     if (why := _not_waited_for(savepoint, table, now=now)) is not None:
         return SavepointStep(
             status=None, stays=True, is_left=True, released=f"{why}; a savepoint that was made stays in the table."
         )
-    assert isinstance(savepoint, HudiSavepoint), "what cannot be read is not waited for"
+    assert isinstance(savepoint, HudiSavepoint), "a resource that cannot be read is not waited for"
     if savepoint.spec.deletion_policy is SavepointDeletionPolicy.RETAIN:
         message = "deletionPolicy is Retain: a savepoint that was made stays in the table."
         return SavepointStep(status=None, stays=True, released=message)
@@ -208,7 +208,7 @@ def _ending(
 def _not_waited_for(
     savepoint: HudiSavepoint | InvalidObject, table: HudiTable | InvalidObject | None, *, now: datetime
 ) -> str | None:
-    """Return why no table is waited for, and the savepoint is left as it is."""
+    """Return why the resource waits for no table, and leaves the savepoint unchanged."""
     if isinstance(savepoint, InvalidObject):
         return "This version of the operator cannot read the spec"
     if table is None:

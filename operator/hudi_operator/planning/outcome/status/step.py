@@ -1,4 +1,4 @@
-"""What one pass carries out: the same for a table that lives and for one that is deleted."""
+"""The step of one pass: the same for an existing and for a deleted table."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ from hudi_operator.planning.outcome.status.transitions import Transition
 
 @dataclass(frozen=True, kw_only=True)
 class Freshness:
-    """How far a table is behind its source, for the metrics; `target` is how far it may be, where that is asked."""
+    """The delay of a table behind its source, for the metrics; `target` is the declared freshness, if any."""
 
     complete_up_to: datetime | None = None
     backlog_records: int | None = None
@@ -23,12 +23,12 @@ class Freshness:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """Write the status, count the runs that have finished, post the notices, then act, in this order.
+    """Write the status, count the finished runs, post the notices, then act, in this order.
 
-    The step that releases the table leaves its status as it is. `running` Jobs count towards the limits of the class
-    `class_name`; with `waits_for_place` the table is woken when one of the class ends. `freshness` says how far the
-    table is behind. `operations` are those that have ended. `requeue` are the seconds until the next reconcile, None
-    after the last one and where `requeue_after` says it.
+    A step that releases the table leaves its status unchanged. `running` Jobs count towards the limits of the class
+    `class_name`; with `waits_for_place` the table is woken when a Job of the class ends. `freshness` is the delay of
+    the table behind its source. `operations` are the operations that have ended. `requeue` are the seconds until the
+    next reconcile, None after the last reconcile and if `requeue_after` decides.
     """
 
     status: HudiTableStatus
@@ -44,12 +44,12 @@ class Step:
 
     @property
     def releases(self) -> bool:
-        """Whether the table may go with this step."""
+        """Whether this step lets the table go."""
         return any(isinstance(action, Release) for action in self.actions)
 
 
 class Target(Protocol):
-    """What actions are carried out on: what was observed of a table, which has no spec where that cannot be read."""
+    """The table that actions are carried out on, as observed; without a spec if the spec cannot be read."""
 
     @property
     def metadata(self) -> ObjectMetadata:
@@ -57,11 +57,11 @@ class Target(Protocol):
 
     @property
     def table(self) -> HudiTable | None:
-        """The table, where its spec can be read."""
+        """The table, if its spec can be read."""
 
     @property
     def table_class(self) -> HudiTableClass | None:
-        """Its class, where it can be used."""
+        """Its class, if the class can be used."""
 
     @property
     def operator(self) -> str:

@@ -13,7 +13,7 @@ from hudi_operator.timeline.rules.counters import COMMITS
 
 
 def summary_of(observation: Observation, findings: Iterable[Finding], message: str) -> SummaryStatus:
-    """Return the summary of a table; while the timeline cannot be read, the newest commit stays as it was."""
+    """Return the summary of a table; while the timeline cannot be read, the newest commit stays."""
     before, snapshot = observation.table.status.summary, observation.snapshot
     newest = _newest_commit(snapshot.timeline)
     if snapshot.trouble is not None and not observation.is_hidden:
@@ -27,13 +27,13 @@ def with_message(summary: SummaryStatus | None, message: str) -> SummaryStatus:
 
 
 def counts(findings: Iterable[Finding]) -> str | None:
-    """Return how many findings of each severity there are, the worst first; None without any."""
+    """Return the number of findings of each severity, the worst first; None without any."""
     number = Counter(one.severity for one in findings)
     return ", ".join(f"{number[one]} {one}" for one in reversed(Severity) if number[one]) or None
 
 
 def short(message: str) -> str:
-    """Return a message as far as it fits into a column."""
+    """Return the beginning of a message that fits into a column."""
     return shortened(message, SUMMARY_LIMIT)
 
 

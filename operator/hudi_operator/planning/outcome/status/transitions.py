@@ -1,4 +1,4 @@
-"""What is worth an Event: a changed condition, a finding that appears or is gone, and what runs and others did."""
+"""The changes that deserve an Event: conditions, new and resolved findings, and acts of runs and of other tools."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from hudi_operator.timeline import Action
 
 @dataclass(frozen=True, kw_only=True)
 class Transition:
-    """One change that a person may want to know of."""
+    """A change that a person may want to know."""
 
     warning: bool
     reason: str
@@ -39,7 +39,7 @@ _MAY_BE_FALSE = frozenset({ConditionType.READY, ConditionType.FRESH})
 
 
 def transitions(before: HudiTableStatus, after: HudiTableStatus) -> tuple[Transition, ...]:
-    """Return the Events that the change from one status to the next deserves; none when nothing changed."""
+    """Return the Events of a change from one status to the next; none if nothing changed."""
     found = [
         transition
         for kind in _WATCHED
@@ -57,7 +57,7 @@ def transitions(before: HudiTableStatus, after: HudiTableStatus) -> tuple[Transi
 
 
 def _findings(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
-    """Yield the findings that have appeared and those that are gone."""
+    """Yield the new and the resolved findings."""
     known, present = ({one.code for one in status.findings} for status in (before, after))
     for one in after.findings:
         if one.code not in known:
@@ -81,7 +81,7 @@ def _is_maintained(status: HudiTableStatus) -> bool:
 
 
 def _affected(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
-    """Yield what runs that have ended since did to instants of others, and to what earlier runs had left."""
+    """Yield the effects of newly ended runs on instants of others, and on the leftovers of earlier runs."""
     reported = {run.job for run in before.history}
     for run in reversed(after.history):
         for one in run.affected or () if run.job not in reported else ():
@@ -90,7 +90,7 @@ def _affected(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Trans
 
 
 def operations_ended(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[TableOperation]:
-    """Yield the operations that have ended since; one that was over when it was first seen is no news."""
+    """Yield the newly ended operations; an operation that was over when first seen gets no Event."""
     open_before = {one.uid for one in before.operations if one.state not in FINISHED}
     return (one for one in after.operations if one.uid in open_before and one.state in FINISHED)
 
@@ -110,7 +110,7 @@ def _operations(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Tra
 
 
 def _losses(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
-    """Yield the messages that runs which have ended since found gone, and at the first loss those of one that runs."""
+    """Yield the lost messages of newly ended runs, and at the first loss those of a running driver."""
     lost = {job.name for job in before.active_jobs if job.live is not None and job.live.skipped}
     for job in after.active_jobs:
         if job.live is not None and job.live.skipped and job.name not in lost:
@@ -128,7 +128,7 @@ def _loss(run: str, known: int | None, places: Iterable[str]) -> Transition:
 
 
 def _acts(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
-    """Yield what others did to the history of the table since the last reconcile."""
+    """Yield the acts of others on the history of the table since the last reconcile."""
     for act in new_acts(before.timeline, after.timeline):
         warning = act.action != Action.SAVEPOINT
         yield Transition(warning=warning, reason=ACT_REASONS[act.action], message=act_message(act))
@@ -146,12 +146,12 @@ def _transition(before: Condition | None, after: Condition | None) -> Transition
 
 
 def _says_nothing(before: Condition | None, after: Condition) -> bool:
-    """Whether a table is as fresh as it was when its freshness was last known, or it has just come to be asked for."""
+    """Whether the freshness is unchanged since it was last known, or was only just declared."""
     if after.status is ConditionStatus.FALSE:
         return False
     return after.status is ConditionStatus.UNKNOWN or before is None
 
 
 def _word(condition: Condition) -> str:
-    """Return what must differ for an Event: a ready table stays so whether its last run had something to do or not."""
+    """Return the part of a condition that must differ for an Event: a ready table stays ready with or without work."""
     return "" if condition.status is ConditionStatus.TRUE else condition.reason

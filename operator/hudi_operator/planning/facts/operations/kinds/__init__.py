@@ -1,1 +1,1 @@
-"""What the operator knows of each kind of operation: one module for each, and a line in the registry."""
+"""The definitions of the kinds of operations: a module for each kind, and a line in the registry."""

@@ -1,4 +1,4 @@
-"""What the operator has to know of a kind of operation."""
+"""Defines what the operator has to know of a kind of operation."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from hudi_operator.planning.model import Observation
 
 @dataclass(frozen=True, kw_only=True)
 class OperationDefinition:
-    """One kind of operation.
+    """A kind of operation.
 
-    `admit` looks at spec and timeline, and returns the commit that the operation is about, None where it is about none,
-    or why it does not begin. `remember` returns the fields of `NamedOperationJob` that only this kind has: every run is
-    to do the same, whatever becomes of the spec of the table. `wording` says what is done, as in "restore to X".
+    `admit` checks spec and timeline, and returns the commit that the operation names, None if it names none, or why it
+    does not begin. `remember` returns the fields of `NamedOperationJob` that only this kind has: every run does the
+    same work, whatever happens to the spec of the table. `wording` describes the work, as in "restore to X".
 
-    `may_be_left` says that a table is whole also where a run has been killed: such an operation is not tried without
-    end, and may be deleted between two runs. `beside_strangers` lets it begin where somebody unknown has left an
-    instant pending, which it may be there to remove: its driver looks for signs of life.
+    `may_be_left` says that a killed run leaves the table whole: such an operation is not retried without a limit, and
+    may be deleted between two runs. `beside_strangers` lets it begin beside a pending instant of an unknown writer,
+    which it may have to remove: its driver looks for signs of life.
     """
 
     admit: Callable[[HudiOperation, Observation], Answer | str | None]

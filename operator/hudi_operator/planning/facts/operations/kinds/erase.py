@@ -1,4 +1,4 @@
-"""An erasure: keys lie in the resource and in the request of its Job, never in status."""
+"""An erasure: its keys are in the resource and in the request of its Job, never in status."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.policy.paths import is_allowed
 
 MOST_BYTES = 128 * 1024
-"""Of listed keys: the request of a Job is an annotation of its pod."""
+"""The most bytes of listed keys: the request of a Job is an annotation of its pod."""
 
 
 def _admit(resource: HudiOperation, observation: Observation) -> Answer | None:

@@ -1,4 +1,4 @@
-"""The kinds of operations that this release can do: one line for each."""
+"""The kinds of operations of this release: a line for each."""
 
 from collections.abc import Mapping
 
@@ -24,7 +24,7 @@ KINDS: Mapping[OperationKind, OperationDefinition] = {
 
 
 def job_of(resource: HudiOperation, table: HudiTable, instant: str | None) -> NamedOperationJob:
-    """Return what the Jobs of an operation are to do."""
+    """Return the work of an operation's Jobs."""
     return NamedOperationJob(
         kind=resource.spec.kind,
         instant=instant,
@@ -36,18 +36,18 @@ def job_of(resource: HudiOperation, table: HudiTable, instant: str | None) -> Na
 
 
 def wording_of(job: NamedOperationJob) -> str:
-    """Return what an operation does, in words: its kind where a newer release has begun it."""
+    """Return the work of an operation in words; the name of its kind if a newer release has begun it."""
     known = KINDS.get(job.kind)
     return known.wording(job) if known is not None else f"operation {job.kind}"
 
 
 def may_be_left(kind: OperationKind) -> bool:
-    """Whether a table is whole also where a run of this kind has been killed."""
+    """Whether a killed run of this kind leaves the table whole."""
     known = KINDS.get(kind)
     return known is not None and known.may_be_left
 
 
 def begins_beside_strangers(kind: OperationKind) -> bool:
-    """Whether this kind may begin where somebody unknown has left an instant pending."""
+    """Whether this kind may begin beside a pending instant of an unknown writer."""
     known = KINDS.get(kind)
     return known is not None and known.beside_strangers

@@ -1,4 +1,4 @@
-"""A repair: the driver looks at what is to be mended, because the operator reads no files of a plan or an index."""
+"""A repair: the driver examines the defect, because the operator reads no files of a plan or an index."""
 
 from collections.abc import Mapping
 from typing import Any

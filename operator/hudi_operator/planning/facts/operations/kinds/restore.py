@@ -1,4 +1,4 @@
-"""A restore and a rollback: the commit has to be one that can be gone back to, or the latest."""
+"""A restore and a rollback: they need a commit that still has its files, or the latest commit."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,7 +27,7 @@ def _admit(resource: HudiOperation, observation: Observation) -> Answer | str:
         return instant
     refused = _refused(resource.spec.kind, instant, timeline)
     if refused is not None and refused.reason == SavepointReason.INSTANT_CLEANED and resource.spec.dry_run:
-        return instant  # its driver finds that too, and whatever else is in the way
+        return instant  # its driver finds that too, and every other obstacle
     return refused or instant
 
 
@@ -41,7 +41,7 @@ def _of_savepoint(name: str, observation: Observation) -> Answer | str:
 
 
 def _is_there(entry: TableSavepoint, timeline: Timeline | None) -> bool:
-    """Whether a savepoint keeps its commit; one that is to be removed does until a Job is at work on that."""
+    """Whether a savepoint keeps its commit; a savepoint to be removed does so until its Job is at work."""
     if entry.state is SavepointState.KEPT:
         return True
     is_to_go = entry.state is SavepointState.REMOVING and entry.reason != SavepointReason.AT_WORK
@@ -49,9 +49,9 @@ def _is_there(entry: TableSavepoint, timeline: Timeline | None) -> bool:
 
 
 def _refused(kind: OperationKind, instant: str, timeline: Timeline) -> Answer | None:
-    """Return why a commit is none that can be gone back to, or removed as the latest."""
+    """Return why the table cannot go back to a commit, or why it is not the latest."""
     found = refusal_of(instant, timeline)
-    # What a savepoint keeps no later clean has taken, whatever the last one says of all others.
+    # No later clean has removed the files of a savepoint, whatever the last clean says of other files.
     if found is not None and not (found[0] is SavepointReason.INSTANT_CLEANED and _is_kept(instant, timeline)):
         return fails(found[0], f"{found[1]} Nothing was changed.")
     newest = last_completed(timeline)

@@ -1,4 +1,4 @@
-"""A table service that is run once: with the options of the table, or what takes their place for this run."""
+"""A table service that is run once, with the table's options or with options for this run."""
 
 from collections.abc import Mapping
 from typing import Any

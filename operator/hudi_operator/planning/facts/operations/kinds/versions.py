@@ -1,4 +1,4 @@
-"""An upgrade or a downgrade of the table version: to a version that the table is not pinned away from."""
+"""An upgrade or a downgrade of the table version, unless the spec pins another version."""
 
 from collections.abc import Mapping
 from typing import Any
