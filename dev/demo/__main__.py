@@ -8,7 +8,7 @@ from fnmatch import filter as matching
 
 from demo.comparison import Comparison, ComparisonFailed, Found
 from demo.flights import FLIGHTS, SourceFile, deliveries, read_flights
-from demo.screen import Screen
+from demo.screen import Screen, last_run
 from demo.steps import NAMESPACE, REACH, REMOVE, DemoFailed, fail_if_stuck, refuse_remains, start_cluster, where_to_look
 from localcluster.settings import CURRENT
 from toolkit.cluster import ROOT, Cluster, CommandFailed, Document
@@ -117,7 +117,7 @@ class Progress:
 
     def learn(self, name: str, status: Document) -> None:
         """Add the last run that a status shows."""
-        run = ((status.get("services") or {}).get("ingestion") or {}).get("lastRun") or {}
+        run = last_run(status, "ingestion")
         if run.get("outcome") == "Succeeded":
             self._files[name][run["job"]] = run.get("filesRead", 0)
 
@@ -175,8 +175,7 @@ def tell(cluster: Cluster, screen: Screen) -> None:
         status = (cluster.get("huditables", name, namespace=NAMESPACE) or {})["status"]
         screen.tell(name, status)
         for service in SERVICES[name]:
-            last = status["services"][service].get("lastRun") or {}
-            if last.get("outcome") not in {"Succeeded", "NothingToDo"}:
+            if last_run(status, service).get("outcome") not in {"Succeeded", "NothingToDo"}:
                 raise DemoFailed(f"{service} of {name} has not run: {status['services'][service].get('message')}")
 
 

@@ -10,6 +10,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from hudi_operator.api.status.lines import joined
+
 _INSTANTS_SHOWN = 10
 _STATE_STYLES = {"COMPLETED": "green", "INFLIGHT": "yellow", "REQUESTED": "cyan"}
 
@@ -98,7 +100,13 @@ def _lines(status: dict[str, Any]) -> list[str]:
     return lines
 
 
+def last_run(status: dict[str, Any], service: str) -> dict[str, Any]:
+    """Return the last run of a service, with all its figures; empty before the first."""
+    state = (joined(status).get("services") or {}).get(service) or {}
+    return dict(state.get("lastRun") or {})
+
+
 def _last_runs(status: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the last run of each service, oldest first."""
-    runs = [service["lastRun"] for service in (status.get("services") or {}).values() if service.get("lastRun")]
+    runs = [run for service in status.get("services") or {} if (run := last_run(status, service))]
     return sorted(runs, key=lambda run: run.get("finishedAt") or "")

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from string import Template
 
 from demo.comparison import Comparison, ComparisonFailed
-from demo.screen import Screen
+from demo.screen import Screen, last_run
 from demo.steps import NAMESPACE, REACH, DemoFailed, fail_if_stuck, refuse_remains, start_cluster, where_to_look
 from localcluster.settings import CURRENT, NODE_ADDRESS
 from toolkit.cluster import ROOT, Cluster, CommandFailed, Document
@@ -155,8 +155,7 @@ def freshness_of(table: Document) -> Document:
 
 def has_run(table: Document, service: str) -> bool:
     """Tell whether a service has run, or found nothing to do."""
-    state = ((table.get("status") or {}).get("services") or {}).get(service) or {}
-    return (state.get("lastRun") or {}).get("outcome") in {"Succeeded", "NothingToDo"}
+    return last_run(table.get("status") or {}, service).get("outcome") in {"Succeeded", "NothingToDo"}
 
 
 def what_next() -> str:

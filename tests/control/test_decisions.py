@@ -8,6 +8,7 @@ from tests.control.process import RestingTable
 from tests.control.test_reconciler import KEY
 from tests.planning.operations.told import state_and_reason
 from tests.planning.world import done
+from tests.whole_status import whole
 
 from hudi_operator.control.keys import operation_key
 from hudi_operator.control.observation.remembered import rank_of_operation
@@ -35,16 +36,14 @@ async def test_a_decision_is_recorded_by_its_table_and_told_to_its_resource() ->
     told = one.resources["accept"]
     assert state_and_reason(told["status"]) == ("Succeeded", "Succeeded")
     assert told["metadata"]["annotations"] == {"hudi-operator.io/operation-uid": "uid-of-accept"}
-    known = one.cluster.tables["flights"]["status"]["memory"]
-    assert known["decisions"]["acceptedUpTo"] > TIMES[1]
+    known = whole(one.cluster.tables["flights"])["decisions"]
+    assert known["acceptedUpTo"] > TIMES[1]
     assert "Maintenance" not in {each["reason"] for each in one.cluster.tables["flights"]["status"]["conditions"]}
     assert one.cluster.jobs == {}
     await one.look()
-    assert one.cluster.tables["flights"]["status"]["memory"]["decisions"].get("answers") in (None, [])
-    assert (
-        one.cluster.tables["flights"]["status"]["memory"]["decisions"]["acceptedUpTo"]
-        == known["decisions"]["acceptedUpTo"]
-    )
+    after = whole(one.cluster.tables["flights"])["decisions"]
+    assert after.get("answers") in (None, [])
+    assert after["acceptedUpTo"] == known["acceptedUpTo"]
 
 
 async def test_a_decision_that_names_nothing_there_is_stalled_with_an_event() -> None:

@@ -1,24 +1,30 @@
-"""Writes each instant and each ended run of a table's status as a text, so that the document stays short."""
+"""Short texts in place of objects, so that the document of a table's status stays short.
+
+Each instant of a timeline is one text, and so is each entry of `memory`: JSON that ends in a newline, which
+`kubectl get -o yaml` shows on a line of its own instead of breaking it at 80 columns.
+"""
 
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hudi_operator.api.status.memory import join
+from hudi_operator.api.status.memory import MEMORY, join
 
 INSTANT_LINE_LIMIT = 128
 INSTANT_PATTERN = r"^\S+ \S+ \S+( \S+)?$"
 
 _INSTANT = ("time", "action", "state", "completedAt")
-_LONGEST_RUN = 16_384
+_LONGEST_ENTRY = 1_048_576
 
 Document = dict[str, Any]
 Change = Callable[[Any], Any]
 
 
-def with_lines(document: Document) -> Document:
-    """Return a status with texts for the instants of its timeline and the runs of its history."""
-    return _changed(document, instant=_instant_line, run=_run_line)
+def with_lines(document: Mapping[str, Any]) -> Document:
+    """Return the document of a status with texts for instants and for the entries of its memory."""
+    memory = document.get(MEMORY)
+    written = {MEMORY: {key: _entry_line(value) for key, value in memory.items()}} if memory else {}
+    return _with_instants({**document, **written}, _instant_line)
 
 
 def joined(document: Mapping[str, Any]) -> Document:
@@ -26,22 +32,19 @@ def joined(document: Mapping[str, Any]) -> Document:
 
     An unreadable text stays a text, and reading by parts leaves it out.
     """
-    return _changed(join(document), instant=_instant_of, run=_run_of)
+    memory = document.get(MEMORY)
+    if isinstance(memory, Mapping):
+        document = {**document, MEMORY: {key: _entry_of(value) for key, value in memory.items()}}
+    return _with_instants(join(document), _instant_of)
 
 
-def _changed(document: Document, *, instant: Change, run: Change) -> Document:
-    changed, timeline = document | _each(document, "history", run), document.get("timeline")
-    if isinstance(timeline, Mapping):
-        lists = _each(timeline, "instants", instant) | _each(timeline, "pending", instant)
-        newest = {name: instant(timeline[name]) for name in ("latestCompleted",) if name in timeline}
-        changed["timeline"] = {**timeline, **lists, **newest}
-    return changed
-
-
-def _each(document: Mapping[str, Any], name: str, change: Change) -> Document:
-    """Return the changed list of this name, or an empty document without it."""
-    items = document.get(name)
-    return {name: [change(item) for item in items]} if isinstance(items, list) else {}
+def _with_instants(document: Document, change: Change) -> Document:
+    timeline = document.get("timeline")
+    if not isinstance(timeline, Mapping):
+        return document
+    lists = {name: timeline[name] for name in ("instants", "pending") if isinstance(timeline.get(name), list)}
+    changed = {name: [change(item) for item in items] for name, items in lists.items()}
+    return {**document, "timeline": {**timeline, **changed}}
 
 
 def _instant_line(instant: Mapping[str, str]) -> str:
@@ -53,12 +56,12 @@ def _instant_of(line: Any) -> Any:  # noqa: ANN401 - whatever the document holds
     return dict(zip(_INSTANT, values, strict=False)) if len(values) in {3, 4} else line
 
 
-def _run_line(run: Mapping[str, Any]) -> str:
-    return json.dumps(run, separators=(",", ":"), ensure_ascii=False)
+def _entry_line(entry: Any) -> str:  # noqa: ANN401 - any part of a document
+    return json.dumps(entry, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
-def _run_of(line: Any) -> Any:  # noqa: ANN401 - whatever the document holds
-    if not isinstance(line, str) or len(line) > _LONGEST_RUN:
+def _entry_of(line: Any) -> Any:  # noqa: ANN401 - whatever the document holds
+    if not isinstance(line, str) or len(line) > _LONGEST_ENTRY:
         return line
     try:
         return json.loads(line)

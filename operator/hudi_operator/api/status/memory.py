@@ -66,7 +66,10 @@ def divide(value: DividedModel, document: Mapping[str, Any]) -> tuple[Document, 
 
 
 def join(document: Mapping[str, Any]) -> Document:
-    """Return a document with the content of `memory` at the places where the value has it."""
+    """Return a document with the content of `memory` at the places where the value has it.
+
+    The memory wins over a text for people that is made from it.
+    """
     shown = {key: value for key, value in document.items() if key != MEMORY}
     memory = document.get(MEMORY)
     return _joined(shown, memory) if isinstance(memory, Mapping) else shown
@@ -78,7 +81,7 @@ def _joined(shown: Mapping[str, Any], memory: Mapping[str, Any]) -> Document:
         for key, value in memory.items()
         if isinstance(value, Mapping) and isinstance(shown.get(key), Mapping)
     }
-    return {**memory, **shown, **both}
+    return {**shown, **memory, **both}
 
 
 def is_remembered(model: type[BaseModel], name: str) -> bool:

@@ -32,12 +32,11 @@ PENDING_SHOWN = 10
 PENDING_REMEMBERED = 100
 EXPLANATION_LIMIT = 1024
 JOBS_SHOWN = 8
+_RUN_LINE_LIMIT = 1536
 
 
-class RunStatus(DividedModel):
+class RunStatus(Model):
     """A run of a service."""
-
-    remembered: ClassVar[frozenset[str]] = frozenset({"skipped", "affected", "ended_for"})
 
     job: Annotated[str, Field(max_length=63)]
     """Name of the Job."""
@@ -105,6 +104,15 @@ class RunStatus(DividedModel):
     undone_by: InstantTime | None = None
     """The restore or rollback of another tool that undid the run's instant."""
 
+    @property
+    def line(self) -> str:
+        """Return the run as people read it: outcome, end, message, and the Job of a failed run."""
+        reason = f" ({self.reason})" if self.reason else ""
+        end = f" at {self.finished_at}" if self.finished_at else ""
+        job = f" in Job {self.job}" if self.outcome is Outcome.FAILED else ""
+        undone = f" {self.undone_by} undid it." if self.undone_by else ""
+        return f"{self.outcome}{reason}{end}{job}: {self.message}{undone}".removesuffix(": ")
+
 
 class ServiceStatus(DividedModel):
     """A service: its count, whether and why it is due, and the next attempt."""
@@ -122,6 +130,7 @@ class ServiceStatus(DividedModel):
             "records_skipped",
             "skipped",
             "last_no_op_instant",
+            "last_run",
         }
     )
 
@@ -207,6 +216,15 @@ class ServiceStatus(DividedModel):
 
     last_no_op_instant: InstantTime | None = None
     """Newest completed instant when a run found nothing to do; as many more as make the service due must follow."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        schema = super().__get_pydantic_json_schema__(core_schema, handler)
+        description = (
+            "The last run that ended: outcome, end, the message with its figures, and the Job of a failed run."
+        )
+        schema[SHOWN] = {"lastRun": {"type": "string", "maxLength": _RUN_LINE_LIMIT, "description": description}}
+        return schema
 
 
 _UNKNOWN = ServiceStatus()
@@ -471,7 +489,10 @@ class HudiTableStatus(DividedModel):
         """Return the status as it is written to the API server, without zero, false, empty and absent values."""
         document = self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
         # kstatus takes an object without observedGeneration for current.
-        shown, memory = divide(self, with_lines(document) | {"observedGeneration": self.observed_generation})
+        shown, memory = divide(self, document | {"observedGeneration": self.observed_generation})
         if self.active_jobs:
             shown["jobs"] = [job.model_dump(mode="json", by_alias=True, exclude_defaults=True) for job in self.jobs]
-        return {**shown, MEMORY: memory} if memory else shown
+        for name, service in self.services:
+            if service is not None and service.last_run is not None:
+                shown.setdefault("services", {}).setdefault(name, {})["lastRun"] = service.last_run.line
+        return with_lines({**shown, MEMORY: memory} if memory else shown)

@@ -66,9 +66,6 @@ class TimelineStatus(DividedModel):
 
     remembered: ClassVar[frozenset[str]] = frozenset({"verified_up_to", "acts"})
 
-    latest_completed: InstantLine | None = None
-    """The newest completed instant, as `TIME ACTION STATE`, with the completion time if the timeline has it."""
-
     pending: Annotated[tuple[InstantLine, ...], Field(max_length=PENDING_SHOWN)] = ()
     """Instants that are requested or inflight, as `TIME ACTION STATE`, oldest first; at most 10."""
 

@@ -94,8 +94,7 @@ def _switched_off(case: Case, service: Service, evaluation: Evaluation) -> Decis
         message = f"spec.{name}.mode is Inline: the service runs inside the writer, after the commit."
         return Decision(due=False, reason=Reason.INLINE, message=message)
     if mode is ServiceMode.DISABLED:
-        message = f"spec.{name}.mode is Disabled, or the service does not apply to tables of this type."
-        return Decision(due=False, reason=Reason.DISABLED, message=message)
+        return Decision(due=False, reason=Reason.DISABLED, message="")
     return None
 
 

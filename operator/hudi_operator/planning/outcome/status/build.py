@@ -77,7 +77,6 @@ def timeline_status(
     counters = timeline.counters
     pending = timeline.pending
     return TimelineStatus(
-        latest_completed=_instant(counters.latest_completed) if counters.latest_completed else None,
         pending=tuple(_instant(instant) for instant in pending[:PENDING_SHOWN]),
         pending_count=len(pending),
         instants=tuple(_instant(instant) for instant in timeline.instants[-INSTANTS_SHOWN:]),
