@@ -173,7 +173,7 @@ def request(table: Path, service: Service, flags: str) -> JobRequest:
         operator="bench",
     )
     (task,) = built.tasks
-    changes: dict[str, object] = {"table": task.table.model_copy(update={"base_path": str(table / "table")})}
+    changes: dict[str, object] = {"table": task.table.copy_with(base_path=str(table / "table"))}
     if service is Service.INGESTION:
         columns = "id BIGINT, part INT, value STRING, seen INT"
         files = FileSource(
@@ -182,8 +182,8 @@ def request(table: Path, service: Service, flags: str) -> JobRequest:
         changes["ingestion"] = IngestionTask(source=files)
     elif service in {Service.COMPACTION, Service.CLUSTERING}:
         changes["planned"] = task.planned or PlannedServiceTask()
-    tasks: tuple[TableTask, ...] = (task.model_copy(update=changes),)
-    return built.model_copy(update={"tasks": tasks})
+    tasks: tuple[TableTask, ...] = (task.copy_with(**changes),)
+    return built.copy_with(tasks=tasks)
 
 
 def report(measured: dict[str, dict[Service, list[dict[str, float]]]]) -> None:

@@ -63,7 +63,7 @@ def _told(error: Exception) -> str:
 
 
 def _finish(outcome: JobOutcome, redactor: Redactor) -> int:
-    cleaned = [result.model_copy(update={"message": redactor.clean(result.message)}) for result in outcome.results]
+    cleaned = [result.copy_with(message=redactor.clean(result.message)) for result in outcome.results]
     outcome = JobOutcome(results=tuple(cleaned))
     _LOGGER.info("outcome", extra={"fields": {"outcome": outcome.model_dump(by_alias=True, exclude_none=True)}})
     reach(Phase.BEFORE_OUTCOME)

@@ -154,7 +154,7 @@ class Driver:
             )
             result = self._run_in(context)
             # The answer lies in the table's folder, which more people may read than the log.
-            return result.model_copy(update={"message": redactor.clean(result.message)})
+            return result.copy_with(message=redactor.clean(result.message))
 
         return InlineServer(
             self._request.run, self._request.inline_services, perform, cancel=spark.sparkContext.cancelAllJobs
@@ -170,19 +170,18 @@ class Driver:
             self._require_running()
             require_lock(task.hudi_options)
             result = run_task(replace(context, spark=spark.newSession()))
-            result = result.model_copy(update={"started_at": started, "finished_at": _now()})
+            result = result.copy_with(started_at=started, finished_at=_now())
         except Exception as error:
             failure = self._explain(error)
             _LOGGER.warning("task failed", exc_info=True, extra={"fields": fields})
             result = _failed(task, failure, started)
         if _is_continuous(task):
-            result = result.model_copy(update=context.commit_stats.figures)
+            result = result.copy_with(**context.commit_stats.figures)
         if context.operation:
-            result = result.model_copy(update={"operation": context.operation[-1]})
+            result = result.copy_with(operation=context.operation[-1])
         newest = _made_since(made_before, _newest_made(spark))
         affected = tuple(context.affected[:MOST_AFFECTED])
-        told = {"affected": affected, "newest_instant": newest, "made": tuple(context.made)}
-        result = result.model_copy(update=told)
+        result = result.copy_with(affected=affected, newest_instant=newest, made=tuple(context.made))
         _LOGGER.info("task ends", extra={"fields": {**fields, "outcome": result.outcome, "message": result.message}})
         return result
 

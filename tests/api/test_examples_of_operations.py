@@ -51,7 +51,7 @@ def table_of(shown: HudiOperation) -> HudiTable:
     """The example of the table that an operation names, without a pin that an upgrade asks to be taken out."""
     parsed = table(named("HudiTable")[shown.spec.table_ref.name])
     if shown.spec.kind is OperationKind.UPGRADE:
-        return parsed.model_copy(update={"spec": parsed.spec.model_copy(update={"table_version": None})})
+        return parsed.copy_with(spec=parsed.spec.copy_with(table_version=None))
     return parsed
 
 
@@ -64,7 +64,7 @@ def before(shown: HudiOperation, table_class: HudiTableClass) -> Observation:
     savepoint = shown.spec.restore.savepoint if shown.spec.restore is not None else None
     if savepoint is not None:
         kept = TableSavepoint(instant=commit, resource=savepoint, state=SavepointState.KEPT)
-        found = found.model_copy(update={"status": HudiTableStatus(savepoints=(kept,))})
+        found = found.copy_with(status=HudiTableStatus(savepoints=(kept,)))
     version = OLDER if kind is OperationKind.UPGRADE else 9
     timeline = story(*files, kind=TableType[found.spec.type.name], version=version)
     snapshot = TimelineSnapshot(timeline=timeline)
@@ -112,7 +112,7 @@ def test_an_operation_waits_for_nothing_but_its_approval(shown: HudiOperation, t
     if not shown.spec.dry_run:
         assert isinstance(answer, Answer)
         assert answer.state is OperationState.AWAITING_APPROVAL, answer.message
-        spec = shown.spec.model_copy(update={"approved": True})
-        answer = admitted(shown.model_copy(update={"spec": spec}), seen)
+        spec = shown.spec.copy_with(approved=True)
+        answer = admitted(shown.copy_with(spec=spec), seen)
     assert isinstance(answer, NamedOperationJob), answer
     assert (answer.kind, answer.resource) == (shown.spec.kind, shown.metadata.name)

@@ -168,7 +168,7 @@ def builds(seen: Observation, action: CreateJob | LaunchJob) -> None:
 
 
 def ends(table: HudiTable, jobs: Any, *, deletes: bool) -> None:
-    metadata = table.metadata.model_copy(update={"deletion_timestamp": "2026-03-10T11:59:00Z"})
+    metadata = table.metadata.copy_with(deletion_timestamp="2026-03-10T11:59:00Z")
     seen = EndingObservation(
         metadata=metadata,
         status=table.status,

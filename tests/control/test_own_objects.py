@@ -127,7 +127,7 @@ def test_a_deletion_that_somebody_wrote_into_status_is_not_carried_out() -> None
 def test_no_job_that_removes_data_is_built_unless_spec_and_deletion_ask_for_it(policy: str, deleted: bool) -> None:
     one = table(deletionPolicy=policy)
     if deleted:
-        one = one.model_copy(update={"metadata": one.metadata.model_copy(update={"deletion_timestamp": at(NOW)})})
+        one = one.copy_with(metadata=one.metadata.copy_with(deletion_timestamp=at(NOW)))
     with pytest.raises(JobRefused):
         build_manifest(observe(one, table_class=table_class()), active(service=Service.DELETION), default_image=IMAGE)
 

@@ -44,7 +44,7 @@ def test_every_reason_that_reaches_a_user_is_in_the_registry(source: Path) -> No
         'make(kind, status, "Invented", message)',
         'Transition(warning=True, reason="Invented", message="")',
         'Readiness(reason=last.reason or "Invented")',
-        'run.model_copy(update={"reason": "Invented"})',
+        'run.copy_with(reason="Invented")',
         'REASON = "Invented"',
     ],
 )

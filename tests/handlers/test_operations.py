@@ -11,6 +11,7 @@ from tests.planning.operations.told import state_and_reason
 from tests.planning.world import NOW, active, ago, at, run, status
 
 from hudi_jobs.contract import Outcome
+from hudi_operator.api.status.operation import OperationState
 from hudi_operator.api.status.table import ServiceStatus
 from hudi_operator.control.keys import OPERATION, TABLE, table_key
 from hudi_operator.control.operations import OperationReconciler
@@ -65,7 +66,7 @@ async def test_an_operation_says_what_its_table_says_and_is_held_while_it_has_be
     held = await place.reconcile("back")
     assert held is not None
     table = await place.kube.get(table_key(place.namespace, "flights")) or {}
-    over = known.model_copy(update={"state": "Succeeded", "finished_at": at(NOW)})
+    over = known.copy_with(state=OperationState.SUCCEEDED, finished_at=at(NOW))
     await place.kube.replace_status(TABLE, table, status(operations=(over,)).to_document())
     assert await place.reconcile("back") is None
 

@@ -226,7 +226,7 @@ def test_a_restore_is_told_of_any_kind_of_source_whose_rows_are_to_be_read_again
     assert isinstance(task, OperationTableTask)
     assert task.ingestion is not None
     assert task.ingestion.source == task_of({"source": declared}).source
-    without = back.model_copy(update={"reingest": False})
+    without = back.copy_with(reingest=False)
     (task,) = requested({"source": declared}, service=Service.OPERATION, operation=without).tasks
     assert isinstance(task, OperationTableTask)
     assert task.ingestion is None

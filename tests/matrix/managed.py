@@ -72,7 +72,7 @@ class Managed:
             "creationTimestamp": self._began.strftime("%Y-%m-%dT%H:%M:%SZ"),
         }
         table = HudiTable.model_validate({"metadata": metadata, "spec": self.spec})
-        return table.model_copy(update={"status": self.status})
+        return table.copy_with(status=self.status)
 
     def observe(self) -> Observation:
         """Observe, as the operator does."""

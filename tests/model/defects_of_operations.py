@@ -50,7 +50,7 @@ def _as_a_service(service: Service, *arguments: Any, **others: Any) -> Any:
 
 def _as_new(resource: HudiOperation, table: HudiTable, *, now: datetime) -> TableOperation:
     """What the resource says of itself is not read."""
-    return _ENTRY(resource.model_copy(update={"status": HudiOperationStatus()}), table, now=now)
+    return _ENTRY(resource.copy_with(status=HudiOperationStatus()), table, now=now)
 
 
 def _says_so(resource: HudiOperation) -> bool:

@@ -136,7 +136,7 @@ def _restore(world: World, run: Run, operation: NamedOperationJob, record: Recor
 def _compare(world: World, run: Run, operation: NamedOperationJob, record: Record) -> None:
     found = tuple(world.lake.rows(updates=world.scenario.updates))
     if found != record.expected and operation.kind is not OperationKind.RUN_SERVICE:
-        report = _report(record, OperationPhase.VERIFYING).model_copy(update={"verified": False})
+        report = _report(record, OperationPhase.VERIFYING).copy_with(verified=False)
         drivers.end(world, run, Outcome.FAILED, reason=FailureReason.NOT_VERIFIED, operation=report)
         return
     world.lake.journal[operation.uid] = replace(record, phase="done")

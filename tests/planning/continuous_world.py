@@ -79,7 +79,7 @@ def seen(
     state = status(active_jobs=(known or running(),), **(memories or {}))
     jobs = (found or job(class_version=VERSION, generation=1),)
     return observe(
-        one.model_copy(update={"status": state}),
+        one.copy_with(status=state),
         jobs=jobs,
         snapshot=shows or snapshot((JOB, ago(2)), progress=progress()),
         **changes,

@@ -59,13 +59,13 @@ def ending(*, policy: DeletionPolicy = DeletionPolicy.DELETE, **changes: Any) ->
     """A deleted table with nothing running; `spec` and `status` change the table, all else the observation."""
     status = changes.pop("status", HudiTableStatus())
     one = table(status=status, generation=2, deletionPolicy=policy.value, **changes.pop("spec", {}))
-    metadata = one.metadata.model_copy(update={"deletion_timestamp": at(BEGAN)})
+    metadata = one.metadata.copy_with(deletion_timestamp=at(BEGAN))
     base = EndingObservation(
         metadata=metadata,
         status=status,
         policy=policy,
         base_path=BASE_PATH,
-        table=one.model_copy(update={"metadata": metadata}),
+        table=one.copy_with(metadata=metadata),
         table_class=table_class(),
     )
     return replace(base, **changes)

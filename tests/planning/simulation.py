@@ -301,7 +301,7 @@ class Simulation:
         elif event == 4 and over and self.dice.random() < 0.3:
             self.runs.pop(self.dice.choice(over))  # somebody deleted it before it was seen to end
         elif event == 5 and self.dice.random() < 0.3:
-            self.status = self.status.model_copy(update={"services": ServicesStatus()})  # an earlier operator wrote it
+            self.status = self.status.copy_with(services=ServicesStatus())  # an earlier operator wrote it
 
     def time(self) -> str:
         """A new instant time."""

@@ -64,7 +64,7 @@ def failed_once(reason: FailureReason, monkeypatch: pytest.MonkeyPatch) -> HudiT
 
 
 def given_up(before: HudiTableStatus) -> HudiTableStatus:
-    exhausted = before.services.ingestion.model_copy(update={"failures": 10})
+    exhausted = before.services.ingestion.copy_with(failures=10)
     return status(ingestion=exhausted)
 
 
@@ -138,5 +138,5 @@ def test_a_job_that_the_api_server_refuses_is_counted_under_the_circumstances_of
 def test_a_success_forgets_under_which_circumstances_runs_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     before = failed_once(FailureReason.HUDI_ERROR, monkeypatch)
     nothing = ended(active().name, outcome=outcome(Outcome.NOTHING_TO_DO))
-    one = before.model_copy(update={"active_jobs": (active(),)})
+    one = before.copy_with(active_jobs=(active(),))
     assert decided(one, monkeypatch, (nothing,)).services.ingestion.failures_circumstances is None

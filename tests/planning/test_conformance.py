@@ -171,7 +171,7 @@ def memories(draw: st.DrawFn, service: Service) -> ServiceStatus:
     failures, outside, conflicts = draw(counts), draw(counts), draw(counts)
     last = draw(st.one_of(st.none(), runs))
     return memory(
-        last_run=last.model_copy(update={"service": service}) if last else None,
+        last_run=last.copy_with(service=service) if last else None,
         failures=failures,
         infrastructure_failures=outside,
         conflicts=conflicts,

@@ -12,7 +12,7 @@ from hudi_operator.planning.model import Blocker, BlockerReason, Plan
 from hudi_operator.planning.requeue import ACTIVE_SECONDS, LABELS_SECONDS, QUIET_SECONDS, requeue_after
 
 RUNS = Plan(active_jobs=(active(),))
-DUE = Plan(services=Plan().services.model_copy(update={"ingestion": memory(due=True)}))
+DUE = Plan(services=Plan().services.copy_with(ingestion=memory(due=True)))
 BY_LABELS = table_class(allowedNamespaces={"selector": {"matchLabels": {"team": "a"}}})
 RIVAL = Blocker(reason=BlockerReason.PATH_CLAIMED, message="Another table has the claim.")
 

@@ -58,7 +58,7 @@ def test_a_run_that_ended_during_the_upgrade_is_counted_once(path: Path) -> None
     assert [(run.job, run.outcome) for run in first.finished] == [(RUNNING, Outcome.SUCCEEDED)]
 
     status = build_status(observe(table, snapshot=snapshot(*runs), jobs=(done,)), first, now=LATER)
-    second = plan(table.model_copy(update={"status": status}), done, runs=runs)
+    second = plan(table.copy_with(status=status), done, runs=runs)
     assert second.finished == ()
     assert len(status.history) == len(table.status.history) + 1
 

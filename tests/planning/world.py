@@ -236,8 +236,8 @@ def reporting(one: JobObservation, told: JobOutcome | None, **changes: Any) -> J
 
 def reported_for(told: JobOutcome, task: str) -> JobOutcome:
     """The outcome, with its results for any task as those of this one."""
-    results = (one.model_copy(update={"id": task}) if one.id == _ANY_TASK else one for one in told.results)
-    return told.model_copy(update={"results": tuple(results)})
+    results = (one.copy_with(id=task) if one.id == _ANY_TASK else one for one in told.results)
+    return told.copy_with(results=tuple(results))
 
 
 def succeeded(**changes: Any) -> JobOutcome:
@@ -268,7 +268,7 @@ def run(kind: Outcome = Outcome.SUCCEEDED, **changes: Any) -> RunStatus:
 
 
 def memory(**changes: Any) -> ServiceStatus:
-    return ServiceStatus().model_copy(update=changes)
+    return ServiceStatus().copy_with(**changes)
 
 
 def after_failures(number: int, *, generation: int = 1, **changes: Any) -> ServiceStatus:
@@ -281,7 +281,7 @@ def status(**changes: Any) -> HudiTableStatus:
     """A status; services are given by their names, everything else as it is."""
     services = {name: changes.pop(name) for name in ServicesStatus.model_fields if changes.get(name) is not None}
     changes = {name: value for name, value in changes.items() if name not in ServicesStatus.model_fields}
-    return HudiTableStatus(services=ServicesStatus(**services)).model_copy(update=changes)
+    return HudiTableStatus(services=ServicesStatus(**services)).copy_with(**changes)
 
 
 def observe(one: HudiTable | None = None, **changes: Any) -> Observation:
@@ -338,4 +338,4 @@ def maintenance(after: HudiTableStatus) -> str | None:
 def again(observation: Observation, after: HudiTableStatus) -> Observation:
     """The same reconcile of a table that now has this status, as the API server gives it back."""
     stored = HudiTableStatus.model_validate(after.to_document())
-    return replace(observation, table=observation.table.model_copy(update={"status": stored}))
+    return replace(observation, table=observation.table.copy_with(status=stored))

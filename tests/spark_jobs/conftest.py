@@ -202,7 +202,7 @@ class Lake:
 
     def declared(self, options: dict[str, str]) -> TableDefinition:
         """The table as a request declares it, with the index of its options."""
-        return self.definition().model_copy(update={"index": options.get(INDEX_KEY)})
+        return self.definition().copy_with(index=options.get(INDEX_KEY))
 
     def service_request(
         self,
@@ -308,7 +308,7 @@ def program(tmp_path: Path, spark_conf: dict[str, str], installed_spark: Path) -
 
     def start(request: JobRequest | str, **environment: str) -> Program:
         if isinstance(request, JobRequest):
-            request = request.model_copy(update={"spark_conf": {**spark_conf, **request.spark_conf}})
+            request = request.copy_with(spark_conf={**spark_conf, **request.spark_conf})
         variables = {"SPARK_HOME": str(installed_spark), **environment}
         started.append(Program(tmp_path / f"program-{len(started)}", request, **variables))
         return started[-1]
@@ -388,7 +388,7 @@ class Trial:
         """What a driver is told that is to execute the plan, or to make one where there is none."""
         planned = {"mode": RunMode.EXECUTE, "instant": self.instant} if self.instant else {}
         request: JobRequest = self.lake.service_request(self.service, run=run, concurrency=concurrency, **planned)
-        return request.model_copy(update={"spark_conf": self.conf})
+        return request.copy_with(spark_conf=self.conf)
 
     def start(
         self,

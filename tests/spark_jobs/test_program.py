@@ -81,9 +81,9 @@ def test_a_driver_that_is_asked_to_end_writes_nothing_and_says_so(lake: Any, pro
 def test_a_failed_task_neither_fails_its_neighbours_nor_is_hidden_by_them(lake: Any) -> None:
     lake.put("a.csv", GOOD)
     good = lake.request().tasks[0]
-    unknown = good.ingestion.model_copy(update={"source": OtherSource(kind="unheard")})
-    bad = good.model_copy(update={"id": "bad", "ingestion": unknown})
-    request = JobRequest(run="many", tasks=(bad, good, good.model_copy(update={"id": "again"})))
+    unknown = good.ingestion.copy_with(source=OtherSource(kind="unheard"))
+    bad = good.copy_with(id="bad", ingestion=unknown)
+    request = JobRequest(run="many", tasks=(bad, good, good.copy_with(id="again")))
 
     told = Driver(request, lambda _: lake.spark).run()
 

@@ -120,7 +120,7 @@ def test_an_ended_operation_is_counted_with_the_outcome_of_its_event(told: dict[
     metrics = Metrics()
     ended = TableOperation.model_validate({"resource": "back", "uid": "uid-of-back", **told})
     metrics.operation_finished(ended)
-    metrics.operation_finished(ended.model_copy(update={"dry_run": True}))
+    metrics.operation_finished(ended.copy_with(dry_run=True))
     counted = {label: sample(metrics, "operations_total", kind=ended.kind.value, outcome=label) for label in OUTCOMES}
     assert counted == {label: 1.0 if label == outcome else None for label in OUTCOMES}
     assert event_of(ended) == f"Operation{outcome}"

@@ -242,7 +242,7 @@ def _of_its_own(status: HudiOperationStatus, metadata: ObjectMetadata) -> HudiOp
     """
     if metadata.copied_from is None or status.state in FINISHED:
         return status
-    return status.model_copy(update={"conditions": (), "begun": False, "started_at": None, "cascade": ()})
+    return status.copy_with(conditions=(), begun=False, started_at=None, cascade=())
 
 
 def _whole(status: Any) -> Any:  # noqa: ANN401 - a document holds anything

@@ -66,7 +66,7 @@ def is_cascaded_from(child: HudiOperation, parent: HudiOperation, table: str) ->
 
 
 def _asked(spec: HudiOperationSpec) -> HudiOperationSpec:
-    return spec.model_copy(update={"approved": False, "requested_by": None, "ttl_after_finished": None})
+    return spec.copy_with(approved=False, requested_by=None, ttl_after_finished=None)
 
 
 def _requester(parent: HudiOperation) -> dict[str, str]:

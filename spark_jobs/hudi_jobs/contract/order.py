@@ -76,8 +76,8 @@ def encode_order(order: ServiceOrder) -> bytes:
     for length in _MESSAGE_LENGTHS:
         if len(content) <= OPERATOR_FILE_LIMIT or order.result is None:
             break
-        shortened = order.result.model_copy(update={"message": order.result.message[:length], "affected": ()})
-        content = _dump(order.model_copy(update={"result": shortened, "abandoned": (), "dead": ()}))
+        shortened = order.result.copy_with(message=order.result.message[:length], affected=())
+        content = _dump(order.copy_with(result=shortened, abandoned=(), dead=()))
     return content
 
 

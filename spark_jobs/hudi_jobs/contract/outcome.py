@@ -291,7 +291,7 @@ def decode_outcome(text: str) -> JobOutcome:
 
 
 def _shortened(outcome: JobOutcome, length: int) -> JobOutcome:
-    results = tuple(result.model_copy(update={"message": _cut(result.message, length)}) for result in outcome.results)
+    results = tuple(result.copy_with(message=_cut(result.message, length)) for result in outcome.results)
     return JobOutcome(results=results, truncated=True)
 
 
@@ -302,7 +302,7 @@ def _cut(message: str, length: int) -> str:
 
 
 def _without_figures(result: TaskResult) -> TaskResult:
-    return _essential(result).model_copy(update={"affected": result.affected, "made": result.made})
+    return _essential(result).copy_with(affected=result.affected, made=result.made)
 
 
 def _essential(result: TaskResult) -> TaskResult:

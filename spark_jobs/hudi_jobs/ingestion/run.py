@@ -68,7 +68,7 @@ def ingest(context: TaskContext[IngestionTableTask]) -> TaskResult:
         result = ingest_once(held, task, source, opened.table)
         if result.instant is None:
             return result
-        return result.model_copy(update={"held_back": held_back_after_writes(held, since=result.instant)})
+        return result.copy_with(held_back=held_back_after_writes(held, since=result.instant))
 
     return with_lease(context, work, before=opened.open)
 

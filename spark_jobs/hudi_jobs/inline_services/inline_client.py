@@ -141,14 +141,14 @@ class InlineClient:
         """Return the driver's answer to this very order, or None."""
         if order is None or not self._order.is_same(order) or order.state is not OrderState.DONE:
             return None
-        return None if order.result is None else order.result.model_copy(update={"id": self._task.id})
+        return None if order.result is None else order.result.copy_with(id=self._task.id)
 
     def _withdrawn(self, order: ServiceOrder, version: str | None) -> bool:
         """Withdraw the order unless the driver has taken it; a taken order tells nothing about an ending pod."""
         if order.state is not OrderState.ASKED:
             raise DriverStopping
         try:
-            withdrawn = order.model_copy(update={"state": OrderState.WITHDRAWN})
+            withdrawn = order.copy_with(state=OrderState.WITHDRAWN)
             self._files.write(ORDER_FILE, encode_order(withdrawn), expected=version)
         except VersionConflict:
             return False

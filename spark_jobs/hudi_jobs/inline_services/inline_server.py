@@ -128,7 +128,7 @@ class InlineServer:
             self._is_idle.set()
 
     def _serve(self, files: TableFiles, order: ServiceOrder, lease: Lease, version: str) -> None:
-        taken = order.model_copy(update={"state": OrderState.TAKEN, "result": None})
+        taken = order.copy_with(state=OrderState.TAKEN, result=None)
         content = encode_order(taken)
         try:
             version = files.write(ORDER_FILE, content, expected=version)
@@ -148,14 +148,13 @@ class InlineServer:
                 f"This driver was started without a template for the service {order.service}, so it "
                 "cannot run that service beside its batches.",
             )
-        changes: dict[str, object] = {"abandoned": order.abandoned, "dead": order.dead}
-        if isinstance(template, PlannedTask):
-            changes["planned"] = PlannedServiceTask(mode=order.mode, instant=order.instant)
-        task = template.model_copy(update=changes)
+        task = template.copy_with(abandoned=order.abandoned, dead=order.dead)
+        if isinstance(task, PlannedTask):
+            task = task.copy_with(planned=PlannedServiceTask(mode=order.mode, instant=order.instant))
         result = self._perform(task, run=order.run, lease=lease, queue=self.queue)
         if self._cancelled.is_set() and result.outcome is Outcome.FAILED:
             why = "The driver ended before the service did. The next run finishes or rolls back what it left."
-            return result.model_copy(update={"reason": FailureReason.INTERRUPTED, "message": why})
+            return result.copy_with(reason=FailureReason.INTERRUPTED, message=why)
         return result
 
     def _answer(self, files: TableFiles, order: ServiceOrder, version: str) -> None:
@@ -163,7 +162,7 @@ class InlineServer:
         last, result = self._last or (None, None)
         if result is None or not order.is_same(last):
             result = _failed(order, "This driver is not executing the service that the order says it accepted.")
-        done = order.model_copy(update={"state": OrderState.DONE, "result": result})
+        done = order.copy_with(state=OrderState.DONE, result=result)
         try:
             files.write(ORDER_FILE, encode_order(done), expected=version)
         except VersionConflict:

@@ -30,10 +30,10 @@ IN_ONE_PROCESS = {
 
 def with_inline_services(task: T) -> T:
     """Return the ingestion task with options that allow services beside its batches."""
-    return task.model_copy(update={"hudi_options": {**task.hudi_options, **IN_ONE_PROCESS}})
+    return task.copy_with(hudi_options={**task.hudi_options, **IN_ONE_PROCESS})
 
 
 def as_inline_service(task: T) -> T:
     """Return the table service task with options for running beside the batches of an ingestion."""
     options = {**task.hudi_options, **IN_ONE_PROCESS}
-    return task.model_copy(update={"hudi_options": options, "concurrency": ConcurrencyMode.OPTIMISTIC})
+    return task.copy_with(hudi_options=options, concurrency=ConcurrencyMode.OPTIMISTIC)

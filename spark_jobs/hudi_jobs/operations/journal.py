@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
@@ -104,9 +104,9 @@ class Journal:
         The operation `instead_of` is marked done, so that a late run of it does not begin again.
         """
         found, version = self._read()
-        over = {"phase": OperationPhase.DONE}
         others = (each for each in found.records if each.uid != record.uid)
-        kept = [record, *(each.model_copy(update=over) if each.uid == instead_of else each for each in others)]
+        over = (each.copy_with(phase=OperationPhase.DONE) if each.uid == instead_of else each for each in others)
+        kept = [record, *over]
         content = _encoded(kept, found.followed)
         while len(content) > RECORD_LIMIT and (smaller := _smaller(kept)) is not None:
             kept = smaller
@@ -122,8 +122,8 @@ class Journal:
 
     def take_over(self, former: S, operation: TableOperation) -> S:
         """Return another, vanished operation's record as this operation's own, and store it in place of the other."""
-        own = {"uid": operation.uid, "resource": operation.resource, "kind": operation.kind}
-        record = former.model_copy(update=own)
+        kind: Any = operation.kind  # of an operation that continues records of this class
+        record = former.copy_with(uid=operation.uid, resource=operation.resource, kind=kind)
         with stage("The record of the operation cannot be written", otherwise=FailureReason.HUDI_ERROR):
             self.keep(record, instead_of=former.uid)
         return record
@@ -155,7 +155,7 @@ class Journal:
 
 
 def _require_readable(content: bytes) -> None:
-    """Refuse content that no run could read: `model_copy` does not validate replaced fields."""
+    """Refuse content that no run could read: `copy_with` does not validate values."""
     try:
         _Records.model_validate_json(content)
     except ValidationError as error:

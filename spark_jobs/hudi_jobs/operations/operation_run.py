@@ -59,7 +59,7 @@ class OperationRun:
 
     def not_verified(self, record: AnyRecord, message: str) -> TaskFailed:
         """Report that the rows may differ from the expected ones, and return the failure with the reason."""
-        self.report(record.report().model_copy(update={"verified": False}))
+        self.report(record.report().copy_with(verified=False))
         return TaskFailed(FailureReason.NOT_VERIFIED, message)
 
 

@@ -60,7 +60,7 @@ def not_begun_again(
     until the operation's budget of failures is used up, so that a person can delete the operation.
     """
     report, options = earlier.report(), earlier.metadata_options
-    only_checked = report.model_copy(update={"phase": OperationPhase.CHECKING})
+    only_checked = report.copy_with(phase=OperationPhase.CHECKING)
     work.report(report)
     if not is_final(error):
         if isinstance(error, TaskFailed):

@@ -41,7 +41,7 @@ class Rows(Document):
 
     def in_sum(self) -> Self:
         """Return only the sums."""
-        return self.model_copy(update={"parts": ()})
+        return self.copy_with(parts=())
 
 
 class OperationRecord(Document):

@@ -102,6 +102,6 @@ def _dry(context: TaskContext[OperationTableTask], operation: TableOperation, ki
         obstacles.ended_by(failure)
         known = context.operation[-1] if context.operation else OperationReport(phase=OperationPhase.CHECKING)
         # An outcome has no room for file names as well.
-        context.operation.append(known.model_copy(update={"obstacles": obstacles.named(), "files": ()}))
+        context.operation.append(known.copy_with(obstacles=obstacles.named(), files=()))
         raise obstacles.failure(failure) from failure
     return result

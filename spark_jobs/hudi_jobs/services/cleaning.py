@@ -43,7 +43,7 @@ def _clean(context: TaskContext, rolled_back: list[str]) -> TaskResult:
     held = held_back(context, after)
     if not cleans:
         found = nothing(context, f"No file can be removed, because retained commits need all of them.{note}")
-        return found.model_copy(update={"held_back": held})
+        return found.copy_with(held_back=held)
     return TaskResult(
         id=context.task.id,
         outcome=Outcome.SUCCEEDED,

@@ -49,7 +49,7 @@ class _Clustering(PlannedService):
             return context
         context.log("a file holds lists that Hudi cannot read, so files that are alone are clustered too")
         options = {**context.task.hudi_options, _LONE_FILES: "true"}
-        return replace(context, task=context.task.model_copy(update={"hudi_options": options}))
+        return replace(context, task=context.task.copy_with(hudi_options=options))
 
     def pending(self, timeline: Timeline) -> list[Pending]:
         return timeline.pending_clusterings()

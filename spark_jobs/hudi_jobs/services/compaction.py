@@ -112,7 +112,7 @@ class _Compaction(PlannedService):
         if found is None:
             return result
         again = _compact_again(context, found)
-        return result.model_copy(update={"message": f"{result.message} {again.message}"})
+        return result.copy_with(message=f"{result.message} {again.message}")
 
     def describe_no_plan(self, context: TaskContext) -> str:
         is_open = context.task.hudi_options.get("hoodie.compact.inline.max.delta.seconds") == "0"

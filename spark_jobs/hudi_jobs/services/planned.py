@@ -198,7 +198,7 @@ class _Run:
         if instant is None:
             return nothing(self._context, note + self._service.describe_no_plan(self._context))
         result = self._commit(instant)
-        return result.model_copy(update={"message": note + result.message})
+        return result.copy_with(message=note + result.message)
 
     def _require_same_merge(self) -> None:
         require_same_merge(self._context, self._table, f"The {self._service.name}")

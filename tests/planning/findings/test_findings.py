@@ -216,7 +216,7 @@ def test_a_finding_that_is_also_the_reason_of_ready_posts_one_event() -> None:
 
 def test_information_is_no_warning() -> None:
     before = HudiTableStatus()
-    after = before.model_copy(update={"findings": (made(FindingCode.SETTING_NOT_APPLIED, severity=Severity.INFO),)})
+    after = before.copy_with(findings=(made(FindingCode.SETTING_NOT_APPLIED, severity=Severity.INFO),))
     assert [(one.warning, one.reason) for one in transitions(before, after)] == [(False, "SettingNotApplied")]
 
 

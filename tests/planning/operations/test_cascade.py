@@ -117,7 +117,7 @@ def test_the_tables_are_looked_for_only_until_it_has_begun() -> None:
     assert awaits_lineage({"HudiOperation": (erasing(),)})
     tried = told_as(OperationState.RUNNING, "Retrying")
     assert awaits_lineage({"HudiOperation": (erasing(status=tried),)}), "its first run has changed nothing"
-    begun = erasing(status=tried.model_copy(update={"begun": True}))
+    begun = erasing(status=tried.copy_with(begun=True))
     assert not awaits_lineage({"HudiOperation": (begun, operation())})
 
 
@@ -141,7 +141,7 @@ def child(parent: HudiOperation, name: str, state: str, **changes: Any) -> HudiO
     metadata = HudiOperation.model_validate(
         {"metadata": {"name": "x", "ownerReferences": owners}, "spec": made["spec"]}
     ).metadata.owner_references
-    return found.model_copy(update={"metadata": found.metadata.model_copy(update={"owner_references": metadata})})
+    return found.copy_with(metadata=found.metadata.copy_with(owner_references=metadata))
 
 
 def test_the_other_tables_follow_once_the_first_is_done_each_by_an_operation_that_is_made_once() -> None:
@@ -152,7 +152,7 @@ def test_the_other_tables_follow_once_the_first_is_done_each_by_an_operation_tha
     assert (first.status.state, first.status.reason) == (OperationState.RUNNING, "Cascading")
     assert first.status.finished_at is None
 
-    going = asked.model_copy(update={"status": first.status})
+    going = asked.copy_with(status=first.status)
     name = cascaded_name(asked, "totals")
     there = look(going, CascadeSeen(operations={name: child(asked, "totals", "Running")}))
     assert there.creates == ()
@@ -191,11 +191,11 @@ def test_one_that_fails_fails_the_whole_and_is_named(state: str | None, changes:
     asked = erasing()
     going = look(asked, CascadeSeen(readers=("totals",))).status
     assert going is not None
-    seen_before = going.cascade[0].model_copy(update={"reason": "Running"})
-    going = going.model_copy(update={"cascade": (seen_before,)})
+    seen_before = going.cascade[0].copy_with(reason="Running")
+    going = going.copy_with(cascade=(seen_before,))
     name = cascaded_name(asked, "totals")
     found = child(asked, "totals", state, **changes) if state else None
-    step = look(asked.model_copy(update={"status": going}), CascadeSeen(operations={name: found}))
+    step = look(asked.copy_with(status=going), CascadeSeen(operations={name: found}))
     assert step.status is not None
     assert (step.status.state, step.status.reason) == (OperationState.FAILED, "CascadeFailed")
     assert said in (step.status.message or "")
@@ -222,16 +222,16 @@ def test_one_that_cannot_begin_any_more_because_its_table_has_changed_fails_the_
     asked = erasing()
     going = look(asked, CascadeSeen(readers=("totals",))).status
     assert going is not None
-    made = child(asked, "totals", "Pending").model_copy(update={"status": told_as(**told)})
+    made = child(asked, "totals", "Pending").copy_with(status=told_as(**told))
     found = CascadeSeen(operations={made.metadata.name: made}, unsuitable={"totals": "It is gone."})
-    step = look(asked.model_copy(update={"status": going}), found)
+    step = look(asked.copy_with(status=going), found)
     assert step.status is not None
     assert step.status.reason == reason
     assert ("It is gone." in (step.status.message or "")) is (reason == "CascadeFailed")
     goes = reason == "CascadeFailed" and not made.status.begun
     assert [one.uid for one in step.deletes] == ([made.metadata.uid] if goes else [])
     others = replace(found, operations={made.metadata.name: child(asked, "totals", "Pending", dryRun=True)})
-    assert look(asked.model_copy(update={"status": going}), others).deletes == (), "it is somebody else's"
+    assert look(asked.copy_with(status=going), others).deletes == (), "it is somebody else's"
 
 
 def test_what_is_approved_or_expires_later_than_its_parent_is_still_its_own() -> None:
@@ -239,7 +239,7 @@ def test_what_is_approved_or_expires_later_than_its_parent_is_still_its_own() ->
     going = look(asked, CascadeSeen(readers=("totals",))).status
     assert going is not None
     made = child(asked, "totals", "Succeeded", approved=True, ttlAfterFinished="1h", requestedBy="anna")
-    step = look(asked.model_copy(update={"status": going}), CascadeSeen(operations={made.metadata.name: made}))
+    step = look(asked.copy_with(status=going), CascadeSeen(operations={made.metadata.name: made}))
     assert step.status is not None
     assert step.status.state is OperationState.SUCCEEDED
 
@@ -257,7 +257,7 @@ def test_nothing_is_made_for_other_tables_before_or_without_success() -> None:
 def test_what_it_does_on_other_tables_is_never_taken_for_work_on_its_own() -> None:
     going = look(erasing(), CascadeSeen(readers=("totals",))).status
     assert going is not None
-    cascading = erasing(status=going.model_copy(update={"begun": True}))
+    cascading = erasing(status=going.copy_with(begun=True))
     assert not may_have_begun(cascading)
     forgotten = world(cascading, recordKey=["id"])
     assert launches(forgotten) == []
@@ -302,7 +302,7 @@ def test_what_is_made_asks_for_the_same_and_is_approved_as_its_parent_was() -> N
     }
     assert made["metadata"]["ownerReferences"][0]["uid"] == asked.metadata.uid
     assert KEY not in str(made["metadata"])
-    unsure = asked.model_copy(update={"status": verified.model_copy(update={"requester_verified": False})})
+    unsure = asked.copy_with(status=verified.copy_with(requester_verified=False))
     assert "requestedBy" not in build_cascaded(unsure, "totals")["spec"]
     long = operation("x" * 253, erase={"keys": [{"id": "1"}], "cascade": True})
     assert len(cascaded_name(long, "totals")) <= 253
@@ -332,6 +332,6 @@ def test_who_asks_is_noted_at_the_first_look_and_not_believed_later() -> None:
     first = decide_operation(asked, None, now=NOW, verifies_requesters=False).status
     assert first is not None
     assert (first.requested_by, first.requester_verified) == ("anna", False)
-    later = decide_operation(asked.model_copy(update={"status": first}), None, now=NOW, verifies_requesters=True).status
+    later = decide_operation(asked.copy_with(status=first), None, now=NOW, verifies_requesters=True).status
     assert later is not None
     assert later.requester_verified is False

@@ -122,7 +122,7 @@ def test_a_decision_that_cannot_be_done_fails_and_says_why(
     seen = deciding(observe(table(**changes)), decision(**spec))
     assert reply(seen)[0] == "Failed"
     assert said in answers(seen)[UID].message
-    assert remembers(seen).model_copy(update={"answers": ()}) == DecisionsStatus()
+    assert remembers(seen).copy_with(answers=()) == DecisionsStatus()
 
 
 HIDDEN = {"blockers": (Blocker(reason=BlockerReason.CLASS_NOT_ALLOWED, message="Not here."),)}
@@ -136,7 +136,7 @@ AWAY = {"snapshot": TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, messag
 def test_a_decision_waits_until_its_table_can_be_read(spec: dict[str, Any], changes: dict[str, Any]) -> None:
     seen = deciding(observe(**changes), decision(**spec))
     assert reply(seen)[0] == "Pending"
-    assert remembers(seen).model_copy(update={"answers": ()}) == DecisionsStatus()
+    assert remembers(seen).copy_with(answers=()) == DecisionsStatus()
 
 
 def test_acceptance_never_goes_back() -> None:
@@ -147,7 +147,7 @@ def test_acceptance_never_goes_back() -> None:
 
 def test_a_deleted_decision_is_not_recorded() -> None:
     goes = decision(rescan={})
-    goes = goes.model_copy(update={"metadata": goes.metadata.model_copy(update={"deletion_timestamp": at(NOW)})})
+    goes = goes.copy_with(metadata=goes.metadata.copy_with(deletion_timestamp=at(NOW)))
     assert deciding(reads(), goes).table.status.decisions is None
 
 
@@ -156,10 +156,7 @@ def test_of_very_many_decisions_the_oldest_are_considered() -> None:
     seen = deciding(reads(), *many)
     assert [one.resource for one in remembers(seen).answers] == [f"d{number:02}" for number in range(20)]
     assert len(remembers(seen).rescans) == 20
-    told = [
-        one.model_copy(update={"status": told_as("Succeeded")}) if number < 20 else one
-        for number, one in enumerate(many)
-    ]
+    told = [one.copy_with(status=told_as("Succeeded")) if number < 20 else one for number, one in enumerate(many)]
     after = deciding(reads(decisions=remembers(seen)), *told)
     assert {one.reason for one in remembers(after).answers} == {"TooManyOperations"}
     assert len(remembers(after).rescans) == 20
@@ -184,7 +181,7 @@ def test_the_resource_says_what_was_decided_once() -> None:
     assert (ready.status, ready.reason) == ("True", "Succeeded")
     assert f"by the completion of {ago(20)} are accepted" in (step.status.message or "")
     assert (step.notice.warning, step.notice.reason) == (False, "OperationSucceeded")
-    over = asked.model_copy(update={"status": step.status})
+    over = asked.copy_with(status=step.status)
     assert told(over, world()).status == step.status, "also when the table has forgotten the answer"
     assert told(over, world()).notice is None
 
@@ -202,9 +199,9 @@ def test_a_decision_that_was_refused_is_stalled_with_its_reason() -> None:
 def test_a_decision_is_deleted_after_its_time_and_let_go_at_once_when_a_person_deletes_it() -> None:
     asked = decision(**ACCEPT, ttlAfterFinished="1m")
     ended = told_as("Succeeded", finished_at="2026-03-10T11:00:00Z")
-    assert told(asked.model_copy(update={"status": ended}), world()).expires
-    changes = {"deletion_timestamp": at(NOW), "finalizers": (OPERATION_FINALIZER,)}
-    goes = asked.model_copy(update={"metadata": asked.metadata.model_copy(update=changes)})
+    assert told(asked.copy_with(status=ended), world()).expires
+    metadata = asked.metadata.copy_with(deletion_timestamp=at(NOW), finalizers=(OPERATION_FINALIZER,))
+    goes = asked.copy_with(metadata=metadata)
     for seen in (world(), None):
         step = decide_operation(goes, seen.table if seen is not None else None, now=NOW)
         assert step.released is not None

@@ -102,7 +102,7 @@ def test_each_of_many_is_done_once() -> None:
         )
         seen = replace(seen, related={OPERATIONS: asked})
         status = status_of(seen, now=NOW + minutes(step))
-        table = seen.table.model_copy(update={"status": status})
+        table = seen.table.copy_with(status=status)
         changes = {one.metadata.name: decide_operation(one, table, now=NOW).status for one in asked}
         known |= {name: told for name, told in changes.items() if told is not None}
         jobs = [one for one in status.active_jobs if one.operation is not None]

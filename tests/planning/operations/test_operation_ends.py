@@ -157,10 +157,10 @@ def test_what_a_job_says_that_only_has_its_name_is_not_said_of_it() -> None:
     seen = after_run(
         Outcome.FAILED, reason="OperationRefused", message="No. Nothing was changed.", report={"phase": "Checking"}
     )
-    job = seen.table.status.active_jobs[0].model_copy(update={"uid": "uid-of-its-own"})
-    known = seen.table.status.model_copy(update={"active_jobs": (job,)})
+    job = seen.table.status.active_jobs[0].copy_with(uid="uid-of-its-own")
+    known = seen.table.status.copy_with(active_jobs=(job,))
     others = replace(seen.jobs[0], uid="uid-of-another")
-    after = of(replace(seen, table=seen.table.model_copy(update={"status": known}), jobs=(others,)))
+    after = of(replace(seen, table=seen.table.copy_with(status=known), jobs=(others,)))
     assert (after.state, after.begun) == (RUNNING, True)
 
 
@@ -240,7 +240,7 @@ def test_a_report_that_was_too_long_for_the_outcome_says_nothing() -> None:
     seen = after_run(Outcome.FAILED, reason="HudiError")
     (ended,) = seen.jobs
     assert ended.outcome is not None
-    cut = replace(ended, outcome=ended.outcome.model_copy(update={"truncated": True}))
+    cut = replace(ended, outcome=ended.outcome.copy_with(truncated=True))
     assert of(replace(seen, jobs=(cut,))).begun
 
 
@@ -303,9 +303,9 @@ def test_a_dry_run_ends_with_its_report_and_never_begins() -> None:
 
 def test_nothing_starts_on_a_deleted_table_once_its_operation_is_over() -> None:
     seen = after_run(Outcome.SUCCEEDED, report=DONE, **RESTORED)
-    going = seen.table.metadata.model_copy(update={"deletion_timestamp": at(NOW)})
+    going = seen.table.metadata.copy_with(deletion_timestamp=at(NOW))
     spec = world(ingestion={}).table.spec
-    seen = replace(seen, table=seen.table.model_copy(update={"metadata": going, "spec": spec}))
+    seen = replace(seen, table=seen.table.copy_with(metadata=going, spec=spec))
     assert of(seen).state is SUCCEEDED
     assert launches(seen) == []
 
@@ -318,10 +318,10 @@ def test_its_restore_is_not_taken_for_somebody_elses() -> None:
     ingested = memory(last_run=run(job="run-10", instant=ago(10)))
     seen = after_run(Outcome.SUCCEEDED, report=DONE, **RESTORED, told={"ingestion": ingested})
     before = status_of(world(ingestion={}))
-    known = seen.table.status.model_copy(update={"timeline": before.timeline})
+    known = seen.table.status.copy_with(timeline=before.timeline)
     seen = replace(
         seen,
-        table=seen.table.model_copy(update={"status": known}),
+        table=seen.table.copy_with(status=known),
         snapshot=replace(seen.snapshot, undoings=(undone(),)),
     )
     after = status_of(seen)

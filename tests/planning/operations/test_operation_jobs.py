@@ -48,14 +48,14 @@ def telling(seen: Observation, phase: str = "Running", *, by: str = JOB, uid: st
 def intent(age: float, **changes: Any) -> ActiveJob:
     """The Job of an operation that was decided so many minutes ago, and was not seen since."""
     found: ActiveJob = at_work(**changes)
-    return found.model_copy(update={"uid": None, "state": "Decided", "started_at": at(NOW - minutes(age))})
+    return found.copy_with(uid=None, state="Decided", started_at=at(NOW - minutes(age)))
 
 
 def waiting(trouble: str, *, stopped: float | None) -> ActiveJob:
     """The Job of an operation that was last seen not to start, and removed so many minutes ago."""
     found: ActiveJob = at_work()
     stopped_at = at(NOW - minutes(stopped)) if stopped is not None else None
-    return found.model_copy(update={"state": trouble, "message": "why.", "stopped_at": stopped_at})
+    return found.copy_with(state=trouble, message="why.", stopped_at=stopped_at)
 
 
 def reasons(seen: Observation) -> list[str | None]:
@@ -151,11 +151,11 @@ def test_a_job_that_a_queue_has_let_go_again_may_have_begun_before_it_was_remove
 
 
 HELD = job(JOB, service=Service.OPERATION, phase=JobPhase.SUSPENDED, held_version="7")
-ANOTHER = operation().model_copy(update={"metadata": operation().metadata.model_copy(update={"uid": "uid-2"})})
+ANOTHER = operation().copy_with(metadata=operation().metadata.copy_with(uid="uid-2"))
 
 
 def unparsed(**metadata: Any) -> InvalidObject:
-    known = ObjectMetadata(name="back", namespace="team-a", uid=UID).model_copy(update=metadata)
+    known = ObjectMetadata(name="back", namespace="team-a", uid=UID).copy_with(**metadata)
     return InvalidObject(metadata=known, message="No.")
 
 
@@ -169,8 +169,8 @@ def held(*resources: object, jobs: tuple[JobObservation, ...] = (HELD,), **chang
 
 
 def of_deleted_table(seen: Observation) -> Observation:
-    metadata = seen.table.metadata.model_copy(update={"deletion_timestamp": at(NOW)})
-    return replace(seen, table=seen.table.model_copy(update={"metadata": metadata}))
+    metadata = seen.table.metadata.copy_with(deletion_timestamp=at(NOW))
+    return replace(seen, table=seen.table.copy_with(metadata=metadata))
 
 
 NOT_WANTED = {
@@ -187,7 +187,7 @@ def test_a_job_that_a_queue_holds_is_removed_where_nobody_wants_its_operation_an
     after = status_of(seen)
     assert stops(seen) == ["7"]
     assert [(one.state, one.stopped_at) for one in after.active_jobs] == [(WITHDRAWN, at(NOW))]
-    gone = replace(seen, jobs=(), table=seen.table.model_copy(update={"status": after}))
+    gone = replace(seen, jobs=(), table=seen.table.copy_with(status=after))
     assert reasons(gone) == [WITHDRAWN]
     left = status_of(gone)
     assert UID not in {one.uid for one in left.operations}
@@ -228,10 +228,10 @@ def beginning(seen: Observation, **changes: Any) -> Observation:
     status = seen.table.status
     (known,) = status.active_jobs
     assert known.operation is not None
-    jobs = (known.model_copy(update={"operation": known.operation.model_copy(update=changes)}),)
-    entries = tuple(one.model_copy(update={"begun": one.uid == UID}) for one in status.operations)
-    changed = status.model_copy(update={"active_jobs": jobs, "operations": entries})
-    return replace(seen, table=seen.table.model_copy(update={"status": changed}))
+    jobs = (known.copy_with(operation=known.operation.copy_with(**changes)),)
+    entries = tuple(one.copy_with(begun=one.uid == UID) for one in status.operations)
+    changed = status.copy_with(active_jobs=jobs, operations=entries)
+    return replace(seen, table=seen.table.copy_with(status=changed))
 
 
 def launched(seen: Observation, **more: Any) -> list[bool]:
@@ -245,11 +245,11 @@ def test_a_held_job_that_may_begin_what_nobody_wants_any_more_gives_way_to_one_t
 ) -> None:
     seen = beginning(seen)
     assert stops(seen) == ["7"]
-    gone = replace(seen, jobs=(), table=seen.table.model_copy(update={"status": status_of(seen)}))
+    gone = replace(seen, jobs=(), table=seen.table.copy_with(status=status_of(seen)))
     after = status_of(gone)
     (kept,) = [one for one in after.operations if one.uid == UID]
     assert (reasons(gone), kept.begun, kept.reason) == ([WITHDRAWN], True, "Retrying")
-    later = replace(gone, table=gone.table.model_copy(update={"status": after}))
+    later = replace(gone, table=gone.table.copy_with(status=after))
     assert launched(later, now=NOW + minutes(5)) == [True]
 
 

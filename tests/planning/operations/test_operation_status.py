@@ -184,7 +184,7 @@ def test_one_that_cannot_be_read_is_told_so_and_held_while_it_has_begun() -> Non
     found = decide_operation(odd, None, now=NOW).status
     assert found is not None
     assert "Odd." in (found.message or "")
-    gone = replace(odd, metadata=metadata.model_copy(update={"deletion_timestamp": at(NOW)}))
+    gone = replace(odd, metadata=metadata.copy_with(deletion_timestamp=at(NOW)))
     assert decide_operation(gone, saying(entry(begun=True)), now=NOW).released is None
     assert decide_operation(gone, saying(), now=NOW).released is not None
 

@@ -111,7 +111,7 @@ def test_commits_that_complete_anew_because_the_format_has_changed_are_not_forei
     assert bool(foreign(during)) is (kind == "Restore")
     assert after.timeline is not None
     assert after.timeline.verified_up_to == (ago(29.9) if kind == "Upgrade" else ago(35))
-    then = again(during, after.model_copy(update={"operations": (), "active_jobs": ()}))
+    then = again(during, after.copy_with(operations=(), active_jobs=()))
     assert bool(foreign(then)) is (kind == "Restore")
 
 

@@ -438,8 +438,8 @@ def test_what_nobody_wants_any_more_is_finished_only_where_a_run_has_recorded_it
 
 def test_one_that_has_begun_is_finished_before_the_table_goes() -> None:
     seen = world(operation(), operation("later"), remembered=(begun(), entry("later")), **INGESTS)
-    going = seen.table.metadata.model_copy(update={"deletion_timestamp": "2026-03-10T11:59:00Z"})
-    seen = replace(seen, table=seen.table.model_copy(update={"metadata": going}))
+    going = seen.table.metadata.copy_with(deletion_timestamp="2026-03-10T11:59:00Z")
+    seen = replace(seen, table=seen.table.copy_with(metadata=going))
     (launch,) = launches(seen)
     assert launch.job.operation is not None
     assert (launch.job.operation.resource, launch.job.operation.only_recorded) == ("back", True)

@@ -146,7 +146,7 @@ def test_no_service_starts_while_the_table_drifts_whatever_is_pending_or_request
     assert not launches(plan_for(stopped))
     assert "SpecDrift" in reasons(status_of(stopped))
 
-    corrected = replace(stopped, table=one.model_copy(update={"spec": table(type="MergeOnRead").spec}))
+    corrected = replace(stopped, table=one.copy_with(spec=table(type="MergeOnRead").spec))
     assert launches(plan_for(corrected))
 
 

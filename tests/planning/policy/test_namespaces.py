@@ -40,7 +40,7 @@ def test_labels_that_cannot_be_read_let_nobody_in() -> None:
 @pytest.mark.parametrize("allowed", [AllowedNamespaces(), AllowedNamespaces(selector=NamespaceSelector())])
 def test_what_the_api_server_should_have_refused_lets_nobody_in(allowed: AllowedNamespaces) -> None:
     policy = table_class()
-    policy = policy.model_copy(update={"spec": policy.spec.model_copy(update={"allowed_namespaces": allowed})})
+    policy = policy.copy_with(spec=policy.spec.copy_with(allowed_namespaces=allowed))
     for namespace, labels in LABELS.items():
         assert namespace_blocker(policy, namespace, labels) is not None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from tests.planning.continuous_world import live, progress, running, seen
 from tests.planning.operations.deciding import UID, answers, deciding, decision
@@ -19,8 +20,8 @@ ACKNOWLEDGE = decision(acknowledgeBadRows={})
 FIVE = BadRowsStatus(total=5, since=at(NOW))
 
 
-def ended(rows: int | None, job: str = "run-1", **changes: object) -> RunStatus:
-    return run().model_copy(update={"job": job, "rows_quarantined": rows, "finished_at": at(NOW), **changes})
+def ended(rows: int | None, job: str = "run-1", **changes: Any) -> RunStatus:
+    return run().copy_with(job=job, rows_quarantined=rows, finished_at=at(NOW)).copy_with(**changes)
 
 
 def driver(rows: int, memory: BadRowsStatus | None = None) -> Observation:
@@ -37,7 +38,7 @@ def message(after: HudiTableStatus) -> str | None:
 def again(observation: Observation, after: HudiTableStatus) -> Observation:
     """The next reconcile, by an operator that knows nothing but the written status."""
     read = HudiTableStatus.model_validate(after.to_document())
-    return replace(observation, table=observation.table.model_copy(update={"status": read}))
+    return replace(observation, table=observation.table.copy_with(status=read))
 
 
 def test_bad_rows_of_ended_runs_add_up_with_the_time_of_the_first() -> None:
@@ -52,7 +53,7 @@ def test_failed_run_without_a_commit_does_not_count_and_its_retry_does() -> None
     failed = ended(50, outcome=Outcome.FAILED, reason="DriverFailed")
     assert bad_rows_after(None, [failed], ()) is None
     assert bad_rows_after(None, [failed, ended(50, "run-2")], ()) == BadRowsStatus(total=50, since=at(NOW))
-    assert bad_rows_after(None, [failed.model_copy(update={"batches": 3})], ()) is not None, "its batches are committed"
+    assert bad_rows_after(None, [failed.copy_with(batches=3)], ()) is not None, "its batches are committed"
 
 
 def test_count_of_bad_rows_is_bounded() -> None:
@@ -62,7 +63,7 @@ def test_count_of_bad_rows_is_bounded() -> None:
 
 
 def test_finding_names_rows_and_time_and_outlives_a_restart_of_the_operator_unchanged() -> None:
-    observation = observe(table(status=status().model_copy(update={"bad_rows": FIVE})))
+    observation = observe(table(status=status().copy_with(bad_rows=FIVE)))
     first = status_of(observation)
     found = next(one for one in first.findings if one.code is FindingCode.BAD_ROWS)
     assert (found.severity, found.blocks) == (Severity.WARNING, ())
@@ -73,12 +74,12 @@ def test_finding_names_rows_and_time_and_outlives_a_restart_of_the_operator_unch
 
 
 def test_acknowledgement_resets_the_count_once_and_is_recorded() -> None:
-    observation = deciding(observe(table(status=status().model_copy(update={"bad_rows": FIVE}))), ACKNOWLEDGE)
+    observation = deciding(observe(table(status=status().copy_with(bad_rows=FIVE))), ACKNOWLEDGE)
     assert (answers(observation)[UID].state, answers(observation)[UID].message[:6]) == ("Succeeded", "5 bad ")
     after = status_of(observation)
     assert (after.bad_rows, message(after)) == (None, None)
-    newer = observation.table.status.model_copy(update={"bad_rows": FIVE})
-    later = replace(observation, table=observation.table.model_copy(update={"status": newer}), related={})
+    newer = observation.table.status.copy_with(bad_rows=FIVE)
+    later = replace(observation, table=observation.table.copy_with(status=newer), related={})
     assert deciding(later, ACKNOWLEDGE).table.status.bad_rows == FIVE, "a recorded decision acknowledges nothing more"
 
 

@@ -138,7 +138,7 @@ def test_while_it_ends_it_is_asked_once_and_nothing_starts() -> None:
     first = seen(a_table(generation=2))
     stored = status_of(first)
     orphan = replace(first.jobs[0], phase=JobPhase.ENDING, class_version=None)
-    after = replace(first, table=first.table.model_copy(update={"status": stored}), jobs=(orphan,))
+    after = replace(first, table=first.table.copy_with(status=stored), jobs=(orphan,))
     plan = plan_for(after)
     assert plan.actions == ()
     assert plan.active_jobs[0].state == "Draining"
@@ -366,7 +366,7 @@ def test_a_write_that_is_older_than_a_commit_of_the_run_is_not_its_own() -> None
 
 def test_a_driver_that_status_has_forgotten_is_adopted_and_followed() -> None:
     forgotten = seen(shows=snapshot((JOB, ago(2)), progress=progress()))
-    empty = replace(forgotten, table=forgotten.table.model_copy(update={"status": status()}))
+    empty = replace(forgotten, table=forgotten.table.copy_with(status=status()))
     plan = plan_for(empty)
     assert plan.actions == ()
     adopted = plan.active_jobs[0].live

@@ -57,7 +57,7 @@ LOSSY = {"kafka": {"bootstrapServers": ["kafka:9092"], "topics": ["orders"], "on
 
 def a_stream(one: HudiTable) -> HudiTable:
     spec = table(ingestion={"mode": "Continuous", "source": LOSSY}).spec
-    return one.model_copy(update={"spec": spec})
+    return one.copy_with(spec=spec)
 
 
 def losing(batches: int = 3) -> TimelineSnapshot:
@@ -73,7 +73,7 @@ def test_messages_that_were_gone_are_told_while_the_driver_runs() -> None:
     assert "7 offsets that are known, the last ones orders-0: 1..7" in found.message
     told = [one.reason for one in transitions(before.table.status, after)]
     assert told.count("RecordsSkipped") == 1
-    again = before.table.model_copy(update={"status": after})
+    again = before.table.copy_with(status=after)
     assert "RecordsSkipped" not in [one.reason for one in transitions(after, status_of(replace(before, table=again)))]
 
 
@@ -133,14 +133,10 @@ def test_a_restore_that_undoes_commits_of_a_driver_that_runs_makes_its_freshness
     assert after.active_jobs[0].live is not None
     assert after.active_jobs[0].live.instant is None
     known = FreshnessStatus(complete_up_to=at(NOW), source=source_of(one.spec))
-    later = after.model_copy(
-        update={
-            "services": after.services.replaced(
-                {Service.INGESTION: after.services.ingestion.model_copy(update={"freshness": known})}
-            )
-        }
+    later = after.copy_with(
+        services=after.services.replaced({Service.INGESTION: after.services.ingestion.copy_with(freshness=known)})
     )
-    again = status_of(replace(before, table=one.model_copy(update={"status": later})))
+    again = status_of(replace(before, table=one.copy_with(status=later)))
     assert again.services.ingestion.freshness == known
 
 
@@ -178,8 +174,8 @@ def writes_of_an_idle_table(minutes_long: int) -> int:
         state = ProgressState.INGESTING if minute % 2 else ProgressState.WAITING
         told = progress(10 + 4 * minute, state=state, polled_at=at(now), complete_up_to=at(now))
         shows = snapshot((JOB, ago(2)), progress=told)
-        observation = seen(one.model_copy(update={"status": known}), shows=shows)
-        observation = replace(observation, table=one.model_copy(update={"status": known}))
+        observation = seen(one.copy_with(status=known), shows=shows)
+        observation = replace(observation, table=one.copy_with(status=known))
         after = build_status(observation, plan_for(observation, now=now), now=now)
         writes += after != known
         known = after

@@ -271,7 +271,7 @@ def test_each_attempt_has_a_name_of_its_own() -> None:
 
 def test_a_successor_of_the_same_name_has_other_jobs() -> None:
     seen = ending()
-    successor = replace(seen, metadata=seen.metadata.model_copy(update={"uid": "another"}))
+    successor = replace(seen, metadata=seen.metadata.copy_with(uid="another"))
     first, second = launch_of(decide_ending(seen, now=NOW)), launch_of(decide_ending(successor, now=NOW))
     assert first.name != second.name
 
@@ -392,7 +392,7 @@ def test_other_conditions_stay_as_they_were() -> None:
         reason="NoFindings",
         message="Nothing needs a person's attention.",
     )
-    stalled = healthy.model_copy(update={"type": ConditionType.STALLED})
+    stalled = healthy.copy_with(type=ConditionType.STALLED)
     plan = decide_ending(ending(status=HudiTableStatus(conditions=(healthy, stalled))), now=NOW)
     kinds = [condition.type for condition in plan.status.conditions]
     assert kinds == [ConditionType.READY, ConditionType.RECONCILING, ConditionType.HEALTHY]

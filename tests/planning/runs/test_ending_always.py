@@ -107,7 +107,7 @@ def test_every_table_ends_once_no_pod_of_it_runs(seen: EndingObservation) -> Non
         # Every Job that is left or is launched from here on dies without a word.
         seen = replace(seen, status=plan.status, jobs=())
         if launched(plan):
-            jobs = tuple(one.model_copy(update={"uid": "job-uid"}) for one in plan.status.active_jobs)
-            seen = replace(seen, status=plan.status.model_copy(update={"active_jobs": jobs}))
+            jobs = tuple(one.copy_with(uid="job-uid") for one in plan.status.active_jobs)
+            seen = replace(seen, status=plan.status.copy_with(active_jobs=jobs))
         now += minutes(1)
     pytest.fail("the table has not ended within an hour")

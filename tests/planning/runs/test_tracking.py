@@ -83,14 +83,14 @@ def test_an_intent_is_dropped_when_nothing_may_start_any_more(changes: dict[str,
 
 @pytest.mark.parametrize(("age", "created"), [(0, True), (1.9, True), (2, False), (600, False)])
 def test_an_intent_is_dropped_when_it_is_older_than_two_minutes(age: float, *, created: bool) -> None:
-    intent = DECIDED.model_copy(update={"started_at": at(NOW - minutes(age))})
+    intent = DECIDED.copy_with(started_at=at(NOW - minutes(age)))
     found = tracked((intent,))
     assert bool(found.actions) is created
     assert bool(found.active) is created
 
 
 def test_an_intent_whose_time_cannot_be_read_is_dropped() -> None:
-    poisoned = DECIDED.model_copy(update={"started_at": "yesterday"})
+    poisoned = DECIDED.copy_with(started_at="yesterday")
     assert tracked((poisoned,)) == Tracked(active=(), finished=(), actions=())
 
 
@@ -339,7 +339,7 @@ def test_a_run_whose_job_came_and_went_unseen_is_told_by_the_timeline_and_not_st
     ids=["the spec has changed", "the timeline cannot be read"],
 )
 def test_an_intent_whose_job_would_be_another_or_may_have_been_there_is_dropped(changes: dict[str, Any]) -> None:
-    intent = DECIDED.model_copy(update={"generation": 1})
+    intent = DECIDED.copy_with(generation=1)
     spec = {"generation": changes.pop("generation", 1)}
     assert tracked((intent,), spec=spec, **changes) == Tracked(active=(), finished=(), actions=())
 

@@ -125,8 +125,8 @@ def test_who_asks_for_an_attempt_gets_one_at_once() -> None:
     bad = entry(instant=ago(20), state="Waiting", failures=9, retry_at=at(later(60)))
     seen = world(savepoint(instant=ago(20)), remembered=(bad,), told={"savepoint": FAILED})
     assert works(seen) == []
-    metadata = seen.table.metadata.model_copy(update={"annotations": {"hudi-operator.io/requested-at": "now"}})
-    asked = replace(seen, table=seen.table.model_copy(update={"metadata": metadata}))
+    metadata = seen.table.metadata.copy_with(annotations={"hudi-operator.io/requested-at": "now"})
+    asked = replace(seen, table=seen.table.copy_with(metadata=metadata))
     assert works(asked) == [(SavepointWork.MAKE, ago(20))]
 
 

@@ -157,7 +157,7 @@ def test_a_restore_begins_although_its_savepoint_is_to_be_removed_until_a_job_is
 
 
 def test_an_intent_is_dropped_when_nobody_asks_for_it_any_more() -> None:
-    intent = at_work().model_copy(update={"uid": None, "started_at": at(NOW), "generation": 1})
+    intent = at_work().copy_with(uid=None, started_at=at(NOW), generation=1)
     assert [type(one).__name__ for one in plan_for(world(savepoint(), told={"active_jobs": (intent,)})).actions] == [
         "CreateJob"
     ]
@@ -280,7 +280,7 @@ def test_one_that_somebody_removed_is_not_told_to_stay() -> None:
 def test_runs_that_failed_to_make_it_delay_no_removal() -> None:
     known = entry(instant=ago(10), state="Waiting", failures=9, retry_at=at(later(60)))
     failed = memory(last_run=run(Outcome.FAILED, service="Savepoint", reason="HudiError"), failures=9)
-    told = {"savepoint": failed.model_copy(update={"failures_generation": 1})}
+    told = {"savepoint": failed.copy_with(failures_generation=1)}
     seen = world(savepoint(deleted=NOW), files=(saved(10),), remembered=(known,), told=told)
     assert works(seen) == [(SavepointWork.REMOVE, ago(10))]
     assert of(seen).failures == 0

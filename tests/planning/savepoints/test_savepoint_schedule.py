@@ -105,8 +105,8 @@ def scheduled(name: str, created: datetime, **changes: Any) -> HudiSavepoint:
     """One that the table has asked for by its schedule."""
     one = savepoint(name, created=created, deletionPolicy="Delete", **changes)
     owner = OwnerReference(kind="HudiTable", uid=world().table.metadata.uid, controller=True)
-    metadata = one.metadata.model_copy(update={"labels": {SCHEDULED_LABEL: "true"}, "owner_references": (owner,)})
-    return one.model_copy(update={"metadata": metadata})
+    metadata = one.metadata.copy_with(labels={SCHEDULED_LABEL: "true"}, owner_references=(owner,))
+    return one.copy_with(metadata=metadata)
 
 
 def kept_entry(name: str, commit: float) -> TableSavepoint:
@@ -175,7 +175,7 @@ def test_nothing_is_deleted_twice_or_without_the_label_or_of_another_table() -> 
         {"owner_references": (OwnerReference(kind="HudiTable", uid=seen.table.metadata.uid),)},
     )
     for change in changes:
-        other = first.model_copy(update={"metadata": first.metadata.model_copy(update=change)})
+        other = first.copy_with(metadata=first.metadata.copy_with(**change))
         assert asked(replace(seen, related={SAVEPOINTS: (other, *others)})) == []
 
 
@@ -192,13 +192,13 @@ def test_one_without_a_savepoint_goes_when_a_newer_one_is_there_and_takes_no_pla
 
 def test_whole_savepoints_lose_no_place_to_those_that_lack_files() -> None:
     whole = [kept_entry(name, commit) for name, commit in (("a", 30), ("b", 20), ("c", 10))]
-    broken = [one.model_copy(update={"retained": RetainedStatus(missing=3)}) for one in whole]
-    cleaned = [one.model_copy(update={"data_complete": ConditionStatus.FALSE}) for one in whole]
+    broken = [one.copy_with(retained=RetainedStatus(missing=3)) for one in whole]
+    cleaned = [one.copy_with(data_complete=ConditionStatus.FALSE) for one in whole]
     seen = many()
 
     def with_known(*known: TableSavepoint) -> list[tuple[str, str]]:
-        status = seen.table.status.model_copy(update={"savepoints": known})
-        return asked(replace(seen, table=seen.table.model_copy(update={"status": status})))
+        status = seen.table.status.copy_with(savepoints=known)
+        return asked(replace(seen, table=seen.table.copy_with(status=status)))
 
     assert with_known(whole[0], broken[1], cleaned[2]) == []
     assert with_known(*broken) == [("delete", "a")], "they are not kept without end either"
@@ -228,8 +228,8 @@ def test_a_day_is_that_of_the_moment_whatever_the_clock_of_the_api_server() -> N
 
 def test_without_the_schedule_what_it_has_asked_for_stays() -> None:
     seen = many()
-    spec = seen.table.spec.model_copy(update={"savepoints": None})
-    assert asked(replace(seen, table=seen.table.model_copy(update={"spec": spec}))) == []
+    spec = seen.table.spec.copy_with(savepoints=None)
+    assert asked(replace(seen, table=seen.table.copy_with(spec=spec))) == []
 
 
 def test_what_is_created_is_read_as_the_tables_own_and_goes_with_it() -> None:

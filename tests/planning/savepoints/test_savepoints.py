@@ -267,7 +267,7 @@ def test_what_a_later_version_wrote_is_not_forgotten() -> None:
     unreadable = InvalidObject(metadata=ObjectMetadata(name="daily", uid="uid-of-daily"), message="no")
     known = entry(instant=ago(20), since=at(NOW))
     (kept,) = status_of(world(unreadable, files=(saved(20),), remembered=(known,))).savepoints
-    assert kept.model_copy(update={"blocks": None}) == known
+    assert kept.copy_with(blocks=None) == known
 
 
 def test_a_table_without_any_shows_nothing_of_savepoints() -> None:
@@ -304,9 +304,9 @@ def test_what_it_keeps_from_being_cleaned_is_remembered_until_another_clean_tell
     assert stalled is not None
     assert {one.reason for one in stalled.conditions if one.status == "False"} == {"FilesMissing"}
     assert "did not find 2 files of the savepoint" in str(stalled.message)
-    assert of(replace(later_on, jobs=(cleaned(-60, 5),))).retained == held.model_copy(
-        update={"bytes": 5, "as_of": at(NOW)}
-    ), "a clock that is ahead does not outlast the next clean"
+    assert of(replace(later_on, jobs=(cleaned(-60, 5),))).retained == held.copy_with(bytes=5, as_of=at(NOW)), (
+        "a clock that is ahead does not outlast the next clean"
+    )
     assert of(world(savepoint(instant=ago(20)), files=(saved(20),))).retained is None
 
 

@@ -61,7 +61,7 @@ COMMIT = "20260310115900000"
 def known(minutes_ago: float | None = 5, **changes: Any) -> FreshnessStatus:
     """What earlier runs have said, up to so many minutes ago."""
     moment = None if minutes_ago is None else at(NOW - minutes(minutes_ago))
-    return FreshnessStatus(complete_up_to=moment, source=SOURCE).model_copy(update=changes)
+    return FreshnessStatus(complete_up_to=moment, source=SOURCE).copy_with(**changes)
 
 
 def ingested(minutes_ago: float | None = 5, *, last: float = 1, **changes: Any) -> ServiceStatus:
@@ -196,14 +196,14 @@ def test_what_a_restore_has_undone_is_not_in_the_table_any_more() -> None:
     )
     assert told(one) == ("Unknown", "FreshnessUnknown")
     after = again(one, status_of(one))
-    refreshed = after.table.status.services.ingestion.model_copy(update={"freshness": known(1)})
-    services = after.table.status.services.model_copy(update={"ingestion": refreshed})
-    stored = after.table.status.model_copy(update={"services": services})
-    later = replace(after, table=after.table.model_copy(update={"status": stored}))
+    refreshed = after.table.status.services.ingestion.copy_with(freshness=known(1))
+    services = after.table.status.services.copy_with(ingestion=refreshed)
+    stored = after.table.status.copy_with(services=services)
+    later = replace(after, table=after.table.copy_with(status=stored))
     assert told(later) == ("True", "Fresh")
 
 
-FAILING = after_failures(2, started_at=at(NOW)).model_copy(update={"freshness": known(99)})
+FAILING = after_failures(2, started_at=at(NOW)).copy_with(freshness=known(99))
 
 
 @pytest.mark.parametrize(

@@ -63,8 +63,8 @@ def driven(
     one = a_table(continuous={"services": services, "progressDeadline": "168h"}, **{**CLEANING, **changes})
     ingestion = one.spec.ingestion
     assert ingestion is not None
-    asked = one.spec.model_copy(update={"ingestion": ingestion.model_copy(update={"freshness": "10m"})})
-    one = one.model_copy(update={"spec": asked})
+    asked = one.spec.copy_with(ingestion=ingestion.copy_with(freshness="10m"))
+    one = one.copy_with(spec=asked)
     freshness = FreshnessStatus(complete_up_to=at(NOW - minutes(age)), source=source_of(asked))
     remembered = {"ingestion": memory(freshness=freshness), **(memories or {})}
     known = running(live=live(running_since=at(NOW - minutes(since)), polled_at=at(NOW), takes=takes))
@@ -85,11 +85,11 @@ def after_driver(
     services = found.table.status.services
     known = services.ingestion.freshness
     assert known is not None
-    behind = known.model_copy(update={"complete_up_to": at(NOW - minutes(age))})
-    services = services.model_copy(update={"ingestion": services.ingestion.model_copy(update={"freshness": behind})})
-    metadata = found.table.metadata.model_copy(update={"annotations": annotations or {}})
-    stored = found.table.status.model_copy(update={"services": services})
-    table = found.table.model_copy(update={"status": stored, "metadata": metadata})
+    behind = known.copy_with(complete_up_to=at(NOW - minutes(age)))
+    services = services.copy_with(ingestion=services.ingestion.copy_with(freshness=behind))
+    metadata = found.table.metadata.copy_with(annotations=annotations or {})
+    stored = found.table.status.copy_with(services=services)
+    table = found.table.copy_with(status=stored, metadata=metadata)
     shows = replace(found.snapshot, progress=None)
     over = ended(class_version=found.jobs[0].class_version, generation=1)
     return replace(found, table=table, snapshot=shows, jobs=(over,))
@@ -151,15 +151,13 @@ def rested(last: RunStatus, cleaned: RunStatus | None = None, **changes: Any) ->
     """A table that misses its freshness without a driver, whose last one has ended like this."""
     one = driven(**changes)
     services = one.table.status.services
-    services = services.model_copy(
-        update={
-            "ingestion": services.ingestion.model_copy(update={"last_run": last}),
-            "cleaning": services.cleaning.model_copy(update={"last_run": cleaned}),
-        }
+    services = services.copy_with(
+        ingestion=services.ingestion.copy_with(last_run=last),
+        cleaning=services.cleaning.copy_with(last_run=cleaned),
     )
-    state = one.table.status.model_copy(update={"services": services, "active_jobs": ()})
+    state = one.table.status.copy_with(services=services, active_jobs=())
     shows = replace(one.snapshot, progress=None)
-    return replace(one, table=one.table.model_copy(update={"status": state}), jobs=(), snapshot=shows)
+    return replace(one, table=one.table.copy_with(status=state), jobs=(), snapshot=shows)
 
 
 @pytest.mark.parametrize(
@@ -186,8 +184,8 @@ def test_only_what_the_driver_has_ended_for_goes_before_ingestion_and_only_once(
 
 def test_a_driver_that_has_ended_for_the_spec_gives_no_service_a_turn() -> None:
     observation = driven(age=9)
-    newer = observation.table.metadata.model_copy(update={"generation": 2})
-    plan = plan_for(replace(observation, table=observation.table.model_copy(update={"metadata": newer})))
+    newer = observation.table.metadata.copy_with(generation=2)
+    plan = plan_for(replace(observation, table=observation.table.copy_with(metadata=newer)))
     [told] = [one.live for one in plan.active_jobs]
     assert told is not None
     assert (stops(plan), told.ends_for) == (["Draining"], None)
@@ -204,8 +202,8 @@ def test_a_pending_clustering_for_which_updates_would_fail_ends_the_driver_at_on
     commits = (done("commit", 60 - one) for one in range(9))
     pending = story(*commits, f"{ago(45.5)}.clustering.requested", clusterings=[ago(45.5)])
     observation = driven(timeline=pending, clustering={"mode": "Async"}, cleaning={"mode": "Disabled"})
-    state = observation.table.status.model_copy(update={"left_behind": (ago(45.5),)})
-    plan = plan_for(replace(observation, table=observation.table.model_copy(update={"status": state})))
+    state = observation.table.status.copy_with(left_behind=(ago(45.5),))
+    plan = plan_for(replace(observation, table=observation.table.copy_with(status=state)))
     assert plan.services.clustering.due
     assert stops(plan) == ["Draining"]
 

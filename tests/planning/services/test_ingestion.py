@@ -49,7 +49,7 @@ RAN = memory(last_run=run(started_at=at(NOW - minutes(2))))
         (RAN, {"now": NOW + minutes(3)}, (True, "Scheduled")),
         (RAN, {"now": NOW + minutes(600)}, (True, "Scheduled")),
         (RAN, {"requested": "2026-03-10T12:00:00Z"}, (True, "Requested")),
-        (RAN.model_copy(update={"more_input": True}), {}, (True, "MoreInput")),
+        (RAN.copy_with(more_input=True), {}, (True, "MoreInput")),
         (RAN, {"ingestion": {"schedule": {"cron": "0 * * * *"}}}, (True, "Scheduled")),
         (RAN, {"ingestion": {"schedule": {"cron": "30 * * * *"}}}, (False, "WaitingForSchedule")),
         (RAN, {"ingestion": {"schedule": {"cron": "0 0 31 2 *"}}}, (False, "InvalidSchedule")),

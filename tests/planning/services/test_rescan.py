@@ -46,7 +46,7 @@ def state_of(after: HudiTableStatus) -> RescanState | None:
 
 def asked(value: str, known: HudiTableStatus | None = None, **changes: Any) -> Observation:
     before = known or status(ingestion=RECENTLY)
-    remembered = before.model_copy(update={"decisions": DecisionsStatus(rescans=(value,))})
+    remembered = before.copy_with(decisions=DecisionsStatus(rescans=(value,)))
     return observe(table(status=remembered, **changes))
 
 
@@ -70,7 +70,7 @@ def given_to_runs(observation: Observation) -> str | None:
 
 def after_run(observation: Observation, outcome: JobOutcome, snapshot_: TimelineSnapshot) -> HudiTableStatus:
     """The status once the run has ended that the request started."""
-    known = observation.table.status.model_copy(update={"active_jobs": (active(),)})
+    known = observation.table.status.copy_with(active_jobs=(active(),))
     one = again(observation, known)
     return status_of(observe(one.table, jobs=(ended(outcome=outcome),), snapshot=snapshot_))
 
@@ -105,9 +105,7 @@ def test_a_request_is_not_served_by_a_run_that_the_timeline_does_not_confirm() -
 
 
 def test_another_value_is_another_request_and_the_last_answer_outlasts_the_annotation() -> None:
-    known = status(ingestion=RECENTLY).model_copy(
-        update={"rescan": RescanStatus(value="read", state=RescanState.SERVED)}
-    )
+    known = status(ingestion=RECENTLY).copy_with(rescan=RescanStatus(value="read", state=RescanState.SERVED))
     assert not starts(asked("read", known))
     assert starts(asked("read#2", known))
     assert status_of(observe(table(status=known))).rescan == known.rescan
@@ -241,6 +239,6 @@ def test_a_run_that_failed_has_lost_nothing_yet() -> None:
 
 def test_a_run_that_found_nothing_to_read_again_has_served_the_request() -> None:
     running = again(asked("read"), status_of(asked("read")))
-    nothing = succeeded(rescan="read").results[0].model_copy(update={"outcome": Outcome.NOTHING_TO_DO, "instant": None})
+    nothing = succeeded(rescan="read").results[0].copy_with(outcome=Outcome.NOTHING_TO_DO, instant=None)
     after = after_run(running, JobOutcome(results=(nothing,)), TimelineSnapshot())
     assert state_of(after) is RescanState.SERVED

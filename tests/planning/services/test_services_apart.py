@@ -76,9 +76,9 @@ def test_a_driver_has_its_own_turn_first() -> None:
 def test_no_driver_ends_for_what_waits_for_another_service() -> None:
     observation = followed(ATTEMPTS_BESIDE)
     other = active("flights-cleaning-0123456789", service="Cleaning")
-    state = observation.table.status.model_copy(update={"active_jobs": (*observation.table.status.active_jobs, other)})
+    state = observation.table.status.copy_with(active_jobs=(*observation.table.status.active_jobs, other))
     beside = observe(
-        observation.table.model_copy(update={"status": state}),
+        observation.table.copy_with(status=state),
         jobs=(*observation.jobs, job(other.name, service="Cleaning")),
         snapshot=observation.snapshot,
     )
@@ -92,7 +92,7 @@ def test_no_driver_ends_for_what_waits_for_another_service() -> None:
 def test_once_the_driver_has_ended_it_goes_first_and_alone(times: int, expected: list[Service]) -> None:
     one = a_table(**CLUSTERING, **LOCK)
     state = status(clustering=beaten(times))
-    plan = plan_for(observe(one.model_copy(update={"status": state}), snapshot=snapshot((JOB, ago(2)), timeline=DUE)))
+    plan = plan_for(observe(one.copy_with(status=state), snapshot=snapshot((JOB, ago(2)), timeline=DUE)))
     assert started(plan) == expected
 
 
@@ -102,7 +102,7 @@ def test_a_scheduled_ingestion_waits_for_it_too() -> None:
         clustering=beaten(ATTEMPTS_BESIDE), active_jobs=(active("flights-clustering-1", service="Clustering"),)
     )
     observation = observe(
-        one.model_copy(update={"status": state}),
+        one.copy_with(status=state),
         jobs=(job("flights-clustering-1", service="Clustering"),),
         snapshot=snapshot((JOB, ago(2)), timeline=DUE),
     )
@@ -117,7 +117,7 @@ def test_the_plan_that_its_own_run_has_made_does_not_end_the_count(is_running: b
     one = a_table(**CLUSTERING, **LOCK)
     running_now = (active("flights-clustering-1", service="Clustering"),) if is_running else ()
     observation = observe(
-        one.model_copy(update={"status": status(clustering=beaten(2), active_jobs=running_now)}),
+        one.copy_with(status=status(clustering=beaten(2), active_jobs=running_now)),
         jobs=tuple(job(known.name, service="Clustering") for known in running_now),
         snapshot=snapshot((JOB, ago(2)), timeline=story(done("commit", 1))),
     )

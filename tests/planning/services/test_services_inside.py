@@ -106,8 +106,8 @@ def test_what_failed_inside_is_tried_alone() -> None:
 def test_the_savepoint_of_a_takeover_is_made_alone() -> None:
     takeover = TakeoverStatus(phase=TakeoverPhase.DONE, since=at(NOW - minutes(90)), protection=Protection.WANTED)
     observation = served(table_class=table_class(takeover={"quietFor": "0s", "savepoint": True}))
-    state = observation.table.status.model_copy(update={"takeover": takeover})
-    plan = plan_for(replace(observation, table=observation.table.model_copy(update={"status": state})))
+    state = observation.table.status.copy_with(takeover=takeover)
+    plan = plan_for(replace(observation, table=observation.table.copy_with(status=state)))
     assert launches(plan) == []
     assert SavepointStep.KEEP not in {one.savepoint for one in plan.active_jobs}
 
@@ -136,9 +136,9 @@ def beside(**changes: Any) -> Observation:
     observation = served(**changes)
     driver = observation.table.status.active_jobs[0]
     asked = active(RUN, service="Cleaning", uid="uid-2", inside=JOB, base_instant=ago(11), pending=())
-    state = observation.table.status.model_copy(update={"active_jobs": (driver, asked)})
+    state = observation.table.status.copy_with(active_jobs=(driver, asked))
     found = job(RUN, service=Service.CLEANING, uid="uid-2")
-    table = observation.table.model_copy(update={"status": state})
+    table = observation.table.copy_with(status=state)
     return replace(observation, table=table, jobs=(*observation.jobs, found))
 
 
@@ -196,8 +196,8 @@ def test_a_plan_that_an_ended_run_has_left_is_not_the_drivers_own() -> None:
     timeline = story(*(done("commit", 30 - one) for one in range(20)), f"{time}.clean.requested")
     observation = served(shows=snapshot((JOB, ago(11)), timeline=timeline, progress=progress(takes=True)))
     busy = plan_for(observation).services.cleaning
-    state = observation.table.status.model_copy(update={"left_behind": (time,)})
-    left = plan_for(replace(observation, table=observation.table.model_copy(update={"status": state})))
+    state = observation.table.status.copy_with(left_behind=(time,))
+    left = plan_for(replace(observation, table=observation.table.copy_with(status=state)))
     assert busy.reason != "PendingPlan"
     assert left.services.cleaning.reason == "PendingPlan"
 
@@ -227,8 +227,8 @@ def test_what_may_run_inside_follows_from_the_spec() -> None:
     buckets = _spec(**CLEANING, index={"type": "Bucket"})
     assert services_inside(buckets) == (Service.CLEANING,)
     assert buckets.ingestion is not None
-    bulk = buckets.ingestion.model_copy(update={"operation": WriteOperation.BULK_INSERT})
-    assert services_inside(buckets.model_copy(update={"ingestion": bulk})) == ()
+    bulk = buckets.ingestion.copy_with(operation=WriteOperation.BULK_INSERT)
+    assert services_inside(buckets.copy_with(ingestion=bulk)) == ()
     lock = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
     assert services_inside(_spec(**CLEANING, **lock)) == ()
 

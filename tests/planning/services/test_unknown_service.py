@@ -76,12 +76,8 @@ def test_a_run_of_an_unknown_service_stays_in_the_status_without_the_service() -
 
 def test_what_is_remembered_of_known_services_stays_beside_an_unknown_one() -> None:
     before = status(active_jobs=(active(),), left_behind=("20260310115900000",))
-    before = before.model_copy(
-        update={
-            "services": before.services.replaced(
-                {Service.CLEANING: before.services.cleaning.model_copy(update={"failures": 3})}
-            )
-        }
+    before = before.copy_with(
+        services=before.services.replaced({Service.CLEANING: before.services.cleaning.copy_with(failures=3)})
     )
     written = document(before)
     written["activeJobs"][0]["service"] = LATER
@@ -89,7 +85,7 @@ def test_what_is_remembered_of_known_services_stays_beside_an_unknown_one() -> N
 
     found = stored(**written)
 
-    assert found.status == before.model_copy(update={"active_jobs": (UNKNOWN,)})
+    assert found.status == before.copy_with(active_jobs=(UNKNOWN,))
 
 
 @pytest.mark.parametrize("changes", [{}, OPTIMISTIC], ids=["serialized", "optimistic"])

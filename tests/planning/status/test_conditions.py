@@ -66,7 +66,7 @@ SITUATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
         {"Ready": "True NothingToDo"},
     ),
     "a later run is under way": (
-        {"status": RAN.model_copy(update={"active_jobs": (active(),)})},
+        {"status": RAN.copy_with(active_jobs=(active(),))},
         {"snapshot": COMMITTED, "jobs": (job(),)},
         {"Ready": "True Succeeded"},
     ),
@@ -112,7 +112,7 @@ SITUATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
         },
     ),
     "its job cannot start": (
-        {"status": RAN.model_copy(update={"active_jobs": (active(),)})},
+        {"status": RAN.copy_with(active_jobs=(active(),))},
         {
             "snapshot": COMMITTED,
             "jobs": (job(phase=JobPhase.STARTING, trouble=PodTrouble.UNSCHEDULABLE, message="Full."),),
@@ -210,7 +210,7 @@ def test_a_job_that_has_run_is_not_said_to_be_unable_to_start(trouble: PodTroubl
 
 
 def test_the_status_tells_what_runs_while_the_table_is_ready() -> None:
-    one = table(status=RAN.model_copy(update={"active_jobs": (active(),)}))
+    one = table(status=RAN.copy_with(active_jobs=(active(),)))
     assert status_of(observe(one, jobs=(job(),), snapshot=COMMITTED)).message == "Ingestion is running."
 
 
@@ -220,7 +220,7 @@ def test_the_status_of_a_ready_suspended_table_says_so() -> None:
 
 def test_a_transition_time_moves_only_with_its_status() -> None:
     first = status_of(observe(), now=NOW)
-    later = table(status=first.model_copy(update={"active_jobs": (active(),)}))
+    later = table(status=first.copy_with(active_jobs=(active(),)))
     same = status_of(observe(later, jobs=(job(),)), now=NOW + minutes(1))
     over = ended(outcome=succeeded())
     other = status_of(observe(later, jobs=(over,), snapshot=COMMITTED), now=NOW + minutes(2))
@@ -263,7 +263,7 @@ def test_a_long_timeline_is_shown_by_its_newest_end_and_its_oldest_pending_insta
 
 
 def test_a_spec_that_cannot_be_read_stalls_the_table_and_keeps_what_was_known() -> None:
-    known = RAN.model_copy(update={"active_jobs": (active(),), "history": (run(),)})
+    known = RAN.copy_with(active_jobs=(active(),), history=(run(),))
     invalid = InvalidObject(
         metadata=ObjectMetadata(name="flights", generation=7), message="spec.type: no such type", status=known
     )

@@ -103,5 +103,5 @@ def test_a_quiet_table_posts_no_events_however_often_it_is_looked_at() -> None:
 
 def test_a_run_that_ends_as_the_one_before_posts_no_event() -> None:
     before = ready()
-    after = status_of(observe(table(status=before.model_copy(update={"active_jobs": (active(),)})), snapshot=COMMITTED))
+    after = status_of(observe(table(status=before.copy_with(active_jobs=(active(),))), snapshot=COMMITTED))
     assert transitions(before, after) == ()

@@ -56,7 +56,7 @@ def seen(
 def before(**changes: Any) -> HudiTableStatus:
     """The status after a whole look at three commits of ours, beside which no Job runs unless one is given."""
     after = status_of(seen(FIRST, SECOND, THIRD, remembered=status(**{**SERVED, **changes})))
-    return after.model_copy(update={"active_jobs": changes.get("active_jobs", ())})
+    return after.copy_with(active_jobs=changes.get("active_jobs", ()))
 
 
 def reported(observation: Observation) -> list[Transition]:
@@ -148,8 +148,8 @@ def test_what_a_restore_undid_and_our_cleanup_then_rolled_back_is_no_act_of_anot
 def test_a_first_reconcile_shows_acts_and_tells_of_none(timeline: str) -> None:
     known = before()
     assert known.timeline is not None
-    old = known.timeline.model_copy(update={"acts": None})
-    remembered = {"as an older release left it": known.model_copy(update={"timeline": old}), "new": HudiTableStatus()}
+    old = known.timeline.copy_with(acts=None)
+    remembered = {"as an older release left it": known.copy_with(timeline=old), "new": HudiTableStatus()}
     observation = seen(FIRST, SAVEPOINT, RESTORE, undoing=(40,), remembered=remembered.get(timeline, status(**SERVED)))
     assert reported(observation) == []
     shown = status_of(observation).timeline

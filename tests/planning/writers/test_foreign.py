@@ -162,8 +162,8 @@ def test_a_value_that_was_accepted_accepts_nothing_that_completes_later() -> Non
     late = (completed(45, 2), completed(5, 4), *unmarked(30))
     files = [*FILES, done("deltacommit", 20), done("deltacommit", 45, 2), done("deltacommit", 5, 4)]
     observation = seen(*late, files=files, verified=19.9)
-    known = observation.table.status.model_copy(update={"decisions": accepted.decisions})
-    observation = replace(observation, table=observation.table.model_copy(update={"status": known}))
+    known = observation.table.status.copy_with(decisions=accepted.decisions)
+    observation = replace(observation, table=observation.table.copy_with(status=known))
     assert foreign(observation) == [ago(45), ago(5)]
 
 

@@ -71,12 +71,12 @@ def after(
     one = a_table(**{"type": "MergeOnRead", "cleaning": {"mode": "Async"}, **spec})
     known = running(live=live(batches=19, takes=True)) if known is None else known
     state = status(active_jobs=(known,), **(remembered or {}))
-    return observe(one.model_copy(update={"status": state}), snapshot=shows, jobs=jobs)
+    return observe(one.copy_with(status=state), snapshot=shows, jobs=jobs)
 
 
 def told(reason: FailureReason = FailureReason.STORAGE_UNAVAILABLE, **changes: Any) -> JobObservation:
     """A driver that has reported a failure."""
-    result = failed(reason=reason).results[0].model_copy(update={"batches": 19, **changes})
+    result = failed(reason=reason).results[0].copy_with(**{"batches": 19, **changes})
     return reporting(KILLED, JobOutcome(results=(result,)), exit_code=1)
 
 
@@ -195,7 +195,7 @@ def test_what_was_not_named_in_time_is_still_the_runs_own_and_waits_for_its_hear
 
 
 def test_the_document_of_another_run_names_nothing() -> None:
-    assert left(after(KILLED, said=NAMED.model_copy(update={"run": "another-run"}))) == {T: False}
+    assert left(after(KILLED, said=NAMED.copy_with(run="another-run"))) == {T: False}
 
 
 @pytest.mark.parametrize(
@@ -232,9 +232,9 @@ def test_beside_what_a_driver_has_named_the_write_of_a_stranger_stays_a_stranger
 def test_what_a_driver_writes_on_whose_pod_was_removed_by_force_is_its_runs(name: str, *, is_known: bool) -> None:
     """It holds the lease for as long as it lives; without its name the table would stand for an hour after that."""
     over = run(Outcome.FAILED, job=JOB, reason="NodeLost")
-    observation = after(said=NAMED.model_copy(update={"run": name}))
+    observation = after(said=NAMED.copy_with(run=name))
     state = status(history=(over,))
-    observation = replace(observation, table=observation.table.model_copy(update={"status": state}))
+    observation = replace(observation, table=observation.table.copy_with(status=state))
     found = plan_for(observation).left_by
     assert found == ((LeftInstant(time=T, run=JOB, ended_at=at(NOW)),) if is_known else ())
     later = again(observation, status_of(observation))
@@ -249,7 +249,7 @@ def test_an_instant_that_was_pending_before_the_run_is_not_its_own_whatever_it_s
 @pytest.mark.parametrize("pod", ["another-pod", None])
 def test_only_of_the_pod_that_was_seen_to_end_what_it_named_is_dead(pod: str | None) -> None:
     """The Job controller may start a Job's program twice, and another pod of it may have been removed by force."""
-    said = NAMED.model_copy(update={"pod": pod})
+    said = NAMED.copy_with(pod=pod)
     assert left(after(KILLED, said=said)) == {T: False}
     reported = told(made=(T,), newest_instant=T)
     assert left(after(reported, said=said)) == {T: True}, "its report is that of the pod itself"
@@ -311,7 +311,7 @@ def test_the_plan_of_a_service_that_the_jvm_has_made_too_is_no_write_of_a_dead_w
     action: str, states: tuple[str, ...]
 ) -> None:
     """A driver names all instants of its JVM; before version 8 a clustering has the action of an overwrite."""
-    said = NAMED.model_copy(update={"made": (T, STRANGERS)})
+    said = NAMED.copy_with(made=(T, STRANGERS))
     names = [*write(T), *(f"{STRANGERS}.{action}.{state}" for state in states)]
     for clusterings in ([STRANGERS], None):
         shows = story(done("deltacommit", 5), *names, clusterings=clusterings, version=6)
@@ -331,9 +331,9 @@ def test_of_two_runs_in_sequence_each_has_left_its_own() -> None:
     shows = replace(
         first.snapshot,
         timeline=story(done("deltacommit", 5), *write(T), *write(STRANGERS)),
-        progress=progress(pod=POD, made=(STRANGERS,)).model_copy(update={"run": "second-run"}),
+        progress=progress(pod=POD, made=(STRANGERS,)).copy_with(run="second-run"),
     )
-    table = first.table.model_copy(update={"status": remembered.model_copy(update={"active_jobs": (second,)})})
+    table = first.table.copy_with(status=remembered.copy_with(active_jobs=(second,)))
     plan = plan_for(replace(first, table=table, snapshot=shows, jobs=(again_killed,)))
     assert {one.time: (one.run, one.dead) for one in plan.left_by} == {
         T: (JOB, True),
@@ -343,7 +343,7 @@ def test_of_two_runs_in_sequence_each_has_left_its_own() -> None:
 
 def test_what_a_version_before_has_noted_stays_and_is_nobodys_to_wait_for() -> None:
     observation = after(remembered={"left_behind": (T,)}, known=active(pending=()))
-    quiet = replace(observation, table=observation.table.model_copy(update={"status": status(left_behind=(T,))}))
+    quiet = replace(observation, table=observation.table.copy_with(status=status(left_behind=(T,))))
     assert plan_for(quiet).left_by == (LeftInstant(time=T),)
     [started] = launches(plan_for(quiet))
     assert (started.abandoned, started.left_behind, started.dead) == ((T,), (T,), None)

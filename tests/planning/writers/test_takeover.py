@@ -64,8 +64,8 @@ def later(observation: Observation, *, now: datetime = NOW, policy: ManagementPo
     """The same timeline with the status of a look at this time, under this policy by then."""
     after = again(observation, status_of(observation, now=now))
     spec = after.table.spec
-    changed = spec.model_copy(update={"management_policy": policy or spec.management_policy})
-    return replace(after, table=after.table.model_copy(update={"spec": changed}))
+    changed = spec.copy_with(management_policy=policy or spec.management_policy)
+    return replace(after, table=after.table.copy_with(spec=changed))
 
 
 def moved(observation: Observation, *names: str, beats: dict[str, datetime] | None = None) -> Observation:
@@ -218,17 +218,17 @@ def test_a_memory_that_is_lost_or_wrong_is_waiting_again(what: str) -> None:
     known = following.table.status.takeover
     assert known is not None
     if kept is not None:
-        kept = kept.model_copy(update={"seen": known.seen})
-    lost = following.table.status.model_copy(update={"takeover": kept})
+        kept = kept.copy_with(seen=known.seen)
+    lost = following.table.status.copy_with(takeover=kept)
     now = NOW + minutes(QUIET)
-    waiting = replace(following, table=following.table.model_copy(update={"status": lost}))
+    waiting = replace(following, table=following.table.copy_with(status=lost))
     assert launches(plan_for(waiting, now=now)) == []
     assert launches(plan_for(later(waiting, now=now), now=now + minutes(QUIET))) == ["Ingestion"]
 
 
 def test_a_status_that_was_lost_altogether_is_waiting_again() -> None:
     following = later(found())
-    empty = replace(following, table=following.table.model_copy(update={"status": HudiTableStatus()}))
+    empty = replace(following, table=following.table.copy_with(status=HudiTableStatus()))
     assert launches(plan_for(empty, now=NOW + minutes(QUIET))) == []
 
 

@@ -236,7 +236,7 @@ def test_what_a_run_began_and_left_is_known_whatever_clock_named_it(skew: float)
 def test_a_write_that_began_while_a_run_of_ours_failed_before_its_own_is_nobodys_of_ours() -> None:
     """A 0.15.0 write began, and 6 s later it was rolled back as left behind by a run that had failed beside it."""
     began = pending("deltacommit", "requested", "inflight", time=ago(0.1))
-    told = failed(reason=FailureReason.HUDI_ERROR).results[0].model_copy(update={"newest_instant": ""})
+    told = failed(reason=FailureReason.HUDI_ERROR).results[0].copy_with(newest_instant="")
     plan = concluded(began, ended(outcome=JobOutcome(results=(told,))), **ALONE)
     assert plan.left_behind == ()
     assert launched(plan) == []
@@ -246,14 +246,14 @@ def test_a_write_that_began_while_a_run_of_ours_failed_before_its_own_is_nobodys
 
 @pytest.mark.parametrize(("newest", "is_ours"), [(ago(6), False), (T, True), (ago(4), True)])
 def test_a_run_that_reports_is_believed_about_up_to_where_its_instants_are(newest: str, is_ours: bool) -> None:
-    told = failed(reason=FailureReason.HUDI_ERROR).results[0].model_copy(update={"newest_instant": newest})
+    told = failed(reason=FailureReason.HUDI_ERROR).results[0].copy_with(newest_instant=newest)
     plan = concluded(FILES_AFTER, ended(outcome=JobOutcome(results=(told,))), **ALONE)
     assert plan.left_behind == ((T,) if is_ours else ())
 
 
 @pytest.mark.parametrize("service", ["Compaction", "Clustering", "Cleaning", "Archival"])
 def test_a_table_service_makes_no_write_alone_either(service: str) -> None:
-    worked = WORKED.model_copy(update={"service": Service(service)})
+    worked = WORKED.copy_with(service=Service(service))
     died = ended(exit_code=137, service=Service(service))
     assert concluded(FILES_AFTER, died, remembered=worked, **ALONE).left_behind == ()
 
@@ -317,12 +317,12 @@ def test_what_was_left_is_remembered_through_any_number_of_failed_runs_until_it_
     ("observed", "remembered"),
     [
         # It had begun before the run was decided.
-        (ended(exit_code=137), WORKED.model_copy(update={"pending": (T,)})),
+        (ended(exit_code=137), WORKED.copy_with(pending=(T,))),
         # The run left the table to whoever is at work, and says so.
         (ended(outcome=outcome(Outcome.CONFLICT)), WORKED),
         (ended(outcome=outcome(Outcome.NOTHING_TO_DO)), WORKED),
         # The run was adopted: what was there before it is not known.
-        (ended(exit_code=137), WORKED.model_copy(update={"pending": None})),
+        (ended(exit_code=137), WORKED.copy_with(pending=None)),
     ],
 )
 def test_what_a_run_cannot_have_begun_is_not_taken_for_its_own(observed: Any, remembered: Any) -> None:
@@ -345,7 +345,7 @@ def test_beside_others_a_run_leaves_only_what_is_of_its_kind() -> None:
     for what in ("a clustering that is executed", "a compaction that is executed", "a clean", "a rollback"):
         assert concluded(FOREIGN[what], ended(exit_code=137), **{**BESIDE, "ingestion": {}}).left_behind == (), what
     assert concluded(FOREIGN["a write"], ended(exit_code=137), **{**BESIDE, "ingestion": {}}).left_behind == (T,)
-    cleaned = WORKED.model_copy(update={"service": Service.CLEANING})
+    cleaned = WORKED.copy_with(service=Service.CLEANING)
     over = ended(service=Service.CLEANING, exit_code=137)
     assert concluded(FOREIGN["a clean"], over, remembered=cleaned, **BESIDE).left_behind == (T,)
     assert concluded(FOREIGN["a write"], over, remembered=cleaned, **BESIDE).left_behind == ()

@@ -113,7 +113,7 @@ def driver(tmp_path: Path) -> Driver:
 
 
 def asks(driver: Driver, asked: Any | None = None, **changes: Any) -> InlineClient:
-    asked = (asked or task()).model_copy(update={"inside": DRIVER})
+    asked = (asked or task()).copy_with(inside=DRIVER)
     return InlineClient(
         asked, RUN, driver.files, changes.pop("stopping", threading.Event()), **{"patience": 5, **changes}
     )
@@ -236,7 +236,7 @@ def test_a_driver_that_dies_within_a_service_fails_the_run(driver: Driver) -> No
     with driver.leased():
         thread, answers = in_thread(asks(driver))
         wait_until(lambda: driver.order() is not None)
-        driver.put(**(driver.order() or driver.put()).model_copy(update={"state": OrderState.TAKEN}).model_dump())
+        driver.put(**(driver.order() or driver.put()).copy_with(state=OrderState.TAKEN).model_dump())
     thread.join(10)
     [error] = answers
     assert isinstance(error, TaskFailed)

@@ -45,7 +45,7 @@ class Stream:
         request: JobRequest = self.lake.request(operation="Upsert", continuous=QUICK)
         served = tuple(self.lake.service_request(one).tasks[0] for one in SERVED)
         self.run = request.run
-        return request.model_copy(update={"inline_services": served})
+        return request.copy_with(inline_services=served)
 
     def start(self, how: Callable[..., Any]) -> None:
         """Start the continuous driver, as a program of its own or in a thread of this one."""
@@ -57,8 +57,9 @@ class Stream:
 
     def order(self, service: Service, **planned: Any) -> JobRequest:
         request: JobRequest = self.lake.service_request(service, abandoned=(), **planned)
-        task = request.tasks[0].model_copy(update={"inside": self.run})
-        return request.model_copy(update={"tasks": (task,)})
+        asked: Any = request.tasks[0]
+        task = asked.copy_with(inside=self.run)
+        return request.copy_with(tasks=(task,))
 
     def ask(self, service: Service) -> TaskResult:
         """What the Job of a service reports, which starts no Spark."""
@@ -68,8 +69,8 @@ class Stream:
         """Run what follows a driver that was killed, as the operator does that has seen its process end, or has not."""
         left = tuple(name.partition(".")[0] for name in self.pending("") if not name.endswith(".requested"))
         dead = tuple(time for time in left if time in progress_of(self.lake).made) if is_dead else ()
-        task = request.tasks[0].model_copy(update={"abandoned": left, "dead": dead})
-        result: TaskResult = self.lake.drive(request.model_copy(update={"tasks": (task,)}))
+        task = request.tasks[0].copy_with(abandoned=left, dead=dead)
+        result: TaskResult = self.lake.drive(request.copy_with(tasks=(task,)))
         return result
 
     def spread(self) -> None:

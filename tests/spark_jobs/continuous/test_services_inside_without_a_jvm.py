@@ -106,7 +106,7 @@ def recycled(
     monkeypatch.setattr(continuous, "open_sockets", lambda: sockets)
     monkeypatch.setattr(continuous, "newest_of", lambda _: lambda: "")
     quiet: Any = SimpleNamespace(write=lambda *_, **__: True, polled=lambda **_: None, tell_made=lambda: True)
-    table = task().model_copy(update={"service": Service.INGESTION})
+    table = task().copy_with(service=Service.INGESTION)
     context: Any = TaskContext(spark=cast("Any", None), run="r", task=table, inline_server=cast("Any", host))
     settings = ContinuousTask(min_interval_seconds=0.001, recycle_after_seconds=0.001 if sockets < 500 else 900)
     loop = continuous._Loop(context, cast("Any", SimpleNamespace(continuous=settings)), quiet)

@@ -61,8 +61,9 @@ def request(
         table_version=version,
     )
     asked: JobRequest = lake.service_request(Service.OPERATION, **changes)
-    task = asked.tasks[0].model_copy(update={"operation": operation, "ingestion": ingestion})
-    return asked.model_copy(update={"tasks": (task,)})
+    template: Any = asked.tasks[0]
+    task = template.copy_with(operation=operation, ingestion=ingestion)
+    return asked.copy_with(tasks=(task,))
 
 
 def operate(lake: Any, instant: str | None, kind: OperationKind = RESTORE, **changes: Any) -> TaskResult:
@@ -87,8 +88,9 @@ def asking(
     )
     options = {**lake.hudi_options(service), **changes.pop("options", {})}
     asked: JobRequest = lake.service_request(Service.OPERATION, options=options, **changes)
-    task = asked.tasks[0].model_copy(update={"operation": operation, "dead": dead})
-    return asked.model_copy(update={"tasks": (task,)})
+    template: Any = asked.tasks[0]
+    task = template.copy_with(operation=operation, dead=dead)
+    return asked.copy_with(tasks=(task,))
 
 
 def service_request(

@@ -152,7 +152,7 @@ def test_records_of_all_kinds_lie_beside_one_another_and_are_read_as_what_they_a
         journal(tmp_path).keep(each)
     assert journal(tmp_path).find(ServiceRecord, "s") == service
     assert journal(tmp_path).find(RepairRecord, "r") == repair
-    journal(tmp_path).keep(repair.model_copy(update={"phase": OperationPhase.DONE}))
+    journal(tmp_path).keep(repair.copy_with(phase=OperationPhase.DONE))
     done = journal(tmp_path).find(RepairRecord, "r")
     assert done is not None
     assert (done.report().verified, done.expected.parts if done.expected else None) == (True, ())
@@ -197,7 +197,7 @@ def test_commits_of_other_tools_may_have_any_digits_for_a_name(tmp_path: Path) -
 def test_a_record_that_no_run_could_read_is_not_written_and_the_others_stay(tmp_path: Path) -> None:
     journal(tmp_path).keep(record("a"))
     with pytest.raises(TaskFailed, match="was not written") as failed:
-        journal(tmp_path).keep(record("b").model_copy(update={"target": "no instant"}))
+        journal(tmp_path).keep(record("b").copy_with(target="no instant"))
     assert failed.value.reason is FailureReason.INTERNAL_ERROR
     assert journal(tmp_path).find(RestoreRecord, "a") == record("a")
 
@@ -233,14 +233,14 @@ def test_operations_that_ended_without_being_verified_never_fill_the_file_of_rec
     journal(tmp_path).keep(RepairRecord.model_validate({**repair, "expected": rows}))
     for number in range(count):
         journal(tmp_path).keep(record(f"a{number}", phase, expected=rows, checkpoint=asked))
-        journal(tmp_path).keep(erasure(number, phase).model_copy(update={"expected": rows}))
+        journal(tmp_path).keep(erasure(number, phase).copy_with(expected=rows))
     is_done = phase is OperationPhase.VERIFYING
     oldest, newest = (journal(tmp_path).find(RestoreRecord, f"a{number}") for number in (0, count - 1))
     assert oldest is not None
     assert newest is not None
     assert (oldest.expected.parts, oldest.checkpoint) == ((), None if is_done else asked)
     assert oldest.expected.are_same(rows), "the sums still compare"
-    assert not oldest.expected.are_same(rows.model_copy(update={"checksum": 1}))
+    assert not oldest.expected.are_same(rows.copy_with(checksum=1))
     assert newest.expected == rows
     assert (oldest.phase, oldest.removed) == (phase, (LATER,))
     if is_done:
@@ -275,12 +275,12 @@ def test_a_metadata_table_of_which_a_killed_run_has_made_a_part_again_gets_all_t
     whole = {"hoodie.metadata.enable": "true", "hoodie.metadata.record.index.enable": "true"}
     part = {"hoodie.metadata.enable": "true", "hoodie.metadata.record.index.enable": "false"}
     restore, change = record("a", metadata_options=part), change_of_version(LATER)
-    change = change.model_copy(update={"metadata_options": part})
+    change = change.copy_with(metadata_options=part)
     records: list[Any] = [restore, change]
     for again in records:
-        earlier = again.model_copy(update={"metadata_options": whole})
+        earlier = again.copy_with(metadata_options=whole)
         assert again.following(earlier).metadata_options == whole
-        earlier = again.model_copy(update={"metadata_options": {}})
+        earlier = again.copy_with(metadata_options={})
         assert again.following(earlier).metadata_options == part, "it had none, and has one now"
 
 
@@ -294,7 +294,7 @@ def test_a_repair_that_looks_again_keeps_the_metadata_table_that_was_there_at_fi
     assert (again.metadata_options, again.indexes) == (options, first.indexes)
     without = RepairRecord.model_validate(fields).following({**found, "indexes": ("files",)})
     assert without.indexes == ("files",), "it had none, and has one now"
-    journal(tmp_path).keep(again.model_copy(update={"phase": OperationPhase.DONE}))
+    journal(tmp_path).keep(again.copy_with(phase=OperationPhase.DONE))
     done = journal(tmp_path).find(RepairRecord, "r")
     assert done is not None
     assert (done.count, done.commits_before) == (6, ())
@@ -315,10 +315,11 @@ def test_rows_that_differ_are_told_by_partition() -> None:
 
 def test_of_a_record_without_partitions_the_sums_are_compared() -> None:
     found = Rows(rows=1, checksum=5, partitions=1, parts=(Part(path="a", rows=1, checksum=5),))
-    earlier = found.model_copy(update={"parts": ()})
+    earlier = found.copy_with(parts=())
     assert (difference(earlier, found), difference(found, earlier)) == (None, None)
-    for changed in ({"rows": 2}, {"checksum": 6}, {"partitions": 2}):
-        wrong = difference(earlier.model_copy(update=changed), found)
+    changes = (earlier.copy_with(rows=2), earlier.copy_with(checksum=6), earlier.copy_with(partitions=2))
+    for changed in changes:
+        wrong = difference(changed, found)
         assert wrong is not None
         assert "by partition" not in wrong
 
@@ -328,7 +329,7 @@ def test_operations_with_as_many_partitions_as_are_kept_fit_into_the_file_of_rec
     parts = tuple(Part(path=path, rows=2**62, checksum=2**100) for _ in range(MOST_PARTS))
     expected = Rows(rows=2**62, checksum=2**100, partitions=MOST_PARTS, parts=parts)
     for uid in ("a", "b", "c"):
-        journal(tmp_path).keep(record(uid).model_copy(update={"expected": expected}))
+        journal(tmp_path).keep(record(uid).copy_with(expected=expected))
     assert journal(tmp_path).unfinished() == {"a", "b", "c"}
 
 

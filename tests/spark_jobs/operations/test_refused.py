@@ -96,8 +96,8 @@ def test_a_kind_of_a_newer_operator_is_refused_before_the_table_is_looked_at(lak
     assert isinstance(known_task, OperationTableTask)
     known = known_task.operation
     for kind in sorted(set(OperationKind) - set(KINDS)):
-        task = known_task.model_copy(update={"operation": known.model_copy(update={"kind": kind})})
-        result = lake.drive(asked.model_copy(update={"tasks": (task,)}))
+        task = known_task.copy_with(operation=known.copy_with(kind=kind))
+        result = lake.drive(asked.copy_with(tasks=(task,)))
         assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.INVALID_REQUEST)
         assert f"does not know the operation {kind}" in result.message
 

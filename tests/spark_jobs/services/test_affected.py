@@ -91,8 +91,8 @@ def test_a_run_that_fails_tells_what_it_did_before(lake: Any, tool: Tool) -> Non
 def _with_options(lake: Any, options: dict[str, str]) -> Any:
     request = lake.request()
     (task,) = request.tasks
-    changed = task.model_copy(update={"hudi_options": task.hudi_options | options})
-    return request.model_copy(update={"tasks": (changed,)})
+    changed = task.copy_with(hudi_options=task.hudi_options | options)
+    return request.copy_with(tasks=(changed,))
 
 
 def test_beside_others_only_what_was_abandoned_is_reported(lake: Any, tool: Tool) -> None:

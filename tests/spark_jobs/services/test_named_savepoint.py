@@ -39,8 +39,9 @@ def request(
         work=work, instant=instant, resource="team/daily", uid=uid, comment="before the move", adopted=adopted
     )
     asked: JobRequest = lake.service_request(Service.SAVEPOINT, **changes)
-    task = asked.tasks[0].model_copy(update={"named_savepoint": named})
-    return asked.model_copy(update={"tasks": (task,)})
+    template: Any = asked.tasks[0]
+    task = template.copy_with(named_savepoint=named)
+    return asked.copy_with(tasks=(task,))
 
 
 def change(lake: Any, work: SavepointWork, instant: str, **changes: Any) -> TaskResult:
@@ -213,7 +214,7 @@ def test_a_driver_that_is_killed_leaves_one_savepoint_after_the_next_run(
     lake: Any, phase: Phase, tmp_path: Path, spark_conf: dict[str, str], installed_spark: Path
 ) -> None:
     last = adopted(lake, 9, "CopyOnWrite")
-    asked = request(lake, MAKE, last, run="killed").model_copy(update={"spark_conf": spark_conf})
+    asked = request(lake, MAKE, last, run="killed").copy_with(spark_conf=spark_conf)
     environment = {PAUSE_VARIABLE: phase.value, "SPARK_HOME": str(installed_spark)}
     program = Program(tmp_path / "killed", asked, **environment)
     program.wait_until(lambda: _is_stopped(program))

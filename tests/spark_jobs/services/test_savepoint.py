@@ -24,8 +24,8 @@ def serve(lake: Any, service: Service, step: SavepointStep | None, *, at: str = 
     options = {"hoodie.compact.inline.max.delta.commits": "1", **changes.pop("options", {})}
     request = lake.service_request(service, options=options, **changes)
     asked = SavepointTask(step=step, taken_over_at=at) if step else None
-    task = request.tasks[0].model_copy(update={"savepoint": asked})
-    result: TaskResult = lake.drive(request.model_copy(update={"tasks": (task,)}))
+    task = request.tasks[0].copy_with(savepoint=asked)
+    result: TaskResult = lake.drive(request.copy_with(tasks=(task,)))
     return result
 
 

@@ -100,8 +100,8 @@ def test_a_lock_that_cannot_be_reached_is_noticed_before_hudi_waits_for_it(lake:
     for service in (Service.INGESTION, Service.CLEANING):
         request = lake.request() if service is Service.INGESTION else lake.service_request(service)
         options = zookeeper(f"127.0.0.1:1,{silent_server}")
-        task = request.tasks[0].model_copy(update={"hudi_options": {**request.tasks[0].hudi_options, **options}})
-        result = lake.drive(request.model_copy(update={"tasks": (task,)}))
+        task = request.tasks[0].copy_with(hudi_options={**request.tasks[0].hudi_options, **options})
+        result = lake.drive(request.copy_with(tasks=(task,)))
         assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.LOCK_UNAVAILABLE), result
         assert "127.0.0.1:1 (" in result.message
         assert silent_server in result.message

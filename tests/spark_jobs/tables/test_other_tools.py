@@ -214,9 +214,7 @@ def test_alone_no_run_writes_beside_what_nobody_known_has_begun(lake: Any, other
     def ingest(*abandoned: str) -> TaskResult:
         request = lake.request()
         (task,) = request.tasks
-        result: TaskResult = lake.drive(
-            request.model_copy(update={"tasks": (task.model_copy(update={"abandoned": abandoned}),)})
-        )
+        result: TaskResult = lake.drive(request.copy_with(tasks=(task.copy_with(abandoned=abandoned),)))
         return result
 
     for refused in (ingest(), lake.serve(Service.CLEANING, abandoned=())):

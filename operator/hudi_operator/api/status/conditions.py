@@ -84,7 +84,7 @@ class Condition(Model):
         """Return this condition with the transition time of its predecessor when the status is the same."""
         for condition in previous:
             if condition.type is self.type and condition.status is self.status:
-                return self.model_copy(update={"last_transition_time": condition.last_transition_time})
+                return self.copy_with(last_transition_time=condition.last_transition_time)
         return self
 
 

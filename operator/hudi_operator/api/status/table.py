@@ -266,7 +266,7 @@ class ServicesStatus(DividedModel):
             status = shown.get(service)
             if status is not None and not status.due and status.last_run is None:
                 shown[service] = None  # no resource ever asked for it
-        return self.model_copy(update={service.lower(): status for service, status in shown.items()})
+        return self.copy_with(**{service.lower(): status for service, status in shown.items()})
 
 
 def service_name(service: Service | None) -> str:

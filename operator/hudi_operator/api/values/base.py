@@ -5,11 +5,11 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler
-from pydantic.alias_generators import to_camel
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from hudi_jobs.contract.document import Document
 from hudi_operator.api.values.defaults import DEFAULT_KEY, DURATION_PATTERN, default_text, duration_or, quantity_or
 
 GROUP = "hudi-operator.io"
@@ -52,19 +52,13 @@ _FACTORS = {
 }
 
 
-class Model(BaseModel):
-    """A frozen value, written in camelCase.
+class Model(Document):
+    """A document with a description of each field.
 
     Unknown fields are ignored when read, so that an older operator can work beside a newer CRD.
     """
 
-    model_config = ConfigDict(
-        frozen=True,
-        alias_generator=to_camel,
-        populate_by_name=True,
-        extra="ignore",
-        use_attribute_docstrings=True,
-    )
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:

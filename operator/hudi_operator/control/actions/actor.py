@@ -291,5 +291,5 @@ def _asked(
 
 def _without_executors(table: HudiTable) -> HudiTable:
     """Return the table in local mode: removing or listing files needs only one process."""
-    execution = table.spec.execution.model_copy(update={"mode": ExecutionMode.LOCAL})
-    return table.model_copy(update={"spec": table.spec.model_copy(update={"execution": execution})})
+    execution = table.spec.execution.copy_with(mode=ExecutionMode.LOCAL)
+    return table.copy_with(spec=table.spec.copy_with(execution=execution))

@@ -140,7 +140,7 @@ def _options_of(table: HudiTable, table_class: HudiTableClassSpec, operation: Ta
 def _asked_source(table: HudiTable, table_class: HudiTableClassSpec, operation: TableOperation) -> IngestionTask | None:
     """Return the source that an operation asks whether it still holds what is to be read again; nothing is ingested."""
     ingestion = _ingestion(table, table_class) if reads_source(table, operation) else None
-    return ingestion.model_copy(update={"continuous": None, "rescan": None}) if ingestion is not None else None
+    return ingestion.copy_with(continuous=None, rescan=None) if ingestion is not None else None
 
 
 def _required(part: _Part | None) -> _Part:

@@ -30,19 +30,19 @@ def _options(run: RunServiceSpec, spec: HudiTableSpec) -> dict[str, str]:
     service = Service(run.service.value)
     if run.service is RunnableService.ARCHIVAL:
         keeps = run.archival.min_commits if run.archival is not None else spec.archival.min_commits
-        archival = spec.archival.model_copy(update={"min_commits": keeps, "max_commits": keeps + 1})
-        return options_of_one(spec.model_copy(update={"archival": archival}), service)
+        archival = spec.archival.copy_with(min_commits=keeps, max_commits=keeps + 1)
+        return options_of_one(spec.copy_with(archival=archival), service)
     if run.service is RunnableService.CLEANING:
         kept = run.cleaning.model_dump() if run.cleaning is not None else {}
-        cleaning = spec.cleaning.model_copy(update=kept)
+        cleaning = spec.cleaning.copy_with(**kept)
         # Hudi counts the commits since the last clean, and there may be none.
-        return {**options_of_one(spec.model_copy(update={"cleaning": cleaning}), service), _CLEAN_TRIGGER: "0"}
-    changes: dict[str, Any] = {}
+        return {**options_of_one(spec.copy_with(cleaning=cleaning), service), _CLEAN_TRIGGER: "0"}
+    given = spec
     if run.compaction is not None:
-        changes["compaction"] = spec.compaction.model_copy(update={"plan": run.compaction.plan})
+        given = given.copy_with(compaction=spec.compaction.copy_with(plan=run.compaction.plan))
     if run.clustering is not None:
-        changes["clustering"] = spec.clustering.model_copy(update=_given(run.clustering))
-    return options_of_one(spec.model_copy(update=changes), service) if changes else {}
+        given = given.copy_with(clustering=spec.clustering.copy_with(**_given(run.clustering)))
+    return options_of_one(given, service) if given is not spec else {}
 
 
 def _given(run: ClusteringRun) -> dict[str, Any]:

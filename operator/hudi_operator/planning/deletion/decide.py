@@ -165,13 +165,11 @@ def _confirm(seen: EndingObservation, known: Attempts, *, now: datetime) -> Step
             seen, known, reason=EndingReason.CONFIRMING_DELETION, message=message, requeue=_LONG_REQUEUE, now=now
         )
     message = f"Job {last.job} reported that it deleted the data, but {seen.base_path} still holds a Hudi table."
-    run = last.model_copy(
-        update={
-            "outcome": Outcome.FAILED,
-            "reason": RunTrouble.NOT_CONFIRMED,
-            "message": message,
-            "finished_at": format_time(now),
-        }
+    run = last.copy_with(
+        outcome=Outcome.FAILED,
+        reason=RunTrouble.NOT_CONFIRMED,
+        message=message,
+        finished_at=format_time(now),
     )
     # Replaces the run's own report, which was wrong.
     history = tuple(run if one is last else one for one in known.history)
@@ -311,15 +309,13 @@ def _wait(
     before = next((one.reason for one in seen.status.conditions if one.type is ConditionType.READY), None)
     worth_telling = reason in {EndingReason.DELETION_BLOCKED, EndingReason.DELETION_FAILED} and before != reason
     return Step(
-        status=seen.status.model_copy(
-            update={
-                "observed_generation": seen.metadata.generation,
-                "message": message[:512],
-                "summary": with_message(seen.status.summary, message),
-                "conditions": conditions,
-                "active_jobs": known.active,
-                "history": known.history,
-            }
+        status=seen.status.copy_with(
+            observed_generation=seen.metadata.generation,
+            message=message[:512],
+            summary=with_message(seen.status.summary, message),
+            conditions=conditions,
+            active_jobs=known.active,
+            history=known.history,
         ),
         finished=known.finished,
         notices=(Transition(warning=True, reason=reason, message=message),) if worth_telling else (),

@@ -42,5 +42,6 @@ def after_request(table: HudiTable, services: ServicesStatus) -> ServicesStatus:
 
 def reset_all(services: ServicesStatus) -> ServicesStatus:
     """Reset failures, and let services that found nothing to do run again: somebody asked for a run."""
-    never = {"last_no_op_instant": None}
-    return services.replaced({one: reset_failures(services.of(one)).model_copy(update=never) for one in SERVICES})
+    return services.replaced(
+        {one: reset_failures(services.of(one)).copy_with(last_no_op_instant=None) for one in SERVICES}
+    )

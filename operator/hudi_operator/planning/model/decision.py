@@ -214,21 +214,20 @@ def unless_hudi_fails(counting: Decision, *, unreadable: bool) -> Decision:
 
 def concealed(memory: ServiceStatus, *, reason: str, message: str) -> ServiceStatus:
     """Return what the operator remembers of a hidden table: its runs, and nothing from its timeline."""
-    changes: dict[str, object] = {
-        "counted": None,
-        "counted_range": None,
-        "threshold": None,
-        "due": False,
-        "due_since": None,
-        "reason": reason,
-        "message": message[:EXPLANATION_LIMIT],
-        "pending": (),
-        "blocked_by": None,
-        "next_run_at": None,
-        "next_attempt_at": None,
-        "checkpoint": None,
-    }
-    return memory.model_copy(update=changes)
+    return memory.copy_with(
+        counted=None,
+        counted_range=None,
+        threshold=None,
+        due=False,
+        due_since=None,
+        reason=reason,
+        message=message[:EXPLANATION_LIMIT],
+        pending=(),
+        blocked_by=None,
+        next_run_at=None,
+        next_attempt_at=None,
+        checkpoint=None,
+    )
 
 
 def count_range(bounds: Bounds | None) -> CountRange | None:

@@ -23,23 +23,22 @@ def explain(
     at = format_time(decision.at) if decision.at and not decision.due else None
     retrying = decision.reason in _RETRYING
     beside = surroundings or Surroundings()
-    changes: dict[str, object] = {
-        "counted": decision.counted,
-        "counted_range": count_range(decision.bounds),
-        "threshold": decision.threshold,
-        "due": decision.due,
-        "due_since": _due_since(memory, decision, now=now) if decision.due else None,
-        "reason": decision.reason.value,
-        "message": decision.message[:EXPLANATION_LIMIT],
-        "pending": beside.pending,
-        "blocked_by": beside.blocked_by,
-        "next_run_at": None if retrying else at,
-        "next_attempt_at": at if retrying else None,
-    }
+    reason, message = decision.reason.value, decision.message
     if decision.due and blocker is not None:
-        reason, message = blocker
-        changes |= {"reason": reason, "message": f"{decision.message} {message}"[:EXPLANATION_LIMIT]}
-    return memory.model_copy(update=changes)
+        reason, message = blocker[0], f"{message} {blocker[1]}"
+    return memory.copy_with(
+        counted=decision.counted,
+        counted_range=count_range(decision.bounds),
+        threshold=decision.threshold,
+        due=decision.due,
+        due_since=_due_since(memory, decision, now=now) if decision.due else None,
+        reason=reason,
+        message=message[:EXPLANATION_LIMIT],
+        pending=beside.pending,
+        blocked_by=beside.blocked_by,
+        next_run_at=None if retrying else at,
+        next_attempt_at=at if retrying else None,
+    )
 
 
 def _due_since(memory: ServiceStatus, decision: Decision, *, now: datetime) -> str:

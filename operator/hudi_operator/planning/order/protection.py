@@ -46,7 +46,7 @@ def reported_by_runs(
             takeover = TakeoverStatus(phase=TakeoverPhase.DONE, since=format_time(now))
         if takeover.phase is TakeoverPhase.DONE and (reported or takeover.protection is not None):
             protection = Protection.KEPT if reported else Protection.OVER
-            takeover = takeover.model_copy(update={"protection": protection, "savepoint": reported[:32] or None})
+            takeover = takeover.copy_with(protection=protection, savepoint=reported[:32] or None)
     return takeover
 
 

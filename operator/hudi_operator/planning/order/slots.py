@@ -148,7 +148,7 @@ def explained(
         if waits is not None and blocker is None and passed_over and _ingestion_goes_first(case, service, started):
             waits = _behind_ingestion(waits, passed_over)
         beside = surroundings(case, service)
-        memory = memory.model_copy(update={"passed_over": passed_over})
+        memory = memory.copy_with(passed_over=passed_over)
         after[service] = explain(memory, decision, blocker=waits, now=case.now, surroundings=beside)
     return case.services.replaced(after)
 

@@ -98,9 +98,9 @@ def _changed(job: ActiveJob, live: LiveStatus, why: _Ends | _Another | None, *, 
     if why is None:
         return job
     if isinstance(why, _Another):
-        return job.model_copy(update={"live": live.model_copy(update={"turn_since": format_time(now)})})
-    told = {"state": why.state, "message": why.message[:_MESSAGE_LIMIT]}
-    return job.model_copy(update={**told, "live": live.model_copy(update={"ends_for": why.service})})
+        return job.copy_with(live=live.copy_with(turn_since=format_time(now)))
+    live = live.copy_with(ends_for=why.service)
+    return job.copy_with(state=why.state, message=why.message[:_MESSAGE_LIMIT], live=live)
 
 
 def _stands_still(

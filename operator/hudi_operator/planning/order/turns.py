@@ -36,7 +36,7 @@ def turn_of(case: Case, decisions: Mapping[Service, Decision], *, quota_reached:
     waiting = services_apart(case, decisions, quota_reached=quota_reached)
     if not waiting:
         return Turn()
-    ingestion = case.services.ingestion.model_copy(update={"passed_over": 0})
+    ingestion = case.services.ingestion.copy_with(passed_over=0)
     ended = replace(
         case,
         active=tuple(job for job in case.active if job.live is None),
@@ -52,5 +52,5 @@ def turn_of(case: Case, decisions: Mapping[Service, Decision], *, quota_reached:
 def passed_over(services: ServicesStatus, skipped: tuple[Service, ...]) -> ServicesStatus:
     """Return the status of the services that were due when a driver began another turn."""
     return services.replaced(
-        {one: services.of(one).model_copy(update={"passed_over": services.of(one).passed_over + 1}) for one in skipped}
+        {one: services.of(one).copy_with(passed_over=services.of(one).passed_over + 1) for one in skipped}
     )

@@ -81,13 +81,12 @@ def _failed(
     if job.named_savepoint is None or entry.uid != job.named_savepoint.uid or observation.table_class is None:
         return entry
     count = entry.failures + 1
-    changes = {
-        "failures": count,
-        "retry_at": format_time(next_attempt_at(run, count, observation.table_class.spec.retry, now=now)),
-        "reason": SavepointReason.WAITING,
-        "message": "Its Job was refused.",
-    }
-    return entry.model_copy(update=changes)
+    return entry.copy_with(
+        failures=count,
+        retry_at=format_time(next_attempt_at(run, count, observation.table_class.spec.retry, now=now)),
+        reason=SavepointReason.WAITING,
+        message="Its Job was refused.",
+    )
 
 
 def _not_begun(
@@ -97,7 +96,7 @@ def _not_begun(
     if job.operation is None or entry.uid != job.operation.uid or observation.table_class is None:
         return entry
     state = OperationState.RUNNING if entry.begun else OperationState.DRAINING
-    waits = entry.model_copy(update={"state": state})
+    waits = entry.copy_with(state=state)
     return after_failure(waits, run, observation.table_class.spec.retry, now=now)
 
 

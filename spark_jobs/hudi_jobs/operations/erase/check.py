@@ -97,7 +97,7 @@ def checked(work: OperationRun) -> tuple[EraseRecord, Keys]:
             with each():
                 raise refused(_savepoints(kept))
         work.obstacles.require_none()
-        report = report.model_copy(update={"quarantined": count_in(context, erase.quarantines, keys)})
+        report = report.copy_with(quarantined=count_in(context, erase.quarantines, keys))
         before, expected = count_rows(context), summed(with_key(rows, keys, without=True))
     followed = followed_by(work, erase, keys)
     record = EraseRecord(
@@ -111,7 +111,7 @@ def checked(work: OperationRun) -> tuple[EraseRecord, Keys]:
         rows_before=before,
         expected=expected,
         metadata_options=metadata_options_of(table),
-        erased=report.model_copy(update={"rows": before - expected.rows}),
+        erased=report.copy_with(rows=before - expected.rows),
         upstream_digest=next(iter(followed), None),
         followed=followed[1:],
     )

@@ -54,10 +54,6 @@ class EraseRecord(OperationRecord):
             erased=self.erased,
         )
 
-    def told(self, **figures: object) -> Self:
-        """Return a copy with new figures in its report."""
-        return self.model_copy(update={"erased": self.erased.model_copy(update=figures)})
-
     def without_partitions(self) -> Self:
         """Return a smaller copy that keeps only the sums for comparing rows."""
-        return self.model_copy(update={"expected": self.expected.in_sum()})
+        return self.copy_with(expected=self.expected.in_sum())

@@ -50,7 +50,7 @@ from hudi_jobs.services.timeline import Timeline
 def would_erase(work: OperationRun) -> TaskResult:
     """Check an erasure and report its effect, without writing."""
     record, _ = checked(work)
-    work.report(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
+    work.report(record.report().copy_with(phase=OperationPhase.CHECKING))
     files = counted(record.erased.holding_files or 0, "file")
     return succeeded(work.context, f"Would erase {_rows(record)}, held by {files}; nothing was written.")
 
@@ -69,7 +69,7 @@ def erase(work: OperationRun) -> TaskResult:
             seen = Timeline(work.context.spark, work.table)
             record, keys = checked(work)
             if not keys.values:
-                work.save(record.model_copy(update={"phase": OperationPhase.DONE, "rows_after": record.rows_before}))
+                work.save(record.copy_with(phase=OperationPhase.DONE, rows_after=record.rows_before))
                 return _nothing(work)
             require_as_checked(work.context, seen)
             _keep_keys(work, keys)
@@ -143,15 +143,15 @@ class _Run:
         reach(Phase.PREPARED)
         commit = delete_rows(context, record, self._keys)
         reach(Phase.ERASED)
-        record = record.told(commit=commit)
+        record = record.copy_with(erased=record.erased.copy_with(commit=commit))
         self._work.save(record)
         erase_from(context, self._asked.quarantines, self._keys)
         removed = remove_versions(context, record)
         reach(Phase.CLEANED)
         remove_metadata_table(context)
         remake_metadata_table(context, record.metadata_options)
-        record = record.told(files_removed=removed)
-        record = record.model_copy(update={"phase": OperationPhase.VERIFYING})
+        erased = record.erased.copy_with(files_removed=removed)
+        record = record.copy_with(phase=OperationPhase.VERIFYING, erased=erased)
         self._work.save(record)
         reach(Phase.AFTER_COMMIT)
         return record
@@ -159,7 +159,7 @@ class _Run:
     def _verify(self, record: EraseRecord) -> EraseRecord:
         """Compare all other rows with the expected ones, and search every file below the table."""
         found = rows_now(self._context)
-        record = record.model_copy(update={"rows_after": found.rows})
+        record = record.copy_with(rows_after=found.rows)
         wrong = compare(self._work, record.expected, found, hides=self._holds_a_key)
         if wrong is None and has_metadata_table(self._context):
             wrong = difference(record.expected, rows_now(self._context, metadata_table=True))
@@ -171,10 +171,10 @@ class _Run:
                 "to the table before anything else is written.",
             )
         record = self._searched(record)
-        record = record.model_copy(update={"phase": OperationPhase.DONE, "failed": None})
+        record = record.copy_with(phase=OperationPhase.DONE, failed=None)
         every = partitions(record.expected, found, hides=self._holds_a_key)
         file = write_report(self._context, self._asked, record, every)
-        record = record.told(report_file=file)
+        record = record.copy_with(erased=record.erased.copy_with(report_file=file))
         reach(Phase.VERIFIED)
         self._work.save(record)
         discard(self._context, self._work.journal.unfinished())
@@ -185,7 +185,7 @@ class _Run:
 
     def _fail(self, record: EraseRecord, reason: FailureReason) -> None:
         """Record the failure, so that no run continues, and discard the stored keys."""
-        self._work.save(record.model_copy(update={"failed": reason}))
+        self._work.save(record.copy_with(failed=reason))
         discard(self._context, self._work.journal.unfinished())
 
     def _searched(self, record: EraseRecord) -> EraseRecord:
@@ -196,13 +196,14 @@ class _Run:
         seen.unread |= unsearched_logs(files, keys) | unknown
         kept = holding_in(self._context, self._asked.quarantines, keys)
         left = {path: path for path in kept} | self._shown(seen.found | seen.unread, files, unknown)
-        record = record.told(
+        erased = record.erased.copy_with(
             files_searched=seen.files,
             bytes_searched=seen.size,
             bytes_decoded=seen.decoded,
             keys_in_bytes=keys.count_in_bytes,
             left_in=tuple(shown(left, left)[:MOST_LEFT]),
         )
+        record = record.copy_with(erased=erased)
         if left:
             self._fail(record, FailureReason.NOT_ERASED)
             raise TaskFailed(FailureReason.NOT_ERASED, left_said(left, by_predicate=self._asked.where is not None))

@@ -63,12 +63,12 @@ class RepairRecord(OperationRecord):
         An earlier run may have removed the metadata table, or rebuilt a part of it.
         """
         first = {"metadata_options": self.metadata_options, "indexes": self.indexes} if self.metadata_options else {}
-        return self.model_copy(update={**found, **first})
+        return self.copy_with(**{**found, **first})
 
     def without_partitions(self) -> Self:
         """Return a smaller copy that keeps only the sums for comparing rows."""
-        return self if self.expected is None else self.model_copy(update={"expected": self.expected.in_sum()})
+        return self if self.expected is None else self.copy_with(expected=self.expected.in_sum())
 
     def without_what_is_done_with(self) -> Self:
         """Return the part to store for a completed repair."""
-        return self.without_partitions().model_copy(update={"commits_before": ()})
+        return self.without_partitions().copy_with(commits_before=())

@@ -19,7 +19,7 @@ from hudi_jobs.services.preparation import load_timeline
 def would_repair(work: OperationRun) -> TaskResult:
     """Report the step's effect, or its refusal, without writing."""
     record, found = _looked(work, _asked(work))
-    work.report(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
+    work.report(record.report().copy_with(phase=OperationPhase.CHECKING))
     return succeeded(work.context, f"Would {found.what}; nothing was written.")
 
 
@@ -37,7 +37,7 @@ def repair(work: OperationRun) -> TaskResult:
             if found.is_nothing:
                 return _nothing(work, record, found)
             if record.expected is None:
-                record = record.model_copy(update={"expected": _rows(work)})
+                record = record.copy_with(expected=_rows(work))
             work.save(record)
             reach(Phase.RECORDED)
         else:
@@ -46,7 +46,7 @@ def repair(work: OperationRun) -> TaskResult:
             require_no_heartbeat(work.context)
         record = STEPS[record.step].mend(work, record) or record
         reach(Phase.AFTER_COMMIT)
-        record = record.model_copy(update={"phase": OperationPhase.VERIFYING})
+        record = record.copy_with(phase=OperationPhase.VERIFYING)
         work.save(record)
         record = _verified(work, record)
     reach(Phase.VERIFIED)
@@ -56,7 +56,7 @@ def repair(work: OperationRun) -> TaskResult:
 
 
 def _nothing(work: OperationRun, record: RepairRecord, found: Found) -> TaskResult:
-    work.save(record.model_copy(update={"phase": OperationPhase.DONE}))
+    work.save(record.copy_with(phase=OperationPhase.DONE))
     message = f"There is nothing to do: it would {found.what}."
     return TaskResult(id=work.context.task.id, outcome=Outcome.NOTHING_TO_DO, message=message)
 
@@ -91,7 +91,7 @@ def _rows(work: OperationRun) -> Rows | None:
 def _verified(work: OperationRun, record: RepairRecord) -> RepairRecord:
     STEPS[record.step].require_mended(work, record)
     found = rows_now(work.context)
-    record = record.model_copy(update={"rows_after": found.rows})
+    record = record.copy_with(rows_after=found.rows)
     wrong = compare(work, record.expected, found) if record.expected is not None else None
     if wrong is not None:
         raise work.not_verified(
@@ -99,7 +99,7 @@ def _verified(work: OperationRun, record: RepairRecord) -> RepairRecord:
             f"The repair {record.step} is done, but the rows of the table are not as before: {wrong} Find out what "
             "else has written to the table before anything else is written.",
         )
-    return record.model_copy(update={"phase": OperationPhase.DONE})
+    return record.copy_with(phase=OperationPhase.DONE)
 
 
 def _asked(work: OperationRun) -> RepairStep:

@@ -71,19 +71,17 @@ class RestoreRecord(OperationRecord):
         first run counts.
         """
         saved = {*self.savepoints, *earlier.savepoints}
-        changes = {
-            "savepoints": tuple(instant for instant in self.removed if instant in saved),
-            "metadata_options": earlier.metadata_options or self.metadata_options,
-        }
-        return self.model_copy(update=changes)
+        return self.copy_with(
+            savepoints=tuple(instant for instant in self.removed if instant in saved),
+            metadata_options=earlier.metadata_options or self.metadata_options,
+        )
 
     def without_partitions(self) -> Self:
         """Return a smaller copy with only the sums; a committed checkpoint is dropped as well."""
         is_committed = self.phase is not OperationPhase.RUNNING
         checkpoint = None if is_committed else self.checkpoint
-        return self.model_copy(update={"expected": self.expected.in_sum(), "checkpoint": checkpoint})
+        return self.copy_with(expected=self.expected.in_sum(), checkpoint=checkpoint)
 
     def without_what_is_done_with(self) -> Self:
         """Return the part to store for a completed operation."""
-        changes = {"removed": self.removed[:MOST_LISTED], "pending": None}
-        return self.without_partitions().model_copy(update=changes)
+        return self.without_partitions().copy_with(removed=self.removed[:MOST_LISTED], pending=None)

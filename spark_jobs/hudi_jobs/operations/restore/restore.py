@@ -31,13 +31,13 @@ def would_restore(work: OperationRun) -> TaskResult:
     """Check a restore or rollback and report its effect, without writing."""
     former = left_behind(work.context, work.journal, work.operation)
     if former is not None:
-        work.report(former.report().model_copy(update={"phase": OperationPhase.CHECKING}))
+        work.report(former.report().copy_with(phase=OperationPhase.CHECKING))
         message = f"Would finish the restore to commit {former.target} that the operation {former.resource} has begun"
         return succeeded(work.context, f"{message}; nothing was written.")
     with work.obstacles.each():
         require_no_restore(work.context, work.journal, ours=None)
     record = checked(work)
-    work.report(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
+    work.report(record.report().copy_with(phase=OperationPhase.CHECKING))
     files = "" if record.count is None else f", and delete {counted(record.count, 'file')} of {record.bytes:,} bytes"
     return succeeded(work.context, f"Would undo {_undone(record)}{files}; nothing was written.")
 
@@ -112,7 +112,7 @@ class _Run:
         if not record.removed:
             if earlier is not None:
                 remake_if_possible(self._work, record.metadata_options)
-            record = record.model_copy(update={"phase": OperationPhase.DONE, "rows_after": record.rows_before})
+            record = record.copy_with(phase=OperationPhase.DONE, rows_after=record.rows_before)
         self._work.save(record)
         reach(Phase.RECORDED)
         return record
@@ -130,7 +130,7 @@ class _Run:
             require_as_checked(context, record)
             prepare(context, record)
             reach(Phase.PREPARED)
-            record = record.model_copy(update={"pending": require_as_checked(context, record)})
+            record = record.copy_with(pending=require_as_checked(context, record))
             self._work.save(record)
         done = begun if begun is not None and begun.is_completed else restore(context, record)
         reach(Phase.RESTORED)
@@ -140,13 +140,12 @@ class _Run:
         remake_metadata_table(context, record.metadata_options)
         commit = commit_checkpoint(context, record)
         reach(Phase.AFTER_COMMIT)
-        changes = {
-            "phase": OperationPhase.VERIFYING,
-            "restore": done.instant,
-            "checkpoint_commit": commit,
-            "besides": record.undone_besides(done.undone),
-        }
-        record = record.model_copy(update=changes)
+        record = record.copy_with(
+            phase=OperationPhase.VERIFYING,
+            restore=done.instant,
+            checkpoint_commit=commit,
+            besides=record.undone_besides(done.undone),
+        )
         self._work.save(record)
         return record
 
@@ -155,7 +154,7 @@ class _Run:
         context = self._context
         later = self._later(record)
         found = rows_at(context, record.target, later) if later else rows_now(context)
-        record = record.model_copy(update={"rows_after": found.rows})
+        record = record.copy_with(rows_after=found.rows)
         wrong = compare(self._work, record.expected, found)
         besides = _undone_besides(record)
         if wrong is not None:
@@ -169,7 +168,7 @@ class _Run:
             drop_where_rows_are_missed(context, record.expected)
         if besides:
             raise self._work.not_verified(record, f"The restore to commit {record.target} is complete. {besides}")
-        record = record.model_copy(update={"phase": OperationPhase.DONE})
+        record = record.copy_with(phase=OperationPhase.DONE)
         reach(Phase.VERIFIED)
         self._work.save(record)
         return record

@@ -174,9 +174,8 @@ def _completed(work: OperationRun, record: ServiceRecord) -> str | None:
 
 
 def _done(work: OperationRun, record: ServiceRecord, instant: str | None, count: int | None) -> None:
-    changes = {"phase": OperationPhase.DONE, "instant": instant, "count": count, "found": None}
     reach(Phase.VERIFIED)
-    work.save(record.model_copy(update=changes))
+    work.save(record.copy_with(phase=OperationPhase.DONE, instant=instant, count=count, found=None))
 
 
 def _count_of(result: TaskResult) -> int | None:

@@ -35,7 +35,7 @@ class VersionRecord(OperationRecord):
         That run may have been killed while rebuilding it, which Hudi shows part by part. So the state of the first run
         counts.
         """
-        return self.model_copy(update={"metadata_options": earlier.metadata_options or self.metadata_options})
+        return self.copy_with(metadata_options=earlier.metadata_options or self.metadata_options)
 
     def report(self) -> OperationReport:
         """Return the operation's report."""
@@ -54,4 +54,4 @@ class VersionRecord(OperationRecord):
 
     def without_partitions(self) -> Self:
         """Return a smaller copy that keeps only the sums for comparing rows."""
-        return self.model_copy(update={"expected": self.expected.in_sum()})
+        return self.copy_with(expected=self.expected.in_sum())

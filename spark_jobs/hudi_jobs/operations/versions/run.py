@@ -33,7 +33,7 @@ from hudi_jobs.table import HudiTable
 def would_change_version(work: OperationRun) -> TaskResult:
     """Check an upgrade or downgrade and report its effect, without writing."""
     record = _checked(work)
-    work.report(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
+    work.report(record.report().copy_with(phase=OperationPhase.CHECKING))
     return succeeded(work.context, f"Would change the table {_way(record)}; nothing was written.")
 
 
@@ -97,7 +97,7 @@ def _prepared(work: OperationRun, earlier: VersionRecord | None) -> VersionRecor
     work.save(record)
     reach(Phase.RECORDED)
     require_as_checked(context, known)
-    record = record.model_copy(update={"target": prepare_change(context, record, known)})
+    record = record.copy_with(target=prepare_change(context, record, known))
     work.save(record)
     reach(Phase.PREPARED)
     return record
@@ -133,7 +133,7 @@ def _changed(work: OperationRun, record: VersionRecord) -> VersionRecord:
     reach(Phase.CHANGED)
     remove_metadata_table(context)  # an earlier run may have been killed while rebuilding it
     remake_metadata_table(context, record.metadata_options)
-    record = record.model_copy(update={"phase": OperationPhase.VERIFYING})
+    record = record.copy_with(phase=OperationPhase.VERIFYING)
     work.save(record)
     reach(Phase.AFTER_COMMIT)
     return record
@@ -142,7 +142,7 @@ def _changed(work: OperationRun, record: VersionRecord) -> VersionRecord:
 def _verified(work: OperationRun, record: VersionRecord) -> VersionRecord:
     """Compare the rows with those counted before the change."""
     context, found = work.context, rows_now(work.context)
-    record = record.model_copy(update={"rows_after": found.rows})
+    record = record.copy_with(rows_after=found.rows)
     wrong = compare(work, record.expected, found)
     if wrong is not None:
         raise work.not_verified(
@@ -151,7 +151,7 @@ def _verified(work: OperationRun, record: VersionRecord) -> VersionRecord:
             f"{record.target} keeps the earlier files.",
         )
     drop_where_rows_are_missed(context, record.expected)
-    record = record.model_copy(update={"phase": OperationPhase.DONE})
+    record = record.copy_with(phase=OperationPhase.DONE)
     reach(Phase.VERIFIED)
     work.save(record)
     return record

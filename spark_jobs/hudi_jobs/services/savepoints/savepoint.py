@@ -39,7 +39,7 @@ def protected(
     if task is not None and task.step is SavepointStep.REMOVE:
         return _remove(context, load_timeline(context))
     kept = keep_savepoint(context, load_timeline(context))
-    return work().model_copy(update={"savepoint": kept})
+    return work().copy_with(savepoint=kept)
 
 
 def keep_savepoint(context: TaskContext, timeline: Timeline) -> str:

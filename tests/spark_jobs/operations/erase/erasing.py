@@ -88,8 +88,8 @@ def request(
         erase=EraseTask.model_validate({**keys, **erase}),
     )
     asked: JobRequest = lake.service_request(Service.OPERATION, run=run)
-    told = asked.tasks[0].model_copy(update={"operation": operation, **(task or {})})
-    return asked.model_copy(update={"tasks": (told,)})
+    told = asked.tasks[0].copy_with(**{"operation": operation, **(task or {})})
+    return asked.copy_with(tasks=(told,))
 
 
 def erase(lake: Any, **changes: Any) -> TaskResult:

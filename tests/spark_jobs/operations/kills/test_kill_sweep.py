@@ -216,9 +216,9 @@ def run(lake: Lake, asked: Asked, shape: Shape, name: str, *, abandoned: tuple[s
 
 def told(request: JobRequest, shape: Shape, *, run: str, abandoned: tuple[str, ...]) -> JobRequest:
     """A request as the operator makes it: the name of its run, and what it may end."""
-    changes = {"concurrency": shape.concurrency, "abandoned": abandoned}
-    task = request.tasks[0].model_copy(update=changes)
-    return request.model_copy(update={"run": run, "tasks": (task,)})
+    template: Any = request.tasks[0]
+    task = template.copy_with(concurrency=shape.concurrency, abandoned=abandoned)
+    return request.copy_with(run=run, tasks=(task,))
 
 
 def begun(lake: Lake, trial: Trial) -> list[tuple[str, str]]:

@@ -20,9 +20,8 @@ def has_changed_history(before: HudiTableStatus, entries: tuple[TableOperation, 
 
 def services_after(services: ServicesStatus) -> ServicesStatus:
     """Return the memory of services: a service that found nothing to do may find something now."""
-    never = {"last_no_op_instant": None}
     present = [one for one in SERVICES if getattr(services, one.lower()) is not None]
-    return services.replaced({one: services.of(one).model_copy(update=never) for one in present})
+    return services.replaced({one: services.of(one).copy_with(last_no_op_instant=None) for one in present})
 
 
 def takeover_after(takeover: TakeoverStatus | None, observation: Observation) -> TakeoverStatus | None:
@@ -32,4 +31,4 @@ def takeover_after(takeover: TakeoverStatus | None, observation: Observation) ->
         return takeover
     if takeover.savepoint in timeline.counters.savepoints:
         return takeover
-    return takeover.model_copy(update={"protection": Protection.WANTED, "savepoint": None})
+    return takeover.copy_with(protection=Protection.WANTED, savepoint=None)

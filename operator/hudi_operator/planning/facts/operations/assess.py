@@ -7,7 +7,7 @@ whatever happens to its resource, its class or its table: only another run of it
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from hudi_jobs.contract import GOES_BACK, OperationPhase
 from hudi_operator.api.status.operation import FINISHED, WAITING, OperationState
@@ -81,7 +81,7 @@ def _with_approvals(found: Iterable[Declared], observation: Observation) -> Iter
             yield one
             continue
         required = requires_approval(one.resource, observation, before=one.entry.approval_required)
-        yield replace(one, entry=one.entry.model_copy(update={"approval_required": required}))
+        yield replace(one, entry=one.entry.copy_with(approval_required=required))
 
 
 def _waiting_state(one: Declared) -> OperationState:
@@ -122,8 +122,8 @@ def _brief(one: Declared, entry: TableOperation) -> TableOperation:
         return entry
     if one.resource is not None and one.resource.status.state not in FINISHED:
         return entry
-    brief = told.model_copy(update={"partitions": ()})
-    return entry.model_copy(update={"report": entry.report.model_copy(update={"verification": brief})})
+    brief = told.copy_with(partitions=())
+    return entry.copy_with(report=entry.report.copy_with(verification=brief))
 
 
 def _without_keys(one: Declared, *, now: datetime) -> Declared:
@@ -192,7 +192,7 @@ def _step(
     state = OperationState.RUNNING if begun else OperationState.DRAINING
     told = _with(current, state=state, reason=following.reason, message=following.message).entry
     finishes = begun and (current.entry.claimed or not is_wanted(current.entry.uid, observation))
-    asked = job.model_copy(update={"only_recorded": finishes}) if job else None
+    asked = job.copy_with(only_recorded=finishes) if job else None
     return Operations(
         entries=(told,),
         following=asked if following.starts else None,
@@ -271,21 +271,20 @@ def _verifies(entry: TableOperation, job: ActiveJob, observation: Observation) -
 def _behind(entry: TableOperation, current: Declared, behind: Mapping[str, OperationState]) -> TableOperation:
     if entry.uid not in behind:
         return entry
-    changes = {
-        "state": behind[entry.uid],
-        "reason": OperationReason.PENDING,
-        "message": f"Waiting for HudiOperation {current.entry.resource}.",
-    }
-    return entry.model_copy(update=changes)
+    return entry.copy_with(
+        state=behind[entry.uid],
+        reason=OperationReason.PENDING,
+        message=f"Waiting for HudiOperation {current.entry.resource}.",
+    )
 
 
 def _alone(entry: TableOperation, message: str) -> str:
     return f"Blocked by HudiOperation {entry.resource}, which has the table to itself: {message}"[:_MESSAGE_LIMIT]
 
 
-def _with(one: Declared, **changes: object) -> Declared:
+def _with(one: Declared, **changes: Any) -> Declared:  # noqa: ANN401 - as for `copy_with`
     message = str(changes.get("message", one.entry.message))[:_MESSAGE_LIMIT]
-    return replace(one, entry=one.entry.model_copy(update={**changes, "message": message}))
+    return replace(one, entry=one.entry.copy_with(**{**changes, "message": message}))
 
 
 def _is_untold(one: Declared) -> bool:
@@ -323,13 +322,12 @@ def _settled(
         waits = following is not None and following.uid == entry.uid and services.operation is not None
         if not waits or services.operation is None:
             return entry
-        return entry.model_copy(update={"message": services.operation.message[:_MESSAGE_LIMIT]})
-    changes = {
-        "state": OperationState.RUNNING,
-        "reason": OperationReason.AT_WORK,
-        "message": f"Job {job.name} is about to be created.",
-        "job": job.operation,
-        "started_at": entry.started_at or format_time(now),
-        "retry_at": None,
-    }
-    return entry.model_copy(update=changes)
+        return entry.copy_with(message=services.operation.message[:_MESSAGE_LIMIT])
+    return entry.copy_with(
+        state=OperationState.RUNNING,
+        reason=OperationReason.AT_WORK,
+        message=f"Job {job.name} is about to be created.",
+        job=job.operation,
+        started_at=entry.started_at or format_time(now),
+        retry_at=None,
+    )

@@ -42,11 +42,10 @@ def with_decisions(observation: Observation, *, now: datetime) -> Observation:
     kept = after if after != DecisionsStatus() else None
     if kept == table.status.decisions:
         return observation
-    changes: dict[str, Any] = {"decisions": kept}
+    status = table.status.copy_with(decisions=kept)
     if _has_acknowledged(table.status.decisions, after):
-        changes["bad_rows"] = acknowledged(table.status.active_jobs)
-    status = table.status.model_copy(update=changes)
-    return replace(observation, table=table.model_copy(update={"status": status}))
+        status = status.copy_with(bad_rows=acknowledged(table.status.active_jobs))
+    return replace(observation, table=table.copy_with(status=status))
 
 
 def _has_acknowledged(before: DecisionsStatus | None, after: DecisionsStatus) -> bool:
@@ -66,9 +65,9 @@ def _decided(observation: Observation, *, now: datetime) -> DecisionsStatus:
             found = _check(resource, observation, memory)
             answer = _answer(resource, found, now=now)
             if isinstance(found, Recorded):
-                memory = memory.model_copy(update=dict(found.changes))
+                memory = memory.copy_with(**dict(found.changes))
         answers.append(answer)
-    return memory.model_copy(update={"answers": tuple(answers)})
+    return memory.copy_with(answers=tuple(answers))
 
 
 def _unanswered(observation: Observation) -> Iterator[HudiOperation]:
@@ -86,11 +85,11 @@ def _still_meant(observation: Observation) -> DecisionsStatus:
     status, record = observation.table.status, observation.snapshot.owner
     memory = status.decisions or DecisionsStatus()
     if record is not None and memory.take_over not in {record.operator, record.run}:
-        memory = memory.model_copy(update={"take_over": None})
+        memory = memory.copy_with(take_over=None)
     last = status.rescan
     if last is None or last.state is RescanState.ASKED:
         return memory
-    return memory.model_copy(update={"rescans": tuple(one for one in memory.rescans if one != last.value)})
+    return memory.copy_with(rescans=tuple(one for one in memory.rescans if one != last.value))
 
 
 def _answer(resource: HudiOperation, found: Recorded | Answer, *, now: datetime) -> DecisionAnswer:

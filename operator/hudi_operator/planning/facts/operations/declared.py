@@ -122,7 +122,7 @@ def _entry_of(resource: HudiOperation, table: HudiTable, *, now: datetime) -> Ta
     )
     instant = spec.instant or told.instant
     is_known = instant is not None or not KINDS[spec.kind].needs_instant
-    return entry.model_copy(update={"job": job_of(resource, table, instant)}) if begun and is_known else entry
+    return entry.copy_with(job=job_of(resource, table, instant)) if begun and is_known else entry
 
 
 def _is_of_another_folder(base_path: str | None, table: HudiTable) -> bool:

@@ -57,13 +57,12 @@ def _beside_others(entry: TableOperation, resource: HudiOperation | None, observ
         return entry
     report = entry.report or OperationReportStatus()
     obstacles = (why, *report.obstacles)[:MOST_OBSTACLES]
-    changes = {
-        "state": OperationState.FAILED,
-        "reason": OperationReason.OTHER_WRITERS,
-        "message": f"{why} {entry.message}"[:_MESSAGE_LIMIT],
-        "report": report.model_copy(update={"obstacles": obstacles}),
-    }
-    return entry.model_copy(update=changes)
+    return entry.copy_with(
+        state=OperationState.FAILED,
+        reason=OperationReason.OTHER_WRITERS,
+        message=f"{why} {entry.message}"[:_MESSAGE_LIMIT],
+        report=report.copy_with(obstacles=obstacles),
+    )
 
 
 def _after(
@@ -73,13 +72,11 @@ def _after(
     result = _result(found)
     report = result.operation if result is not None else None
     begun = _has_begun(entry, run, job, found, observation.snapshot)
-    entry = entry.model_copy(
-        update={
-            **(NO_FAILURES if entry.begun and not begun and _is_recorded(report) else {}),
-            "job": job.operation,
-            "report": with_verification(shown(report) if report is not None else entry.report, entry, observation),
-            "begun": begun,
-        }
+    entry = entry.copy_with(
+        **(NO_FAILURES if entry.begun and not begun and _is_recorded(report) else {}),
+        job=job.operation,
+        report=with_verification(shown(report) if report is not None else entry.report, entry, observation),
+        begun=begun,
     )
     if run.outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO} and (report is None or report.verified is not False):
         return _finished(entry, OperationState.SUCCEEDED, OperationReason.SUCCEEDED, run.message or "Done.", now=now)
@@ -102,7 +99,7 @@ def _after(
 def after_failure(entry: TableOperation, run: RunStatus, settings: RetrySettings, *, now: datetime) -> TableOperation:
     """Return the memory after a failed run: an operation that has begun is retried without a limit."""
     kind = failure_kind(run) or FailureKind.JOB
-    counted = entry.model_copy(update=one_more(entry, kind))
+    counted = entry.copy_with(**one_more(entry, kind))
     count, budget = failures_of(counted, kind), budget_of(kind, settings)
     if not entry.begun and budget is not None and count >= budget:
         before = "" if may_be_left(entry.kind) else " before they changed anything"
@@ -111,26 +108,24 @@ def after_failure(entry: TableOperation, run: RunStatus, settings: RetrySettings
     at = format_time(now + retry_delay(attempts(counted), settings))
     again = "is retried" if may_be_left(entry.kind) else "has changed nothing and is retried"
     what = "has begun and is finished by another run" if entry.begun else again
-    changes = {
-        "retry_at": at,
-        "reason": OperationReason.RETRYING,
-        "message": f"The operation {what} from {at} on. Last run: {run.message}"[:_MESSAGE_LIMIT],
-    }
-    return counted.model_copy(update=changes)
+    return counted.copy_with(
+        retry_at=at,
+        reason=OperationReason.RETRYING,
+        message=f"The operation {what} from {at} on. Last run: {run.message}"[:_MESSAGE_LIMIT],
+    )
 
 
 def _finished(
     entry: TableOperation, state: OperationState, reason: str, message: str, *, now: datetime
 ) -> TableOperation:
-    changes = {
-        "state": state,
-        "reason": reason,
-        "message": message[:_MESSAGE_LIMIT],
-        "finished_at": format_time(now),
+    return entry.copy_with(
+        state=state,
+        reason=reason,
+        message=message[:_MESSAGE_LIMIT],
+        finished_at=format_time(now),
         **NO_FAILURES,
-        "retry_at": None,
-    }
-    return entry.model_copy(update=changes)
+        retry_at=None,
+    )
 
 
 def _result(found: JobObservation | None) -> TaskResult | None:
@@ -200,7 +195,7 @@ def with_verification(
         compared = told.comparison.model_dump(exclude={"listed"})
         listed = [each.model_dump() for each in told.comparison.listed]
         known = VerificationStatus.model_validate({**compared, "partitions": listed})
-    return report.model_copy(update={"verification": known})
+    return report.copy_with(verification=known)
 
 
 def shown(report: OperationReport) -> OperationReportStatus:

@@ -30,7 +30,7 @@ def with_affected(
         affected = tuple(_as_reported(one, pending.get(one.instant), behind) for one in result.affected)
     else:
         affected = tuple(_as_seen(job, pending.values(), observation))
-    return run.model_copy(update={"affected": affected[:MOST_AFFECTED] or None})
+    return run.copy_with(affected=affected[:MOST_AFFECTED] or None)
 
 
 def affected_message(affected: AffectedStatus) -> str:

@@ -49,14 +49,16 @@ def told(job: ActiveJob, snapshot: TimelineSnapshot) -> ActiveJob:
     """Return a run with the reports of its driver and commits."""
     if job.live is None:
         return job
-    document = progress_of(job, snapshot)
-    changes: dict[str, object] = {}
+    live, document = job.live.copy_with(instant=_newest_own(job, snapshot)), progress_of(job, snapshot)
     if document is not None:
-        changes |= {name: getattr(document, name) for name in (*_SHOWN, "polled_at")}
-        changes |= {"state": document.state.value, "skipped": shown(document.skipped) or None}
-        changes |= {"takes": (document.takes and document.state is not ProgressState.ENDING) or None}
-    instant = _newest_own(job, snapshot)
-    return job.model_copy(update={"live": job.live.model_copy(update={**changes, "instant": instant})})
+        live = live.copy_with(
+            **{name: getattr(document, name) for name in _SHOWN},
+            polled_at=document.polled_at,
+            state=document.state.value,
+            skipped=shown(document.skipped) or None,
+            takes=(document.takes and document.state is not ProgressState.ENDING) or None,
+        )
+    return job.copy_with(live=live)
 
 
 def shown(names: Iterable[str]) -> tuple[str, ...]:
@@ -97,12 +99,12 @@ def followed(job: ActiveJob, found: JobObservation, observation: Observation, *,
     moved_at = parse_time(before.moved_at)
     unknown = observation.snapshot.trouble is not None or not is_running
     moves = unknown or seen != before.seen or moved_at is None or moved_at > now
-    after = after.model_copy(update={"running_since": since})
+    after = after.copy_with(running_since=since)
     if moves and (moved_at is None or _is_worth_telling(before, after) or _is_due(moved_at, observation, now=now)):
-        after = after.model_copy(update={"seen": seen, "moved_at": format_time(now)})
+        after = after.copy_with(seen=seen, moved_at=format_time(now))
     else:
-        after = after.model_copy(update={name: getattr(before, name) for name in _UNSEEN})
-    return job.model_copy(update={"live": after})
+        after = after.copy_with(**{name: getattr(before, name) for name in _UNSEEN})
+    return job.copy_with(live=after)
 
 
 def _is_worth_telling(before: LiveStatus, after: LiveStatus) -> bool:

@@ -28,7 +28,7 @@ def conclude_continuous(
         job, result, outcome=outcome, reason=reason, message=message, now=now, instant=instant, batches=batches
     )
     ended_for = job.live.ends_for if job.live is not None and job.state == DRAINING else None
-    return run.model_copy(update={"ended_for": ended_for})
+    return run.copy_with(ended_for=ended_for)
 
 
 def _judged(

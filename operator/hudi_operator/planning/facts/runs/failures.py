@@ -8,6 +8,7 @@ still retried now and then, so that a table recovers when its cause goes away.
 
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION
@@ -62,8 +63,9 @@ def counted(
     memory: ServiceStatus, kind: FailureKind, *, generation: int, circumstances: str | None = None
 ) -> ServiceStatus:
     """Return the memory after another failure of a kind."""
-    changes = {**one_more(memory, kind), "failures_generation": generation, "failures_circumstances": circumstances}
-    return memory.model_copy(update=changes)
+    return memory.copy_with(
+        **one_more(memory, kind), failures_generation=generation, failures_circumstances=circumstances
+    )
 
 
 def failures_of(memory: ServiceStatus | TableOperation, kind: FailureKind) -> int:
@@ -72,8 +74,8 @@ def failures_of(memory: ServiceStatus | TableOperation, kind: FailureKind) -> in
     return count
 
 
-def one_more(memory: ServiceStatus | TableOperation, kind: FailureKind) -> dict[str, int]:
-    """Return the counter of a kind after another failure."""
+def one_more(memory: ServiceStatus | TableOperation, kind: FailureKind) -> dict[str, Any]:
+    """Return the counter of a kind after one more failure."""
     return {_COUNTERS[kind]: failures_of(memory, kind) + 1}
 
 
@@ -86,13 +88,7 @@ def budget_of(kind: FailureKind | None, retry: RetrySettings) -> int | None:
 
 def reset_failures(memory: ServiceStatus) -> ServiceStatus:
     """Return the memory without failures."""
-    return memory.model_copy(
-        update={
-            **NO_FAILURES,
-            "failures_generation": None,
-            "failures_circumstances": None,
-        }
-    )
+    return memory.copy_with(**NO_FAILURES, failures_generation=None, failures_circumstances=None)
 
 
 _COUNTERS = {
@@ -100,7 +96,7 @@ _COUNTERS = {
     FailureKind.INFRASTRUCTURE: "infrastructure_failures",
     FailureKind.CONFLICT: "conflicts",
 }
-NO_FAILURES = dict.fromkeys(_COUNTERS.values(), 0)
+NO_FAILURES: dict[str, Any] = dict.fromkeys(_COUNTERS.values(), 0)
 
 
 def after_failures(memory: ServiceStatus, retry: RetrySettings, *, now: datetime) -> Decision | None:

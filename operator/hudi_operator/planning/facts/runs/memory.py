@@ -53,9 +53,9 @@ def remember(
     )
     ingestion = _learn_progress(after.ingestion, observation, finished)
     fresh = freshness_while_running(ingestion.freshness, observation, active, now=now)
-    ingestion = ingestion.model_copy(update={"freshness": fresh})
+    ingestion = ingestion.copy_with(freshness=fresh)
     if any(is_healthy(job) for job in active):
-        ingestion = reset_failures(ingestion).model_copy(update={"next_attempt_at": None})
+        ingestion = reset_failures(ingestion).copy_with(next_attempt_at=None)
     return after.replaced({Service.INGESTION: ingestion})
 
 
@@ -72,7 +72,7 @@ def remember_runs(
     if attempts(memory) and have_changed(memory, generation=generation, circumstances=circumstances):
         # Only another spec changes the memory that a run needs.
         grown = memory.driver_memory if memory.failures_generation == generation else None
-        memory = reset_failures(memory).model_copy(update={"driver_memory": grown})
+        memory = reset_failures(memory).copy_with(driver_memory=grown)
     for run in runs:
         memory = _after(memory, run, table=table, table_class=table_class, circumstances=circumstances)
     return memory
@@ -88,20 +88,20 @@ def _after(
 ) -> ServiceStatus:
     kind, job = failure_kind(run), _job_of(run, table)
     if job is not None and job.run_mode is RunMode.ROLL_BACK:
-        memory = memory.model_copy(update={"rollback_of": job.instant})
+        memory = memory.copy_with(rollback_of=job.instant)
         if kind is None and attempts(memory) and _is_enabled(run, table):
             return memory  # says nothing about the plan that failed, whose service still backs off
-    memory = memory.model_copy(update={"last_run": run, "due_since": None, "last_no_op_instant": _settled(run, job)})
+    memory = memory.copy_with(last_run=run, due_since=None, last_no_op_instant=_settled(run, job))
     if kind is None:
-        return reset_failures(memory).model_copy(update={"next_attempt_at": None})
-    memory = memory.model_copy(update={"more_input": False})
+        return reset_failures(memory).copy_with(next_attempt_at=None)
+    memory = memory.copy_with(more_input=False)
     if run.batches:
         memory = reset_failures(memory)  # it came further than the runs before it
     if job is not None and _is_outdated(job, table, circumstances):
         return reset_failures(memory)  # says nothing about the current spec and class, which are tried at once
     if kind is FailureKind.JOB:
         grown = _next_memory(memory, run, table=table, table_class=table_class)
-        memory = memory.model_copy(update={"driver_memory": grown})
+        memory = memory.copy_with(driver_memory=grown)
     return counted(memory, kind, generation=table.metadata.generation, circumstances=circumstances)
 
 
@@ -140,18 +140,19 @@ def _next_memory(
 
 def _learn_progress(memory: ServiceStatus, observation: Observation, finished: tuple[RunStatus, ...]) -> ServiceStatus:
     """Take over the source's checkpoint and freshness, and whether the last run left input behind."""
-    changes: dict[str, object] = {"freshness": freshness_after(memory.freshness, observation, finished)}
+    learned = memory.copy_with(freshness=freshness_after(memory.freshness, observation, finished))
     if observation.snapshot.trouble is None and not observation.snapshot.damaged:
-        changes["checkpoint"] = observation.snapshot.checkpoint
+        learned = learned.copy_with(checkpoint=observation.snapshot.checkpoint)
     for run in finished:
         if run.service is Service.INGESTION and failure_kind(run) is None:
             job = next((job for job in observation.jobs if job.name == run.job), None)
             result = job.result if job is not None else None
             # If a driver committed and died before its report, the earlier knowledge stands.
-            changes["more_input"] = bool(result.more_input) if result is not None else memory.more_input
+            more_input = bool(result.more_input) if result is not None else memory.more_input
+            learned = learned.copy_with(more_input=more_input)
             if result is not None and result.files_skipped is not None:
-                changes |= {"files_skipped": result.files_skipped, "skipped": shown(result.skipped)}
-    return _learn_losses(memory.model_copy(update=changes), observation.table, finished)
+                learned = learned.copy_with(files_skipped=result.files_skipped, skipped=shown(result.skipped))
+    return _learn_losses(learned, observation.table, finished)
 
 
 def _learn_losses(memory: ServiceStatus, table: HudiTable, finished: Iterable[RunStatus]) -> ServiceStatus:
@@ -160,11 +161,11 @@ def _learn_losses(memory: ServiceStatus, table: HudiTable, finished: Iterable[Ru
     The commits of a continuous run include them, even if it failed in the end.
     """
     if table.reads_files:
-        return memory.model_copy(update={"records_skipped": 0})
+        return memory.copy_with(records_skipped=0)
     if not table.passes_over_losses or memory.files_skipped:
-        memory = memory.model_copy(update={"files_skipped": 0, "records_skipped": 0, "skipped": ()})
+        memory = memory.copy_with(files_skipped=0, records_skipped=0, skipped=())
     for run in finished if table.passes_over_losses else ():
         if run.service is Service.INGESTION and has_passed_over(run):
             known = memory.records_skipped + (run.records_skipped or 0)
-            memory = memory.model_copy(update={"records_skipped": known, "skipped": run.skipped})
+            memory = memory.copy_with(records_skipped=known, skipped=run.skipped or ())
     return memory

@@ -102,7 +102,7 @@ def _concluded(
 def _with_service(job: ActiveJob, *, observation: Observation) -> ActiveJob:
     """Return a Job with the service in its label, if a version without that service lost it."""
     own, _ = _found(job, observation) if job.service is None else (None, None)
-    return job.model_copy(update={"service": own.service}) if own is not None else job
+    return job.copy_with(service=own.service) if own is not None else job
 
 
 def _as_remembered(
@@ -126,7 +126,7 @@ def _with_stop(job: ActiveJob, own: JobObservation | None, *, stops: bool, now: 
         return job
     is_kept = own.phase in {JobPhase.ENDING, JobPhase.OVER}
     stopped_at = format_time(now) if stops else job.stopped_at if is_kept else None
-    return job.model_copy(update={"stopped_at": None if own.has_run else stopped_at})
+    return job.copy_with(stopped_at=None if own.has_run else stopped_at)
 
 
 def _next_late(observation: Observation, *, now: datetime) -> datetime | None:
@@ -237,16 +237,16 @@ def refreshed(job: ActiveJob, found: JobObservation) -> ActiveJob:
     """Return a remembered Job with its current observation."""
     if found.phase is JobPhase.ENDING and found.trouble is None and job.state in START_TROUBLES:
         # Stopped for this trouble: keep it.
-        return job.model_copy(update={"uid": job.uid or found.uid})
+        return job.copy_with(uid=job.uid or found.uid)
     is_ending = found.phase in {JobPhase.ENDING, JobPhase.OVER}
     is_withdrawn = job.state == PodTrouble.WITHDRAWN and not found.has_run
     if is_ending and (is_withdrawn or (job.live is not None and job.state in STOPPED)):
-        return job.model_copy(update={"uid": job.uid or found.uid})  # likewise
+        return job.copy_with(uid=job.uid or found.uid)  # likewise
     service = job.service or found.service  # an earlier version's status may have lost it
     live = job.live or _live(found)
     state = found.trouble.value if found.trouble is not None else found.phase.value
-    changes = {"uid": job.uid or found.uid, "service": service, "live": live, "state": state}
-    return job.model_copy(update={**changes, "message": found.message[:_MESSAGE_LIMIT]})
+    message = found.message[:_MESSAGE_LIMIT]
+    return job.copy_with(uid=job.uid or found.uid, service=service, live=live, state=state, message=message)
 
 
 def _live(found: JobObservation) -> LiveStatus | None:

@@ -95,7 +95,7 @@ def _answer(declared: Declared, seen: Seen) -> Answer:
         return ending(declared, seen, removes=True, why="The savepoint has expired")
     kept, work = living(declared, seen)
     message = f"The savepoint has expired, and is removed once HudiOperation {restore}, which goes back to it, is over."
-    return kept.model_copy(update={"message": message}), work
+    return kept.copy_with(message=message), work
 
 
 def _job(declared: Declared, work: Work) -> NamedSavepointJob:

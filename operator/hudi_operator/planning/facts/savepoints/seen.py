@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from hudi_jobs.contract import SavepointWork
 from hudi_operator.api.spec.table_class import RetrySettings
@@ -84,7 +85,12 @@ def see(observation: Observation, takeover: TakeoverStatus | None, *, now: datet
 
 
 def entry(
-    declared: Declared, seen: Seen, state: SavepointState, reason: SavepointReason, message: str, **changes: object
+    declared: Declared,
+    seen: Seen,
+    state: SavepointState,
+    reason: SavepointReason,
+    message: str,
+    **changes: Any,  # noqa: ANN401 - as for `copy_with`
 ) -> TableSavepoint:
     """Return the status entry of a resource's savepoint."""
     named = declared.job.named_savepoint if declared.job is not None else None
@@ -101,4 +107,4 @@ def entry(
         failures=declared.failures,
         retry_at=declared.retry_at(seen.retry, now=seen.now),
     )
-    return told.model_copy(update=changes)
+    return told.copy_with(**changes)

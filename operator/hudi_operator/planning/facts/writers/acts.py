@@ -44,7 +44,7 @@ def mark_undone(
         return services, history
     last = {service: services.of(service).last_run for service in SERVICES}
     marked = {
-        service: services.of(service).model_copy(update={"last_run": _marked(run, undone)})
+        service: services.of(service).copy_with(last_run=_marked(run, undone))
         for service, run in last.items()
         if run is not None and run.instant in undone
     }
@@ -53,7 +53,7 @@ def mark_undone(
     services = services.replaced(marked)
     if lost:
         # The rows are no longer in the table: the next run reports how far it is behind its source.
-        unsure = services.ingestion.model_copy(update={"freshness": None})
+        unsure = services.ingestion.copy_with(freshness=None)
         services = services.replaced({Service.INGESTION: unsure})
     return services, tuple(_marked(run, undone) for run in history)
 
@@ -64,7 +64,7 @@ def _is_news(run: RunStatus, undone: Mapping[str, str]) -> bool:
 
 def _marked(run: RunStatus, undone: Mapping[str, str]) -> RunStatus:
     by = undone.get(run.instant or "")
-    return run if by is None or run.undone_by is not None else run.model_copy(update={"undone_by": by})
+    return run if by is None or run.undone_by is not None else run.copy_with(undone_by=by)
 
 
 def _undone(snapshot: TimelineSnapshot) -> dict[str, str]:

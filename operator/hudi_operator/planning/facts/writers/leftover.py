@@ -59,7 +59,7 @@ def left_behind(observation: Observation, finished: Iterable[RunStatus], *, now:
 def _not_later(left: LeftInstant, *, now: datetime) -> LeftInstant:
     """Return the instant with an end no later than now: a later end comes from another clock."""
     ended = parse_time(left.ended_at)
-    return left.model_copy(update={"ended_at": format_time(now)}) if ended is not None and ended > now else left
+    return left.copy_with(ended_at=format_time(now)) if ended is not None and ended > now else left
 
 
 def _of_a_run_that_lived_on(

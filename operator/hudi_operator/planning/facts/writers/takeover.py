@@ -65,7 +65,7 @@ def hidden(before: TakeoverStatus | None) -> TakeoverStatus | None:
     """Return the remembered takeover of an unreadable table: only that it was completed."""
     if before is None or before.phase is not TakeoverPhase.DONE:
         return None
-    return before.model_copy(update={"savepoint": None, "writers": (), "seen": None})
+    return before.copy_with(savepoint=None, writers=(), seen=None)
 
 
 def _evaluated(
@@ -77,12 +77,12 @@ def _evaluated(
     if is_observed:
         quiet = now >= until
         phase = TakeoverPhase.QUIET if quiet else TakeoverPhase.WATCHING
-        return Takeover(status=watched.model_copy(update={"phase": phase}), until=None if quiet else until)
+        return Takeover(status=watched.copy_with(phase=phase), until=None if quiet else until)
     if now >= until or spec.concurrency.mode is ConcurrencyMode.OPTIMISTIC:
         protection = Protection.WANTED if settings.savepoint else None
         done = TakeoverStatus(phase=TakeoverPhase.DONE, since=format_time(now), protection=protection)
         return Takeover(status=done)
-    status = watched.model_copy(update={"phase": TakeoverPhase.WATCHING})
+    status = watched.copy_with(phase=TakeoverPhase.WATCHING)
     return Takeover(status=status, waits=_message(status, settings, until=until), until=until)
 
 

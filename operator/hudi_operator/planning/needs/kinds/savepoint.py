@@ -68,8 +68,9 @@ def settled(
         job = launched.get(entry.uid or "")
         if job is not None and job.named_savepoint is not None:
             message = f"Job {job.name} is about to be created."
-            changes = {"instant": job.named_savepoint.instant, "reason": SavepointReason.AT_WORK, "message": message}
-            after.append(entry.model_copy(update=changes))
+            after.append(
+                entry.copy_with(instant=job.named_savepoint.instant, reason=SavepointReason.AT_WORK, message=message)
+            )
             continue
         told = _waiting(entry, services, blocked)
         after.append(_given_up(told, gone_since.get(entry.uid or ""), blocked=blocked, now=now))
@@ -90,7 +91,7 @@ def _waiting(entry: TableSavepoint, services: ServicesStatus, blocked: str | Non
         return entry
     memory = services.savepoint
     why = blocked or (memory.message if memory is not None else None)
-    return entry if why is None else entry.model_copy(update={"message": f"{entry.message} {why}"[:_MESSAGE_LIMIT]})
+    return entry if why is None else entry.copy_with(message=f"{entry.message} {why}"[:_MESSAGE_LIMIT])
 
 
 def _given_up(
@@ -106,8 +107,8 @@ def _given_up(
         f"The savepoint on {entry.instant} could not be removed for {minutes} minutes and stays in the table. "
         f"{entry.message}"
     )
-    changes = {"state": SavepointState.RETAINED, "reason": SavepointReason.RETAINED, "message": message}
-    return entry.model_copy(update={**changes, "message": message[:_MESSAGE_LIMIT]})
+    message = message[:_MESSAGE_LIMIT]
+    return entry.copy_with(state=SavepointState.RETAINED, reason=SavepointReason.RETAINED, message=message)
 
 
 def _with_blocks(
@@ -122,7 +123,7 @@ def _with_blocks(
     stops = f" Archival: {archival}" if entry.instant in archival else ""
     blocks = f"Cleaning keeps its files{_although(newer)}.{stops}"
     kept = retained(entry, observation, now=now)
-    return entry.model_copy(update={"blocks": blocks[:_BLOCKS_LIMIT], "retained": kept})
+    return entry.copy_with(blocks=blocks[:_BLOCKS_LIMIT], retained=kept)
 
 
 def _although(newer: int) -> str:

@@ -60,13 +60,11 @@ def build_status(observation: Observation, plan: Plan, *, now: datetime) -> Hudi
 def build_invalid_status(invalid: InvalidObject, *, now: datetime) -> HudiTableStatus:
     """Return the Stalled status of a table with an unreadable spec: everything else stays."""
     conditions = invalid_conditions(invalid, now=now)
-    return invalid.status.model_copy(
-        update={
-            "observed_generation": invalid.metadata.generation,
-            "message": conditions[0].message[:_MESSAGE_LIMIT],
-            "summary": with_message(invalid.status.summary, conditions[0].message),
-            "conditions": tuple(condition.carried_over(invalid.status.conditions) for condition in conditions),
-        }
+    return invalid.status.copy_with(
+        observed_generation=invalid.metadata.generation,
+        message=conditions[0].message[:_MESSAGE_LIMIT],
+        summary=with_message(invalid.status.summary, conditions[0].message),
+        conditions=tuple(condition.carried_over(invalid.status.conditions) for condition in conditions),
     )
 
 
@@ -135,7 +133,7 @@ def _timeline(observation: Observation, previous: TimelineStatus | None, plan: P
         damage = tuple(one.problem for one in observation.snapshot.damaged)
         shown = timeline_status(observation.snapshot.timeline, observation.snapshot.files, damage)
         acts = acts_of(observation)
-        return shown.model_copy(update={"verified_up_to": plan.verified_up_to, "acts": acts})
+        return shown.copy_with(verified_up_to=plan.verified_up_to, acts=acts)
     return previous if observation.snapshot.trouble is not None else None
 
 

@@ -107,8 +107,8 @@ def _look(one: CascadedErasure, operation: HudiOperation, seen: CascadeSeen) -> 
     if unsuitable is not None and (waits_for_ever or _outdated(one, operation, seen) is not None):
         return _failed(one, unsuitable)
     ready = told.state is OperationState.SUCCEEDED if told.state in FINISHED else None
-    changes = {"ready": ready, "reason": told.reason or OperationReason.PENDING}
-    return one.model_copy(update={**changes, "message": (told.message or "")[:_SHORT]})
+    reason, message = told.reason or OperationReason.PENDING, (told.message or "")[:_SHORT]
+    return one.copy_with(ready=ready, reason=reason, message=message)
 
 
 def _outdated(one: CascadedErasure, operation: HudiOperation, seen: CascadeSeen) -> HudiOperation | None:
@@ -121,8 +121,7 @@ def _outdated(one: CascadedErasure, operation: HudiOperation, seen: CascadeSeen)
 
 
 def _failed(one: CascadedErasure, message: str) -> CascadedErasure:
-    changes = {"ready": False, "reason": OperationReason.CASCADE_FAILED}
-    return one.model_copy(update={**changes, "message": message[:_SHORT]})
+    return one.copy_with(ready=False, reason=OperationReason.CASCADE_FAILED, message=message[:_SHORT])
 
 
 def _told(entries: list[CascadedErasure]) -> str:

@@ -83,16 +83,16 @@ def _invalid(operation: InvalidObject, *, now: datetime) -> HudiOperationStatus:
     message = (
         f"The spec is not valid for this version of the operator: {operation.message}. Create another HudiOperation."
     )
-    before, seen = operation.operation, {"observed_generation": operation.metadata.generation}
+    before = operation.operation.copy_with(observed_generation=operation.metadata.generation)
     if before.state in FINISHED:
-        return before.model_copy(update=seen)
+        return before
     make = ConditionMaker(generation=operation.metadata.generation, now=now)
     found = {one.type: one for one in _stalled(make, BlockerReason.INVALID_SPEC, message)}
     if before.reason == OperationReason.CASCADING:
         # Only this reason says that the operation is done with its own table.
         found[ConditionType.READY] = make(ConditionType.READY, ConditionStatus.FALSE, before.reason, message)
     conditions = tuple(one.carried_over(before.conditions) for one in found.values())
-    return before.model_copy(update={**seen, "conditions": conditions, "message": message[:_MESSAGE_LIMIT]})
+    return before.copy_with(conditions=conditions, message=message[:_MESSAGE_LIMIT])
 
 
 def _time_left(operation: HudiOperation, status: HudiOperationStatus, *, now: datetime) -> float | None:
@@ -124,7 +124,7 @@ def _with_requester(operation: HudiOperation, status: HudiOperationStatus, *, ve
     name = operation.spec.requested_by
     if operation.status.observed_generation >= 0 or name is None:
         return status
-    return status.model_copy(update={"requested_by": name, "requester_verified": verified})
+    return status.copy_with(requested_by=name, requester_verified=verified)
 
 
 def _with_cascade(
@@ -135,17 +135,16 @@ def _with_cascade(
     if not operation.spec.cascades or before.state in FINISHED or seen is None:
         return status, None
     if status.state is not OperationState.SUCCEEDED and status.reason != OperationReason.CASCADING:
-        return status.model_copy(update={"cascade": noted(operation, seen.readers)}), None
+        return status.copy_with(cascade=noted(operation, seen.readers)), None
     found = cascaded(operation, seen, own=_told_alone(status))
     make = ConditionMaker(generation=operation.metadata.generation, now=now)
     conditions = operation_conditions(found.state, found.reason, found.message[:_MESSAGE_LIMIT], make)
-    changes = {
-        "message": found.message[:_MESSAGE_LIMIT],
-        "conditions": tuple(one.carried_over(before.conditions) for one in conditions),
-        "finished_at": format_time(now) if found.state in FINISHED else None,
-        "cascade": found.entries,
-    }
-    return status.model_copy(update=changes), found
+    return status.copy_with(
+        message=found.message[:_MESSAGE_LIMIT],
+        conditions=tuple(one.carried_over(before.conditions) for one in conditions),
+        finished_at=format_time(now) if found.state in FINISHED else None,
+        cascade=found.entries,
+    ), found
 
 
 def is_done_alone(operation: HudiOperation, table: HudiTable | InvalidObject | None) -> bool:
@@ -172,7 +171,7 @@ def _status(operation: HudiOperation, table: HudiTable | InvalidObject | None, *
     make = ConditionMaker(generation=operation.metadata.generation, now=now)
     if entry is None or before.state in FINISHED:
         if before.state in FINISHED or (may_have_begun(operation) and table is not None):
-            return before.model_copy(update={"observed_generation": operation.metadata.generation})
+            return before.copy_with(observed_generation=operation.metadata.generation)
         state, (reason, message) = OperationState.PENDING, _unanswered(operation, table)
     else:
         state, reason, message = entry.state, entry.reason, entry.message
@@ -199,7 +198,7 @@ def _decision_status(
     """Return the table's answer to a decision, which is given once."""
     before, generation = operation.status, operation.metadata.generation
     if before.state in FINISHED:
-        return before.model_copy(update={"observed_generation": generation})
+        return before.copy_with(observed_generation=generation)
     answers = table.status.decisions.answers if table is not None and table.status.decisions is not None else ()
     answer = next((one for one in answers if one.uid == operation.metadata.uid), None)
     if answer is not None:
@@ -208,14 +207,13 @@ def _decision_status(
         state, (reason, message) = OperationState.PENDING, _undecided(operation, table)
     make = ConditionMaker(generation=generation, now=now)
     conditions = operation_conditions(state, reason, message, make)
-    changes = {
-        "observed_generation": generation,
-        "message": message,
-        "conditions": tuple(one.carried_over(before.conditions) for one in conditions),
-        "finished_at": (answer.finished_at if answer is not None else None)
+    return before.copy_with(
+        observed_generation=generation,
+        message=message,
+        conditions=tuple(one.carried_over(before.conditions) for one in conditions),
+        finished_at=(answer.finished_at if answer is not None else None)
         or (format_time(now) if state in FINISHED else None),
-    }
-    return before.model_copy(update=changes)
+    )
 
 
 def _undecided(operation: HudiOperation, table: HudiTable | InvalidObject | None) -> tuple[str, str]:

@@ -53,12 +53,13 @@ def decide_savepoint(
         )
         make = ConditionMaker(generation=savepoint.metadata.generation, now=now)
         conditions = tuple(_stalled(make, BlockerReason.INVALID_SPEC, message))
-        changes = {
-            "observed_generation": savepoint.metadata.generation,
-            "conditions": tuple(one.carried_over(savepoint.savepoint.conditions) for one in conditions),
-            "message": message[:_MESSAGE_LIMIT],
-        }
-        return SavepointStep(status=savepoint.savepoint.model_copy(update=changes))
+        return SavepointStep(
+            status=savepoint.savepoint.copy_with(
+                observed_generation=savepoint.metadata.generation,
+                conditions=tuple(one.carried_over(savepoint.savepoint.conditions) for one in conditions),
+                message=message[:_MESSAGE_LIMIT],
+            )
+        )
     status = _status(savepoint, table, now=now)
     at, pause = expires_at(savepoint), QUIET_SECONDS
     if any(one.type is ConditionType.RECONCILING for one in status.conditions):

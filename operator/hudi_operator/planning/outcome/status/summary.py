@@ -23,7 +23,7 @@ def summary_of(observation: Observation, findings: Iterable[Finding], message: s
 
 def with_message(summary: SummaryStatus | None, message: str) -> SummaryStatus:
     """Return a summary with another message."""
-    return (summary or SummaryStatus()).model_copy(update={"message": short(message)})
+    return (summary or SummaryStatus()).copy_with(message=short(message))
 
 
 def counts(findings: Iterable[Finding]) -> str | None:

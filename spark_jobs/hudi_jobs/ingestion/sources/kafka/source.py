@@ -143,7 +143,7 @@ class Kafka:
 
     def _of(self, topics: Iterable[str]) -> KafkaSource:
         """Return the source with the topics matched by its pattern."""
-        return self._source.model_copy(update={"topics": tuple(sorted(topics)), "topic_pattern": None})
+        return self._source.copy_with(topics=tuple(sorted(topics)), topic_pattern=None)
 
     def _require_whole(self, found: Standing) -> None:
         if found.losses and self._source.on_data_loss is DataLossPolicy.FAIL:

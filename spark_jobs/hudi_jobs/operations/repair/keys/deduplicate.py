@@ -62,7 +62,7 @@ def _mend(work: OperationRun, record: RepairRecord) -> RepairRecord:
     if seen is not None and seen.figures.surplus:
         commit = _overwrite(work, record, seen)
     reach(Phase.CHANGED)
-    record = record.model_copy(update={"commit": commit})
+    record = record.copy_with(commit=commit)
     work.save(record)
     remake_metadata_table(context, record.metadata_options)
     return record
