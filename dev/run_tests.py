@@ -92,6 +92,9 @@ END_TO_END: Sequence[Sequence[Sequence[str]]] = (
 busy, and take equally long. The last row removes the store and the operator, which the others need.
 """
 
+BYTECODE = ROOT / ".dev" / "bytecode"
+"""Compiled modules of all programs that the tests start, wherever the environment says not to write any beside them."""
+
 STARTED = time.monotonic()
 
 Environment = Mapping[str, str]
@@ -283,6 +286,8 @@ def main() -> int:
     wanted = [stage for stage in STAGES if stage in sys.argv[1:] or "all" in sys.argv[1:]]
     wanted = wanted or [stage for stage in STAGES if stage not in ON_REQUEST]
     REPORTS.mkdir(parents=True, exist_ok=True)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = str(BYTECODE)
     names = {name for stage in wanted for name in STAGES[stage]}
     lanes: list[list[Group]] = []
     running: list[Future[list[Result]]] = []

@@ -35,10 +35,14 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "brief"))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave files alone that name none of the markers which `-m` wants: to import all of them takes long."""
-    wanted = wanted_markers(config.getoption("markexpr"))
-    is_test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
-    return True if wanted and is_test and wanted.isdisjoint(markers_named_in(collection_path)) else None
+    """Leave out files without a test that `-m` selects, because importing all files takes long."""
+    if not (collection_path.name.startswith("test_") and collection_path.suffix == ".py"):
+        return None
+    expression = config.getoption("markexpr")
+    wanted = wanted_markers(expression)
+    if wanted and wanted.isdisjoint(markers_named_in(collection_path)):
+        return True
+    return True if excluded_markers(expression) & markers_of_all_tests_in(collection_path) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -56,6 +60,18 @@ def wanted_markers(expression: str) -> set[str]:
     if re.search(r"not\s*\(|or\s+not\b", expression):
         return set()
     return set(re.findall(r"(?<!\bnot )\b\w+", expression)) - {"and", "or", "not"}
+
+
+def excluded_markers(expression: str) -> set[str]:
+    """Return the markers that no selected test has; empty where an expression has alternatives."""
+    conditions = re.sub(r"\((\w+ or )*\w+\) and ", "", expression)
+    return set() if re.search(r"\bor\b|\(", conditions) else set(re.findall(r"\bnot (\w+)", conditions))
+
+
+def markers_of_all_tests_in(file: Path) -> set[str]:
+    """Return the markers that a file gives to all of its tests."""
+    given = re.search(r"^pytestmark = (\[[^\]]*\]|.*)", file.read_text(), re.MULTILINE)
+    return set(re.findall(r"pytest\.mark\.(\w+)", given[1])) if given else set()
 
 
 def markers_named_in(file: Path) -> set[str]:

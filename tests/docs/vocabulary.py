@@ -21,10 +21,10 @@ Schema = dict[str, Any]
 OPERATOR = Path(__file__).parents[2] / "operator"
 
 
-def schemas() -> Iterator[Schema]:
-    """Yield the schema of each kind."""
-    for kind in KINDS:
-        yield crd_document(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+@cache
+def schemas() -> tuple[Schema, ...]:
+    """Return the schema of each kind."""
+    return tuple(crd_document(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"] for kind in KINDS)
 
 
 def has_path(path: str) -> bool:

@@ -18,7 +18,8 @@ FINDINGS = Path("docs/operations/findings.md")
 
 def generated_files(root: Path) -> dict[Path, str]:
     """Return the expected content of every generated file, by path relative to the root of the source tree."""
-    crds = {folder / kind.file_name: crd_yaml(kind) for folder in FOLDERS for kind in KINDS}
+    definitions = {kind.file_name: crd_yaml(kind) for kind in KINDS}
+    crds = {folder / name: text for folder in FOLDERS for name, text in definitions.items()}
     pages = {page.relative_to(root): with_field_lists(page.read_text()) for page in (root / "docs").rglob("*.md")}
     return crds | pages | {REFERENCE: reference.page(), FINDINGS: findings.page()}
 
