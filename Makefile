@@ -20,9 +20,13 @@ demo-streams: bootstrap ## The same with a PostgreSQL that a table follows by De
 test: bootstrap ## Run every check and test, with a cluster of its own, and count what passed and failed
 	@$(PYTHON) dev/run_tests.py
 
-.PHONY: test-all test-faults test-upgrade fuzz
+.PHONY: test-all mutations test-faults test-upgrade fuzz
 test-all: bootstrap ## Run everything in full: every example, moment, history of the model and fault; takes hours
 	@HYPOTHESIS_PROFILE=default HUDI_JOBS_TRIALS=all MODEL_BUDGET=all MATRIX=all FUZZ_SECONDS=3600 $(PYTHON) dev/run_tests.py all
+	@$(PYTHON) -m tests.mutations
+
+mutations: python ## Change 60 statements, one at a time, and check that the pure tests still find what they found before
+	@$(PYTHON) -m tests.mutations
 
 fuzz: bootstrap ## Have a hostile tenant change everything at random for an hour of processor time, or FUZZ_SECONDS=n
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} $(PYTHON) -m pytest -q tests/fuzz
