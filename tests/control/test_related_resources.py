@@ -197,8 +197,8 @@ async def test_of_very_many_that_wait_each_is_told_why_it_is_not_considered() ->
     told = process.operations["a-069"]["status"]
     assert state_and_reason(told)[1] == "TooManyOperations"
     assert told["message"] == (
-        "The table considers 20 operations at once, and this one waits until another of them finishes. One that only "
-        "waits and is not wanted can be deleted: a-019, for example."
+        "The table considers 20 operations at once, and this operation waits until another of them finishes. If you "
+        "no longer want a waiting operation, delete it: a-019, for example."
     )
     assert {one["type"] for one in told["conditions"]} == {"Ready", "Reconciling"}, "nobody has to act"
 

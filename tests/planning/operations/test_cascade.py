@@ -56,9 +56,9 @@ def test_it_begins_where_the_same_keys_can_be_erased_from_all() -> None:
             (reader(ingestion={**SOURCE, "transform": {"sql": "SELECT md5(id) AS id FROM source"}}),),
             {},
             "OperationRefused",
-            "totals reads this one through a transform",
+            "totals reads this table through a transform",
         ),
-        ((DerivedTable(name="totals"),), {}, "OperationRefused", "totals reads this one and is not valid"),
+        ((DerivedTable(name="totals"),), {}, "OperationRefused", "totals reads this table and is not valid"),
         (
             (reader(concurrency={"mode": "Optimistic"}),),
             {},

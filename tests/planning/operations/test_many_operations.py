@@ -66,13 +66,13 @@ NOT_VERIFIED = {"state": "Failed", "reason": "NotVerified"}
     [
         (
             (begun("no-00"),),
-            "until another of them finishes. One that only waits and is not wanted can be deleted: no-19",
+            "until another of them finishes. If you no longer want a waiting operation, delete it: no-19",
         ),
         (
             (entry("no-00", **NOT_VERIFIED),),
-            "until another of them finishes or one of the 1 that a person has to look at is deleted. One that only",
+            "until another of them finishes or one of the 1 that a person has to check is deleted. If you no longer",
         ),
-        (tuple(entry(f"no-{number:02}", **NOT_VERIFIED) for number in range(20)), "has to look at is deleted."),
+        (tuple(entry(f"no-{number:02}", **NOT_VERIFIED) for number in range(20)), "has to check is deleted."),
     ],
     ids=["one is at work", "one holds the table", "all hold the table"],
 )

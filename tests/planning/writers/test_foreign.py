@@ -439,7 +439,7 @@ def test_nothing_starts_before_all_new_commits_are_checked() -> None:
     plan = plan_for(observation)
     assert not any(isinstance(action, LaunchJob) for action in plan.actions)
     assert plan.services.ingestion.reason == "CheckingCommits"
-    assert "until all of them are checked" in plan.services.ingestion.message
+    assert "until the operator has checked all of them" in plan.services.ingestion.message
     assert plan.verified_up_to == ago(39.9)
     assert requeue_after(observation, plan, poll=60) == 1
 

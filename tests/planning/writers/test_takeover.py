@@ -103,7 +103,7 @@ def test_while_it_waits_the_table_says_why_until_when_and_what_to_do() -> None:
     state, reason, message = ready(after)
     assert (state, reason) == ("Unknown", "WaitingForQuiet")
     assert f"for 10m. It has been quiet since {at(NOW)} and is taken over at {at(NOW + minutes(QUIET))}" in message
-    assert "is the newest commit; of the newest 4, one came about every 5m" in message
+    assert "is the newest commit; of the newest 4, a commit came about every 5m" in message
     assert "Stop every other writer" in message
     assert "spec.concurrency.mode: Optimistic" in message
     assert after.services.ingestion.reason == "WaitingForQuiet"
@@ -168,7 +168,7 @@ def test_commits_that_keep_coming_are_said_for_ever_and_stall_nothing() -> None:
         observation = moved(later(observation, now=now - minutes(5)), *names)
         plan = plan_for(observation, now=now)
         assert (launches(plan), plan.foreign) == ([], ())
-        assert "one came about every 5m" in ready(status_of(observation, now=now))[2]
+        assert "a commit came about every 5m" in ready(status_of(observation, now=now))[2]
 
 
 def test_commits_from_before_the_takeover_are_nobodys_fault_and_later_ones_are_a_foreign_writers() -> None:

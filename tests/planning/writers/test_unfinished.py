@@ -135,8 +135,9 @@ def test_what_is_overdue_is_announced_as_another_tools_before_it_is_dealt_with(w
     after = status_of(following, now=NOW + minutes(ALARM - 1))
     alarm = finding(after, FindingCode.PENDING_INSTANT_OVERDUE)
     assert alarm is not None
-    assert f"Another tool or an unknown run began it. It is left alone until {at(NOW + minutes(ALARM))}." in (
-        alarm.message
+    assert (
+        f"Another tool or an unknown run began it. The operator leaves it alone until {at(NOW + minutes(ALARM))}."
+        in (alarm.message)
     )
     plan = plan_for(following, now=NOW + minutes(ALARM - 1))
     assert plan.changes_in == 60

@@ -53,7 +53,7 @@ _FINGERPRINT_LIMIT = 64
 _INSTANT_LIMIT = 32
 _EXECUTORS_SHOWN = 3
 _EXECUTORS_REMOVED = 100
-"""The most executors of a run to remove in one reconcile; the next reconcile takes the others."""
+"""The most executors of a run to remove in a reconcile; the next reconcile takes the rest."""
 
 _JOB_CONTROLLER = "kubernetes.io/job-controller"
 
@@ -178,7 +178,7 @@ def _phase(job: Document, pods: list[Document], executors: list[Document], *, no
 
 
 def _has_had_pod(job: Document) -> bool:
-    """Whether the Job controller knows of a pod, even one already gone. Only the Job's counters tell until it ends.
+    """Whether the Job controller knows of a pod, even a deleted pod. Only the Job's counters tell until it ends.
 
     A pod deleted by force is gone before its Job fails. Its program did start.
     """
@@ -218,8 +218,8 @@ def _held_version(job: Document) -> str | None:
 def _may_have_had_others(job: Document) -> bool:
     """Whether earlier pods of the Job may have run: a queue that takes a Job back leaves no trace of them.
 
-    `generation` counts the deletion and every change of the spec; a queue releases a new Job, or holds it, with one
-    change.
+    `generation` counts the deletion and every change of the spec; a queue releases a new Job, or holds it, with a
+    single change.
     """
     generation = whole_number(part(job, "metadata"), "generation")
     return generation is None or generation - _is_deleted(job) > 2  # a Job without a queue stays at 1

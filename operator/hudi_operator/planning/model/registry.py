@@ -57,8 +57,8 @@ _ERASE_AGAIN = "Do what the message says of each file, then erase the same keys 
 _ANOTHER_OPERATION = "Create another HudiOperation."
 _CHECK_THE_TABLE = "Check the table, then delete the HudiOperation."
 _FINISH_THE_RESTORE = (
-    "Finish the restore with the tool that began it; after a HudiOperation that is gone, create another one that "
-    "restores to the same commit."
+    "Finish the restore with the tool that began it; if a deleted HudiOperation began it, create another "
+    "HudiOperation that restores to the same commit."
 )
 _SAVEPOINT_OR_ROLLBACK = "Delete the savepoint, or the rollback."
 _DRIVER_LOG = "See the log of the driver's pod."
@@ -85,14 +85,14 @@ _BLOCKERS: _Table = {
     BlockerReason.PATH_NOT_ALLOWED: (Retry.INTERVENTION, f"Choose another path, or {_ASK}"),
     BlockerReason.SOURCE_NOT_ALLOWED: (
         Retry.INTERVENTION,
-        f"Use only what one entry of `allowedKafka` allows, or {_ASK}",
+        f"Use only brokers, topics and Secrets of a single entry of `allowedKafka`, or {_ASK}",
     ),
     BlockerReason.SETTING_NOT_ALLOWED: (Retry.INTERVENTION, f"Remove the key, or {_ASK}"),
     BlockerReason.SIZE_NOT_ALLOWED: (Retry.INTERVENTION, f"Ask for less, or {_ASK}"),
     BlockerReason.INVALID_SCHEDULE: (Retry.INTERVENTION, "Correct `ingestion.schedule`."),
     BlockerReason.INVALID_PATTERN: (Retry.INTERVENTION, "Correct the expression."),
     BlockerReason.LOCK_MISSING: (Retry.INTERVENTION, "Name a lock, or use mode Serialized."),
-    BlockerReason.PATH_CLAIMED: (Retry.INTERVENTION, "Give the table its own folder, or delete one of the two."),
+    BlockerReason.PATH_CLAIMED: (Retry.INTERVENTION, "Give the table its own folder, or delete one of the two tables."),
 }
 
 _TIMELINE: _Table = {
@@ -125,7 +125,7 @@ _PODS: _Table = {
     ),
     PodTrouble.WITHDRAWN: (
         Retry.INFRASTRUCTURE,
-        "Nothing: the operation has not begun. Create another HudiOperation where it is wanted after all.",
+        "Nothing: the operation has not begun. Create another HudiOperation if you still want it.",
     ),
     PodTrouble.INIT_FAILED: (
         Retry.INFRASTRUCTURE,
@@ -355,7 +355,10 @@ _SAVEPOINTS: _Table = {
     SavepointReason.INSTANT_CLEANED: (Retry.INTERVENTION, _ANOTHER_COMMIT),
     SavepointReason.FILES_MISSING: (Retry.INTERVENTION, _ANOTHER_COMMIT),
     SavepointReason.CLEANS_UNKNOWN: (Retry.NEVER, "Read the table as of the commit before you rely on the savepoint."),
-    SavepointReason.ALREADY_SAVEPOINTED: (Retry.WHEN_CLEARED, "Delete one of the two, or wait for the next commit."),
+    SavepointReason.ALREADY_SAVEPOINTED: (
+        Retry.WHEN_CLEARED,
+        "Delete one of the two HudiSavepoints, or wait for the next commit.",
+    ),
     SavepointReason.TOO_MANY: (
         Retry.WHEN_CLEARED,
         "Delete a savepoint, or raise `savepoints.maxPerTable` of the class.",
@@ -385,8 +388,8 @@ _OPERATIONS: _Table = {
     OperationReason.CASCADING: (Retry.WHEN_CLEARED, "See the HudiOperations that `status.cascade` names."),
     OperationReason.CASCADE_FAILED: (
         Retry.INTERVENTION,
-        "Remove the cause that the named HudiOperation gives, then erase the same keys with another one that sets "
-        "`cascade`.",
+        "Remove the cause that the named HudiOperation gives, then erase the same keys with another HudiOperation "
+        "that sets `cascade`.",
     ),
     OperationReason.KEYS_LOST: (Retry.INTERVENTION, "Create another HudiOperation that erases the same keys."),
     OperationReason.REFUSED: (Retry.NEVER, _ANOTHER_OPERATION),
