@@ -379,8 +379,8 @@ async def test_runs_of_the_table_itself_stay_in_its_status() -> None:
 @pytest.mark.parametrize(
     ("namespace", "names", "sentence"),
     [
-        ("team-a", True, "is the folder of HudiTable team-a/other, or one lies inside the other"),
-        ("victim", False, "is the folder of a HudiTable of another namespace, or one lies inside the other"),
+        ("team-a", True, "is the folder of HudiTable team-a/other, or lies inside it or around it"),
+        ("victim", False, "is the folder of a HudiTable of another namespace, or lies inside it or around it"),
         ("team-a-b", False, "of another namespace"),
         ("team-", False, "of another namespace"),
         ("", False, "of another namespace"),

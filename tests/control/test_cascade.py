@@ -235,7 +235,7 @@ async def test_it_ends_where_a_table_that_reads_it_goes_before_its_erasure_begin
     del one.cluster.tables["totals"]
     await one.reconcile(BACK)
     assert state_and_reason(one.status) == ("Failed", "CascadeFailed")
-    assert "There is no valid HudiTable any more." in one.status["message"]
+    assert "The HudiTable does not exist any more, or is not valid." in one.status["message"]
 
 
 async def test_it_ends_although_its_own_table_is_gone_as_well() -> None:

@@ -132,7 +132,7 @@ class OperationReconciler:
         """Return why the same keys cannot be erased from a table now."""
         reader = await read_table(self._kube, table_key(namespace, name))
         if not isinstance(reader, HudiTable):
-            return "There is no valid HudiTable any more."
+            return "The HudiTable does not exist any more, or is not valid."
         return key_problem(reader, upstream) if isinstance(upstream, HudiTable) else None
 
     async def _create(self, document: Document, table: str) -> bool:

@@ -198,8 +198,8 @@ class Reconciler:
     async def _tell_unreadable(self, key: TableKey, document: Document, parts: tuple[str, ...]) -> None:
         _log.warning("parts of the status cannot be read", table=str(key), parts=parts)
         message = (
-            f"This version of the operator cannot read these parts of the status: {', '.join(parts)}. They are ignored "
-            "and rebuilt from the timeline and the Jobs; the rest is kept."
+            f"This version of the operator cannot read these parts of the status: {', '.join(parts)}. The operator "
+            "ignores them and rebuilds them from the timeline and the Jobs; the rest is kept."
         )
         await self._kube.create_event(
             document, kind=EventType.WARNING, reason=TableEvent.STATUS_UNREADABLE, message=message

@@ -34,7 +34,7 @@ async def erasure_of(
     found = await kube.get(operation_key(namespace, named.resource))
     resource = parse_operation(found) if found is not None else None
     if not isinstance(resource, HudiOperation) or resource.metadata.uid != named.uid:
-        raise KeysLost(f"HudiOperation {named.resource} is gone or cannot be read, and it alone holds the keys")
+        raise KeysLost(f"HudiOperation {named.resource} is gone or cannot be read, and no other place holds the keys")
     lineage = lineage_of(root_of(table), (await list_readings(kube, namespaces)).seen_from(namespace))
     if lineage.elsewhere and not resource.spec.cascades:
         _log.warning("tables of other namespaces are not erased", operation=named.resource, tables=lineage.elsewhere)

@@ -168,7 +168,7 @@ def _claimed(table: HudiTable, rival: str) -> Blocker:
         whose, way_out = "a HudiTable of another namespace", "or ask the platform team: the operator's log names it"
     return Blocker(
         reason=BlockerReason.PATH_CLAIMED,
-        message=f"basePath {table.spec.base_path} is the folder of {whose}, or one lies inside the other: give this "
+        message=f"basePath {table.spec.base_path} is the folder of {whose}, or lies inside it or around it: give this "
         f"table its own folder, {way_out}.",
     )
 

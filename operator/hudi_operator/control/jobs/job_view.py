@@ -244,8 +244,8 @@ def _executors_message(executors: Sequence[Document]) -> str:
         return ""
     names = listed(list(map(_name, executors)), _EXECUTORS_SHOWN)
     return (
-        f"The driver has ended, but executors still run: {names}. They are asked to end; for one on a lost node, "
-        "repair the node or delete it from the cluster."
+        f"The driver has ended, but executors still run: {names}. They are asked to end; for an executor on a lost "
+        "node, repair the node or delete it from the cluster."
     )
 
 

@@ -172,7 +172,7 @@ class Observer:
             missing = (
                 f"HudiTableClass {name} does not exist: create it, or name another in spec.tableClassName."
                 if name is not None
-                else "No HudiTableClass is marked as the default: name one in spec.tableClassName."
+                else "No HudiTableClass is marked as the default: name a class in spec.tableClassName."
             )
             return None, (Blocker(reason=BlockerReason.CLASS_NOT_FOUND, message=missing),)
         problem = class_problem(parsed)

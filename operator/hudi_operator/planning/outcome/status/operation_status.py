@@ -233,7 +233,7 @@ def _end_of(entry: TableOperation | DecisionAnswer | None, *, now: datetime) -> 
 
 def _unanswered(operation: HudiOperation, table: HudiTable | InvalidObject | None) -> tuple[str, str]:
     if table is None:
-        message = f"There is no HudiTable {operation.spec.table_ref.name} in this namespace."
+        message = f"This namespace has no HudiTable {operation.spec.table_ref.name}."
         return OperationReason.TABLE_NOT_FOUND, message
     unfinished = [one for one in table.status.operations if one.state not in FINISHED]
     looked_at = [one for one in table.status.operations if one.state in FINISHED and one.reason in _LOOKED_AT]
