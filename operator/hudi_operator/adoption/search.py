@@ -10,7 +10,7 @@ from hudi_operator.storage import FileSystem, StorageError
 from hudi_operator.timeline import NotAHudiTable, TimelineError, TimelineReader
 
 _HIDDEN = (".", "_")
-"""Name prefixes that Hadoop and Hudi hide; the metadata table lies in such a folder."""
+"""Name prefixes that Hadoop and Hudi hide; the metadata table is in a folder with such a name."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -110,7 +110,7 @@ def _cleaning(evidence: Evidence) -> tuple[int | None, Entry]:
 
 
 def _kept(evidence: Evidence, policy: CleaningPolicy) -> tuple[str, int] | None:
-    """Return a retention field and value, counted from the oldest commit whose files the newest clean kept."""
+    """Return a retention field and value, counted from the oldest commit with files that the newest clean kept."""
     clean, last = evidence.timeline.counters.clean, evidence.timeline.counters.last_clean
     if clean is None or last is None or not clean.earliest_retained:
         return None

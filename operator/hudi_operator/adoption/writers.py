@@ -30,7 +30,7 @@ _KEYS_SHOWN = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Writer:
-    """Commits of one kind of program and operation; `every` is the usual time between two commits.
+    """Commits of a kind of program and operation; `every` is the usual time between two commits.
 
     `checkpoint` is the progress in the newest of them.
     """
