@@ -392,7 +392,7 @@ def test_beside_a_restore_that_is_pending_only_another_restore_begins(*, dry_run
     for other in (operation(rollback={"instant": ago(10)}), operation(repair={"rebuildMetadataTable": {}})):
         seen = world(other, remembered=(entry(kind=other.spec.kind),), **kept)
         assert launches(seen) == []
-        assert "another one that restores to the same commit" in of(seen).message
+        assert "another HudiOperation that restores to the same commit" in of(seen).message
     (launch,) = launches(world(operation(dryRun=dry_run), remembered=(entry(dry_run=dry_run),), **kept))
     assert launch.job.operation is not None
     assert (launch.job.operation.instant, launch.job.operation.dry_run) == (ago(20), dry_run)

@@ -1,4 +1,4 @@
-"""Validates a request's Kafka settings: allowlists, because many become client options or parts of one."""
+"""Validates a request's Kafka settings: allowlists, because many settings become client options or parts of them."""
 
 import re
 from datetime import datetime

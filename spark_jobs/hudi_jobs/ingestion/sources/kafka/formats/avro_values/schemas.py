@@ -30,7 +30,7 @@ def wrapped(text: str) -> str:
     """Return the schema as the only field of the only field of a record.
 
     Avro encodes all three alike. If a body cannot be decoded, Spark returns a row of nulls, so the outer field is null;
-    a decoded one never is, whatever the registry's schema allows.
+    the outer field of a decoded body never is, whatever the registry's schema allows.
     """
     inner = {"type": "record", "name": "hudi_jobs_inner", "fields": [{"name": WRAPPED, "type": json.loads(text)}]}
     return json.dumps({"type": "record", "name": "hudi_jobs_outer", "fields": [{"name": WRAPPED, "type": inner}]})

@@ -1,4 +1,4 @@
-"""Decodes one batch's Protobuf values to columns, and checks the request for them."""
+"""Decodes a batch's Protobuf values to columns, and checks the request for them."""
 
 import binascii
 import re

@@ -32,7 +32,7 @@ _ELSEWHERE = ("incremental", "false")
 """Values of `source.snapshot` for events outside such a snapshot."""
 
 Logs = Mapping[str, tuple[str, ...]]
-"""The name shapes per server, normally one: `mysql-bin.######`."""
+"""The name shapes per server, normally a single shape: `mysql-bin.######`."""
 
 File = tuple[str, int]
 """A file's name, and when Debezium processed an event of it, in milliseconds."""
@@ -100,7 +100,7 @@ def continued(before: Mapping[str, File], found: Mapping[str, Log]) -> dict[str,
 
 
 def followed(before: Mapping[str, str], found: Logs) -> dict[str, str]:
-    """Return each server's name shape after a batch; raise `TaskFailed` if one has changed."""
+    """Return each server's name shape after a batch; raise `TaskFailed` if a shape has changed."""
     for server, shapes in found.items():
         had = before.get(server, shapes[0])
         changed = next((shape for shape in shapes if shape != had), None)
