@@ -53,7 +53,7 @@ def has_flat_keys(filesystem: JavaObject) -> bool:
 def statuses_below(filesystem: JavaObject, folder: JavaObject) -> Iterator[JavaObject]:
     """Yield the statuses of all files in a folder, recursively.
 
-    For local files Hadoop's own listing runs `ls` per file, and fails if one vanishes meanwhile.
+    For local files Hadoop's own listing runs `ls` per file, and fails if a file vanishes meanwhile.
     """
     if str(filesystem.getUri().getScheme()) != "file":
         above = _beginning(filesystem, folder)
@@ -90,7 +90,7 @@ def file_batches(
     total = int(listed.size())
     for start in range(0, total, _BATCH):
         batch = listed.subList(start, min(start + _BATCH, total))
-        # One response from the JVM for many files: a call for each of 10,000 files takes seconds.
+        # A single response from the JVM for many files: a call for each of 10,000 files takes seconds.
         files = parse_statuses(str(batch.toString()))
         if len(files) != batch.size():
             files = [(_path_of(s), int(s.getLen()), int(s.getModificationTime())) for s in batch]

@@ -1,4 +1,4 @@
-"""The run of one operation: the table under its lease, its record, and what it reports."""
+"""The run of an operation: the table under its lease, its record, and its reports."""
 
 import logging
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ _LOGGER = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class OperationRun:
-    """One run of an operation on the declared, existing table; a dry run holds no lease."""
+    """A run of an operation on the declared, existing table; a dry run holds no lease."""
 
     context: TaskContext[OperationTableTask]
     operation: TableOperation

@@ -1,4 +1,4 @@
-"""Refuses operations, with one sentence for each reason, from the timeline alone."""
+"""Refuses operations, with a sentence for each reason, from the timeline alone."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -94,7 +94,7 @@ def require_contiguous(history: History, target: Write, gone: Sequence[Write]) -
 
 
 def _overlaps(write: Write, target: Write, *, goes: bool) -> bool:
-    """Tell whether a write that was requested after the target stays, or one from before it is undone.
+    """Tell whether a write that was requested after the target stays, or a write from before it is undone.
 
     A pending write has no rows at any commit.
     """

@@ -32,7 +32,7 @@ _LATER = False
 
 
 class WriteClient:
-    """The client calls that services need; instants are requested times. Use `write_client` to get one that closes."""
+    """The client calls that services need; instants are requested times. Use `write_client`: it closes the client."""
 
     def __init__(self, spark: SparkSession, client: JavaObject) -> None:
         self._spark = spark
@@ -153,7 +153,7 @@ class WriteClient:
         return None if metadata is None else int(metadata.getTotalFilesDeleted())
 
     def savepoint(self, instant: str, *, user: str, comment: str) -> None:
-        """Make a savepoint on a completed commit; Hudi refuses a second one on it."""
+        """Make a savepoint on a completed commit; Hudi refuses a second savepoint on it."""
         self._client.savepoint(instant, user, comment)
 
     def delete_savepoint(self, instant: str) -> None:

@@ -1,4 +1,4 @@
-"""Clustering: rewrites small files into larger, sorted ones."""
+"""Clustering: rewrites small files into larger, sorted files."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -24,7 +24,7 @@ EVERY_LOG_FILE = {
 _ROUNDS = 2
 """The first round may execute a pending plan, and leave others."""
 _IDLE_WITHIN_SECONDS = 5.0
-"""A running service takes longer than this, and a look for one takes less."""
+"""A running service takes longer than this, and a look for a service takes less."""
 
 
 def compact(context: TaskContext) -> TaskResult:

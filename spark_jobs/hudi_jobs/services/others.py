@@ -27,7 +27,7 @@ _NAMED = 3
 
 
 class Others:
-    """Tells this table's work from others', for one task."""
+    """Tells this table's work from others', for a task."""
 
     def __init__(self, context: TaskContext) -> None:
         self._context = context
@@ -132,7 +132,7 @@ class Others:
         return begun
 
     def savepoints_at_work(self, timeline: Timeline) -> set[str]:
-        """Return the commits whose savepoints another tool may be making or deleting."""
+        """Return the commits with savepoints that another tool may be making or deleting."""
         begun = {} if self.is_alone else timeline.begun_savepoints()
         return {instant for instant, file in begun.items() if self.was_written_lately(file)}
 

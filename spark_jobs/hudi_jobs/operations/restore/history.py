@@ -50,7 +50,7 @@ class History:
 
     @property
     def writes(self) -> list[Write]:
-        """Return all writing instants, also pending ones, ordered by request."""
+        """Return all writing instants, also pending instants, ordered by request."""
         return sorted((write for write, _ in self._found), key=lambda write: write.instant)
 
     def completed(self) -> list[Write]:

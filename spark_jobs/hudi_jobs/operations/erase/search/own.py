@@ -101,7 +101,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def shown_name(path: str, base: str, texts: WholeTexts) -> str | None:
-    """Return the printable part of a path with a key in a name below the table; None without one.
+    """Return the printable part of a path with a key in a name below the table; None without such a name.
 
     Hudi's and the operator's own names are the same for every table, and are not searched.
     """

@@ -40,7 +40,7 @@ _VALUE = "val"
 def require_unnamed(context: TaskContext, files: Collection[File], keys: Keys, released: Collection[Savepoint]) -> None:
     """Refuse keys in Hudi's folder, except in the metadata table and released savepoints: the erasure removes those.
 
-    Statistics may hold a short key or one of digits without a trace: offsets and sizes have digits too.
+    Statistics may hold a short key, or a key of digits, without a trace: offsets and sizes have digits too.
     """
     base = located_path(context, context.task.table.base_path)
     staying = [file for file in files if _stays(file, f"{base.rstrip('/')}/", {each.instant for each in released})]

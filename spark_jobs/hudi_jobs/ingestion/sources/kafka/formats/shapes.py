@@ -26,13 +26,13 @@ def merged(one: StructType, other: StructType) -> StructType:
 def extended(newest: StructType, batch: StructType) -> StructType:
     """Return a batch's type extended by the newest schema's columns, in that schema's order.
 
-    If the two contradict, the batch's own type stays: no message of it needs the other one yet.
+    If the two contradict, the batch's own type stays: no message of it needs the newest schema yet.
     """
     return _fields(newest, batch, "", lambda _, own, __: own)
 
 
 def possible(newest: StructType, batch: StructType, taken: Collection[str]) -> StructType:
-    """Return a newest schema without columns whose names conflict with a batch's columns.
+    """Return a newest schema without columns that conflict by name with a batch's columns.
 
     Conflicting names are `taken`, in small letters, or a column of the batch in other case. Without messages all
     columns stay.
@@ -154,7 +154,7 @@ def agree(types: Iterable[StructType]) -> bool:
 
 
 def holds(wide: StructType, narrow: StructType) -> bool:
-    """Tell whether the wide type contains every column of the narrow one, including nested ones."""
+    """Tell whether the wide type contains every column of the narrow type, including nested columns."""
     known = {field.name: field.dataType for field in wide.fields}
     return all(field.name in known and _holds(known[field.name], field.dataType) for field in narrow.fields)
 

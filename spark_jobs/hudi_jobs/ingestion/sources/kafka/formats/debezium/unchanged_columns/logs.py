@@ -1,7 +1,7 @@
 """Tracks the names of MySQL's binary logs per server: names are compared as texts, and so are events.
 
-If another server takes over, or a number gains a digit, newer events have names that sort before older ones, or far
-behind: they would lose, or win, against all existing rows, silently.
+If another server takes over, or a number gains a digit, newer events have names that sort before older names, or far
+behind. These events would lose, or win, against all existing rows, silently.
 """
 
 from collections.abc import Mapping
