@@ -139,8 +139,8 @@ def require_nothing_outside(spark: SparkSession, filesystem: JavaObject, folder:
                 raise TaskFailed(
                     FailureReason.PATH_OUTSIDE_TABLE,
                     f"The folder {above} is not deleted: the key of an object in it leads to {path[:_NAMED_LIMIT]!a}, "
-                    "which Hadoop would delete instead. Remove the object whose key has the segment '..' with a tool "
-                    "of the store.",
+                    "which Hadoop would delete instead. Remove the object with the segment '..' in its key with a "
+                    "tool of the store.",
                 )
 
 

@@ -378,7 +378,7 @@ def test_writers_are_told_by_what_they_keep_in_their_commits() -> None:
         ("Flink", 1, None, "17"),
     ]
     assert found[0].sentence == (
-        "3 x UPSERT by Hudi Streamer, one every 5m, the last at 20260101001000000; keys in its commits: "
+        "3 x UPSERT by Hudi Streamer, a commit every 5m, the last at 20260101001000000; keys in its commits: "
         "deltastreamer.checkpoint.key; its newest checkpoint: 17"
     )
     assert several(found)

@@ -186,7 +186,7 @@ def test_a_renamed_column_refuses_every_service_and_says_what_would_happen() -> 
 
 
 ZONES: list[tuple[timedelta | None, str | None, str | None]] = [
-    (None, None, "local time of the tool"),
+    (None, None, "instants in a local time"),
     (None, "Asia/Tokyo", None),
     (timedelta(hours=9), None, None),
     (timedelta(hours=9), "Asia/Tokyo", None),

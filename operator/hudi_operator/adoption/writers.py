@@ -46,7 +46,7 @@ class Writer:
     @property
     def sentence(self) -> str:
         """A sentence describing this writer for a person."""
-        often = f", one every {_rough(self.every)}" if self.every else ""
+        often = f", a commit every {_rough(self.every)}" if self.every else ""
         keys = f"; keys in its commits: {', '.join(map(shown, self.keys[:_KEYS_SHOWN]))}" if self.keys else ""
         progress = f"; its newest checkpoint: {shown(self.checkpoint)}" if self.checkpoint else ""
         last = f", the last at {self.last}"

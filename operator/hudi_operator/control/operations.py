@@ -171,7 +171,7 @@ class OperationReconciler:
             return None if not step.requeue else step.requeue
         for one in step.deletes:  # before this operation shows its end: then nobody looks at them any more
             await self._kube.delete(operation_key(one.namespace, one.name), uid=one.uid)
-            _log.info("operation of a table that reads this one deleted", operation=one.name)
+            _log.info("operation of a table that reads this table deleted", operation=one.name)
         document = await self._kube.replace_status(OPERATION, document, step.status.to_document())
         await self._tell(document, step.notice)
         created = [await self._create(document, table) for table in step.creates]

@@ -314,7 +314,7 @@ def _explain(base_path: str, latest: str, now: str, zone: str, ahead: timedelta 
             "Remove or restore that file."
         )
     return (
-        f"{found}, which is {ahead} earlier. Hudi treats the file with the later instant as the newer one, so rows "
+        f"{found}, which is {ahead} earlier. Hudi treats the file with the later instant as newer, so rows "
         "written now would be lost. Correct the clock of the node, or wait until it is past that instant. If "
         "another tool writes the table's instants in local time, declare its zone as timelineTimeZone."
     )

@@ -241,8 +241,8 @@ def require_no_restore(context: TaskContext, journal: Journal, *, ours: Restore 
             continue
         record = journal.record_of(each)
         by = (
-            f"the operation {record.resource} began; where its HudiOperation is gone, create one that restores to "
-            f"{record.target}, which finishes it"
+            f"the operation {record.resource} began; if its HudiOperation is gone, create a HudiOperation that "
+            f"restores to {record.target}, which finishes it"
             if record is not None
             else "another tool began; finish it with that tool"
         )

@@ -159,7 +159,7 @@ def _require_readable(content: bytes) -> None:
     try:
         _Records.model_validate_json(content)
     except ValidationError as error:
-        message = "The record of the operation is one that no run could read, so it was not written."
+        message = "No run could read the record of the operation, so it was not written."
         raise TaskFailed(FailureReason.INTERNAL_ERROR, message) from error
 
 

@@ -37,7 +37,7 @@ def require_compaction(context: TaskContext, _: HudiTable) -> None:
     if context.task.table.type is not TableType.MERGE_ON_READ:
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
-            "Only a MergeOnRead table has log files to compact; turn compaction off for this one.",
+            "Only a MergeOnRead table has log files to compact; turn compaction off for this table.",
         )
 
 

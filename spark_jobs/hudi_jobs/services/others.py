@@ -197,7 +197,8 @@ def _require_no_restore(timeline: Timeline) -> None:
         raise TaskFailed(
             FailureReason.RESTORE_PENDING,
             f"The restore {instant} is pending, and nothing is written until it completes; finish it with the tool "
-            "that started it. What a HudiOperation started that is gone, another one to the same commit finishes.",
+            "that started it. If a deleted HudiOperation started it, another HudiOperation to the same commit "
+            "finishes it.",
         )
 
 

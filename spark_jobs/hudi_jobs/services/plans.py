@@ -28,8 +28,8 @@ _MERGING = ("hoodie.compact.inline", "hoodie.clustering.inline")
 _INSIDE_THE_WRITER = ("hoodie.clean.automatic", *_MERGING)
 
 _WITHOUT_METADATA_TABLE = (
-    "hoodie.properties of {0} declares a metadata table, but .hoodie/metadata does not exist. Hudi would create a "
-    "new one while instants are pending, which can leave rows out. Nothing was executed: rebuild the metadata "
+    "hoodie.properties of {0} declares a metadata table, but .hoodie/metadata does not exist. Hudi would create a new "
+    "metadata table while instants are pending, which can leave rows out. Nothing was executed: rebuild the metadata "
     "table with a HudiOperation (repair.rebuildMetadataTable) while nothing is pending, or disable it with the Hudi "
     "CLI (metadata delete) or with one write of the old tool with hoodie.metadata.enable=false."
 )

@@ -189,7 +189,7 @@ def test_a_metadata_table_that_is_asked_for_by_name_is_reported_and_stops_nothin
     after = status_of(observation)
     drift = finding(after, *DRIFT)
     assert drift is not None
-    assert "a run creates one once nothing is pending" in drift.message
+    assert "a run creates a metadata table once nothing is pending" in drift.message
     assert find_condition(after.conditions, ConditionType.STALLED) is None
 
 
@@ -299,7 +299,7 @@ IN_TOKYO = replace(COPIED, offset=timedelta(hours=9))
 @pytest.mark.parametrize(
     ("zone", "declared", "part"),
     [
-        (COPIED, None, "whose zone its files do not show"),
+        (COPIED, None, "files that do not show its zone"),
         (IN_TOKYO, "America/New_York", "while America/New_York was UTC-05:00"),
     ],
 )

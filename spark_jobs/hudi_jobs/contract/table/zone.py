@@ -96,8 +96,7 @@ def signed(offset: timedelta) -> str:
 
 
 _NOT_SHOWN = ZoneProblem(
-    found="instants in the local time of the tool that wrote them, whose zone its files do not show, as in a copy of a "
-    "table",
+    found="instants in a local time, and files that do not show its zone, as in a copy of a table",
     advice="declare the zone of that tool",
 )
 

@@ -195,7 +195,7 @@ class _Loop:
         totals = self._context.commit_stats
         if not totals.batches and self._context.stopping.is_set() and not self._number:
             raise DriverStopping
-        last = f"The last one: {totals.message}" if totals.message else ""
+        last = f"The last batch: {totals.message}" if totals.message else ""
         return TaskResult(
             id=self._context.task.id,
             outcome=Outcome.SUCCEEDED if totals.batches else Outcome.NOTHING_TO_DO,

@@ -84,6 +84,6 @@ def _require_type(kind: DataType, name: str, *, inferred: bool) -> None:
     elif not isinstance(kind, BinaryType) and not can_be_text(kind) and not (inferred and isinstance(kind, NullType)):
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
-            f"The column {name} is declared as {kind.simpleString()}, and JSON has no value of that type; "
-            "declare another one, such as STRING, and convert it in the transform.",
+            f"The column {name} is declared as {kind.simpleString()}, and JSON has no value of that type; declare "
+            "another type, such as STRING, and convert it in the transform.",
         )

@@ -137,7 +137,7 @@ def _compare(old: DataType, new: DataType, rules: Rules, at: str, *, nested: boo
 def _widened(old: DataType, new: DataType, rules: Rules, at: str, *, nested: bool) -> Iterator[Refusal]:
     """Yield why a type that does not fit the table's type cannot become the table's."""
     if at in rules.ordering:
-        yield _changed(old, new, at, "It is an ordering field, whose values must stay comparable; ")
+        yield _changed(old, new, at, "It is an ordering field, and its values must stay comparable; ")
     elif not can_widen(old, new):
         yield _changed(old, new, at, "")
     elif nested:

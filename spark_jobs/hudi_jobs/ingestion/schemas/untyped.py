@@ -69,7 +69,7 @@ def require_types(schema: StructType, wanted: Mapping[str, str]) -> None:
             raise TaskFailed(
                 FailureReason.SCHEMA_INCOMPATIBLE,
                 f"The {wanted[one.name]} column {one.name} has no value in any row, so its type is not known, and the "
-                "table is not there yet to tell it. Declare the columns of the source, or cast it in the transform, "
+                "table does not exist yet to show it. Declare the columns of the source, or cast it in the transform, "
                 f"such as CAST({one.name} AS STRING). Nothing was written.",
             )
 

@@ -179,7 +179,7 @@ def _unwritable(kind: DataType, name: str) -> Iterator[Finding]:
             yield Finding(at, _is(part, "and Hudi writes maps with text keys only"), advice)
         elif isinstance(part, NullType):
             why = "as all its values are null, and Hudi needs a type"
-            yield Finding(at, _is(part, why), f"cast it to one in the transform, or {leave_out}")
+            yield Finding(at, _is(part, why), f"cast it to a type in the transform, or {leave_out}")
         elif not isinstance(part, (*_VALUES, ArrayType, MapType)):
             yield Finding(at, _is(part, "a type that Hudi cannot write"), f"cast it in the transform, or {leave_out}")
 
@@ -203,10 +203,10 @@ def _is(kind: DataType, why: str) -> str:
 
 
 def _key(name: str, kind: DataType, *, by_rows: bool) -> Finding:
-    why = "of which Hudi makes texts that two different values may share"
+    why = "and Hudi makes texts of it that two different values may share"
     advice = f"make it a text in the transform, such as to_json({name}), and use that as the record key"
     if by_rows:
-        why = "of which BulkInsert makes another record key than other operations, or one that is not exact"
+        why = "and BulkInsert makes another record key of it than other operations, or an inexact key"
         advice = "use another operation, or make it a text or a BIGINT in the transform"
     return Finding(name, _is(kind, why), advice, "record key")
 

@@ -53,8 +53,8 @@ def checkpoint_to_commit(
         return None
     if undone.at is None:
         raise refused(
-            "A compaction stays that carries the checkpoint of what is undone, and there is no checkpoint from before "
-            f"it that could replace that one. {_ADVICE}"
+            "A remaining compaction carries the checkpoint of undone commits, and there is no earlier checkpoint that "
+            f"could replace it. {_ADVICE}"
         )
     return replace(undone.at, sequence=undone.newest.sequence + 1)
 

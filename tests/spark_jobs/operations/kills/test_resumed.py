@@ -154,7 +154,7 @@ def test_a_half_done_restore_whose_operation_is_gone_is_finished_by_another_one_
 
     another: dict[str, Any] = {"uid": "uid-of-another"}
     for kind, instant in ((RESTORE, other), (ROLLBACK, other)):
-        assert f"create one that restores to {target}" in refusal(operate(lake, instant, kind, **another))
+        assert f"create a HudiOperation that restores to {target}" in refusal(operate(lake, instant, kind, **another))
     said = operate(lake, target, dry_run=True, **another)
     assert (said.outcome, report_of(said).rows_expected) == (Outcome.SUCCEEDED, before.rows_expected)
     assert "Would finish the restore" in said.message

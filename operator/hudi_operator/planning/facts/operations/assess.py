@@ -136,8 +136,7 @@ def _without_keys(one: Declared, *, now: datetime) -> Declared:
 
 
 def _too_many(one: Declared, limit: int) -> Declared:
-    message = f"The class allows {limit} operations per table that may begin; this operation waits until another "
-    "finishes."
+    message = f"The class allows {limit} operations per table that may begin; it waits until another finishes."
     return _with(one, state=OperationState.PENDING, reason=OperationReason.TOO_MANY, message=message)
 
 

@@ -93,7 +93,7 @@ def _unknown(spec: HudiTableSpec, ingestion: ServiceStatus) -> str:
         )
     return (
         "No run of this source has reported yet how far it was read; the next run will, unless its Spark image is "
-        "older than the operator. {ingestion.message}"
+        f"older than the operator. {ingestion.message}"
     )
 
 

@@ -77,7 +77,7 @@ class CsvReader:
             raise TaskFailed(
                 FailureReason.SCHEMA_INCOMPATIBLE,
                 f"The CSV files of this run have {len(groups):,} different headers, and a run unites at most "
-                f"{MOST_HEADERS}; read fewer files per run (maxFilesPerRun), or write the files with one header.",
+                f"{MOST_HEADERS}; read fewer files per run (maxFilesPerRun), or write the files with the same header.",
             )
         if self.declared is not None:
             names = [field.name for field in _own(self.declared)]

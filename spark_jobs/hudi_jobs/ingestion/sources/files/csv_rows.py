@@ -57,6 +57,7 @@ def _at(place: int) -> str:
 def _no_text(field: StructField) -> TaskFailed:
     return TaskFailed(
         FailureReason.INVALID_REQUEST,
-        f"The column {field.name} is declared as {field.dataType.simpleString()}, for which CSV has no text. Declare "
+        f"The column {field.name} is declared as {field.dataType.simpleString()}, and CSV has no text for that type. "
+        "Declare "
         "it as STRING, and convert it in the transform (unbase64, unhex, from_json).",
     )

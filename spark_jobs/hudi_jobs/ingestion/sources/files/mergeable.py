@@ -21,7 +21,7 @@ def require_mergeable(one: StructType, other: StructType) -> None:
             raise TaskFailed(
                 FailureReason.SCHEMA_INCOMPATIBLE,
                 f"The column {field.name} is {known.simpleString()} in one file and {field.dataType.simpleString()} "
-                "in another; write them with one type, or read fewer files per run.",
+                "in another; write them with the same type, or read fewer files per run.",
             )
 
 

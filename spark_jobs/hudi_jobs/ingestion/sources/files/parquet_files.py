@@ -166,5 +166,5 @@ def _require_names(path: str, columns: Sequence[ParquetColumn]) -> None:
                 raise TaskFailed(
                     FailureReason.SOURCE_UNREADABLE,
                     f"The columns {pair} of the file {path} differ only in the case of letters, and Spark takes them "
-                    "for one; write one of them under another name.",
+                    "for the same column; write one of them under another name.",
                 )

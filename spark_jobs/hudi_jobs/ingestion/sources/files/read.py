@@ -154,8 +154,8 @@ def raise_for_file(text: str, source: FileSource, paths: Sequence[str], error: E
     if _MERGE_FAILED.search(text):
         raise TaskFailed(
             FailureReason.SCHEMA_INCOMPATIBLE,
-            f"The {source.format} files of {source.path} have columns of one name and different types; "
-            "write them with one type, or read fewer files per run.",
+            f"The {source.format} files of {source.path} have columns of the same name and different types; "
+            "write them with the same type, or read fewer files per run.",
         ) from error
     file = file_named_in(text, paths)
     if file is not None and (found := _OTHER_TYPE.search(text)):

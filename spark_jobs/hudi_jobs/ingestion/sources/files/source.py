@@ -152,6 +152,6 @@ def _odd_keys(found: Input) -> str:
     names = listed(found.odd.names, _NAMED, count=found.odd.count)
     return (
         f"{counted(found.odd.count, 'file')} not read ({names}): at the path that Hadoop makes of the key, the store "
-        "has no object, or another one than was listed. Rename objects whose keys have an empty segment, '.' or '..'; "
-        "what was replaced meanwhile is read by the next run."
+        "has no object, or another object than was listed. Rename objects with an empty segment, '.' or '..' in the "
+        "key; the next run reads objects that were replaced meanwhile."
     )

@@ -268,5 +268,5 @@ def _require_apart(source: str, base_path: str) -> None:
     if one.holds(other) or other.holds(one):
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
-            f"The upstream table {source} and the table {base_path} are nested, so one would read itself.",
+            f"The upstream table {source} and the table {base_path} are nested, so the table would read itself.",
         )

@@ -55,7 +55,7 @@ class UpstreamProgress:
             raise TaskFailed(
                 FailureReason.UPSTREAM_UNSUPPORTED,
                 f"The active timeline of the upstream table holds {len(self.read):,} commits, but a checkpoint can "
-                f"name at most {MOST_COMMITS:,}. Let archival of that table move the older ones.",
+                f"name at most {MOST_COMMITS:,}. Let archival of that table move the older commits.",
             )
         display = f"{self.table}: commits that completed through {self.through or 'the first one'}"
         state = {

@@ -34,7 +34,7 @@ def obstacles(properties: Mapping[str, str]) -> Iterator[str]:
     """Yield the obstacles to following a table, as parts of a sentence."""
     version = version_of(properties)
     if version is not None and version < FIRST_VERSION:
-        yield f"it has {TABLE_VERSION} {version}, whose commits do not say when they completed; upgrade it to 8 or 9"
+        yield f"it has {TABLE_VERSION} {version}, which does not record when commits completed; upgrade it to 8 or 9"
     for one in unsupported(properties, declared_index=None, ingests=False):
         if one.key not in _WRITERS_BUSINESS:
             yield f"it has {one.key} {shown(one.found) or '(empty)'}, and must have {one.possible}"
@@ -53,7 +53,7 @@ def _deletes_unseen(properties: Mapping[str, str]) -> Iterator[str]:
             yield f"it has the payload class {shown(payload)}, which drops rows that no commit counts as deleted"
     for key in sorted(properties):
         if key.startswith(_MERGE_PROPERTY) and "delete" in key:
-            yield f"it has {shown(key)}, by which rows are dropped that no commit counts as deleted"
+            yield f"it has {shown(key)}, which drops rows that no commit counts as deleted"
 
 
 def _partitions_by_name(properties: Mapping[str, str]) -> Iterator[str]:

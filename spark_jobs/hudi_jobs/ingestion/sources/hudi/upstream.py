@@ -35,7 +35,7 @@ _READ_AS = {
 _PARTITION_PATH = "_hoodie_partition_path"
 _ENCODED = "hoodie.datasource.write.partitionpath.urlencode"
 _ESCAPE = "%[0-9A-Fa-f]{2}"
-_DECODED = "A partition is read as another one: "
+_DECODED = "A partition is read as another partition: "
 _PROPERTIES = ("hoodie.properties", "hoodie.properties.backup")
 _MOST_NAMED = 5_000
 """The most commits that a condition on rows names; with more, all rows are read."""
@@ -232,7 +232,7 @@ def _changed(path: str, partition: str) -> TaskFailed:
         FailureReason.UPSTREAM_UNSUPPORTED,
         f"The table at {path} cannot be followed: readers of its partition {shown(partition)} decode the escape in "
         "the name, which is a part of the value, so its rows would change. Nothing was written. Let its rows be "
-        f"written to a table with {_ENCODED} true, and follow that one.",
+        f"written to a table with {_ENCODED} true, and follow that table.",
     )
 
 
@@ -269,7 +269,7 @@ def _partitions_unread(table: HudiTable) -> list[str]:
     found = [] if schema is None else unread_partitions(schema, columns, frozenset())
     return [
         f"its partition column {one.column} {one.what} (let its rows be written to a table that is partitioned by a "
-        f"text or a day made of {one.column}, and follow that one)"
+        f"text or a day made of {one.column}, and follow that table)"
         for one in found
     ]
 

@@ -54,8 +54,8 @@ def left_out(newest: StructType, kept: StructType) -> str:
         return ""
     return (
         "The newest registered schema has names of columns that the table cannot have beside those of the messages: "
-        f"{', '.join(names[:_NAMES_SHOWN])}. No message of this batch has them, and they were left out; the first one "
-        "that does will stop the table."
+        f"{', '.join(names[:_NAMES_SHOWN])}. No message of this batch has them, and they were left out; the first "
+        "message with such a column will stop the table."
     )
 
 
@@ -136,8 +136,8 @@ def _refuse(one: DataType, other: DataType, at: str) -> DataType:
 def _refuse_newest(one: DataType, other: DataType, at: str) -> DataType:
     raise TaskFailed(
         FailureReason.SCHEMA_INCOMPATIBLE,
-        f"The column {at} is {one.simpleString()} in the newest schema of one topic and {other.simpleString()} in that "
-        "of another; give each topic a table of its own.",
+        f"The column {at} is {one.simpleString()} in the newest schema of a topic and {other.simpleString()} in the "
+        "newest schema of another topic; give each topic a table of its own.",
     )
 
 

@@ -51,7 +51,7 @@ def require(source: KafkaSource) -> None:
     if source.value.schema_ddl is not None and source.value.envelope is Envelope.NONE:
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
-            "The columns of Avro values come from their schema; remove the declared ones.",
+            "The columns of Avro values come from their schema; remove the declared columns.",
         )
 
 

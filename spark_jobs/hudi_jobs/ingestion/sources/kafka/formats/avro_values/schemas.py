@@ -83,7 +83,7 @@ def _walk(schema: AvroJson, place: Place, number: int, known: dict[str, int]) ->
         place = place.within(schema)
     parts = 1 + sum(_walk(part, replace(place, depth=place.depth + 1), number, known) for part in _parts(schema))
     if parts > _WIDEST:
-        raise _refused(number, f"has more than {_WIDEST:,} parts, counting every use of a named one")
+        raise _refused(number, f"has more than {_WIDEST:,} parts, counting every use of a named part")
     if is_record:
         known[place.records[-1]] = parts
     return parts

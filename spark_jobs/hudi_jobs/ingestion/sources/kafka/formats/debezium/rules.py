@@ -46,7 +46,7 @@ def require_order(properties: Mapping[str, str]) -> None:
         raise TaskFailed(
             FailureReason.TABLE_MISMATCH,
             f"The table lets the row that is written last win ({ordering_of(properties).decided_by[:200]}), so a late "
-            "event would undo newer ones; write to another table.",
+            "event would undo newer events; write to another table.",
         )
 
 

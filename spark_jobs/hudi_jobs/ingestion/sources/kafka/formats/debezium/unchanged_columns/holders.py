@@ -166,7 +166,7 @@ def refuse_taken(number: int, task: IngestionTask) -> None:
     if number and task.bad_records is BadRecordPolicy.FAIL:
         raise TaskFailed(
             FailureReason.BAD_RECORDS,
-            f"{counted(number, 'event')} arrived for rows whose record key another row of the database had held "
+            f"{counted(number, 'event')} arrived for rows with a record key that another row of the database had held "
             "before, as when two rows swap their keys: the table would lose them. In a new table, use the key of "
             "the database table as recordKey, or set the policy for bad records to Quarantine.",
         )

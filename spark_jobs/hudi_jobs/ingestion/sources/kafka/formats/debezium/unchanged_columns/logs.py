@@ -93,7 +93,7 @@ def continued(before: Mapping[str, File], found: Mapping[str, Log]) -> dict[str,
                 FailureReason.TABLE_MISMATCH,
                 f"A snapshot of {server[:100]!a} is at the file {log.snapshot[0][:100]!a} of its binary log, but an "
                 f"older event is in {newest[0][:100]!a}: the file numbers start over, as on another server. Older "
-                "rows would win over newer ones; nothing was written. Have the connector take a new snapshot for a "
+                "rows would win over newer rows; nothing was written. Have the connector take a new snapshot for a "
                 "new table.",
             )
     return dict(list(known.items())[:_MOST_SERVERS])
@@ -108,7 +108,7 @@ def followed(before: Mapping[str, str], found: Logs) -> dict[str, str]:
             raise TaskFailed(
                 FailureReason.TABLE_MISMATCH,
                 f"The binary log files of {server[:100]!a} were named {had!a}, and are now named {changed!a}. Events "
-                "are ordered by these names, so older rows would win over newer ones; nothing was written. Have the "
+                "are ordered by these names, so older rows would win over newer rows; nothing was written. Have the "
                 "connector take a new snapshot for a new table.",
             )
     known = {**before, **{server: shapes[0] for server, shapes in found.items()}}
