@@ -88,7 +88,7 @@ def seen(index: str | None = "Bloom", **properties: str) -> TimelineSnapshot:
         ({"metadataTable": {"enabled": False}}, seen(), None),
     ],
 )
-def test_what_the_table_has_is_compared(
+def test_table_is_compared_with_its_spec(
     declared: dict[str, Any], found: TimelineSnapshot, expected: tuple[str, str, str] | None
 ) -> None:
     drift = drift_of(observe(table(**declared), snapshot=found))
@@ -200,7 +200,7 @@ def test_a_pinned_version_that_the_table_does_not_have_is_reported_while_a_run_i
     assert launches(plan_for(observe(table(tableVersion=8), snapshot=seen())))
 
 
-def test_what_a_run_brings_into_line_is_no_drift_while_one_is_under_way() -> None:
+def test_difference_that_an_active_run_resolves_is_no_drift() -> None:
     running = status(active_jobs=(active(),))
 
     assert drift_of(observe(table(metadataTable={"enabled": True}, status=running), snapshot=seen())) == ()
