@@ -313,7 +313,7 @@ async def test_a_claim_that_another_table_takes_over_hides_the_folder() -> None:
     assert operator.snapshots.asked == []
 
 
-async def test_what_concerns_no_folder_hides_none() -> None:
+async def test_blocker_without_a_folder_hides_no_folder() -> None:
     cluster = living_table(sparkConf={"spark.jars": "x"})
     operator = Operator(cluster)
     await operator.reconcile()
