@@ -154,7 +154,7 @@ def test_a_marked_table_without_its_history_is_refused() -> None:
         ),
     )
 )
-def test_whatever_a_history_holds_nothing_is_raised(content: Any) -> None:
+def test_no_history_raises_an_error(content: Any) -> None:
     evolution_of(is_marked=False, history=json.dumps(content))
 
 
