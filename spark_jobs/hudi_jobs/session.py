@@ -78,7 +78,7 @@ _REQUIRED = {
 
 
 def spark_settings(requested: Mapping[str, str]) -> dict[str, str]:
-    """Return the whole Spark configuration: defaults, then the request's settings, then the required ones."""
+    """Return the whole Spark configuration: defaults, then the request's settings, then the required settings."""
     sources = {ANCIENT_DATES_OF_SOURCES: requested.get(_ANCIENT_DATES, "EXCEPTION")}
     return {**_DEFAULTS, **{key: _filled_in(value) for key, value in requested.items()}, **_REQUIRED, **sources}
 

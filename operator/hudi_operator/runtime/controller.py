@@ -120,7 +120,7 @@ class Controller(Generic[Parts]):
     """
 
     polled: bool = False
-    """Whether an object is always in the queue, so that a resync puts back a missing one."""
+    """Whether an object is always in the queue, so that a resync puts back a missing object."""
 
     children: tuple[Children, ...] = ()
     finalizer: str | None = None

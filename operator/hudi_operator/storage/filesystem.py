@@ -53,7 +53,7 @@ class FileSystem(Protocol):
 
     @property
     def lists_from_offset(self) -> bool:
-        """Whether a listing from an offset costs less than a whole one."""
+        """Whether a listing from an offset costs less than a whole listing."""
         ...
 
     def list_directory(

@@ -58,7 +58,7 @@ class OperationRun:
             _LOGGER.warning("how far the operation came could not be told", exc_info=True)
 
     def not_verified(self, record: AnyRecord, message: str) -> TaskFailed:
-        """Report that the rows may differ from the expected ones, and return the failure with the reason."""
+        """Report that the rows may differ from the expected rows, and return the failure with the reason."""
         self.report(record.report().copy_with(verified=False))
         return TaskFailed(FailureReason.NOT_VERIFIED, message)
 

@@ -21,7 +21,7 @@ _EXACT = frozenset({"int", "bigint", "float", "double", "boolean", "string", "da
 """Types that 0.x compares as Spark does; it compares other types as bytes, or not at all."""
 
 _LIKE_ENGINE = frozenset({"int", "bigint", "float", "double", "boolean", "timestamp"})
-"""Types with delete values for which 1.2.0 finds an ordering value of the same class as a row's."""
+"""Types with the same class for the ordering values of a delete and of a row in 1.2.0."""
 
 _EARLIER_KEEPS = """
 CASE WHEN r.is_block THEN NOT r.is_natural AND r.is_comparable AND NOT s.is_block AND s.ordering > r.ordering

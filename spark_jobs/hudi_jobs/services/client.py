@@ -62,7 +62,7 @@ class WriteClient:
         """Wait until the store's clock is past an inflight compaction, so that it completes after its request.
 
         Otherwise, in layout 1, it would complete earlier if the store's clock is behind or has whole seconds: Hudi
-        would count the log files of its new slices to older ones (`contract/table/slices.py`).
+        would count the log files of its new slices to older slices (`contract/table/slices.py`).
         """
         table = HudiTable(self._spark, self._table().getMetaClient())
         if table.version >= LAYOUT_2_FROM:

@@ -162,7 +162,7 @@ _FAILURES: _Table = {
         Retry.JOB,
         "If it was an erasure, erase the same keys here; behind a transform or with another record key, also set "
         "`source.hudi.onRemovedRows: Ignore` until its commit is read. Otherwise keep the rows with `Ignore`, or read "
-        "the upstream table into a new one.",
+        "the upstream table into a new table.",
     ),
     FailureReason.UPSTREAM_CLEANED: (
         Retry.JOB,

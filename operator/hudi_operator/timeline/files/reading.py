@@ -62,7 +62,7 @@ class HeavyFiles:
 @contextmanager
 def _acquired(semaphore: BoundedSemaphore, patience: float) -> Iterator[None]:
     if not semaphore.acquire(timeout=patience):
-        raise ReadBudgetSpent("Other large files are being read; this one is read by a later read")
+        raise ReadBudgetSpent("Other large files are being read; a later read reads this file")
     try:
         yield
     finally:

@@ -37,7 +37,7 @@ class Restore:
 
 
 class History:
-    """One read of the active timeline, as `RestorePlanActionExecutor` reads it."""
+    """A read of the active timeline, as `RestorePlanActionExecutor` reads it."""
 
     def __init__(self, spark: SparkSession, timeline: Timeline) -> None:
         self._hudi = classes(spark).org.apache.hudi

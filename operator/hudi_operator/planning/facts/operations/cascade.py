@@ -68,7 +68,7 @@ def _lineage_problem(derived: Derived, table: HudiTable) -> Answer | None:
         return _refused(_circle(table, lineage.circle))
     if len(lineage.tables) > MOST_CASCADED:
         return _refused(
-            f"{len(lineage.tables):,} tables read this one, directly or through others, and the limit is "
+            f"{len(lineage.tables):,} tables read this table, directly or through others, and the limit is "
             f"{MOST_CASCADED}: {_ALONE}."
         )
     return None

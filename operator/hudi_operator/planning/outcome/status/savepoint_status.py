@@ -119,7 +119,9 @@ def _unanswered(
     if any(one.reason in ENDS for one in told):
         return iter(told)  # is over, and the table has no place for its entry
     if sum(one.resource is not None and one.state not in OVER for one in table.status.savepoints) >= MOST_RELATED:
-        message = f"More than {MOST_RELATED} HudiSavepoints name the table; the operator considers no further ones."
+        message = (
+            f"More than {MOST_RELATED} HudiSavepoints name the table; the operator considers no further HudiSavepoints."
+        )
         return _stalled(make, SavepointReason.TOO_MANY, message)
     return _reconciling(
         make, ConditionStatus.UNKNOWN, TableReason.PROGRESSING, "Waiting for the next reconcile of the table."

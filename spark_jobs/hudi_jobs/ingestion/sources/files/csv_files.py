@@ -59,8 +59,8 @@ class CsvReader:
         """Return the rows of the files; raise `TaskFailed` if a header lacks a needed column."""
         csv_dialect(self.spark, self.options)
         if not has_header(self.options):
-            # Without headers, columns are positions: the names are the declared ones, or those that Spark counts in the
-            # first file.
+            # Without headers, columns are positions: the declared names, or the names that Spark counts in the first
+            # file.
             return CsvFiles(self._rows(_own(self.declared or self._counted(paths)), paths))
         groups = grouped(paths, headers_of(self.spark, self.options, paths))
         remark = self._remark(groups)
