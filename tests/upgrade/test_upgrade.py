@@ -18,7 +18,6 @@ import pytest
 from tests.e2e.operation import Operation
 from tests.e2e.stage import WITHOUT_SERVICES, Document, Stage, Table
 
-from hudi_operator.api.values.base import VERSION
 from toolkit.cluster import OPERATOR_NAMESPACE, ROOT, Cluster
 from toolkit.store import Store
 
@@ -30,21 +29,15 @@ POLICY: Document = {
     "retry": {"initialDelay": "30m", "maxDelay": "30m"},
 }
 TEN, TWENTY = range(10), range(10, 20)
-
-
-def first_of_version() -> str:
-    """Return the first commit whose API has the version of today, which stands for the release before."""
-    place = "operator/hudi_operator/api/values/base.py"
-    search = ("git", "log", "--reverse", "--format=%H", f'-SVERSION = "{VERSION}"', "--", place)
-    found = subprocess.run(search, cwd=ROOT, check=True, capture_output=True, text=True)
-    return found.stdout.split()[0]
+RELEASE_BEFORE = "47821c5dd8e6c643810fbcf6f8f203708d646386"
+"""The commit of the release before, 0.1.0; it moves with each release."""
 
 
 @pytest.fixture(scope="module")
 def before(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The source tree of the release before, with its images in the cluster."""
     folder = tmp_path_factory.mktemp("before") / "source"
-    subprocess.run(("git", "worktree", "add", "--detach", str(folder), first_of_version()), cwd=ROOT, check=True)
+    subprocess.run(("git", "worktree", "add", "--detach", str(folder), RELEASE_BEFORE), cwd=ROOT, check=True)
     try:
         subprocess.run(("dev/images",), cwd=folder, check=True, timeout=1500)
         (folder / ".dev" / "kubeconfig").symlink_to(Cluster().kubeconfig)
