@@ -51,7 +51,6 @@ FULL_STATUS: dict[str, Any] = {
     "summary": {"findings": "1 Critical, 2 Warning", "message": "17 commits, nothing pending", "newestCommit": MOMENT},
     "table": {"type": "CopyOnWrite", "version": 9, "zone": "UTC"},
     "timeline": {
-        "latestCompleted": INSTANT,
         "pendingCount": 0,
         "instants": [INSTANT],
         "completedCommits": 17,

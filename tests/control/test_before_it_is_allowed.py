@@ -54,7 +54,6 @@ FOREIGN_SNAPSHOT = TimelineSnapshot(
 SHOWN_BEFORE: Document = {
     "timeline": {
         "completedCommits": 7654,
-        "latestCompleted": {"time": FOREIGN, "action": "commit", "state": "COMPLETED"},
         "instants": [{"time": FOREIGN, "action": "commit", "state": "COMPLETED"}],
         "files": {"commits": 1, "baseFiles": 7654, "smallFiles": 0, "averageBytes": 765432},
         "verifiedUpTo": FOREIGN,

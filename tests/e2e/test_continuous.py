@@ -78,7 +78,8 @@ def jobs_of(table: Table, service: str) -> set[str]:
 def is_cleaned(table: Table, status: Document) -> bool:
     """Whether there is nothing to clean after the newest instant, and nothing runs but the driver."""
     timeline = status["timeline"]
-    is_current = timeline["latestCompleted"]["time"] >= table.commits()[-1]
+    completed = [one["time"] for one in timeline["instants"] if one["state"] == "COMPLETED"]
+    is_current = max(completed) >= table.commits()[-1]
     is_clean = status["services"]["cleaning"].get("counted") == 0
     return is_current and is_clean and len(status.get("activeJobs") or ()) == 1
 

@@ -106,8 +106,7 @@ def test_the_status_shows_the_timeline_as_the_store_holds_it(flights: Flights) -
     commits = flights.merge_on_read.commits()
     assert [one["time"] for one in timeline["instants"]] == commits
     assert timeline["completedCommits"] == len(commits) == 1
-    assert timeline["latestCompleted"]["time"] == commits[-1]
-    assert timeline["latestCompleted"]["action"] == "deltacommit"
+    assert (timeline["instants"][-1]["action"], timeline["instants"][-1]["state"]) == ("deltacommit", "COMPLETED")
     assert (timeline["pendingCount"], status["table"]["version"]) == (0, 9)
 
 
