@@ -16,7 +16,7 @@ from hudi_jobs.jvm import JavaObject, classes
 def compiled_class(spark: SparkSession, sources: Sequence[tuple[str, str]]) -> JavaObject:
     """Return the last of some classes, each given by the package of its source and its name.
 
-    Each class may use the classes before it. A class is compiled once for each JVM.
+    Each class may use those before it. A class is compiled once for each JVM.
     """
     _, name = sources[-1]
     missing = [source for source in sources if not _is_loaded(spark, source[1])]

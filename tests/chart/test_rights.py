@@ -29,7 +29,7 @@ NEEDED: dict[str, tuple[str, str, str]] = {
     "set finalizers of a savepoint": (OURS, "hudisavepoints/finalizers", "update"),
     **{f"{verb} jobs": ("batch", "jobs", verb) for verb in ("get", "list", "watch", "create", "delete")},
     **{f"{verb} pods": ("", "pods", verb) for verb in ("get", "list", "watch", "delete")},
-    "post events": ("", "events", "create"),
+    **{f"{verb} events": ("", "events", verb) for verb in ("create", "get", "list")},
     "read the labels of a namespace": ("", "namespaces", "get"),
 }
 NEEDED_IN_THE_CLUSTER = {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
 from tests.planning.world import IMAGE, JOB, active, observe, table, table_class
@@ -228,9 +230,12 @@ def suspended(*, suspend: bool = True) -> Document:
     return job
 
 
-def view(*documents: Document, at: datetime = NOW) -> tuple[JobObservation, ...]:
+def view(
+    *documents: Document, at: datetime = NOW, words: Mapping[str, str] = MappingProxyType({})
+) -> tuple[JobObservation, ...]:
     jobs = [one for one in documents if one.get("kind") == "Job"]
-    return observe_jobs(jobs, [one for one in documents if one.get("kind") != "Job"], table="team-a/flights", now=at)
+    pods = [one for one in documents if one.get("kind") != "Job"]
+    return observe_jobs(jobs, pods, table="team-a/flights", now=at, words=words)
 
 
 def seen(*documents: Document, at: datetime = NOW) -> tuple[str, str | None]:

@@ -60,6 +60,8 @@ class MemoryCluster:
         self.labels_are_secret = False
         self.refused: str | None = None
         """Whether the operator has no right to read them."""
+        self.warnings: dict[str, list[Document]] | None = {}
+        """Events by the uid of the object that they are about; None where the operator may not read them."""
         self.terminating = False
         """Whether the namespace is being deleted."""
         self.snapshot = TimelineSnapshot()
@@ -226,6 +228,10 @@ class MemoryCluster:
             return
         with contextlib.suppress(KubernetesError):
             self._write(lambda: self.events.append((kind.value, str(reason), message)))
+
+    async def warnings_about(self, namespace: str, uid: str) -> Documents | None:
+        self._admit(namespace)
+        return None if self.warnings is None else self.warnings.get(uid, [])
 
     async def namespace_is_terminating(self, _about: Document) -> bool:
         return self.terminating

@@ -10,7 +10,7 @@ from hudi_operator.control.observation.classes import TableClasses
 from hudi_operator.control.observation.namespaces import NamespaceLabels
 
 
-async def test_decisions_by_labels_read_them_anew_and_others_share_them() -> None:
+async def test_what_rests_on_labels_reads_them_anew_and_what_does_not_shares_them() -> None:
     cluster = MemoryCluster()
     labels = NamespaceLabels(cluster)
     cluster.labels = {"team-a": {"env": "prod"}}

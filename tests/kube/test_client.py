@@ -319,6 +319,18 @@ class TestEvents:
         about = {"apiVersion": "v1", "kind": "X", "metadata": {"name": "x", "namespace": "no-such-namespace"}}
         await kube.create_event(about, kind=EventType.NORMAL, reason="Lost", message="nobody sees this")
 
+    async def test_the_warnings_about_one_object_are_read_by_its_uid(
+        self, kube: KubernetesClient, namespace: str, new_table: Callable[[str], Awaitable[Document]]
+    ) -> None:
+        one, other = await new_table("a"), await new_table("b")
+        await kube.create_event(one, kind=EventType.WARNING, reason="Refused", message="exceeded quota")
+        await kube.create_event(one, kind=EventType.NORMAL, reason="Ended", message="It ended.")
+        await kube.create_event(other, kind=EventType.WARNING, reason="Refused", message="another object's")
+        found = await kube.warnings_about(namespace, one["metadata"]["uid"])
+        assert found is not None
+        assert [event["message"] for event in found] == ["exceeded quota"]
+        assert await kube.warnings_about(namespace, "no-such-uid") == []
+
     async def test_a_namespace_that_is_being_deleted_is_known_without_reading_or_changing_it(
         self,
         kube: KubernetesClient,

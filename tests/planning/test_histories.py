@@ -75,7 +75,7 @@ def test_no_name_is_used_twice_however_often_a_failing_spec_is_edited(seed: int)
         simulation.generation += bool(attempts(simulation.status.services.ingestion)) and simulation.dice.random() < 0.3
 
 
-def test_report_of_a_run_is_what_the_timeline_holds() -> None:
+def test_what_is_told_of_a_run_is_what_the_timeline_holds() -> None:
     for simulation in some():
         for told in simulation.consumed:
             run = simulation.runs.get(told.job)

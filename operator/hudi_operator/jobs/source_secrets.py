@@ -1,9 +1,9 @@
 """The Secrets of a source: the needed keys, and their mounts in a run's pods.
 
-Each Secret is a read-only volume of its own, below a folder next to the request's, with only the needed keys. A missing
-Secret would keep its pod from starting without a message in the pod's status. So the volumes are optional, and a
-container variable refers to a non-secret key of the Secret: then the kubelet reports the missing Secret or key in the
-pod's status.
+Each Secret is a read-only volume of its own, below one folder next to the request's, with only the needed keys. A
+missing Secret would keep its pod from starting without a message in the pod's status, so the volumes are optional, and
+one container variable refers to a non-secret key of the Secret: then the kubelet reports the missing Secret or key in
+the pod's status.
 """
 
 from collections.abc import Iterator

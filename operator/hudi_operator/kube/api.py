@@ -103,6 +103,10 @@ class KubernetesApi(ObjectApi, Protocol):
         """Post an event about an object; a failure is only logged."""
         ...
 
+    async def warnings_about(self, namespace: str, uid: str) -> Documents | None:
+        """Return the newest Warnings about the object with this uid; None without the right to read Events."""
+        ...
+
     async def namespace_is_terminating(self, about: Document) -> bool:
         """Return True if the object's namespace is being deleted."""
         ...
@@ -111,7 +115,7 @@ class KubernetesApi(ObjectApi, Protocol):
 async def add_finalizer(
     kube: ObjectApi, kind: Kind, document: Document, finalizer: str, *, annotations: Mapping[str, str] = NO_NOTES
 ) -> Document:
-    """Add a missing finalizer and missing annotations in a single write; existing annotation values stay.
+    """Add a missing finalizer and missing annotations in one write; existing annotation values stay.
 
     Raises `Conflict` if the object changed since it was read.
     """

@@ -9,7 +9,14 @@ from datetime import datetime
 from typing import Any, Self, TypeAlias, TypeVar
 
 from hudi_operator.kube.api import NO_NOTES
-from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, KubernetesError, NamespaceTerminating, NotFound
+from hudi_operator.kube.errors import (
+    AlreadyExists,
+    ApiUnavailable,
+    Forbidden,
+    KubernetesError,
+    NamespaceTerminating,
+    NotFound,
+)
 from hudi_operator.kube.events import EventType, event_manifest, log_lost_event
 from hudi_operator.kube.kinds import EVENT, LEASE, NAMESPACE, Kind, ObjectKey
 from hudi_operator.kube.paths import GROUPS_PATH, collection_path, object_path
@@ -26,13 +33,14 @@ Documents: TypeAlias = list[Document]
 
 _SECOND_TRY_SECONDS = 0.2
 _LONGEST_WAIT_SECONDS = 1.0
+_EVENTS_READ = 20
 
 
 class KubernetesClient:
     """Access to objects, claims and events in the Kubernetes API.
 
-    `operator_namespace` holds the claims. Reads of a missing object return None. `guard` runs before every write except
-    the election's own, and raises `WriteRefused` in a process that may not write.
+    `operator_namespace` holds the claims. Reads of one object return None if it does not exist. `guard` runs before
+    every write except the election's own, and raises `WriteRefused` in a process that may not write.
     """
 
     guard: Callable[[], None]
@@ -211,7 +219,7 @@ class KubernetesClient:
     ) -> None:
         """Post an event about an object; a failure is logged, never raised.
 
-        With `once`, only a single event of this reason exists about this object, however often it is posted.
+        With `once`, there is only one event of this reason about this object, however often it is posted.
         """
         event = event_manifest(about, kind=kind, reason=reason, message=message, instance=self._instance, once=once)
         path = collection_path(EVENT, event["metadata"]["namespace"])
@@ -221,6 +229,15 @@ class KubernetesClient:
             return
         except KubernetesError as error:
             log_lost_event(event, error)
+
+    async def warnings_about(self, namespace: str, uid: str) -> Documents | None:
+        """Return at most 20 Events of type Warning about the object with this uid; None without the right to read."""
+        query = {"fieldSelector": f"involvedObject.uid={uid},type=Warning", "limit": str(_EVENTS_READ)}
+        try:
+            page = await _read(lambda: self._transport.request("GET", collection_path(EVENT, namespace), query=query))
+        except Forbidden:
+            return None
+        return list(page.get("items") or ())[:_EVENTS_READ]
 
     async def namespace_is_terminating(self, about: Document) -> bool:
         """Return True if the object's namespace is being deleted, so nothing can be created there.

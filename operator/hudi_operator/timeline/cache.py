@@ -75,7 +75,7 @@ class ContentCache:
                 self._drop(next(iter(self._owned[most])))
 
     def share(self, owner: str) -> "Share":
-        """Return a view of this cache that charges its entries to an owner."""
+        """Return a view of this cache that charges its entries to one owner."""
         return Share(self, owner)
 
     def __len__(self) -> int:
@@ -92,7 +92,7 @@ class ContentCache:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """An owner's view of a cache: reads see every entry, writes are charged to this owner."""
+    """One owner's view of a cache: reads see every entry, writes are charged to this owner."""
 
     cache: ContentCache
     owner: str

@@ -1,4 +1,4 @@
-"""The rows of a source, including unparsable rows."""
+"""The rows of a source, including unparsable ones."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext

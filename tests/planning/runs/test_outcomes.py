@@ -99,6 +99,15 @@ def test_a_vanished_job_that_had_run_is_not_said_to_have_never_started(trouble: 
     assert "could not start" not in run.message
 
 
+@pytest.mark.parametrize("reported", [None, failed(FailureReason.INTERRUPTED, "Asked to end.")])
+def test_a_run_stopped_for_its_executors_fails_for_that_cause(reported: JobOutcome | None) -> None:
+    stopped = active(state=PodTrouble.NO_EXECUTORS, message="No executor has started: no room.")
+    run = conclude(stopped, observed=ended(outcome=reported), snapshot=NOT_COMMITTED, now=NOW)
+    assert run is not None
+    assert (run.outcome, run.reason) == (Outcome.FAILED, PodTrouble.NO_EXECUTORS)
+    assert run.message.endswith("No executor has started: no room.")
+
+
 def test_the_drivers_own_reason_is_kept_even_when_its_pod_was_evicted_afterwards() -> None:
     observed = ended(outcome=failed(FailureReason.BAD_RECORDS, "Row 7."), trouble=PodTrouble.EVICTED)
     run = conclude(active(), observed=observed, snapshot=NOT_COMMITTED, now=NOW)

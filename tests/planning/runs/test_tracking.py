@@ -347,3 +347,36 @@ def test_an_intent_whose_job_would_be_another_or_may_have_been_there_is_dropped(
 def test_a_job_that_status_has_forgotten_is_remembered_with_its_generation_and_the_time_of_its_decision() -> None:
     found = tracked((), (job(generation=3, decided_at=at(NOW - minutes(5))),))
     assert [(one.generation, one.started_at) for one in found.active] == [(3, at(NOW - minutes(5)))]
+
+
+def without_executors(since: float, **changes: Any) -> JobObservation:
+    return job(
+        phase=JobPhase.RUNNING,
+        trouble=PodTrouble.EXECUTORS_WAITING,
+        message="No executor has started: no room.",
+        created_at=NOW - minutes(60),
+        executors_wait_since=NOW - minutes(since),
+        **changes,
+    )
+
+
+@pytest.mark.parametrize(("since", "stopped"), [(4.9, False), (5.1, True)])
+def test_a_run_without_executors_is_stopped_after_the_start_timeout(since: float, *, stopped: bool) -> None:
+    found = tracked((active(),), (without_executors(since),))
+    (after,) = found.active
+    assert after.state == (PodTrouble.NO_EXECUTORS if stopped else PodTrouble.EXECUTORS_WAITING)
+    assert after.message == "No executor has started: no room."
+    assert [type(action) for action in found.actions] == ([StopJob] if stopped else [])
+    assert found.late_at == (None if stopped else NOW + minutes(5 - since))
+
+
+def test_a_run_stopped_for_its_executors_keeps_the_cause_while_it_ends() -> None:
+    stopped = active(state=PodTrouble.NO_EXECUTORS, message="no room.")
+    (after,) = tracked((stopped,), (job(phase=JobPhase.ENDING),)).active
+    assert (after.state, after.message) == (PodTrouble.NO_EXECUTORS, "no room.")
+
+
+def test_a_run_whose_executors_came_after_all_goes_on() -> None:
+    waited = active(state=PodTrouble.EXECUTORS_WAITING, message="no room.")
+    (after,) = tracked((waited,), (job(phase=JobPhase.RUNNING),)).active
+    assert (after.state, after.message) == ("Running", "")

@@ -365,7 +365,7 @@ class KafkaSourceSpec(SourceKind):
             ),
             (
                 f"{_SKIPS_TOMBSTONES} || {value_or('value.envelope', MessageValueSpec().envelope)} == 'None'",
-                "tombstones Delete is not for envelope Debezium, because its events name the deleted rows themselves",
+                "tombstones Delete is not for envelope Debezium, whose events say themselves what is deleted",
             ),
         )
     )

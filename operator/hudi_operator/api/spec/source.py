@@ -134,7 +134,7 @@ TABLE_RULES = (
         f"{_NO_CHANGE_EVENTS} || (has(self.orderingFields) && self.orderingFields in "
         "[['_event_lsn'], ['_event_bin_file', '_event_pos']])",
         "envelope Debezium needs the orderingFields [_event_lsn] for PostgreSQL or [_event_bin_file, _event_pos] for "
-        "MySQL: they tell which of two changes is later",
+        "MySQL: they tell which of two changes is the later one",
     ),
     (
         f"{_NO_CHANGE_EVENTS} || !has(self.partitionBy) || self.partitionBy.all(one, one in self.recordKey) || "

@@ -122,7 +122,8 @@ class JobSettings(Model):
     """Longest time of a run; a longer run is ended and counts as failed. Does not bound a continuous ingestion."""
 
     start_timeout: Duration = "5m"
-    """Longest time until the pod of a run starts; then the run is stopped and retried later."""
+    """Longest time until the pod of a run, and then its first executor, starts; then the run is stopped and retried
+    later."""
 
     drain_timeout: Duration = "5m"
     """Time that a stopping continuous ingestion may take to finish its batch before the batch is cancelled."""

@@ -6,6 +6,7 @@ theirs, as Spark names them.
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 
 from hudi_jobs.contract import (
     TERMINATION_MESSAGE_LIMIT,
@@ -24,10 +25,11 @@ from hudi_operator.control.jobs.pod_view import (
     may_have_run,
     only_others_run,
     pod_has_ended,
-    start_trouble,
+    started_at,
     terminated_of,
     was_seen_to_end,
 )
+from hudi_operator.control.jobs.waiting import Wait, Words, executor_wait, pod_wait
 from hudi_operator.jobs.manifest import DRIVER_CONTAINER
 from hudi_operator.jobs.names import (
     ATTEMPT_ANNOTATION,
@@ -53,7 +55,7 @@ _FINGERPRINT_LIMIT = 64
 _INSTANT_LIMIT = 32
 _EXECUTORS_SHOWN = 3
 _EXECUTORS_REMOVED = 100
-"""The most executors of a run to remove in a reconcile; the next reconcile takes the rest."""
+"""The most executors of a run to remove in one reconcile; the next reconcile takes the others."""
 
 _JOB_CONTROLLER = "kubernetes.io/job-controller"
 
@@ -64,12 +66,16 @@ _LET_GO = timedelta(minutes=1)
 """How long a deleted Job without pods counts as ending; after that, finalizers may keep it, but nothing runs."""
 
 
+_NO_WORDS: Words = MappingProxyType({})
+
+
 def observe_jobs(
-    jobs: Iterable[Document], pods: Iterable[Document], *, table: str, now: datetime
+    jobs: Iterable[Document], pods: Iterable[Document], *, table: str, now: datetime, words: Words = _NO_WORDS
 ) -> tuple[JobObservation, ...]:
     """Return the observation of each Job of a table, oldest first.
 
-    A driver or executor that outlives its Job counts as an ending Job: no other run may start meanwhile.
+    A driver or executor that outlives its Job counts as an ending Job: no other run may start meanwhile. `words` are
+    what Events say about the objects that an earlier observation asks about.
     """
     drivers: dict[str, list[Document]] = {}
     executors: dict[str, list[Document]] = {}
@@ -80,7 +86,8 @@ def observe_jobs(
         elif role == "executor" and not (pod_has_ended(pod) and was_seen_to_end(pod)):
             executors.setdefault(_run_of(pod), []).append(pod)
     observed = [
-        _observe(job, drivers.pop(_uid(job), []), executors.pop(_name(job), []), table=table, now=now) for job in jobs
+        _observe(job, drivers.pop(_uid(job), []), executors.pop(_name(job), []), words, table=table, now=now)
+        for job in jobs
     ]
     for pod in (pod for left in drivers.values() for pod in _not_ended(left)):
         executors.pop(_run_of(pod), None)  # executors of a running driver
@@ -95,7 +102,7 @@ def _run_of(pod: Document) -> str:
 
 
 def _observe(
-    job: Document, pods: list[Document], executors: list[Document], *, table: str, now: datetime
+    job: Document, pods: list[Document], executors: list[Document], words: Words, *, table: str, now: datetime
 ) -> JobObservation:
     """Return the observation of a Job; `executors` are the run's executors not known to have ended.
 
@@ -107,8 +114,11 @@ def _observe(
     had_others = _may_have_had_others(job)
     phase = _phase(job, pods, left, now=now)
     trouble, message = _trouble(job, pods, phase=phase)
+    wait = Wait()
     if phase is JobPhase.STARTING and trouble is None:
-        trouble, message = start_trouble(pods, age=now - waiting_since)
+        wait = pod_wait(pods, job_uid=_uid(job), age=now - waiting_since, words=words)
+    if phase is JobPhase.RUNNING and trouble is None:
+        wait = executor_wait(executors, driver_started_at=started_at(pods), now=now, words=words)
     if phase is JobPhase.SUSPENDED:
         message = "A queue holds the Job (spec.suspend): it starts when the queue admits it."
     template = _driver(items(job, "spec", "template", "spec", "containers"))
@@ -132,8 +142,10 @@ def _observe(
         class_version=text(annotations, CONTINUOUS_ANNOTATION, limit=_FINGERPRINT_LIMIT),
         driver_memory=_quantity(text(template, "resources", "limits", "memory", limit=_QUANTITY_LIMIT)),
         outcome=_outcome(terminated) if sum(map(may_have_run, pods)) == 1 else None,
-        trouble=trouble,
-        message=message or _executors_message(left),
+        trouble=trouble or wait.trouble,
+        message=message or wait.message or _executors_message(left),
+        asks=wait.asks,
+        executors_wait_since=wait.since,
         exit_code=whole_number(terminated, "exitCode"),
         remains=phase is JobPhase.OVER and not job_has_ended(job) and not _is_deleted(job),
         seen_to_end=phase is JobPhase.OVER and bool(pods) and all(map(was_seen_to_end, (*pods, *executors))),
@@ -178,7 +190,7 @@ def _phase(job: Document, pods: list[Document], executors: list[Document], *, no
 
 
 def _has_had_pod(job: Document) -> bool:
-    """Whether the Job controller knows of a pod, even a deleted pod. Only the Job's counters tell until it ends.
+    """Whether the Job controller knows of a pod, even one already gone. Only the Job's counters tell until it ends.
 
     A pod deleted by force is gone before its Job fails. Its program did start.
     """
@@ -218,8 +230,8 @@ def _held_version(job: Document) -> str | None:
 def _may_have_had_others(job: Document) -> bool:
     """Whether earlier pods of the Job may have run: a queue that takes a Job back leaves no trace of them.
 
-    `generation` counts the deletion and every change of the spec; a queue releases a new Job, or holds it, with a
-    single change.
+    `generation` counts the deletion and every change of the spec; a queue releases a new Job, or holds it, with one
+    change.
     """
     generation = whole_number(part(job, "metadata"), "generation")
     return generation is None or generation - _is_deleted(job) > 2  # a Job without a queue stays at 1
@@ -244,8 +256,8 @@ def _executors_message(executors: Sequence[Document]) -> str:
         return ""
     names = listed(list(map(_name, executors)), _EXECUTORS_SHOWN)
     return (
-        f"The driver has ended, but executors still run: {names}. They are asked to end; for an executor on a lost "
-        "node, repair the node or delete it from the cluster."
+        f"The driver has ended, but executors still run: {names}. They are asked to end; for one on a lost node, "
+        "repair the node or delete it from the cluster."
     )
 
 

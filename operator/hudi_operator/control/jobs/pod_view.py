@@ -5,42 +5,26 @@ it: a pod is `Running` as long as any container runs, and `Pending` while any ha
 anything.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+from hudi_jobs.contract.wording import escaped
 from hudi_operator.jobs.manifest import DRIVER_CONTAINER, EXECUTOR_CONTAINER
 from hudi_operator.kube.fields import Document, field, items, part, text, whole_number
 from hudi_operator.planning.model import PodTrouble
 from hudi_operator.planning.model.times import parse_time
 
-POD_GRACE = timedelta(seconds=20)
-"""How long to say nothing about a missing or waiting pod; later, a missing pod counts as refused."""
-
-_OURS = frozenset({DRIVER_CONTAINER, EXECUTOR_CONTAINER})
+OURS = frozenset({DRIVER_CONTAINER, EXECUTOR_CONTAINER})
 _SENTENCE_LIMIT = 400
-_GATES_SHOWN = 3
-
-_WAITING = {
-    "ErrImagePull": PodTrouble.IMAGE_PULL_FAILED,
-    "ImagePullBackOff": PodTrouble.IMAGE_PULL_FAILED,
-    "InvalidImageName": PodTrouble.IMAGE_PULL_FAILED,
-    "ErrImageNeverPull": PodTrouble.IMAGE_PULL_FAILED,
-    "ImageInspectError": PodTrouble.IMAGE_PULL_FAILED,
-    "RegistryUnavailable": PodTrouble.IMAGE_PULL_FAILED,
-    "SignatureValidationFailed": PodTrouble.IMAGE_PULL_FAILED,
-    "CreateContainerConfigError": PodTrouble.CONFIGURATION,
-    "CreateContainerError": PodTrouble.CONFIGURATION,
-    "RunContainerError": PodTrouble.CONFIGURATION,
-}
 
 _NEVER_RAN = frozenset({"StartError", "ContainerCannotRun"})
-"""Reasons of a terminated container with a program that never started (kubelet, containerd)."""
+"""Reasons of a terminated container whose program never started (kubelet, containerd)."""
 
 _NODE_LOST = frozenset({"DeletionByPodGC", "DeletionByTaintManager"})
 """Reasons of the condition DisruptionTarget that mean a lost or silent node."""
 
 _TOLD = frozenset({"Completed", "Error", "OOMKilled", *_NEVER_RAN})
-"""Reasons of a terminated container with an end that the runtime observed (containerd, CRI-O).
+"""Reasons of a terminated container whose end the runtime observed (containerd, CRI-O).
 
 For containers they can no longer find, kubelets and runtimes report `ContainerStatusUnknown` and `Unknown`.
 """
@@ -49,7 +33,7 @@ _AT_REST = frozenset({"Succeeded", "Failed"})
 """Phases of a pod without running containers."""
 
 _MAY_RUN = frozenset({"Running", "Unknown"})
-"""Phases of a pod with containers that may be running; Unknown means that its node does not report."""
+"""Phases of a pod whose containers may be running; Unknown means that its node does not report."""
 
 _ORDINARY_GRACE = timedelta(seconds=15)
 _NATIVE_GRACE = timedelta(seconds=90)
@@ -72,7 +56,7 @@ def was_seen_to_end(pod: Document) -> bool:
 
 def has_started(pod: Document) -> bool:
     """Whether the container is or was running."""
-    state = part(_own_container(pod), "state")
+    state = part(own_container(pod), "state")
     return _phase(pod) in _MAY_RUN or bool(state.get("running") or state.get("terminated"))
 
 
@@ -87,7 +71,7 @@ def _never_ran(pod: Document) -> bool:
     The kubelet says so, or an init container failed while the container waited. A pod that the kubelet has not admitted
     proves nothing: after a restart it checks admission again, even of running pods, and then drops their reports.
     """
-    own = _own_container(pod)
+    own = own_container(pod)
     if part(own, "lastState") or whole_number(own, "restartCount"):
         return False
     trouble, _ = end_trouble(pod)
@@ -99,15 +83,21 @@ def only_others_run(pod: Document, *, now: datetime) -> bool:
     """Whether only other containers keep the pod, after their time to end has passed."""
     if _phase(pod) in _AT_REST:
         return False
-    others = [one for one in items(pod, "status", "containerStatuses") if text(one, "name") not in _OURS]
+    others = [one for one in items(pod, "status", "containerStatuses") if text(one, "name") not in OURS]
     living = any("terminated" not in part(one, "state") for one in others)
     ended_at = parse_time(text(terminated_of(pod), "finishedAt"))
     return ended_at is None or now - ended_at > (_ORDINARY_GRACE if living else _NATIVE_GRACE)
 
 
+def started_at(pods: Iterable[Document]) -> datetime | None:
+    """Return when the container of the first running pod started."""
+    moments = (parse_time(text(own_container(pod), "state", "running", "startedAt")) for pod in pods)
+    return next((moment for moment in moments if moment is not None), None)
+
+
 def terminated_of(pod: Document) -> Document:
     """Return how the container ended, or an empty mapping."""
-    return part(_own_container(pod), "state", "terminated")
+    return part(own_container(pod), "state", "terminated")
 
 
 def end_trouble(pod: Document) -> tuple[PodTrouble | None, str]:
@@ -117,8 +107,8 @@ def end_trouble(pod: Document) -> tuple[PodTrouble | None, str]:
     if ended_for == "OOMKilled":
         return PodTrouble.OUT_OF_MEMORY, "The driver's pod was killed for using more memory than its limit."
     if ended_for in _NEVER_RAN:
-        return PodTrouble.CONFIGURATION, _sentence(terminated.get("message") or ended_for)
-    disruption = _condition(pod, "DisruptionTarget") or {}
+        return PodTrouble.CONFIGURATION, sentence(terminated.get("message") or ended_for)
+    disruption = pod_condition(pod, "DisruptionTarget") or {}
     if reason == "NodeLost" or text(disruption, "reason") in _NODE_LOST:
         return PodTrouble.NODE_LOST, "The driver's node is gone or does not report."
     if reason == "Evicted" or disruption:
@@ -132,65 +122,25 @@ def _init_trouble(pod: Document) -> tuple[PodTrouble | None, str]:
         if code := whole_number(terminated, "exitCode"):
             who = f"Container {text(container, 'name')}, which runs before the driver,"
             why = text(terminated, "message") or text(terminated, "reason") or "no reason given"
-            return PodTrouble.INIT_FAILED, _sentence(f"{who} ended with exit code {code}: {why}")
+            return PodTrouble.INIT_FAILED, sentence(f"{who} ended with exit code {code}: {why}")
     return None, ""
 
 
-def start_trouble(pods: Iterable[Document], *, age: timedelta) -> tuple[PodTrouble | None, str]:
-    """Return what prevents a Job's pods from starting; after a grace period, whatever is known about them."""
-    known: list[str] = []
-    none = True
-    for pod in pods:
-        none = False
-        for trouble, sentence in _blockers(pod):
-            if trouble is not None:
-                return trouble, sentence
-            known.append(sentence)
-    if age <= POD_GRACE:
-        return None, ""
-    return (PodTrouble.FORBIDDEN, "no pod could be created.") if none else (None, next(iter(known), ""))
-
-
-def _blockers(pod: Document) -> Iterator[tuple[PodTrouble | None, str]]:
-    own = _own_container(pod)
-    for container in (*items(pod, "status", "initContainerStatuses"), *([own] if own else ())):
-        if field(container, "state", "waiting") is not None:
-            yield _waiting(container, part(container, "state", "waiting"))
-    scheduled = _condition(pod, "PodScheduled", status="False")
-    if scheduled is not None:
-        gates = ", ".join(str(gate.get("name")) for gate in items(pod, "spec", "schedulingGates")[:_GATES_SHOWN])
-        unschedulable = scheduled.get("reason") == "Unschedulable"
-        why = f"its scheduling gates hold it: {gates}" if gates else text(scheduled, "message") or "no node fits"
-        yield (PodTrouble.UNSCHEDULABLE if unschedulable else None), _sentence(why)
-    elif _condition(pod, "PodScheduled") is None:
-        yield None, "its pod has not been scheduled."
-    else:
-        yield None, "its node has not started its containers."
-
-
-def _waiting(container: Document, waiting: Document) -> tuple[PodTrouble | None, str]:
-    reason = text(waiting, "reason") or ""
-    trouble = _WAITING.get(reason)
-    if trouble is PodTrouble.IMAGE_PULL_FAILED:
-        return trouble, _sentence(f"image {text(container, 'image')} cannot be pulled")
-    if trouble is not None:
-        return trouble, _sentence(text(waiting, "message") or reason)
-    details = ": ".join(one for one in (reason, text(waiting, "message")) if one)
-    return None, _sentence(f"container {text(container, 'name')} waits: {details or 'no reason given'}")
-
-
-def _own_container(pod: Document) -> Document | None:
-    return next((one for one in items(pod, "status", "containerStatuses") if text(one, "name") in _OURS), None)
+def own_container(pod: Document) -> Document | None:
+    """Return the status of the driver's or executor's container."""
+    return next((one for one in items(pod, "status", "containerStatuses") if text(one, "name") in OURS), None)
 
 
 def _phase(pod: Document) -> str | None:
     return text(pod, "status", "phase")
 
 
-def _condition(pod: Document, kind: str, *, status: str = "True") -> Document | None:
+def pod_condition(pod: Document, kind: str, *, status: str = "True") -> Document | None:
+    """Return the condition of a pod with this type and status."""
     conditions = items(pod, "status", "conditions")
     return next((one for one in conditions if one.get("type") == kind and one.get("status") == status), None)
 
 
-def _sentence(said: object) -> str:
-    return f"{str(said)[:_SENTENCE_LIMIT].rstrip('. ')}."
+def sentence(said: object) -> str:
+    """Return a text from outside as a sentence of bounded length, with control characters escaped."""
+    return f"{escaped(str(said)[:_SENTENCE_LIMIT])[:_SENTENCE_LIMIT].rstrip('. ')}."

@@ -1,6 +1,6 @@
 """Counts the running Jobs per class and namespace, for the limits of a class.
 
-A table counts for at most two Jobs: a run, and in an Optimistic table another table service. So forged Jobs with a
+A table counts for at most two Jobs: one run, and in an Optimistic table one more table service. So forged Jobs with one
 table's labels take two places of a class and no more.
 """
 
@@ -16,7 +16,7 @@ from hudi_operator.kube.fields import Document, text
 from hudi_operator.runtime.documents import job_has_ended
 
 MOST_OF_A_TABLE = 2
-"""The most Jobs that a table can have at once."""
+"""The most Jobs that one table can have at once."""
 
 
 @dataclass(frozen=True, slots=True)

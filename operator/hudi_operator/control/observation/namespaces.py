@@ -8,7 +8,7 @@ from hudi_operator.kube.errors import Forbidden
 
 
 class NamespaceLabels:
-    """The labels of namespaces with tables that use a class with a selector."""
+    """The labels of namespaces whose tables use a class with a selector."""
 
     def __init__(self, kube: KubernetesApi) -> None:
         self._kube = kube

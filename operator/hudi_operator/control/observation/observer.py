@@ -1,4 +1,4 @@
-"""Observes everything that a decision about a table needs.
+"""Observes everything that a decision about one table needs.
 
 The trigger decides how much is read live. A poll reads the timeline, and Jobs only if the status lists some; a Job's or
 pod's event reads Jobs and pods; any other trigger, and every action, reads everything live.
@@ -20,6 +20,7 @@ from hudi_operator.control.identity import OperatorIdentity
 from hudi_operator.control.jobs.job_view import observe_jobs
 from hudi_operator.control.jobs.own_objects import own_jobs, own_pods
 from hudi_operator.control.jobs.running import RunningJobs
+from hudi_operator.control.jobs.waiting import NOT_ALLOWED, newest_words
 from hudi_operator.control.keys import TableKey
 from hudi_operator.control.observation.classes import TableClasses
 from hudi_operator.control.observation.derived import Readings, derived_from
@@ -30,6 +31,7 @@ from hudi_operator.control.snapshots.reader import Snapshots
 from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.jobs.names import table_selector
 from hudi_operator.kube.api import KubernetesApi
+from hudi_operator.kube.errors import KubernetesError
 from hudi_operator.kube.kinds import JOB, POD
 from hudi_operator.planning.facts.operations.cascade import awaits_lineage
 from hudi_operator.planning.facts.savepoints.declared import may_choose_again
@@ -82,7 +84,7 @@ class Observer:
     async def observe(
         self, key: TableKey, table: HudiTable, trigger: Trigger, *, since: float | None = None
     ) -> Observation:
-        """Return an observation of a table. Raises Kubernetes API errors; store errors become part of the observation.
+        """Return one observation of a table. Raises Kubernetes API errors; store errors become part of the observation.
 
         `since` is the start of the reconcile, in seconds of the event loop: anything read since then counts as live.
         """
@@ -114,7 +116,7 @@ class Observer:
         )
 
     async def _derived_from(self, table: HudiTable, *, since: float | None) -> Derived:
-        """Return the tables that read from this table, directly or indirectly, with their classes."""
+        """Return the tables that read from this one, directly or indirectly, with their classes."""
         namespace = table.metadata.namespace
         derived = await derived_from(self._kube, table, await self._readings.get(namespace, since=since))
         circle = derived.lineage.circle
@@ -157,7 +159,19 @@ class Observer:
         pods = await self._kube.list(POD, metadata.namespace, label_selector=selector)
         own = own_jobs(jobs, table_uid=metadata.uid, remembered=remembered)
         own_of_jobs = own_pods(pods, jobs=own, remembered=remembered)
-        return observe_jobs(own, own_of_jobs, table=f"{metadata.namespace}/{metadata.name}", now=self._kube.now())
+        name, now = f"{metadata.namespace}/{metadata.name}", self._kube.now()
+        found = observe_jobs(own, own_of_jobs, table=name, now=now)
+        words = {job.asks: await self._words(metadata.namespace, job.asks) for job in found if job.asks}
+        return observe_jobs(own, own_of_jobs, table=name, now=now, words=words) if words else found
+
+    async def _words(self, namespace: str, uid: str) -> str:
+        """Return what Events say of an object; without them the status says less, and nothing else changes."""
+        try:
+            events = await self._kube.warnings_about(namespace, uid)
+        except KubernetesError as error:
+            _log.warning("events not read", namespace=namespace, error=str(error))
+            return ""
+        return NOT_ALLOWED if events is None else newest_words(events)
 
     async def class_and_blockers(
         self, table: HudiTable, *, since: float | None
@@ -172,7 +186,7 @@ class Observer:
             missing = (
                 f"HudiTableClass {name} does not exist: create it, or name another in spec.tableClassName."
                 if name is not None
-                else "No HudiTableClass is marked as the default: name a class in spec.tableClassName."
+                else "No HudiTableClass is marked as the default: name one in spec.tableClassName."
             )
             return None, (Blocker(reason=BlockerReason.CLASS_NOT_FOUND, message=missing),)
         problem = class_problem(parsed)

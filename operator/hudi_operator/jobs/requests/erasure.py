@@ -1,4 +1,4 @@
-"""The request of an erasure: the only document besides its resource that holds the keys."""
+"""What the request of an erasure says: the only document besides its resource that holds the keys."""
 
 import posixpath
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from hudi_operator.api.spec.table_class import HudiTableClassSpec
 
 @dataclass(frozen=True, kw_only=True)
 class Readers:
-    """The tables of a namespace that read a table of it, the nearest first, and the number of readers elsewhere."""
+    """The tables of a namespace that read one of it, the nearest first, and how many of other namespaces do."""
 
     names: tuple[str, ...] = ()
     elsewhere: int = 0
@@ -19,7 +19,7 @@ class Readers:
 def build_erase_task(
     resource: HudiOperation, table: HudiTable, table_class: HudiTableClassSpec, readers: Readers | None = None
 ) -> EraseTask | None:
-    """Return what the run of a HudiOperation erases; None for other kinds. `readers` are the tables that read it."""
+    """Return what the run of a HudiOperation erases; None for one that erases nothing. `readers` are other tables."""
     erase = resource.spec.erase
     if erase is None:
         return None
@@ -43,9 +43,9 @@ def build_erase_task(
 
 
 def _upstream_of(resource: HudiOperation, table: HudiTable) -> str | None:
-    """Return the upstream table if equal values are equal keys there: not behind a transform.
+    """Return the table that a table reads where the same values may be the same keys: not behind a transform.
 
-    Whoever lists the keys may have erased the same from that table, in another namespace too.
+    Whoever lists the keys may have erased the same from that table, in another namespace as well.
     """
     erase, ingestion = resource.spec.erase, table.spec.ingestion
     source = ingestion.source.hudi if ingestion is not None else None
@@ -56,13 +56,13 @@ def _upstream_of(resource: HudiOperation, table: HudiTable) -> str | None:
 
 
 def parent_of(resource: HudiOperation) -> str | None:
-    """Return the uid of the operation that created this operation; the driver compares the keys of both by digest."""
+    """Return the uid of the operation that has made this one; the driver compares the keys of both by their digests."""
     owners = resource.metadata.owner_references
     return next((one.uid for one in owners if one.controller and one.kind == "HudiOperation"), None)
 
 
 def requester_of(resource: HudiOperation) -> Requester | None:
-    """Return the requester; the operator recorded at its first look whether the name is certain."""
+    """Return who asks; whether that is certain was noted when the operator saw the resource first."""
     name, told = resource.spec.requested_by, resource.status
     if name is None:
         return None

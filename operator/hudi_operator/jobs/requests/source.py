@@ -1,4 +1,4 @@
-"""The source of a table in a request: a function for each kind of source."""
+"""The source of a table as the request says it: one function for each kind of source."""
 
 from typing import TypedDict
 
@@ -34,7 +34,7 @@ from hudi_operator.jobs.source_secrets import (
 
 
 def source_document(source: Source) -> FileSource | KafkaSource | HudiSource:
-    """Return the source as the driver receives it."""
+    """Return what the driver is told of a source."""
     if source.kafka is not None:
         return _kafka(source.kafka)
     if source.files is not None:
@@ -45,7 +45,7 @@ def source_document(source: Source) -> FileSource | KafkaSource | HudiSource:
 
 
 class RunLimits(TypedDict, total=False):
-    """The most input that a run reads, as an IngestionTask takes it; an absent field means no limit."""
+    """How much one run reads at most, as an IngestionTask takes it; what is left out has no limit."""
 
     max_bytes: int | None
     max_files: int | None
@@ -54,7 +54,7 @@ class RunLimits(TypedDict, total=False):
 
 
 def run_limits(source: Source) -> RunLimits:
-    """Return the most input that a run of a source reads."""
+    """Return how much one run of a source reads at most."""
     if source.kafka is not None:
         return {"max_bytes": _bytes(source.kafka.max_bytes_per_run), "max_records": source.kafka.records_per_run}
     if source.files is not None:

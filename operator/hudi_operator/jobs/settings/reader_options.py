@@ -75,7 +75,7 @@ _ALLOWED = {
 
 
 def refused_reader_options(options: Mapping[str, str], file_format: FileFormat) -> tuple[str, ...]:
-    """Return a sentence for each option that is not allowed for this format, or leaves CSV ambiguous.
+    """Return one sentence for each option not allowed for this format, or leaving CSV ambiguous.
 
     Options are compared without regard to case, as in Spark.
 

@@ -60,6 +60,8 @@ HEALS: Mapping[RunReason, bool] = {
     PodTrouble.CONFIGURATION: False,
     PodTrouble.FORBIDDEN: True,
     PodTrouble.START_TIMEOUT: True,
+    PodTrouble.EXECUTORS_WAITING: True,
+    PodTrouble.NO_EXECUTORS: True,
     PodTrouble.WITHDRAWN: True,
     PodTrouble.INIT_FAILED: True,
     PodTrouble.OUT_OF_MEMORY: True,

@@ -154,6 +154,12 @@ class PodTrouble(StrEnum):
     START_TIMEOUT = "StartTimeout"
     """The pod did not start in time, for a reason other than those above."""
 
+    EXECUTORS_WAITING = "ExecutorsWaiting"
+    """The driver runs, and none of its executors has started."""
+
+    NO_EXECUTORS = "NoExecutors"
+    """The run was ended because none of its executors started in time."""
+
     WITHDRAWN = "OperationWithdrawn"
     """The HudiOperation or its table was deleted while a queue held the Job; the Job was removed before it had a pod.
     """
@@ -208,6 +214,8 @@ class JobObservation:
     `seen_to_end` says that the kubelet reported the end of every driver and executor that is there. A pod that was
     removed from the API, or is on a lost node, may run on. `pods` are the drivers. `had_others` says that an earlier
     driver may have existed and left nothing behind. `has_run` says that a driver or an executor may have been at work.
+    `executors_wait_since` is since when executors of a running driver have not started. `asks` is the uid of the object
+    whose Events would say what the Job waits for.
     """
 
     name: str
@@ -235,6 +243,8 @@ class JobObservation:
     has_run: bool = False
     pods: tuple[str, ...] = ()
     executors: tuple[PodReference, ...] = ()
+    executors_wait_since: datetime | None = None
+    asks: str = ""
 
     @property
     def result(self) -> TaskResult | None:

@@ -57,8 +57,8 @@ _ERASE_AGAIN = "Do what the message says of each file, then erase the same keys 
 _ANOTHER_OPERATION = "Create another HudiOperation."
 _CHECK_THE_TABLE = "Check the table, then delete the HudiOperation."
 _FINISH_THE_RESTORE = (
-    "Finish the restore with the tool that began it; if a deleted HudiOperation began it, create another "
-    "HudiOperation that restores to the same commit."
+    "Finish the restore with the tool that began it; after a HudiOperation that is gone, create another one that "
+    "restores to the same commit."
 )
 _SAVEPOINT_OR_ROLLBACK = "Delete the savepoint, or the rollback."
 _DRIVER_LOG = "See the log of the driver's pod."
@@ -85,14 +85,14 @@ _BLOCKERS: _Table = {
     BlockerReason.PATH_NOT_ALLOWED: (Retry.INTERVENTION, f"Choose another path, or {_ASK}"),
     BlockerReason.SOURCE_NOT_ALLOWED: (
         Retry.INTERVENTION,
-        f"Use only brokers, topics and Secrets of a single entry of `allowedKafka`, or {_ASK}",
+        f"Use only what one entry of `allowedKafka` allows, or {_ASK}",
     ),
     BlockerReason.SETTING_NOT_ALLOWED: (Retry.INTERVENTION, f"Remove the key, or {_ASK}"),
     BlockerReason.SIZE_NOT_ALLOWED: (Retry.INTERVENTION, f"Ask for less, or {_ASK}"),
     BlockerReason.INVALID_SCHEDULE: (Retry.INTERVENTION, "Correct `ingestion.schedule`."),
     BlockerReason.INVALID_PATTERN: (Retry.INTERVENTION, "Correct the expression."),
     BlockerReason.LOCK_MISSING: (Retry.INTERVENTION, "Name a lock, or use mode Serialized."),
-    BlockerReason.PATH_CLAIMED: (Retry.INTERVENTION, "Give the table its own folder, or delete one of the two tables."),
+    BlockerReason.PATH_CLAIMED: (Retry.INTERVENTION, "Give the table its own folder, or delete one of the two."),
 }
 
 _TIMELINE: _Table = {
@@ -107,6 +107,8 @@ _TIMELINE: _Table = {
     ),
     TimelineTrouble.NOT_OBSERVED: (Retry.WHEN_CLEARED, "See the reason of Ready."),
 }
+
+_ROOM_FOR_EXECUTORS = "Request fewer or smaller executors, or add nodes; job.startTimeout of the class limits the wait."
 
 _PODS: _Table = {
     PodTrouble.IMAGE_PULL_FAILED: (Retry.INFRASTRUCTURE, "Check sparkImage and imagePullSecretNames of the class."),
@@ -123,9 +125,11 @@ _PODS: _Table = {
         Retry.INFRASTRUCTURE,
         "See the Events of the pod; job.startTimeout of the class limits the time to start.",
     ),
+    PodTrouble.EXECUTORS_WAITING: (Retry.INFRASTRUCTURE, _ROOM_FOR_EXECUTORS),
+    PodTrouble.NO_EXECUTORS: (Retry.INFRASTRUCTURE, _ROOM_FOR_EXECUTORS),
     PodTrouble.WITHDRAWN: (
         Retry.INFRASTRUCTURE,
-        "Nothing: the operation has not begun. Create another HudiOperation if you still want it.",
+        "Nothing: the operation has not begun. Create another HudiOperation where it is wanted after all.",
     ),
     PodTrouble.INIT_FAILED: (
         Retry.INFRASTRUCTURE,
@@ -162,7 +166,7 @@ _FAILURES: _Table = {
         Retry.JOB,
         "If it was an erasure, erase the same keys here; behind a transform or with another record key, also set "
         "`source.hudi.onRemovedRows: Ignore` until its commit is read. Otherwise keep the rows with `Ignore`, or read "
-        "the upstream table into a new table.",
+        "the upstream table into a new one.",
     ),
     FailureReason.UPSTREAM_CLEANED: (
         Retry.JOB,
@@ -355,10 +359,7 @@ _SAVEPOINTS: _Table = {
     SavepointReason.INSTANT_CLEANED: (Retry.INTERVENTION, _ANOTHER_COMMIT),
     SavepointReason.FILES_MISSING: (Retry.INTERVENTION, _ANOTHER_COMMIT),
     SavepointReason.CLEANS_UNKNOWN: (Retry.NEVER, "Read the table as of the commit before you rely on the savepoint."),
-    SavepointReason.ALREADY_SAVEPOINTED: (
-        Retry.WHEN_CLEARED,
-        "Delete one of the two HudiSavepoints, or wait for the next commit.",
-    ),
+    SavepointReason.ALREADY_SAVEPOINTED: (Retry.WHEN_CLEARED, "Delete one of the two, or wait for the next commit."),
     SavepointReason.TOO_MANY: (
         Retry.WHEN_CLEARED,
         "Delete a savepoint, or raise `savepoints.maxPerTable` of the class.",
@@ -388,8 +389,8 @@ _OPERATIONS: _Table = {
     OperationReason.CASCADING: (Retry.WHEN_CLEARED, "See the HudiOperations that `status.cascade` names."),
     OperationReason.CASCADE_FAILED: (
         Retry.INTERVENTION,
-        "Remove the cause that the named HudiOperation gives, then erase the same keys with another HudiOperation "
-        "that sets `cascade`.",
+        "Remove the cause that the named HudiOperation gives, then erase the same keys with another one that sets "
+        "`cascade`.",
     ),
     OperationReason.KEYS_LOST: (Retry.INTERVENTION, "Create another HudiOperation that erases the same keys."),
     OperationReason.REFUSED: (Retry.NEVER, _ANOTHER_OPERATION),
@@ -486,9 +487,8 @@ def words(kinds: Iterable[type[AnyReason]], *retries: Retry) -> frozenset[str]:
     return frozenset(entry.name.value for kind in kinds for entry in entries(kind) if entry.retry in retries)
 
 
-START_ADVICE: Mapping[str, str] = {
-    trouble.value: entry_of(trouble).advice for trouble in (*START_TROUBLES, PodTrouble.INIT_FAILED)
-}
+_LATER = (PodTrouble.INIT_FAILED, PodTrouble.EXECUTORS_WAITING, PodTrouble.NO_EXECUTORS)
+START_ADVICE: Mapping[str, str] = {trouble.value: entry_of(trouble).advice for trouble in (*START_TROUBLES, *_LATER)}
 """The advice that a condition adds when a pod does not start."""
 
 ENDS_DELETION = frozenset({FailureReason.INVALID_REQUEST, FailureReason.TABLE_MISMATCH, FailureReason.OWNED_ELSEWHERE})

@@ -81,8 +81,7 @@ def _message(class_name: str, left_out: list[str]) -> str:
             "allowedKafka, or use a class that has one."
         )
     return (
-        f"{_FIELD}: no entry of allowedKafka of class {class_name} allows everything that the source names; the "
-        f"closest entry lacks {listed(left_out, _NAMED)}. Use only what a single entry allows, or ask the platform "
-        "team to add it. The "
+        f"{_FIELD}: no entry of allowedKafka of class {class_name} allows all that the source names; the closest one "
+        f"lacks {listed(left_out, _NAMED)}. Use only what one entry allows, or ask the platform team to add it. The "
         "part of a topicPattern before the first wildcard must lie inside what is allowed."
     )

@@ -1,6 +1,6 @@
-"""The archived timeline: the history that archival has moved out of the active timeline.
+"""The archived timeline: history that cleaning and archival have taken out of the active one.
 
-The control loop never reads it: layout 1 must be scanned whole, and decisions need nothing from it.
+Never read by the control loop: layout 1 must be scanned whole, and nothing that a decision needs is there.
 """
 
 from hudi_operator.timeline.archive.parts import ArchivedTimeline

@@ -1,4 +1,4 @@
-"""A service of a table: a class for each service, told apart by `service`."""
+"""One service of one table: a class for each service, told apart by `service`."""
 
 from typing import Annotated, Any, Literal, TypeAlias
 

@@ -1,1 +1,1 @@
-"""Converts text of JSON to values of declared columns: each exactly, or with a fault; Spark's own reader guesses."""
+"""Text of JSON as values of declared columns: each exactly, or a fault; Spark's own reader guesses."""

@@ -1,17 +1,17 @@
-"""The form of unreadable records in the quarantine: runs write it, and erasures read it."""
+"""How records that no run can read stand in the quarantine: runs write them, and erasures read them."""
 
 import base64
 import binascii
 import re
 
 UNREADABLE = "unreadable"
-"""The folder of records that no run could read."""
+"""Folder of records that no run could read."""
 
 BASE64 = "base64:"
-"""The prefix of bytes that are not UTF-8."""
+"""Goes before bytes that are no UTF-8."""
 
 BINARY = "binary"
-"""The field of a record with the prefix of bytes. Records of earlier releases lack it, and have no prefix."""
+"""Field of a record that says what goes before bytes. Records of earlier releases lack it, and have nothing there."""
 
 TOMBSTONE = "a tombstone with the key "
 TIME, TIME_END = "a message with the time ", " ms: "
@@ -28,7 +28,7 @@ def content_of(record: str) -> str:
 
 
 def bytes_of(text: str) -> bytes | None:
-    """Return the bytes of a base64 text, which Spark cuts into lines; None for another text."""
+    """Return the bytes that base64 stands for, which Spark cuts into lines; None for another text."""
     try:
         return base64.b64decode(re.sub(r"[\r\n]", "", text), validate=True)
     except (binascii.Error, ValueError):

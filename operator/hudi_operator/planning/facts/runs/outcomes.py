@@ -101,6 +101,9 @@ def _success_message(result: TaskResult | None) -> str:
 
 
 def _failure(job: ActiveJob, *, observed: JobObservation | None, result: TaskResult | None) -> Failure:
+    if job.state == PodTrouble.NO_EXECUTORS and (result is None or result.outcome is Outcome.FAILED):
+        message = f"The run was ended because none of its executors started in time. {job.message}"
+        return Failure(reason=PodTrouble.NO_EXECUTORS, message=message)
     if result is not None and result.outcome is Outcome.FAILED:
         return Failure(reason=result.reason or FailureReason.INTERNAL_ERROR, message=result.message)
     if result is not None:
@@ -123,7 +126,7 @@ def _lost(job: ActiveJob) -> Failure:
     if job.state in set(PodTrouble):
         return Failure(reason=job.state, message=f"Job {job.name} vanished after its pod had ended: {job.message}")
     if job.uid is None:
-        message = f"Job {job.name} was not seen: it was never created, or it ran and disappeared between two looks."
+        message = f"Job {job.name} was not seen: it was never created, or it has run and gone while nobody looked."
         return Failure(reason=RunTrouble.JOB_LOST, message=message)
     return Failure(
         reason=RunTrouble.JOB_LOST,

@@ -35,6 +35,9 @@ _MESSAGE_LIMIT = 500
 _MOST_ACTIVE = 8
 """The most Jobs in a status; forged Jobs may add to a table's."""
 
+_GIVEN_UP = frozenset({*START_TROUBLES, PodTrouble.NO_EXECUTORS})
+"""States of a Job that the operator has stopped because it did not start."""
+
 _CREATION_GRACE = timedelta(minutes=2)
 """How late a Job with a recorded intent may still be created; after that the schedule decides again."""
 
@@ -131,7 +134,7 @@ def _with_stop(job: ActiveJob, own: JobObservation | None, *, stops: bool, now: 
 
 def _next_late(observation: Observation, *, now: datetime) -> datetime | None:
     settings = _job_settings(observation)
-    moments = (late_from(job, settings) for job in observation.jobs if job.phase is JobPhase.STARTING)
+    moments = (late_from(job, settings) for job in observation.jobs if _waits(job))
     return min((moment for moment in moments if moment > now), default=None)
 
 
@@ -206,9 +209,7 @@ def _may_still_be_created(job: ActiveJob, observation: Observation, *, now: date
 
 
 def _must_stop(found: JobObservation, observation: Observation, *, desired_image: str, now: datetime) -> bool:
-    if found.phase is not JobPhase.STARTING:
-        return False
-    if found.trouble in START_TROUBLES and found.image != desired_image:
+    if found.phase is JobPhase.STARTING and found.trouble in START_TROUBLES and found.image != desired_image:
         return True
     return starts_late(found, _job_settings(observation), now=now)
 
@@ -218,24 +219,31 @@ def _job_settings(observation: Observation) -> JobSettings:
 
 
 def starts_late(found: JobObservation, settings: JobSettings, *, now: datetime) -> bool:
-    """Whether a Job's pod has exceeded the class's start timeout, for whatever reason."""
-    return found.phase is JobPhase.STARTING and now >= late_from(found, settings)
+    """Whether a Job's pod, or all its executors, have exceeded the class's start timeout, for whatever reason."""
+    return _waits(found) and now >= late_from(found, settings)
 
 
 def late_from(found: JobObservation, settings: JobSettings) -> datetime:
-    """Return the end of a Job's start timeout."""
-    return (found.waiting_since or found.created_at) + parse_duration(settings.start_timeout)
+    """Return the end of the start timeout of a Job's pod, or of its executors."""
+    since = found.executors_wait_since or found.waiting_since or found.created_at
+    return since + parse_duration(settings.start_timeout)
+
+
+def _waits(found: JobObservation) -> bool:
+    return found.phase is JobPhase.STARTING or found.trouble is PodTrouble.EXECUTORS_WAITING
 
 
 def given_up(found: JobObservation) -> JobObservation:
     """Return a Job stopped before it started, with the trouble to remember."""
+    if found.trouble is PodTrouble.EXECUTORS_WAITING:
+        return replace(found, trouble=PodTrouble.NO_EXECUTORS)
     message = found.message or "its pod has not started."
     return replace(found, trouble=found.trouble or PodTrouble.START_TIMEOUT, message=message)
 
 
 def refreshed(job: ActiveJob, found: JobObservation) -> ActiveJob:
     """Return a remembered Job with its current observation."""
-    if found.phase is JobPhase.ENDING and found.trouble is None and job.state in START_TROUBLES:
+    if found.phase is JobPhase.ENDING and found.trouble is None and job.state in _GIVEN_UP:
         # Stopped for this trouble: keep it.
         return job.copy_with(uid=job.uid or found.uid)
     is_ending = found.phase in {JobPhase.ENDING, JobPhase.OVER}

@@ -11,7 +11,7 @@ from hudi_operator.api.status.findings import Finding, FindingCode
 from hudi_operator.api.status.table import ServiceStatus
 from hudi_operator.planning.facts.runs.continuous import is_healthy
 from hudi_operator.planning.facts.runs.failures import FailureKind, attempts, failure_kind
-from hudi_operator.planning.model import START_TROUBLES, Observation, Plan
+from hudi_operator.planning.model import START_TROUBLES, Observation, Plan, PodTrouble
 from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.healing import can_heal, run_can_heal
 from hudi_operator.planning.model.reasons import Retry, TableReason, Waiting
@@ -100,11 +100,12 @@ def _waiting_for_quiet(plan: Plan) -> Readiness | None:
 
 def _starting_trouble(plan: Plan) -> Readiness | None:
     for job in plan.active_jobs:
-        if job.state in START_TROUBLES:
+        if job.state in {*START_TROUBLES, PodTrouble.EXECUTORS_WAITING}:
+            what = "waits for executors" if job.state == PodTrouble.EXECUTORS_WAITING else "cannot start"
             return Readiness(
                 ready=ConditionStatus.FALSE,
                 reason=job.state,
-                message=f"Job {job.name} cannot start: {job.message} {START_ADVICE.get(job.state, '')}".strip(),
+                message=f"Job {job.name} {what}: {job.message} {START_ADVICE.get(job.state, '')}".strip(),
                 reconciling=TableReason.PROGRESSING_WITH_RETRY,
                 work=plan.services.of(job.service).message,
             )
@@ -183,7 +184,7 @@ def _missing(observation: Observation) -> Readiness | None:
         ready=ConditionStatus.FALSE,
         reason=TableReason.TABLE_NOT_FOUND,
         message=f"There is no Hudi table at {spec.base_path}: check spec.basePath, or wait until another tool creates "
-        "it; the operator creates no table while spec.managementPolicy is Observe.",
+        "it; the operator creates none while spec.managementPolicy is Observe.",
     )
 
 

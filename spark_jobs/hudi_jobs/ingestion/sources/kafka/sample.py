@@ -1,4 +1,4 @@
-"""Samples messages in the driver: their average size, and the age of the oldest unread message."""
+"""Samples messages in the driver: their average size, and the age of the oldest unread one."""
 
 import time
 from collections.abc import Iterator, Mapping

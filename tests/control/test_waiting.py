@@ -1,0 +1,108 @@
+"""What a Job waits for, in the words of the API server."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from tests.control.job_documents import (
+    CREATED,
+    JOB_UID,
+    UNSCHEDULABLE,
+    Document,
+    executor,
+    stamp,
+    the_job,
+    the_pod,
+    view,
+    waiting,
+)
+from tests.control.test_reconciler import Operator, living_table
+
+from hudi_operator.control.jobs.waiting import NOT_ALLOWED, newest_words
+from hudi_operator.planning.model import JobPhase, PodTrouble
+
+QUOTA = 'pods "flights-x" is forbidden: exceeded quota: small, requested: cpu=2, used: cpu=1, limited: cpu=2'
+NO_ROOM = "0/1 nodes are available: 1 Insufficient memory."
+WITHOUT_POD = the_job(status={"startTime": stamp(CREATED)})
+UNPLACED = UNSCHEDULABLE["status"]["conditions"]
+
+
+def unplaced(number: int) -> Document:
+    return executor("Pending", number=number, state={}, conditions=UNPLACED)
+
+
+def test_a_missing_pod_is_explained_by_the_events_of_its_job() -> None:
+    (found,) = view(WITHOUT_POD)
+    assert (found.trouble, found.message) == (PodTrouble.FORBIDDEN, "no pod could be created.")
+    assert found.asks == JOB_UID
+    (told,) = view(WITHOUT_POD, words={JOB_UID: QUOTA})
+    assert told.message == f"no pod could be created: {QUOTA}."
+
+
+def test_a_pod_that_waits_for_its_volume_is_explained_by_its_own_events() -> None:
+    pod = waiting("ContainerCreating")
+    (found,) = view(the_job(), pod)
+    assert found.asks == pod["metadata"]["uid"]
+    (told,) = view(the_job(), pod, words={found.asks: 'MountVolume.SetUp failed: secret "lake" not found'})
+    assert told.message == (
+        'container driver waits: ContainerCreating: MountVolume.SetUp failed: secret "lake" not found.'
+    )
+
+
+def test_a_pod_that_explains_itself_asks_for_no_events() -> None:
+    (found,) = view(the_job(), UNSCHEDULABLE)
+    assert found.asks == ""
+
+
+def test_the_status_says_that_events_may_not_be_read() -> None:
+    (told,) = view(WITHOUT_POD, words={JOB_UID: NOT_ALLOWED})
+    assert told.message == f"no pod could be created. {NOT_ALLOWED}"
+
+
+def test_executors_that_no_node_holds_are_a_trouble_of_a_running_job() -> None:
+    (found,) = view(the_job(), the_pod(), unplaced(1), unplaced(2))
+    assert (found.phase, found.trouble) == (JobPhase.RUNNING, PodTrouble.EXECUTORS_WAITING)
+    assert found.message == f"No executor has started: {NO_ROOM}"
+    assert found.executors_wait_since == CREATED + timedelta(seconds=1)
+
+
+def test_one_executor_that_runs_lets_the_others_wait_without_trouble() -> None:
+    (found,) = view(the_job(), the_pod(), executor(number=1), unplaced(2), unplaced(3))
+    assert found.trouble is None
+    assert found.message == f"2 of 3 executors have not started: {NO_ROOM}"
+
+
+def test_executors_that_were_just_created_say_nothing() -> None:
+    (found,) = view(the_job(), the_pod(), unplaced(1), at=CREATED + timedelta(seconds=20))
+    assert (found.trouble, found.message) == (None, "")
+
+
+@pytest.mark.parametrize("words", ["x" * 5_000, "line\nbreak\x1b]0;title\x07"])
+def test_words_from_outside_are_bounded_and_escaped(words: str) -> None:
+    (told,) = view(WITHOUT_POD, words={JOB_UID: words})
+    assert len(told.message) < 500
+    assert told.message.isprintable()
+
+
+def test_the_newest_of_several_events_is_told() -> None:
+    events: list[Document] = [
+        {"message": "old", "lastTimestamp": "2026-03-10T11:00:00Z"},
+        {"message": "new", "lastTimestamp": None, "eventTime": "2026-03-10T12:00:00.000000Z"},
+        {"message": 7, "lastTimestamp": 8},
+    ]
+    assert newest_words(events) == "new"
+    assert newest_words([]) == ""
+
+
+async def test_a_refused_pod_shows_the_words_of_the_api_server_in_the_status() -> None:
+    operator = Operator(living_table())
+    operator.cluster.outcome = None
+    await operator.reconcile()
+    (run,) = operator.cluster.created
+    operator.cluster.warnings = {operator.cluster.jobs[run]["metadata"]["uid"]: [{"message": QUOTA}]}
+    later = operator.cluster.now() + timedelta(minutes=1)
+    operator.cluster.clock = lambda: later
+    await operator.reconcile()
+    (job,) = operator.status["jobs"]
+    assert (job["state"], job["message"]) == ("PodForbidden", f"no pod could be created: {QUOTA}.")
