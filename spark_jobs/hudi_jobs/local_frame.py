@@ -8,8 +8,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, StructType
 
-from hudi_jobs.ingestion.schemas.ddl import parse_ddl
 from hudi_jobs.jvm import classes, spark_session
+from hudi_jobs.schemas.ddl import parse_ddl
 
 _AT_ONCE = 1_000
 """Rows that are handed over in one call."""

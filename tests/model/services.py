@@ -37,7 +37,7 @@ def step_service(world: World, run: Run) -> None:
 
 
 def _keep_savepoint(world: World, run: Run) -> None:
-    """What `services/savepoints/savepoint.py` does before the work, or instead of it."""
+    """What `services/takeover_savepoint.py` does before the work, or instead of it."""
     run.savepoint_seen = True
     if run.decided.savepoint is SavepointStep.KEEP and not world.lake.savepoint:
         world.lake.savepoint = max((one.time for one in world.lake.commits), default="")

@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from hudi_jobs.contract.sources.rescan import InvalidRescan, RescanRequest, parse_rescan
     from hudi_jobs.contract.sources.source import AnySource, FileFormat, FileSource, OtherSource
     from hudi_jobs.contract.sources.upstream import HudiSource, RemovedRows, StartingCommit
+    from hudi_jobs.contract.table.definition import TableDefinition
     from hudi_jobs.contract.table.index import (
         BUCKET,
         BUCKET_FILE,
@@ -111,7 +112,6 @@ if TYPE_CHECKING:
         PlannedServiceTask,
         SavepointStep,
         SavepointTask,
-        TableDefinition,
     )
     from hudi_jobs.contract.tasks.table_task import (
         ArchivalTableTask,
@@ -293,6 +293,7 @@ _MODULES = (  # the names without pydantic first
     "progress",
     "operations.repair",
     "request",
+    "table.definition",
     "tasks.parts",
     "tasks.table_task",
     "sources.rescan",

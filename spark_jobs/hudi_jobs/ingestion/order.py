@@ -25,7 +25,7 @@ from hudi_jobs.ingestion.rows import IS_DELETED, SEQUENCE, SourceRows
 from hudi_jobs.ingestion.rules.partitions import PartitionStyle, never
 from hudi_jobs.ingestion.rules.quality import Counts
 from hudi_jobs.ingestion.rules.record_keys import without_key
-from hudi_jobs.ingestion.schemas.types import column_named
+from hudi_jobs.schemas.types import column_named
 from hudi_jobs.table import HudiTable
 
 _RANK, _ASIDE = "_rank", "_aside"

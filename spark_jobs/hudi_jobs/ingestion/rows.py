@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
-from hudi_jobs.ingestion.schemas.types import column_named
+from hudi_jobs.schemas.types import column_named
 
 CORRUPT_RECORD = "_corrupt_record"
 """Column with the text of an unparsable row."""

@@ -21,12 +21,13 @@ from hudi_jobs.contract import (
     WriteOperation,
 )
 from hudi_jobs.contract.wording import counted
+from hudi_jobs.exclusive import with_lease
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.batch import InputBatch, Limit, Source
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress, require_following, require_kind
+from hudi_jobs.ingestion.row_checks import RowChecks
 from hudi_jobs.ingestion.rows import SourceRows
-from hudi_jobs.ingestion.rules.check import RowChecks
 from hudi_jobs.ingestion.rules.columns import explained, roles_of
 from hudi_jobs.ingestion.rules.quality import (
     Counts,
@@ -34,7 +35,6 @@ from hudi_jobs.ingestion.rules.quality import (
 )
 from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_jobs.ingestion.write import write_commit, write_options
-from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.preflight.index_gate import require_index
@@ -51,7 +51,7 @@ from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import merges_inside_the_writer, require_partitions_inside, require_plans_inside
 from hudi_jobs.services.preparation import load_timeline, roll_back_begun_clusterings
 from hudi_jobs.services.savepoints.held_back import held_back_after_writes
-from hudi_jobs.services.savepoints.savepoint import keep_savepoint
+from hudi_jobs.services.takeover_savepoint import keep_savepoint
 from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
 

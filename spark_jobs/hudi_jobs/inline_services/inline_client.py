@@ -25,8 +25,7 @@ from hudi_jobs.contract import (
     encode_order,
 )
 from hudi_jobs.failures import DriverStopping, TaskFailed
-from hudi_jobs.lease.exclusive import SERVICES_LEASE
-from hudi_jobs.lease.leases import State, VersionConflict, boot_time, decode
+from hudi_jobs.lease.leases import SERVICES_LEASE, State, VersionConflict, boot_time, decode
 from hudi_jobs.lease.stores import TableFiles
 
 TAKES_WITHIN_SECONDS = 180.0

@@ -15,6 +15,12 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Protocol
 
+INGESTION_LEASE = "ingestion.json"
+"""The lease of an ingestion."""
+
+SERVICES_LEASE = "services.json"
+"""The lease of a table service, and of an ingestion of a serialized table."""
+
 _CHECKS_PER_LEASE = 12
 
 _ATTEMPT = os.urandom(8).hex()

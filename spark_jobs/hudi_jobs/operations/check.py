@@ -20,7 +20,10 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import sizes_of
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint
-from hudi_jobs.operations.journal import Journal
+from hudi_jobs.journal.history import History, Restore, Write
+from hudi_jobs.journal.journal import Journal
+from hudi_jobs.journal.restore_record import RestoreRecord
+from hudi_jobs.operations.checkpoints import checkpoint_to_commit, checkpoints_undone, require_input
 from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.recheck import require_nothing_come
 from hudi_jobs.operations.refusal import (
@@ -34,10 +37,7 @@ from hudi_jobs.operations.refusal import (
     require_target,
     require_whole,
 )
-from hudi_jobs.operations.restore.checkpoints import checkpoint_to_commit, checkpoints_undone, require_input
-from hudi_jobs.operations.restore.history import History, Restore, Write
-from hudi_jobs.operations.restore.record import RestoreRecord
-from hudi_jobs.operations.restore.removed import Removal, removal_of
+from hudi_jobs.operations.removed import Removal, removal_of
 from hudi_jobs.operations.rows import count_rows, rows_at
 from hudi_jobs.preflight.merge_gate import merge_refusal
 from hudi_jobs.services.others import Others

@@ -13,8 +13,8 @@ from hudi_jobs.contract.operations.told import (
     ComparedPartition,
     Comparison,
 )
+from hudi_jobs.journal.record import Part, Rows
 from hudi_jobs.operations.operation_run import OperationRun
-from hudi_jobs.operations.record import Part, Rows
 from hudi_jobs.operations.rows import by_partition, difference
 
 HIDDEN = "(not shown: it holds a key)"

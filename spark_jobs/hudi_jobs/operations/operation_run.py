@@ -16,8 +16,8 @@ from hudi_jobs.contract import (
 from hudi_jobs.contract.operations.told import TOLD_FILE, Comparison, OperationTold, encode_told
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
+from hudi_jobs.journal.journal import AnyRecord, Journal
 from hudi_jobs.lease.leases import Lease
-from hudi_jobs.operations.journal import AnyRecord, Journal
 from hudi_jobs.operations.obstacles import Obstacles
 from hudi_jobs.table import HudiTable
 

@@ -7,13 +7,13 @@ from hudi_jobs.contract import FailureReason, OperationPhase
 from hudi_jobs.contract.wording import listed
 from hudi_jobs.existing_table.metadata import partitions_of
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.journal.restore_record import RestoreRecord
+from hudi_jobs.journal.version_record import VersionRecord
 from hudi_jobs.jvm import elements
+from hudi_jobs.operations.checkpoints import SourceFailed
 from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import UNCHANGED
-from hudi_jobs.operations.restore.checkpoints import SourceFailed
-from hudi_jobs.operations.restore.record import RestoreRecord
-from hudi_jobs.operations.restore.steps import lost_metadata_table, remake_metadata_table, remove_metadata_table
-from hudi_jobs.operations.versions.record import VersionRecord
+from hudi_jobs.operations.restore_steps import lost_metadata_table, remake_metadata_table, remove_metadata_table
 from hudi_jobs.services.preparation import load_timeline
 
 _NAMED = 5

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from hudi_jobs.contract import FailureReason, NewerSavepoints
 from hudi_jobs.contract.wording import listed
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.operations.restore.history import History, Write
+from hudi_jobs.journal.history import History, Write
 from hudi_jobs.services.timeline import Begun, Clean, Savepoint
 from hudi_jobs.table import HudiTable
 

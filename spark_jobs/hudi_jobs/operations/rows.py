@@ -15,10 +15,10 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.existing_table.metadata import ENABLED
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.ingestion.schemas.types import column_named, has_type
-from hudi_jobs.operations.record import Part, Rows
-from hudi_jobs.operations.restore.past import rows_as_of
+from hudi_jobs.journal.record import Part, Rows
+from hudi_jobs.operations.past import rows_as_of
 from hudi_jobs.reading import read_rows
+from hudi_jobs.schemas.types import column_named, has_type
 from hudi_jobs.table import HudiTable
 
 MOST_PARTS = 10_000

@@ -22,9 +22,9 @@ from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located
 from hudi_jobs.folder import Folder
 from hudi_jobs.given_files import GivenFiles
-from hudi_jobs.ingestion.rules.times import TimeKeys
-from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.jvm import JavaObject, classes, collected_rows, iterated, java_map
+from hudi_jobs.schemas.partition_times import TimeKeys
+from hudi_jobs.schemas.types import column_named
 from hudi_jobs.table import HudiTable, commit_metadata
 
 _FILES, _ROWS, _COMMITS = 8, 25, 50

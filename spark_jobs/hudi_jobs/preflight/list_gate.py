@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 from hudi_jobs.contract import FailureReason, IngestionTableTask, TableType, WriteOperation
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.ingestion.schemas.old_lists import LeafPath, lists_of_one_field
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, iterated, java_texts
 from hudi_jobs.preflight.key_gate import partitions_of
+from hudi_jobs.schemas.old_lists import LeafPath, lists_of_one_field
 from hudi_jobs.table import HudiTable
 
 _READING = "The lists of the table's files cannot be looked at"

@@ -18,9 +18,9 @@ from hudi_jobs.existing_table.metadata import ENABLED
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located, statuses_below
-from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.jvm import JavaObject, classes, elements, frame_of_relation, iterated, scala_map, spark_session
 from hudi_jobs.reading import read_rows, with_times
+from hudi_jobs.schemas.types import column_named
 from hudi_jobs.table import HudiTable
 
 _COMPACTION = "compaction"

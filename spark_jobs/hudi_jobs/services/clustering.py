@@ -10,8 +10,8 @@ from hudi_jobs.contract import FailureReason, TaskResult
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.folder import Folder
-from hudi_jobs.ingestion.schemas.writable import unsorted_columns
 from hudi_jobs.preflight.list_gate import has_old_lists
+from hudi_jobs.schemas.writable import unsorted_columns
 from hudi_jobs.services.client import WriteClient
 from hudi_jobs.services.planned import PlannedService, run_planned
 from hudi_jobs.services.timeline import Pending, Timeline

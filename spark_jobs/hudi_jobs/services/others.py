@@ -15,7 +15,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located
-from hudi_jobs.lease.exclusive import SERVICES_LEASE
+from hudi_jobs.lease.leases import SERVICES_LEASE
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.timeline import Begun, InstantState, Pending, Timeline
 

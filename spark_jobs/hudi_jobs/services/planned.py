@@ -25,10 +25,10 @@ from hudi_jobs.contract import (
     is_of_the_plan,
 )
 from hudi_jobs.contract.wording import counted
+from hudi_jobs.exclusive import fenced
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.lease.exclusive import fenced
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.preflight.merge_gate import require_same_merge

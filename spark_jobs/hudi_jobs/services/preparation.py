@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, Service, TaskResult, as_service
+from hudi_jobs.exclusive import with_lease
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.preflight.index_gate import require_index
 from hudi_jobs.preflight.layout_gate import require_one_layout
@@ -15,7 +15,7 @@ from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_plans_inside
-from hudi_jobs.services.savepoints.savepoint import protected
+from hudi_jobs.services.takeover_savepoint import protected
 from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
 

@@ -19,8 +19,8 @@ from pyspark.sql.types import (
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.rules import check
-from hudi_jobs.ingestion.rules.check import RowChecks
+from hudi_jobs.ingestion import row_checks
+from hudi_jobs.ingestion.row_checks import RowChecks
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import as_written, left_out, possible
 
 INT, LONG, TEXT = IntegerType(), LongType(), StringType()
@@ -142,7 +142,7 @@ def test_a_schema_that_no_message_was_written_with_is_left_out_where_that_helps(
         answer = next(answers)
         if answer is not None:
             raise answer
-        return check._Fitted(rows, rows, frozenset())
+        return row_checks._Fitted(rows, rows, frozenset())
 
     def again(columns: StructType) -> Any:
         known.append(columns)

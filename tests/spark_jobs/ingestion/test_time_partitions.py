@@ -12,7 +12,7 @@ from pyspark.sql.types import LongType, StringType
 
 from hudi_jobs.contract import FailureReason, Outcome
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.rules.times import TimeKeys
+from hudi_jobs.schemas.partition_times import TimeKeys
 
 pytestmark = pytest.mark.spark
 

@@ -10,8 +10,7 @@ import pytest
 from tests.spark_jobs.trials import ALL, sampled
 
 from hudi_jobs.contract import Outcome
-from hudi_jobs.ingestion import run, write
-from hudi_jobs.ingestion.rules import check
+from hudi_jobs.ingestion import row_checks, run, write
 
 pytestmark = [pytest.mark.spark, pytest.mark.streams]
 
@@ -56,7 +55,7 @@ def test_the_table_is_what_hudi_makes_of_the_same_batches(
         stream.lake.root, stream.lake.table = f"{root}/{left_to_hudi}", TABLES[table]
         stream.lake.spec = {"index": {"type": "GlobalSimple" if table == "in all partitions" else "Simple"}}
         if left_to_hudi:
-            monkeypatch.setattr(check, "leaves_one_of_each", lambda *_: False)
+            monkeypatch.setattr(row_checks, "leaves_one_of_each", lambda *_: False)
         for number, batch in enumerate(batches):
             if not left_to_hudi:
                 stream.send(batch)

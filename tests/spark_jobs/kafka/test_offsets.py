@@ -27,8 +27,8 @@ from hudi_jobs.ingestion.sources.kafka.offsets.ranges import (
     shares,
     standing,
 )
-from hudi_jobs.ingestion.sources.kafka.offsets.starts import starting_points
 from hudi_jobs.ingestion.sources.kafka.offsets.state import KafkaProgress, display
+from hudi_jobs.ingestion.sources.kafka.starts import starting_points
 
 PLACES = [TopicPartition("orders", number) for number in range(6)]
 LAGS = st.dictionaries(st.sampled_from(PLACES), st.integers(1, 10**12), min_size=1)

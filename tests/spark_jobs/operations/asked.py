@@ -23,7 +23,7 @@ from hudi_jobs.contract import (
     TaskResult,
 )
 from hudi_jobs.contract.operations.told import TOLD_FILE, OperationTold, decode_told
-from hudi_jobs.operations.journal import RECORD_FILE
+from hudi_jobs.journal.journal import RECORD_FILE
 from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
 

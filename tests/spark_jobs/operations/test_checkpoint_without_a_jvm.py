@@ -17,7 +17,7 @@ from hudi_jobs.ingestion.sources.hudi.source import Hudi
 from hudi_jobs.ingestion.sources.kafka.offsets.ranges import TopicOffsets, TopicPartition, TopicProgress, standing
 from hudi_jobs.ingestion.sources.kafka.offsets.repeated import not_again
 from hudi_jobs.ingestion.sources.kafka.offsets.state import KafkaProgress
-from hudi_jobs.operations.restore.checkpoints import checkpoint_to_commit, checkpoints_undone, other_kind
+from hudi_jobs.operations.checkpoints import checkpoint_to_commit, checkpoints_undone, other_kind
 from hudi_jobs.table import Commit, HudiTable
 
 FIRST, SECOND, THIRD = (Checkpoint("files", number) for number in (1, 2, 3))

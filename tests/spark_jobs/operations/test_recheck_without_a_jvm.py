@@ -9,10 +9,10 @@ from tests.spark_jobs.operations.test_record_without_a_jvm import LATER, TARGET,
 
 from hudi_jobs.contract import FailureReason, OperationPhase
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.journal.restore_record import RestoreRecord
 from hudi_jobs.operations import recheck
+from hudi_jobs.operations.checkpoints import SourceFailed
 from hudi_jobs.operations.refusal import UNCHANGED
-from hudi_jobs.operations.restore.checkpoints import SourceFailed
-from hudi_jobs.operations.restore.record import RestoreRecord
 
 LOST = "The metadata table no longer exists: declare it."
 

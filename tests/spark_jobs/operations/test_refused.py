@@ -35,7 +35,7 @@ from hudi_jobs.contract import (
     Service,
     TableOwner,
 )
-from hudi_jobs.operations.journal import RECORD_FILE
+from hudi_jobs.journal.journal import RECORD_FILE
 from hudi_jobs.operations.kinds import KINDS
 from hudi_jobs.services.client import write_client
 

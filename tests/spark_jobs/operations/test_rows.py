@@ -10,8 +10,8 @@ from tests.spark_jobs.operations.asked import LOCK, ROLLBACK, commits, done, ope
 from tests.spark_jobs.trials import ALL, IN_FULL, crossed, sampled
 
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, OperationPhase, Outcome, Service
-from hudi_jobs.operations.journal import RECORD_FILE
-from hudi_jobs.operations.record import Rows
+from hudi_jobs.journal.journal import RECORD_FILE
+from hudi_jobs.journal.record import Rows
 from hudi_jobs.operations.rows import row_hash
 
 pytestmark = [pytest.mark.spark]

@@ -10,7 +10,7 @@ from tests.spark_jobs.trials import ALL, crossed
 
 from hudi_jobs.contract import Outcome, SavepointStep, SavepointTask, Service, TableOwner, TaskResult
 from hudi_jobs.services.client import WriteClient, write_client
-from hudi_jobs.services.savepoints.savepoint import USER
+from hudi_jobs.services.takeover_savepoint import USER
 from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
 

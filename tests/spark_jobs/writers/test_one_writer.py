@@ -9,8 +9,8 @@ import pytest
 from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
 
 from hudi_jobs.contract import FailureReason, Outcome
+from hudi_jobs.exclusive import with_lease
 from hudi_jobs.ingestion import run as ingestion_module
-from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.phases import Phase
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]

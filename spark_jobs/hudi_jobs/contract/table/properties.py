@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from hudi_jobs.contract.table.definition import TableDefinition
 from hudi_jobs.contract.table.facts import NO_FACTS, TableFacts, consequences
 from hudi_jobs.contract.table.index import may_follow
 from hudi_jobs.contract.table.merging import columns_of, earlier_merge_of, ordering_of, version_of
 from hudi_jobs.contract.table.support import EVERY_SERVICE, WRITTEN_VERSIONS, Unsupported, unsupported
 from hudi_jobs.contract.table.times import unsupported_times
-from hudi_jobs.contract.tasks.parts import TableDefinition
 from hudi_jobs.contract.vocabulary import Service, TableType
 from hudi_jobs.contract.wording import shortened
 

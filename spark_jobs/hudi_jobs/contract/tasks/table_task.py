@@ -7,8 +7,9 @@ from pydantic import Field
 from hudi_jobs.contract.document import Document
 from hudi_jobs.contract.operations.operation import TableOperation
 from hudi_jobs.contract.operations.savepoint import NamedSavepoint
+from hudi_jobs.contract.table.definition import TableDefinition
 from hudi_jobs.contract.table.ownership import TableOwner
-from hudi_jobs.contract.tasks.parts import IngestionTask, PlannedServiceTask, SavepointTask, TableDefinition
+from hudi_jobs.contract.tasks.parts import IngestionTask, PlannedServiceTask, SavepointTask
 from hudi_jobs.contract.vocabulary import ConcurrencyMode, Service
 
 

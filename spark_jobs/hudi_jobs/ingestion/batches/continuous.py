@@ -27,6 +27,7 @@ from hudi_jobs.contract import (
     TaskResult,
 )
 from hudi_jobs.contract.wording import counted
+from hudi_jobs.exclusive import with_lease
 from hudi_jobs.failures import DriverStopping, TaskFailed
 from hudi_jobs.ingestion.batches.made import MadeInstants
 from hudi_jobs.ingestion.batches.progress import ProgressWriter
@@ -35,7 +36,6 @@ from hudi_jobs.ingestion.run import OpenedTable, ingest_once
 from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_jobs.inline_services.inline_server import InlineServer
 from hudi_jobs.jvm import open_sockets
-from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.phases import Phase, reach

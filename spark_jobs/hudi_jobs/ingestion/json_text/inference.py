@@ -13,10 +13,10 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.json_text.strict_reader import inference_options
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
-from hudi_jobs.ingestion.schemas.distinct import require_distinct
-from hudi_jobs.ingestion.schemas.untyped import has_untyped, is_untyped
 from hudi_jobs.java_classes import compiled_class
 from hudi_jobs.jvm import classes, java_objects, query_execution, scala_map
+from hudi_jobs.schemas.distinct import require_distinct
+from hudi_jobs.schemas.untyped import has_untyped, is_untyped
 
 _WIDEST = 5_000
 

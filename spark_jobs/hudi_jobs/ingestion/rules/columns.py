@@ -7,8 +7,8 @@ from pyspark.sql.types import StructType
 from hudi_jobs.contract import INDEX_KEY, FailureReason, TableType, Task, WriteOperation
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rules.partitions import PartitionStyle
-from hudi_jobs.ingestion.schemas.old_lists import lists_of_one_field
-from hudi_jobs.ingestion.schemas.writable import Finding, Roles, findings, twins, unread_partitions
+from hudi_jobs.schemas.old_lists import lists_of_one_field
+from hudi_jobs.schemas.writable import Finding, Roles, findings, twins, unread_partitions
 from hudi_jobs.table import HudiTable
 
 _SMALL_FILES = "hoodie.parquet.small.file.limit"

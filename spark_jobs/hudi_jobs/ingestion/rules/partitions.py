@@ -16,9 +16,9 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import BinaryType, StringType, StructType
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.ingestion.rules.times import TimeKeys, require_utc
-from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.reading import read_rows
+from hudi_jobs.schemas.partition_times import TimeKeys, require_utc
+from hudi_jobs.schemas.types import column_named
 from hudi_jobs.table import HudiTable
 
 _LONGEST_BYTES = 240

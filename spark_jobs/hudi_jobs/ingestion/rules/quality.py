@@ -24,8 +24,8 @@ from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED, SourceRows
 from hudi_jobs.ingestion.rules.corrupt_texts import BINARY, UNREADABLE
 from hudi_jobs.ingestion.rules.partitions import never
-from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.jvm import fill_cache, in_shuffle_files, query_execution
+from hudi_jobs.schemas.types import column_named
 
 _MOST_EXAMPLES = 3
 _LONGEST_NAME = 100

@@ -11,7 +11,7 @@ from operator import and_, or_
 from pyspark.sql import Column
 from pyspark.sql.types import StringType, StructType
 
-from hudi_jobs.ingestion.schemas.types import column_named
+from hudi_jobs.schemas.types import column_named
 
 NOTHING = ("__null__", "__empty__")
 """What Hudi writes into a key of several columns for one without a value (`KeyGenUtils`)."""

@@ -4,8 +4,8 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.operations.erase import EraseTask
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.journal.erase_record import EraseRecord
 from hudi_jobs.operations.erase.keys import Keys, key_fields, keys_named, keys_where, require_comparable
-from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.erase.sealed import unsealed
 from hudi_jobs.operations.erase.search.scan import located_path
 from hudi_jobs.operations.operation_run import OperationRun

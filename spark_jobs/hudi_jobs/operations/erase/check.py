@@ -10,6 +10,7 @@ from hudi_jobs.contract.operations.erase import EraseReport
 from hudi_jobs.contract.table.support import COMPLEX, key_generator_of
 from hudi_jobs.contract.wording import listed
 from hudi_jobs.failures.classification import stage
+from hudi_jobs.journal.erase_record import EraseRecord
 from hudi_jobs.operations.check import (
     busy,
     in_zone_of_table,
@@ -29,7 +30,6 @@ from hudi_jobs.operations.erase.keys import (
     with_key,
 )
 from hudi_jobs.operations.erase.quarantine.files import count_in
-from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.erase.search.own import (
     require_no_word_of_metadata,
     require_none_of_ours,

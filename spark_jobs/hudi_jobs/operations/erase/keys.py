@@ -20,11 +20,11 @@ from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located
 from hudi_jobs.given_files import GivenFiles
 from hudi_jobs.ingestion.rules.record_keys import NOTHING
-from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.local_frame import local_frame
 from hudi_jobs.operations.erase.predicates.selection import matching, unquoted
 from hudi_jobs.operations.erase.spellings import spellings
 from hudi_jobs.operations.refusal import refused
+from hudi_jobs.schemas.types import column_named
 from hudi_jobs.table import HudiTable
 
 RECORD_KEY = "_hoodie_record_key"

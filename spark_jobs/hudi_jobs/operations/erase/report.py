@@ -10,7 +10,7 @@ from hudi_jobs.contract.operations.erase import EraseTask
 from hudi_jobs.contract.operations.told import ComparedPartition
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located
-from hudi_jobs.operations.erase.record import EraseRecord
+from hudi_jobs.journal.erase_record import EraseRecord
 
 _REPLACING = True
 

@@ -13,13 +13,13 @@ from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import DriverStopping, TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import classify
+from hudi_jobs.journal.erase_record import EraseRecord
 from hudi_jobs.operations.compared import compare, partitions
 from hudi_jobs.operations.erase.asked import asked, keys_again
 from hudi_jobs.operations.erase.check import checked
 from hudi_jobs.operations.erase.keys import Keys
 from hudi_jobs.operations.erase.left import left_said, shown
 from hudi_jobs.operations.erase.quarantine.files import erase_from, holding_in
-from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.erase.report import write_report
 from hudi_jobs.operations.erase.sealed import discard, seal
 from hudi_jobs.operations.erase.search.own import search_below, shown_name
@@ -34,7 +34,7 @@ from hudi_jobs.operations.erase.search.strays import strays, strays_shown
 from hudi_jobs.operations.erase.search.texts import WholeTexts
 from hudi_jobs.operations.erase.steps import delete_rows, prepare, remove_versions, require_as_checked
 from hudi_jobs.operations.operation_run import OperationRun, succeeded
-from hudi_jobs.operations.restore.steps import (
+from hudi_jobs.operations.restore_steps import (
     has_metadata_table,
     lost_metadata_table,
     remake_metadata_table,

@@ -21,11 +21,11 @@ from hudi_jobs.contract import (
 from hudi_jobs.existing_table.metadata import has_record_index
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
+from hudi_jobs.journal.erase_record import EraseRecord
 from hudi_jobs.operations.check import come_since, in_zone_of_table
 from hudi_jobs.operations.commit import commit_of, write_as
 from hudi_jobs.operations.erase.copies import MOST_COPIES, lie_apart
 from hudi_jobs.operations.erase.keys import Keys, with_key
-from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.recheck import require_nothing_come
 from hudi_jobs.operations.rows import current_rows
 from hudi_jobs.preflight.key_gate import are_found_again

@@ -10,6 +10,7 @@ from hudi_jobs.contract import FailureReason, RepairStep, TableOperation
 from hudi_jobs.contract.table.properties import differences, differences_message
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
+from hudi_jobs.journal.repair_record import RepairRecord
 from hudi_jobs.jvm import JavaObject, classes, texts
 from hudi_jobs.lease.owner import require_not_owned_elsewhere
 from hudi_jobs.lease.stores import open_table_files
@@ -25,7 +26,6 @@ from hudi_jobs.operations.repair.files.copies import (
     remove,
     require_copy,
 )
-from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found, Step
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.others import Others

@@ -2,12 +2,12 @@
 
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, RepairStep, TaskResult
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.journal.record import Rows
+from hudi_jobs.journal.repair_record import RepairRecord
 from hudi_jobs.operations.check import require_no_restore
 from hudi_jobs.operations.compared import compare
 from hudi_jobs.operations.operation_run import OperationRun, succeeded
-from hudi_jobs.operations.record import Rows
 from hudi_jobs.operations.repair.alone import once_begun, require_no_heartbeat
-from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found
 from hudi_jobs.operations.repair.steps import STEPS
 from hudi_jobs.operations.rows import rows_now

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from hudi_jobs.journal.repair_record import RepairRecord
 from hudi_jobs.operations.operation_run import OperationRun
-from hudi_jobs.operations.repair.record import RepairRecord
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,11 @@ from hudi_jobs.contract.table.layout import INSTANT_FILE, META_FOLDER, timeline_
 from hudi_jobs.existing_table.metadata import ENABLED
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
+from hudi_jobs.journal.version_record import VersionRecord
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 from hudi_jobs.operations.recheck import require_nothing_come
-from hudi_jobs.operations.restore.steps import remove_metadata_table
+from hudi_jobs.operations.restore_steps import remove_metadata_table
 from hudi_jobs.operations.versions.check import VERSION_KEPT
-from hudi_jobs.operations.versions.record import VersionRecord
 from hudi_jobs.preflight.layout_gate import instant_files
 from hudi_jobs.services.client import WriteClient, write_client
 from hudi_jobs.services.compaction import EVERY_LOG_FILE

@@ -5,14 +5,15 @@ from hudi_jobs.contract import FailureReason, OperationPhase, TableOperation, Ta
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
+from hudi_jobs.journal.journal import Journal
+from hudi_jobs.journal.version_record import VersionRecord
 from hudi_jobs.lease.owner import require_not_owned_elsewhere
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.check import metadata_options_of, require_no_restore
 from hudi_jobs.operations.compared import compare
-from hudi_jobs.operations.journal import Journal
 from hudi_jobs.operations.operation_run import OperationRun, succeeded
 from hudi_jobs.operations.recheck import is_final, not_begun_again
-from hudi_jobs.operations.restore.steps import (
+from hudi_jobs.operations.restore_steps import (
     drop_where_rows_are_missed,
     lost_metadata_table,
     remake_metadata_table,
@@ -21,7 +22,6 @@ from hudi_jobs.operations.restore.steps import (
 from hudi_jobs.operations.rows import rows_now
 from hudi_jobs.operations.versions.change import change_version, drop_savepoints, mend_properties, prepare_change
 from hudi_jobs.operations.versions.check import require_as_checked, require_changeable
-from hudi_jobs.operations.versions.record import VersionRecord
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.preflight.layout_gate import in_other_layout
 from hudi_jobs.services.affected import noting_affected

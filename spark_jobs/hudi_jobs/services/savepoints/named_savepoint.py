@@ -23,7 +23,7 @@ from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.preparation import load_timeline, missing_table, open_table, while_ours
-from hudi_jobs.services.savepoints.savepoint import is_of_takeover
+from hudi_jobs.services.takeover_savepoint import is_of_takeover
 from hudi_jobs.services.timeline import Clean, Savepoint, Timeline
 
 

@@ -10,7 +10,7 @@ from tests.spark_jobs.trials import IN_FULL, LEASE
 
 from hudi_jobs.contract import FailureReason, NewerSavepoints, OperationPhase, Outcome, Service
 from hudi_jobs.driver import Driver
-from hudi_jobs.operations.restore.steps import prepare
+from hudi_jobs.operations.restore_steps import prepare
 from hudi_jobs.services.client import write_client
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -86,7 +86,7 @@ def test_a_run_that_is_asked_to_end_says_how_far_it_came(lake: Any, monkeypatch:
         prepare(*given)
         driver.stop()
 
-    monkeypatch.setattr("hudi_jobs.operations.restore.restore.prepare", asked_to_end)
+    monkeypatch.setattr("hudi_jobs.operations.restore.prepare", asked_to_end)
     (result,) = driver.run().results
     assert result.operation is not None
     assert result.operation.phase in {OperationPhase.RUNNING, OperationPhase.VERIFYING, OperationPhase.DONE}, result

@@ -36,10 +36,10 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.existing_table.metadata import metadata_partitions
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.journal.history import History
 from hudi_jobs.jvm import classes
 from hudi_jobs.operations.refusal import UNCHANGED
-from hudi_jobs.operations.restore.history import History
-from hudi_jobs.operations.restore.steps import prepare, restore, roll_back_what_stayed
+from hudi_jobs.operations.restore_steps import prepare, restore, roll_back_what_stayed
 from hudi_jobs.phases import Phase
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.timeline import Timeline
@@ -70,7 +70,7 @@ def test_the_next_run_goes_on_from_the_step_that_failed(lake: Any, monkeypatch: 
         target = commits(lake)[-1]
         fill(lake, 1, first=1 + number)
         with monkeypatch.context() as patch:
-            patch.setattr(f"hudi_jobs.operations.restore.restore.{step}", fail)
+            patch.setattr(f"hudi_jobs.operations.restore.{step}", fail)
             result = operate(lake, target, uid=f"uid-{number}")
         assert result.reason is FailureReason.STORAGE_UNAVAILABLE, result
         phase = report_of(result).phase
@@ -92,7 +92,7 @@ def test_what_nobody_wants_any_more_is_begun_by_no_run_and_finished_where_one_ha
     assert report_of(result).phase is OperationPhase.CHECKING, "so that it counts as not begun"
     assert but_for_leases(lake) == before
     with monkeypatch.context() as patch:
-        patch.setattr("hudi_jobs.operations.restore.restore.restore", fail)
+        patch.setattr("hudi_jobs.operations.restore.restore", fail)
         operate(lake, target)
     done(operate(lake, target, only_recorded=True))
     assert rows(lake) == expected
@@ -109,7 +109,7 @@ def test_a_run_that_cannot_be_checked_says_that_an_earlier_one_has_recorded(
 
     checking = operate_with(lake, target, monkeypatch, "check.rows_at", fail)
     assert checking is OperationPhase.CHECKING
-    assert operate_with(lake, target, monkeypatch, "restore.restore.restore", fail) is OperationPhase.RUNNING
+    assert operate_with(lake, target, monkeypatch, "restore.restore", fail) is OperationPhase.RUNNING
     for broken in (fail, break_off):
         assert operate_with(lake, target, monkeypatch, "check.rows_at", broken) is OperationPhase.RUNNING
 
@@ -128,7 +128,7 @@ def test_a_restore_without_a_plan_is_begun_anew_by_one_to_its_commit_alone(
     fill(lake, 3)
     target, other, newest = commits(lake)
     with monkeypatch.context() as patch:
-        patch.setattr("hudi_jobs.operations.restore.restore.restore", fail)
+        patch.setattr("hudi_jobs.operations.restore.restore", fail)
         operate(lake, target)
     begun = timeline(lake) / f"{int(newest) + 1}.restore.requested"
     begun.touch()
@@ -181,7 +181,7 @@ def undeletable(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         (path / "there").touch()
 
     with monkeypatch.context() as patch:
-        patch.setattr("hudi_jobs.operations.restore.restore.prepare", replaced)
+        patch.setattr("hudi_jobs.operations.restore.prepare", replaced)
         yield
     rmtree(path)
     path.write_bytes(content)
@@ -238,7 +238,7 @@ def test_before_version_8_what_others_have_written_beside_such_a_compaction_is_u
         roll_back_what_stayed(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr("hudi_jobs.operations.restore.restore.roll_back_what_stayed", beside_others)
+        patch.setattr("hudi_jobs.operations.restore.roll_back_what_stayed", beside_others)
         result = operate(lake, target)
     assert result.reason is FailureReason.NOT_VERIFIED, result
     assert (instant in result.message, commits(lake)[-1] in result.message) == (True, True)
@@ -253,7 +253,7 @@ def test_a_rollback_that_a_killed_run_has_all_but_finished_does_not_stay_pending
     fill(lake, 2)
     target, latest = commits(lake)
     with monkeypatch.context() as patch:
-        patch.setattr("hudi_jobs.operations.restore.restore.roll_back_what_stayed", fail)
+        patch.setattr("hudi_jobs.operations.restore.roll_back_what_stayed", fail)
         operate(lake, target)
     assert commits(lake) == [target]
     table = HudiTable.existing(lake.spark, lake.base_path)
@@ -277,7 +277,7 @@ def beside(phase: Phase, monkeypatch: pytest.MonkeyPatch, come: Callable[[], Non
         if one is phase:
             come()
 
-    monkeypatch.setattr("hudi_jobs.operations.restore.restore.reach", reached)
+    monkeypatch.setattr("hudi_jobs.operations.restore.reach", reached)
 
 
 def keep(lake: Any, instant: str) -> None:
@@ -335,8 +335,8 @@ def test_what_comes_between_the_last_look_and_the_restore_is_named_whichever_run
         return restore(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr("hudi_jobs.operations.restore.restore.restore", beside_others)
-        patch.setattr("hudi_jobs.operations.restore.restore.roll_back_what_stayed", fail)
+        patch.setattr("hudi_jobs.operations.restore.restore", beside_others)
+        patch.setattr("hudi_jobs.operations.restore.roll_back_what_stayed", fail)
         assert report_of(operate(lake, target)).phase is OperationPhase.RUNNING
     assert commits(lake) == [target]
     for _ in range(2):
@@ -360,7 +360,7 @@ def test_a_restore_that_another_tool_has_made_superfluous_brings_the_metadata_ta
     latest = commits(lake)[-1]
     keep(lake, latest)
     with monkeypatch.context() as patch:
-        patch.setattr("hudi_jobs.operations.restore.restore.restore", fail)
+        patch.setattr("hudi_jobs.operations.restore.restore", fail)
         operate(lake, target, savepoints=NewerSavepoints.REMOVE)
     table = HudiTable.existing(lake.spark, lake.base_path)
     assert metadata_partitions(table.properties) == frozenset()
@@ -382,7 +382,7 @@ def test_a_refusal_of_a_restore_that_was_only_prepared_ends_it_and_names_what_wa
     target, latest = commits(lake)
     keep(lake, latest)
     with monkeypatch.context() as patch:
-        patch.setattr("hudi_jobs.operations.restore.restore.restore", fail)
+        patch.setattr("hudi_jobs.operations.restore.restore", fail)
         operate(lake, target, savepoints=NewerSavepoints.REMOVE)
 
     def gone(*_: Any) -> Any:

@@ -29,7 +29,7 @@ from tests.spark_jobs.trials import ALL, IN_FULL, LEASE, crossed, sampled
 
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, RepairStep, Service
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.operations.restore.steps import remove_metadata_table
+from hudi_jobs.operations.restore_steps import remove_metadata_table
 from hudi_jobs.operations.versions.change import prepare_change
 from hudi_jobs.phases import Phase
 from hudi_jobs.services.client import WriteClient, write_client

@@ -12,7 +12,6 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.given_files import GivenFiles
 from hudi_jobs.ingestion.csv_text.dialect import csv_dialect
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, NO_COLUMN
-from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.ingestion.sources.files.csv_rows import read_csv
 from hudi_jobs.ingestion.sources.files.header_names import (
     HeaderGroup,
@@ -25,6 +24,7 @@ from hudi_jobs.ingestion.sources.files.header_names import (
 )
 from hudi_jobs.ingestion.sources.files.headers import has_header, headers_of
 from hudi_jobs.ingestion.sources.files.mergeable import united
+from hudi_jobs.schemas.types import column_named
 
 MOST_HEADERS = 100
 """Different headers of the files of one run; the plan of Spark grows with each."""

@@ -13,7 +13,7 @@ from hudi_jobs.ingestion.json_text.frames import with_columns
 from hudi_jobs.ingestion.json_text.inference import columns_of
 from hudi_jobs.ingestion.json_text.strict_reader import is_set
 from hudi_jobs.ingestion.rules.record_text import corrupt_text
-from hudi_jobs.ingestion.schemas.distinct import require_distinct
+from hudi_jobs.schemas.distinct import require_distinct
 
 _TEXT = "value"
 

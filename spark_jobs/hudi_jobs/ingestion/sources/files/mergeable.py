@@ -8,8 +8,8 @@ from pyspark.sql.types import StructType
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.schemas.types import fits
-from hudi_jobs.ingestion.schemas.untyped import has_untyped, with_common_types
+from hudi_jobs.schemas.types import fits
+from hudi_jobs.schemas.untyped import has_untyped, with_common_types
 
 
 def require_mergeable(one: StructType, other: StructType) -> None:

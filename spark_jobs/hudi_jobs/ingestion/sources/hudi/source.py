@@ -34,8 +34,8 @@ from hudi_jobs.ingestion.sources.hudi.commits import Look, UpstreamCommit, kept_
 from hudi_jobs.ingestion.sources.hudi.removals import Removal, refuse, removed_since
 from hudi_jobs.ingestion.sources.hudi.state import UpstreamProgress, named
 from hudi_jobs.ingestion.sources.hudi.upstream import Upstream, cleaned, looking_at, reading
+from hudi_jobs.journal.journal import RECORD_LIMIT, Journal
 from hudi_jobs.lease.stores import open_table_files
-from hudi_jobs.operations.journal import RECORD_LIMIT, Journal
 from hudi_jobs.phases import Phase, reach
 
 _SHOWN = 400

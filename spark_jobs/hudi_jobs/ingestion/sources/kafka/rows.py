@@ -25,7 +25,6 @@ from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED, SEQUENCE
 from hudi_jobs.ingestion.rules.corrupt_texts import BASE64, NO_CONTENT, TIME, TIME_END, TOMBSTONE
 from hudi_jobs.ingestion.rules.partitions import never
 from hudi_jobs.ingestion.rules.record_text import corrupt_text, text_of
-from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.ingestion.sources.kafka.clients.errors import asking
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     MESSAGE,
@@ -38,6 +37,7 @@ from hudi_jobs.ingestion.sources.kafka.messages import has_no_calendar, message_
 from hudi_jobs.ingestion.sources.kafka.offsets.ranges import Range
 from hudi_jobs.ingestion.text_values.conversion import can_be_text, text_value
 from hudi_jobs.jvm import tried_cast
+from hudi_jobs.schemas.types import column_named
 
 _TOMBSTONE = "_tombstone"
 

@@ -41,11 +41,11 @@ from hudi_jobs.ingestion.sources.kafka.offsets.ranges import (
     standing,
 )
 from hudi_jobs.ingestion.sources.kafka.offsets.repeated import not_again
-from hudi_jobs.ingestion.sources.kafka.offsets.starts import starting_points
 from hudi_jobs.ingestion.sources.kafka.offsets.state import KIND, KafkaProgress
 from hudi_jobs.ingestion.sources.kafka.request import matching, require_request
 from hudi_jobs.ingestion.sources.kafka.rows import read_rows
 from hudi_jobs.ingestion.sources.kafka.sample import average_size, oldest_time
+from hudi_jobs.ingestion.sources.kafka.starts import starting_points
 from hudi_jobs.ingestion.sweep import sweep_periodically
 from hudi_jobs.phases import Phase, reach
 

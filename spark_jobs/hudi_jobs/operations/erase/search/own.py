@@ -24,14 +24,13 @@ from hudi_jobs.contract.order import ORDER_FILE, OrderState
 from hudi_jobs.contract.progress import PROGRESS_FILE, ProgressState
 from hudi_jobs.contract.wording import listed
 from hudi_jobs.failures.classification import stage
+from hudi_jobs.journal.journal import RECORD_FILE, RECORD_LIMIT
 from hudi_jobs.jvm import classes
-from hudi_jobs.lease.exclusive import INGESTION_LEASE, SERVICES_LEASE
-from hudi_jobs.lease.leases import State
+from hudi_jobs.lease.leases import INGESTION_LEASE, SERVICES_LEASE, State
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.erase.keys import Keys
 from hudi_jobs.operations.erase.search.scan import META_FOLDER, METADATA_TABLE, File, Search, located_path, search
 from hudi_jobs.operations.erase.search.texts import WholeTexts, before_the_name
-from hudi_jobs.operations.journal import RECORD_FILE, RECORD_LIMIT
 from hudi_jobs.operations.refusal import refused
 
 _NAMED = 3

@@ -8,12 +8,12 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StringTy
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract.wording import counted, listed
-from hudi_jobs.ingestion.schemas.types import column_named, has_type
 from hudi_jobs.local_frame import local_frame
 from hudi_jobs.operations.erase.keys import Keys, file_group
 from hudi_jobs.operations.erase.search.scan import File, Scanner, group_of, is_log
 from hudi_jobs.operations.erase.search.texts import WholeTexts
 from hudi_jobs.operations.refusal import refused
+from hudi_jobs.schemas.types import column_named, has_type
 
 _NAMED = 5
 _KINDS: tuple[type[DataType], ...] = (StringType, BinaryType)

@@ -17,6 +17,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located
 from hudi_jobs.folder import Folder
+from hudi_jobs.journal.repair_record import RepairRecord
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import refused
@@ -26,7 +27,6 @@ from hudi_jobs.operations.repair.files.listing import files_of_table
 from hudi_jobs.operations.repair.files.orphans import File, Kind, Known, kinds_of
 from hudi_jobs.operations.repair.files.seen import paths_in_metadata_table, paths_seen
 from hudi_jobs.operations.repair.keys.unchanged import require_as_the_metadata_table, rows_to_keep
-from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found, Step
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.others import Others

@@ -14,17 +14,17 @@ from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.existing_table.metadata import has_record_index, metadata_partitions
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
+from hudi_jobs.journal.record import Rows
+from hudi_jobs.journal.repair_record import RepairRecord
 from hudi_jobs.operations.buckets import is_in_buckets
 from hudi_jobs.operations.check import metadata_options_of, require_known_indexes, require_same_rows
 from hudi_jobs.operations.operation_run import OperationRun
-from hudi_jobs.operations.record import Rows
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.repair.alone import require_at_rest, require_no_heartbeat
 from hudi_jobs.operations.repair.keys.doubles import Doubles, Figures, key_columns, order_of
 from hudi_jobs.operations.repair.keys.unchanged import rows_to_keep
-from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found
-from hudi_jobs.operations.restore.steps import lost_metadata_table, remake_metadata_table
+from hudi_jobs.operations.restore_steps import lost_metadata_table, remake_metadata_table
 from hudi_jobs.operations.rows import are_doubled, current_rows, indexed_by, summed
 from hudi_jobs.preflight.key_gate import require_keys
 from hudi_jobs.services.plans import require_plans_inside

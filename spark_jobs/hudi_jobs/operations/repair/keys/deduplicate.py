@@ -16,6 +16,7 @@ from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.existing_table.metadata import ENABLED
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress
+from hudi_jobs.journal.repair_record import RepairRecord
 from hudi_jobs.operations.buckets import is_in_buckets
 from hudi_jobs.operations.commit import commit_of, write_as
 from hudi_jobs.operations.operation_run import OperationRun
@@ -23,9 +24,8 @@ from hudi_jobs.operations.recheck import require_nothing_come
 from hudi_jobs.operations.repair.keys.counting import BETWEEN, IS_DELETED, Seen, counted_again, look, seen_now
 from hudi_jobs.operations.repair.keys.unchanged import require_as_the_metadata_table
 from hudi_jobs.operations.repair.metadata import require_indexes
-from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Step
-from hudi_jobs.operations.restore.steps import remake_metadata_table, remove_metadata_table
+from hudi_jobs.operations.restore_steps import remake_metadata_table, remove_metadata_table
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_commits_inside, require_plans_inside

@@ -14,10 +14,10 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from hudi_jobs.contract.table.merging import columns_of, ordering_of
-from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.operations.buckets import BUCKET, INDEX
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.rows import row_hash
+from hudi_jobs.schemas.types import column_named
 
 PARTITION, KEY = "_hoodie_partition_path", "_hoodie_record_key"
 

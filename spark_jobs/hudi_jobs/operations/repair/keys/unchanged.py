@@ -1,10 +1,10 @@
 """Counts the rows before a repair, and compares them with the view of metadata table readers."""
 
+from hudi_jobs.journal.record import Rows
+from hudi_jobs.journal.repair_record import RepairRecord
 from hudi_jobs.operations.operation_run import OperationRun
-from hudi_jobs.operations.record import Rows
 from hudi_jobs.operations.refusal import refused
-from hudi_jobs.operations.repair.record import RepairRecord
-from hudi_jobs.operations.restore.steps import has_metadata_table
+from hudi_jobs.operations.restore_steps import has_metadata_table
 from hudi_jobs.operations.rows import difference, rows_now
 
 

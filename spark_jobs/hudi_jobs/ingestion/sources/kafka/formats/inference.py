@@ -14,7 +14,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, IngestionTableTask
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.json_text.inference import columns_of
-from hudi_jobs.ingestion.schemas.untyped import is_untyped
+from hudi_jobs.schemas.untyped import is_untyped
 from hudi_jobs.table import HudiTable
 
 _OF_HUDI = "_hoodie_"

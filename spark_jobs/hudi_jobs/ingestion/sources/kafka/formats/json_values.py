@@ -11,7 +11,6 @@ from hudi_jobs.contract import IngestionTableTask, KafkaSource
 from hudi_jobs.ingestion.json_text.frames import with_columns
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
 from hudi_jobs.ingestion.rules.record_text import corrupt_text
-from hudi_jobs.ingestion.schemas.ddl import declared_columns
 from hudi_jobs.ingestion.sources.kafka.formats.inference import inferred_columns
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     MESSAGE,
@@ -19,6 +18,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     field,
     require_unreserved,
 )
+from hudi_jobs.schemas.ddl import declared_columns
 
 
 def require(_source: KafkaSource) -> None:

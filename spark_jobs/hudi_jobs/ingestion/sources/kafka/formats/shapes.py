@@ -9,7 +9,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.schemas.types import fits
+from hudi_jobs.schemas.types import fits
 
 _NAMES_SHOWN = 3
 _NAME_SHOWN = 100

@@ -13,7 +13,6 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import Envelope, FailureReason, KafkaSource
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.ingestion.schemas.ddl import declared_columns
 from hudi_jobs.ingestion.sources.kafka.formats import wire
 from hudi_jobs.ingestion.sources.kafka.formats.avro_values.meaning import means_the_same
 from hudi_jobs.ingestion.sources.kafka.formats.avro_values.schemas import (
@@ -38,6 +37,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.shapes import (
 )
 from hudi_jobs.ingestion.sources.kafka.formats.writers import Writer, rows_of
 from hudi_jobs.jvm import JavaObject, classes
+from hudi_jobs.schemas.ddl import declared_columns
 
 _COMPATIBLE = "COMPATIBLE"
 

@@ -13,8 +13,6 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED, NO_COLUMN
 from hudi_jobs.ingestion.rules.partitions import never
 from hudi_jobs.ingestion.rules.record_text import corrupt_text
-from hudi_jobs.ingestion.schemas.distinct import require_distinct
-from hudi_jobs.ingestion.schemas.types import column_named, fits, same
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
     AFTER,
     BEFORE,
@@ -47,6 +45,8 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.tables
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, RESERVED, field
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped
 from hudi_jobs.ingestion.text_values.conversion import text_value
+from hudi_jobs.schemas.distinct import require_distinct
+from hudi_jobs.schemas.types import column_named, fits, same
 
 _WRITTEN = (CREATE, READ, UPDATE)
 _TRANSACTION = ("BEGIN", "END")

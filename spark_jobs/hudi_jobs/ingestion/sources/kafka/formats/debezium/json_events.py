@@ -25,8 +25,6 @@ from hudi_jobs.ingestion.json_text.strict_reader import FAULT_OF_ROW, ROW, read
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT
 from hudi_jobs.ingestion.rules.partitions import never
 from hudi_jobs.ingestion.rules.record_text import corrupt_text
-from hudi_jobs.ingestion.schemas.ddl import declared_columns
-from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
     ADDED,
     AFTER,
@@ -46,6 +44,8 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import (
 from hudi_jobs.ingestion.sources.kafka.formats.inference import inferred_columns
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, Decoded, field
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped
+from hudi_jobs.schemas.ddl import declared_columns
+from hudi_jobs.schemas.types import column_named
 
 MOST_SCHEMAS = 100
 _BEFORE_NAMES = r"^(payload\.)?(before|after)\."

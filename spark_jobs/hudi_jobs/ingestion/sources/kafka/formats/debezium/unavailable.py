@@ -34,11 +34,11 @@ from pyspark.sql.types import (
 )
 
 from hudi_jobs.ingestion.rules.partitions import never
-from hudi_jobs.ingestion.schemas.types import column_named, same
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import CHANGE_TYPE, DELETE, UPDATE
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import VARIABLE_DECIMAL
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.holders import MOVED
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import field
+from hudi_jobs.schemas.types import column_named, same
 
 PLACEHOLDER = "__debezium_unavailable_value"
 MISSING = "_debezium_missing"

@@ -23,7 +23,6 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED
 from hudi_jobs.ingestion.rules.partitions import never
-from hudi_jobs.ingestion.schemas.ddl import declared_columns
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
     AFTER,
     BEFORE,
@@ -68,6 +67,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     MESSAGE,
     Decoded,
 )
+from hudi_jobs.schemas.ddl import declared_columns
 from hudi_jobs.table import HudiTable
 
 _MARKS = (KIND, HOLDER, MOVED, SURE, HELD, TABLE, SNAPSHOT, LATE, TAKEN)

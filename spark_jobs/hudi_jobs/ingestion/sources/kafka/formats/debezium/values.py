@@ -12,10 +12,10 @@ from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
 from hudi_jobs.ingestion.rules.record_text import corrupt_text
-from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import MISSING, filled
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, field
 from hudi_jobs.reading import read_rows
+from hudi_jobs.schemas.types import column_named
 from hudi_jobs.table import HudiTable
 
 

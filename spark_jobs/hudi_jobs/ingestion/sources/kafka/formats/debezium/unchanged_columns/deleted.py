@@ -16,10 +16,10 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from hudi_jobs.ingestion.rows import IS_DELETED
 from hudi_jobs.ingestion.rules.partitions import never
-from hudi_jobs.ingestion.schemas.types import column_named
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import Database
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, field
 from hudi_jobs.local_frame import local_frame
+from hudi_jobs.schemas.types import column_named
 
 MOST_DELETED = 1_000
 """The most deletes in a checkpoint: some tens of kB in each commit."""

@@ -8,16 +8,10 @@ from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, Service,
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.jvm import end_jvm
 from hudi_jobs.lease.keeper import LeaseKeeper
-from hudi_jobs.lease.leases import HeldElsewhere, Lease, take
+from hudi_jobs.lease.leases import INGESTION_LEASE, SERVICES_LEASE, HeldElsewhere, Lease, take
 from hudi_jobs.lease.owner import require_ownership
 from hudi_jobs.lease.stores import TableFile, open_table_files
 from hudi_jobs.phases import Phase, reach
-
-INGESTION_LEASE = "ingestion.json"
-"""The lease of an ingestion."""
-
-SERVICES_LEASE = "services.json"
-"""The lease of a table service, and of an ingestion of a serialized table."""
 
 _LOGGER = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 from hudi_jobs.contract import OperationKind, OperationReport, RunnableService
 from hudi_jobs.contract.instants import Instant
-from hudi_jobs.operations.record import OperationRecord
+from hudi_jobs.journal.record import OperationRecord
 
 
 class ServiceRecord(OperationRecord):

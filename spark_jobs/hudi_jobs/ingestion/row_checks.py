@@ -35,12 +35,12 @@ from hudi_jobs.ingestion.rules.quality import (
     without_order,
 )
 from hudi_jobs.ingestion.rules.record_keys import ambiguous_keys, without_key
-from hudi_jobs.ingestion.schemas.gate import Rules, conform, conform_keys, require_columns
-from hudi_jobs.ingestion.schemas.names import require_names
-from hudi_jobs.ingestion.schemas.types import cast, nullable, with_stored_integers
-from hudi_jobs.ingestion.schemas.untyped import require_types, without_untyped
-from hudi_jobs.ingestion.schemas.writable import Roles
 from hudi_jobs.ingestion.transform import apply_transform, computed
+from hudi_jobs.schemas.gate import Rules, conform, conform_keys, require_columns
+from hudi_jobs.schemas.names import require_names
+from hudi_jobs.schemas.types import cast, nullable, with_stored_integers
+from hudi_jobs.schemas.untyped import require_types, without_untyped
+from hudi_jobs.schemas.writable import Roles
 from hudi_jobs.table import HudiTable
 
 _OF_SCHEMAS = frozenset({FailureReason.SCHEMA_INCOMPATIBLE, FailureReason.TRANSFORM_INVALID})

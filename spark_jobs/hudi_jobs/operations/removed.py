@@ -8,7 +8,7 @@ from typing import Any
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract.operations.repair import MOST_FILES_NAMED
 from hudi_jobs.filesystem import sizes_of
-from hudi_jobs.operations.restore.history import History, Write
+from hudi_jobs.journal.history import History, Write
 from hudi_jobs.table import HudiTable
 
 _MOST_NAMED = 20_000

@@ -33,7 +33,7 @@ from pyspark.sql.types import (
 )
 
 from hudi_jobs.contract import WriteOperation
-from hudi_jobs.ingestion.schemas.types import same
+from hudi_jobs.schemas.types import same
 
 _Types = tuple[type[DataType], ...]
 

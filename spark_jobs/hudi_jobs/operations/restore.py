@@ -2,14 +2,14 @@
 
 from hudi_jobs.contract import OperationPhase, Outcome, TaskResult
 from hudi_jobs.contract.wording import counted, listed
+from hudi_jobs.journal.history import History, Restore
+from hudi_jobs.journal.restore_record import RestoreRecord
 from hudi_jobs.operations.check import checked, left_behind, require_as_checked, require_no_restore
+from hudi_jobs.operations.checkpoints import commit_checkpoint
 from hudi_jobs.operations.compared import compare
 from hudi_jobs.operations.operation_run import OperationRun, succeeded
 from hudi_jobs.operations.recheck import not_begun_again, remake_if_possible, removed_before
-from hudi_jobs.operations.restore.checkpoints import commit_checkpoint
-from hudi_jobs.operations.restore.history import History, Restore
-from hudi_jobs.operations.restore.record import RestoreRecord
-from hudi_jobs.operations.restore.steps import (
+from hudi_jobs.operations.restore_steps import (
     drop_where_rows_are_missed,
     lost_metadata_table,
     prepare,

@@ -24,10 +24,10 @@ from hudi_jobs.contract.operations.repair import LONGEST_FILE_NAMED
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
+from hudi_jobs.journal.service_record import ServiceRecord
 from hudi_jobs.operations.check import busy, require_no_restore, require_same_rows
 from hudi_jobs.operations.operation_run import OperationRun, succeeded
 from hudi_jobs.operations.refusal import require_nobody_at_work
-from hudi_jobs.operations.service.record import ServiceRecord
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.archival import archive
 from hudi_jobs.services.cleaning import clean

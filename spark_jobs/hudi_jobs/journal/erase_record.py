@@ -7,7 +7,7 @@ from pydantic import Field
 from hudi_jobs.contract import MOST_LISTED, FailureReason, OperationKind, OperationPhase, OperationReport
 from hudi_jobs.contract.instants import Instant
 from hudi_jobs.contract.operations.erase import EraseReport
-from hudi_jobs.operations.record import OperationRecord, Rows
+from hudi_jobs.journal.record import OperationRecord, Rows
 
 
 class EraseRecord(OperationRecord):

@@ -18,10 +18,10 @@ from hudi_jobs.contract.wording import listed
 from hudi_jobs.existing_table.metadata import ENABLED, RECORD_INDEXES, partitions_of
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
+from hudi_jobs.journal.history import History, Restore
+from hudi_jobs.journal.record import Rows
+from hudi_jobs.journal.restore_record import RestoreRecord
 from hudi_jobs.jvm import classes, engine_context
-from hudi_jobs.operations.record import Rows
-from hudi_jobs.operations.restore.history import History, Restore
-from hudi_jobs.operations.restore.record import RestoreRecord
 from hudi_jobs.operations.rows import difference, rows_now
 from hudi_jobs.services.client import WriteClient, write_client
 from hudi_jobs.services.others import Others

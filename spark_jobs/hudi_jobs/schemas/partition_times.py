@@ -27,7 +27,7 @@ from hudi_jobs.contract.table.times import (
     unsupported_times,
 )
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.schemas.types import column_named
+from hudi_jobs.schemas.types import column_named
 
 _MILLISECONDS = {
     "NANOSECONDS": 1e-6,

@@ -1,1 +1,0 @@
-"""Restores a table to a commit, by a restore or rollback, with the checkpoint that applies afterwards."""

@@ -1,1 +1,0 @@
-"""Runs a table service once, on request."""
