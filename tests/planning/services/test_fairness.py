@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from random import Random
+from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.planning.services.test_order import launched, world
-from tests.planning.simulation import Simulation
-from tests.planning.world import at, memory, plan_for
+from tests.planning.world import memory, plan_for
 
 from hudi_jobs.contract import Service
 from hudi_operator.planning.order.slots import PATIENCE
@@ -19,82 +15,37 @@ from hudi_operator.services.registry import SERVICES
 
 REQUEST = {"hudi-operator.io/requested-at": "2026-03-10T11:59:30Z"}
 BOUND = PATIENCE + len(SERVICES)
-SPEC: dict[str, Any] = {
-    "type": "MergeOnRead",
-    "ingestion": {"schedule": {"every": "1m"}},
-    "cleaning": {"retainCommits": 2},
-    "archival": {"minCommits": 4, "maxCommits": 6},
-}
 OPTIMISTIC: dict[str, Any] = {
     "index": {"type": "Bucket"},
     "concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}},
 }
 
 
-class Crowded(Simulation):
-    """A table whose ingestion is requested again at every reconcile."""
-
-    waited: dict[Service, int]
-    """How many runs had been started when a service was first seen to be due and to wait."""
-    longest = 0
-
-    def reconcile(self) -> None:
-        self.annotations = {"hudi-operator.io/requested-at": at(self.now)}
-        super().reconcile()
-        running = {run.decided.service for run in self.living}
-        for service in SERVICES:
-            if self.status.services.of(service).due and service not in running:
-                since = self.waited.setdefault(service, self.rivals(service))
-                self.longest = max(self.longest, self.rivals(service) - since)
-            else:
-                self.waited.pop(service, None)
-
-    def rivals(self, service: Service) -> int:
-        """How many runs have been started in the place of this one; beside ingestion a service may run all the same."""
-        alone = self.spec.get("concurrency") is None
-        mine = service is Service.INGESTION
-        return sum(1 for run in self.launched if alone or (run.service is Service.INGESTION) == mine)
-
-
-def crowded(seed: int, *, reconciles: int, luck: float, has_input: bool, **changes: Any) -> Crowded:
-    simulation = Crowded(Random(seed), {**SPEC, **changes}, luck=luck, has_input=has_input)
-    simulation.waited = {}
+def turns(reconciles: int, commits: int, **changes: Any) -> list[str]:
+    """Return what starts, one after the other, while every service stays due and ingestion is requested again."""
+    started: list[str] = []
+    remembered: dict[str, Any] = {}
     for _ in range(reconciles):
-        simulation.now += timedelta(seconds=30)
-        simulation.reconcile()
-        simulation.progress()
-    return simulation
+        plan = plan_for(world(commits, annotations=REQUEST, remembered=remembered, **changes))
+        started += launched(plan)
+        counts = {service: plan.services.of(service).passed_over for service in SERVICES}
+        remembered = {service.lower(): memory(due=True, passed_over=count) for service, count in counts.items()}
+    return started
 
 
-@given(
-    seed=st.integers(0, 2**32),
-    luck=st.sampled_from([1.0, 0.9]),
-    has_input=st.booleans(),
-    delta_commits=st.sampled_from([1, 2, 5]),
-    commits=st.sampled_from([1, 3]),
-    mode=st.sampled_from([{}, OPTIMISTIC]),
-)
-@settings(max_examples=4, deadline=None)
+@pytest.mark.parametrize("commits", [20, 60], ids=["just due", "far behind"])
+@pytest.mark.parametrize("changes", [{}, OPTIMISTIC], ids=["serialized", "optimistic"])
 def test_every_due_service_starts_after_a_bounded_number_of_others_whatever_is_requested(
-    seed: int, luck: float, delta_commits: int, commits: int, mode: dict[str, Any], *, has_input: bool
+    commits: int, changes: dict[str, Any]
 ) -> None:
-    triggers = {
-        "compaction": {"trigger": {"deltaCommits": delta_commits}},
-        "clustering": {"mode": "Async", "trigger": {"commits": commits}},
-    }
-    found = crowded(seed, reconciles=150, luck=luck, has_input=has_input, **triggers, **mode)
-    assert found.longest <= BOUND
-
-
-def test_where_all_is_well_every_service_and_ingestion_get_their_turns() -> None:
-    triggers = {
-        "compaction": {"trigger": {"deltaCommits": 2}},
-        "clustering": {"mode": "Async", "trigger": {"commits": 3}},
-    }
-    found = crowded(1, reconciles=150, luck=1.0, has_input=True, **triggers)
-    runs = [one.service for one in found.launched]
-    assert set(runs) == set(SERVICES) - {Service.SAVEPOINT, Service.OPERATION}
-    assert runs.count(Service.INGESTION) >= len(runs) // 3
+    due = [service for service in SERVICES if plan_for(world(commits, **changes)).services.of(service).due]
+    assert len(due) >= 4
+    started = turns(4 * BOUND, commits, **changes)
+    for service in due:
+        lane = [one for one in started if not changes or (one == Service.INGESTION) == (service is Service.INGESTION)]
+        places = [place for place, other in enumerate(lane) if other == service]
+        assert max(later - earlier for earlier, later in pairwise([-1, *places, len(lane)])) <= BOUND, service
+    assert started.count(Service.INGESTION) >= len(started) // len(due)
 
 
 def behind(commits: int = 60, **remembered: int) -> list[str]:
