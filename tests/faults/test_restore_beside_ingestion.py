@@ -117,9 +117,8 @@ def has_archived(status: Document) -> bool:
     return any((run["service"], run["outcome"]) == ("Archival", "Succeeded") for run in status["history"])
 
 
-@pytest.mark.parametrize(
-    ("kind", "version"), [("MergeOnRead", 9), pytest.param("CopyOnWrite", 6, marks=IN_FULL)], ids=str
-)
+@IN_FULL
+@pytest.mark.parametrize(("kind", "version"), [("MergeOnRead", 9), ("CopyOnWrite", 6)], ids=str)
 async def test_a_restore_beside_running_ingestion_comes_to_the_rows_of_its_target_and_no_input_is_lost(
     kind: str, version: int, tmp_path: Path, spark: SparkSession, seed: int
 ) -> None:
