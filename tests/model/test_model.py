@@ -29,13 +29,9 @@ def test_nothing_goes_wrong_in_random_histories_with_many_deviations(scenario: S
         if world.broken:
             shortest = shrink(scenario, history, world.broken[0])
             pytest.fail(f"{world.broken[0]} after {shortest}")
-
-
-@EVERY
-def test_a_history_played_again_goes_the_same_way(scenario: Scenario) -> None:
-    world, history = wander(scenario, seed=1, deviations=3, within=40)
-    again = play(scenario, by_step(history))
-    assert (again.key, again.broken) == (world.key, world.broken)
+        if seed == 0:
+            again = play(scenario, by_step(history))
+            assert again.key == world.key, "a history played again goes the same way"
 
 
 def test_what_one_history_does_leaves_its_siblings_alone() -> None:
