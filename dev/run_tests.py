@@ -1,7 +1,7 @@
 """Runs the checks and tests in stages and counts them: `run_tests.py [STAGE...]` with names of STAGES, or `all`.
 
-A stage is made of groups, and groups run in lanes, three at once for two cores, since all of them wait at times. What
-the first lane says is on the terminal; the others write logs, which are shown at the end. All groups run even after one
+A stage is made of groups, and groups run in lanes, three at once for two cores, since all of them wait at times. The
+first lane writes to the terminal; the other lanes write logs, which are shown at the end. All groups run even after one
 has failed; the last line counts what passed and failed. The stages `faults`, which sweeps every fault point where
 others draw a few, and kills drivers at every phase of every operation, and `upgrade`, which builds the release before,
 take long, and only run when they are asked for, by name or as one of `all`.

@@ -12,10 +12,10 @@ LINE = 70
 """Bytes of a manifest's line; a longer value continues in lines that begin with a space."""
 
 FIRST = ("scala-library", "spark-core_", "spark-sql_", "aircompressor", "hudi-", "spark-catalyst_")
-"""How the names begin of the jars that go before the others, in this order.
+"""The beginnings of the names of jars that go before all other jars, in this order.
 
-Spark reads the bytes of a class for each closure that it sends to tasks, and looks into one jar after the other. Among
-jars that hold classes of the same name the order stays as it is without this: that of the alphabet.
+Spark reads the bytes of a class for each closure that it sends to tasks, and searches the jars in order. Jars that hold
+classes of the same name keep their order without this list: the order of the alphabet.
 """
 
 DEFAULTS = {
@@ -25,10 +25,10 @@ DEFAULTS = {
         "<value>org.apache.hadoop.fs.s3a.commit.S3ACommitterFactory</value></property></configuration>"
     ),
 }
-"""Take the place of the files in Hadoop's jar.
+"""The content that replaces the files in Hadoop's jar.
 
-Spark sends Hadoop's whole configuration with every stage, and two thirds of it would be what YARN and MapReduce are to
-do where nothing else is said. Nothing runs on YARN here, and the libraries know the defaults that they read.
+Spark sends Hadoop's whole configuration with every stage, and two thirds of it would be defaults of YARN and MapReduce.
+Nothing runs on YARN here, and the libraries know the defaults that they read.
 """
 
 

@@ -1,7 +1,7 @@
-"""Makes the class-data-sharing archive of the Spark image: `train.py ARCHIVE` runs what drivers run, once, and dumps.
+"""Makes the class-data-sharing archive of the Spark image: `train.py ARCHIVE` runs a driver's work once, and dumps.
 
-The JVM then maps the classes of Spark and Hudi instead of loading and verifying them one by one, which takes seconds
-of every run. Run it where the drivers run: the archive is bound to the JVM, the jars and their order.
+The JVM then maps the classes of Spark and Hudi instead of loading and verifying them one by one, which takes seconds of
+every run. Run it where the drivers run: the archive is bound to the JVM, the jars and their order.
 """
 
 import os

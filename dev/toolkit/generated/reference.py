@@ -24,7 +24,7 @@ from hudi_operator.telemetry.metrics import metrics
 from toolkit.generated.sentences import definitions, sentence
 
 ListEntry = tuple[str, str]
-"""What an entry of a list is called, and the text about it."""
+"""The name of an entry of a list, and its text."""
 
 _HEAD = """# Reference
 

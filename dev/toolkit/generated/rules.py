@@ -25,7 +25,7 @@ def _messages(schema: Schema) -> list[str]:
 
 
 def _rules_of_fields(schema: Schema) -> Iterator[str]:
-    """Yield the rules of fields that have no list of their own, equal ones once for all their fields."""
+    """Yield the rules of fields without a list of their own; fields with equal rules share an entry."""
     fields: dict[str, list[str]] = {}
     for name, field in schema.get("properties", {}).items():
         for message in _messages(field) if field.get("type") != "object" else ():
@@ -37,7 +37,7 @@ def _rules_of_fields(schema: Schema) -> Iterator[str]:
 
 
 def _merged(messages: list[str]) -> Iterator[str]:
-    """Yield the messages, those about fields that cannot be changed as one sentence."""
+    """Yield the messages; messages about immutable fields become a single sentence."""
     fixed = [found for message in messages if (found := _FIXED.fullmatch(message))]
     yield from (message for message in messages if not _FIXED.fullmatch(message))
     if fixed:

@@ -25,10 +25,10 @@ Kind = Callable[[list[int], list[int], str], Change | None]
 
 
 class Workload:
-    """Runs inserts, updates, deletes and key changes in one thread, each in its own transaction.
+    """Runs inserts, updates, deletes and key changes in a thread, each in its own transaction.
 
-    No transaction changes a key twice, and no value comes twice, so that a value names one state of its key. `history`
-    holds the states of each key in their order, beginning with none.
+    No transaction changes a key twice, and no value is used twice, so that a value identifies a state of its key.
+    `history` holds the states of each key in their order, beginning with none.
     """
 
     def __init__(self, database: Postgres, table: str, seed: int, *, pause: float = 0.05) -> None:

@@ -122,7 +122,7 @@ class Topics:
         return sorted(found.partitions)
 
     def end_offsets(self, topic: str, *, committed: bool = False) -> dict[int, int]:
-        """Return the offset after the last message, or after the last one for committed readers."""
+        """Return the offset after the last message, or after the last committed message for committed readers."""
         return self._offsets(topic, OffsetSpec.latest(), committed=committed)
 
     def beginning_offsets(self, topic: str) -> dict[int, int]:
