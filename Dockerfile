@@ -43,6 +43,8 @@ RUN --mount=type=secret,id=ca-bundle \
     trusting python3 /build/fetch_jars.py /build/jars.txt /jars ${MAVEN_REPOSITORY}
 
 FROM builder AS spark-dependencies
+RUN mkdir -p /usr/share/man/man1 \
+ && apt-get update && apt-get install --yes --no-install-recommends openjdk-17-jdk-headless
 COPY --from=requirements /requirements/spark.txt /requirements/spark.txt
 RUN --mount=type=secret,id=ca-bundle \
     uv venv --quiet /opt/hudi \
@@ -51,9 +53,10 @@ RUN --mount=type=secret,id=ca-bundle \
  && ln -s lib/python3.11/site-packages/pyspark /opt/hudi/spark \
  && mv /opt/hudi/spark/jars /opt/hudi/spark/lib && mkdir /opt/hudi/spark/jars
 COPY --from=jars /jars/ /opt/hudi/spark/lib/
-COPY dev/image/one_class_path.py dev/image/close_inline_reads.py /build/
-RUN python3 /build/one_class_path.py /opt/hudi/spark/lib /opt/hudi/spark/jars/class-path.jar \
- && python3 /build/close_inline_reads.py /opt/hudi/spark/lib /opt/hudi/spark/jars/class-path.jar
+COPY dev/image/build_java.py dev/image/one_class_path.py /build/
+COPY spark_jobs/java/src/main /build/java
+RUN python3 /build/build_java.py /build/java /opt/hudi/spark/lib /opt/hudi/spark/lib/hudi-operator.jar \
+ && python3 /build/one_class_path.py /opt/hudi/spark/lib /opt/hudi/spark/jars/class-path.jar
 
 FROM python AS spark-code
 COPY spark_jobs/hudi_jobs /code/hudi_jobs

@@ -40,6 +40,7 @@ from hudi_operator.jobs.settings.spark_conf import JAVA_OPTIONS, SMALL_JVM
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "dev"))
 
 from toolkit.jars import fetch_jars
+from toolkit.spark_home import OUR_JAR, spark_home
 
 SCHEMA = "id BIGINT, carrier STRING, flight INT, origin STRING, delay DOUBLE, at TIMESTAMP, month INT, observed BIGINT"
 READER = {"header": "true"}
@@ -94,7 +95,7 @@ def settings(master: str) -> dict[str, str]:
     return {
         "spark.master": master,
         "spark.driver.memory": "2g",
-        "spark.driver.extraClassPath": ":".join(map(str, fetch_jars())),
+        "spark.driver.extraClassPath": ":".join(map(str, (spark_home() / "lib" / OUR_JAR, *fetch_jars()))),
         "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {SMALL_JVM} -Xms2g",
         "spark.sql.shuffle.partitions": "2",
         "spark.log.level": "ERROR",

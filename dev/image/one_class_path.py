@@ -11,8 +11,10 @@ from pathlib import Path
 LINE = 70
 """Bytes of a manifest's line; a longer value continues in lines that begin with a space."""
 
-FIRST = ("scala-library", "spark-core_", "spark-sql_", "aircompressor", "hudi-", "spark-catalyst_")
+FIRST = ("hudi-operator", "scala-library", "spark-core_", "spark-sql_", "aircompressor", "hudi-", "spark-catalyst_")
 """The beginnings of the names of jars that go before all other jars, in this order.
+
+The first has our own classes, one of which repairs a class of Hudi (spark_jobs/java).
 
 Spark reads the bytes of a class for each closure that it sends to tasks, and searches the jars in order. Jars that hold
 classes of the same name keep their order without this list: the order of the alphabet.

@@ -7,6 +7,7 @@ every run. Run it where the drivers run: the archive is bound to the JVM, the ja
 import os
 import sys
 import tempfile
+import zipfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,7 @@ def main(archive: str) -> None:
         for table_type in ("COPY_ON_WRITE", "MERGE_ON_READ"):
             live(spark, f"{folder}/{table_type}", table_type)
         reach_for_sources(spark)
+        load_our_classes(spark)
         spark.stop()
         process.stdin.close()  # PySpark's JVM ends when its standard input does
         process.wait()
@@ -96,6 +98,14 @@ def reach_for_sources(spark: SparkSession) -> None:
     schema = '{"type": "record", "name": "row", "fields": [{"name": "id", "type": "long"}]}'
     encoded = spark.range(2).select(to_avro(sf.struct("id"), schema).alias("value"))
     encoded.select(from_avro("value", schema)).collect()
+
+
+def load_our_classes(spark: SparkSession) -> None:
+    """Load the Java classes of the jobs."""
+    jvm: Any = spark._jvm  # noqa: SLF001 - the way into the JVM
+    with zipfile.ZipFile(Path(os.environ["SPARK_HOME"]) / "lib" / "hudi-operator.jar") as jar:
+        for name in jar.namelist():
+            jvm.java.lang.Class.forName(name.removesuffix(".class").replace("/", "."))
 
 
 def live(spark: SparkSession, table: str, table_type: str) -> None:

@@ -18,7 +18,7 @@ RECORD = STATE / "images.env"
 CERTIFICATES = Path(os.environ.get("SSL_CERT_FILE") or "/etc/ssl/certs/ca-certificates.crt")
 
 
-BASE_INPUTS = ("Dockerfile", ".dockerignore", "dev/image", "pyproject.toml", "uv.lock")
+BASE_INPUTS = ("Dockerfile", ".dockerignore", "dev/image", "spark_jobs/java/src/main", "pyproject.toml", "uv.lock")
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ import pyspark
 
 from hudi_operator.jobs.settings.spark_conf import JAVA_OPTIONS, SMALL_JVM
 from localcluster.console import alone
-from localcluster.settings import SOURCE, cache_directory
+from localcluster.settings import CHECKOUT, SOURCE, cache_directory
 from toolkit.jars import fetch_jars
 
 ARCHIVE = "classes.jsa"
+OUR_JAR = "hudi-operator.jar"
 LOCAL_FILES = {
     "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
     "spark.hadoop.fs.local.block.size": "1048576",
@@ -25,6 +26,9 @@ Without Hadoop's native library, which neither PySpark nor Maven has, Hadoop's l
 for files, about fifty times in a short test. Hudi opens each file of the metadata table with a buffer of the size of a
 block, which is 32 MiB without this setting (`HoodieStorage.openSeekable`).
 """
+
+JAVA = CHECKOUT / "spark_jobs" / "java" / "src"
+"""The Java classes of the jobs, `main`, and their tests, `test`."""
 
 _IMAGE = SOURCE / "image"
 _LOCAL_JARS = Path(__file__).with_name("local_jars.txt")
@@ -55,11 +59,22 @@ def install_spark(home: Path) -> None:
     (home / "jars").mkdir(parents=True)
     for folder in ("bin", "python"):
         shutil.copytree(source / folder, home / folder)
-    shutil.copytree(source / "jars", home / "lib")
-    for jar in (*fetch_jars(), *fetch_jars(_LOCAL_JARS)):
-        shutil.copy(jar, home / "lib")
-    for program in ("one_class_path.py", "close_inline_reads.py"):
-        subprocess.run((sys.executable, _IMAGE / program, "lib", "jars/class-path.jar"), cwd=home, check=True)
+    (home / "lib").mkdir()
+    for jar in (*(source / "jars").glob("*.jar"), *fetch_jars(), *fetch_jars(_LOCAL_JARS)):
+        _link(jar, home / "lib" / jar.name)
+    for program in (
+        ("build_java.py", JAVA / "main", "lib", f"lib/{OUR_JAR}"),
+        ("one_class_path.py", "lib", "jars/class-path.jar"),
+    ):
+        subprocess.run((sys.executable, _IMAGE / program[0], *program[1:]), cwd=home, check=True)
+
+
+def _link(file: Path, name: Path) -> None:
+    """Give a file another name; copy it to another file system."""
+    try:
+        name.hardlink_to(file)
+    except OSError:
+        shutil.copy(file, name)
 
 
 def make_archive(home: Path) -> None:
@@ -74,9 +89,11 @@ def make_archive(home: Path) -> None:
 def _digest() -> str:
     java = Path(shutil.which("java") or "java").resolve()
     digest = hashlib.sha256(f"{pyspark.__version__} {java} {java.stat().st_mtime_ns}".encode())
-    for name in ("jars.txt", "one_class_path.py", "close_inline_reads.py", "train.py"):
+    for name in ("jars.txt", "build_java.py", "one_class_path.py", "train.py"):
         digest.update((_IMAGE / name).read_bytes())
     digest.update(_LOCAL_JARS.read_bytes())
+    for source in sorted((JAVA / "main").rglob("*.java")):
+        digest.update(source.read_bytes())
     return digest.hexdigest()[:12]
 
 

@@ -252,8 +252,7 @@ def tried_cast(column: Column, kind: DataType) -> Column:
 def called_with(spark: SparkSession, function: JavaObject, argument: Column, kind: DataType) -> Column:
     """Return the column of a Java function's results on a column's values, in Spark's internal form.
 
-    Spark calls the function by its interface, because a class may be loaded more than once in a JVM. Values are not
-    copied, unlike with functions registered for SQL.
+    Spark calls the function by its interface. Values are not copied, unlike with functions registered for SQL.
     """
     jvm = classes(spark)
     catalyst, types = jvm.org.apache.spark.sql.catalyst.expressions, jvm.org.apache.spark.sql.types

@@ -3,13 +3,11 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 
 from pyspark.sql import SparkSession
 
-from hudi_jobs.jvm import JavaObject, classes, java_objects
-
-_READER = "PlanReader"
+from hudi_jobs.java_classes import java_class
+from hudi_jobs.jvm import JavaObject
 
 
 @dataclass
@@ -32,20 +30,11 @@ class PlanReader:
     """Reads plans inside the JVM, so that a plan costs one call instead of ten per node."""
 
     def __init__(self, spark: SparkSession) -> None:
-        jvm = classes(spark)
-        compiler = jvm.org.codehaus.janino.SimpleCompiler()
-        compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
-        compiler.cook(files(__package__).joinpath(f"{_READER}.java").read_text())
-        (constructor,) = compiler.getClassLoader().loadClass(_READER).getConstructors()
-        self._reader: JavaObject = constructor.newInstance(java_objects(spark))
-        # Called by reflection, because py4j confuses it with a class compiled by another reader.
-        function = jvm.java.lang.Class.forName("java.util.function.Function")
-        self._apply: JavaObject = next(method for method in function.getMethods() if method.getName() == "apply")
-        self._spark = spark
+        self._reader: JavaObject = java_class(spark, "query.PlanReader")()
 
     def read(self, plan: JavaObject) -> list[Node]:
         """Return the nodes of a plan, topmost first."""
-        return tree(json.loads(self._apply.invoke(self._reader, java_objects(self._spark, plan))))
+        return tree(json.loads(self._reader.apply(plan)))
 
 
 def tree(entries: Iterable[Sequence[int | str]]) -> list[Node]:

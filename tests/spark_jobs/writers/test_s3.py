@@ -5,9 +5,7 @@ import socket
 import subprocess
 import sys
 import time
-import zipfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -17,7 +15,6 @@ from tests.spark_jobs.trials import sampled
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_jobs.jvm import open_sockets
-from image.close_inline_reads import NAME, main
 
 pytestmark = [pytest.mark.spark, pytest.mark.s3]
 
@@ -99,13 +96,6 @@ def test_a_table_on_s3_is_written_from_files_on_s3(lake: Any, start_store: Calla
 
     missing = lake.ingest(files={"path": f"s3a://{bucket}/nothing"})
     assert missing.reason is FailureReason.SOURCE_NOT_FOUND
-
-
-def test_no_image_is_built_with_a_hudi_of_which_it_is_not_known_what_it_closes(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "hudi-spark3.5-bundle_2.12-1.2.1.jar", "w") as jar:
-        jar.writestr(NAME, b"another class")
-    with pytest.raises(SystemExit, match=r"1\.2\.1\.jar has another .* no longer needed"):
-        main(str(tmp_path), str(tmp_path / "class-path.jar"))
 
 
 def test_a_bucket_that_does_not_exist(lake: Any, start_store: Callable[..., str]) -> None:

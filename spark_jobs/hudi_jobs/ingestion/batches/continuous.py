@@ -48,7 +48,7 @@ _MOST_SOCKETS = 500
 
 Connections open between two batches have leaked. The published Hudi 1.2.0 leaks one for each block of a log file that
 it looks into (`InLineFsDataInputStream`), ten a commit and more with services beside it; the version in the image
-closes them (dev/image/close_inline_reads.py).
+closes them (spark_jobs/java, `InLineFsDataInputStream`).
 """
 _LAST_SOCKETS = 750
 """Beyond these connections no batch begins: a running table service gets the rest, and the run then ends."""

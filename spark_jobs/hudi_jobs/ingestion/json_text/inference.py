@@ -13,8 +13,8 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.json_text.strict_reader import inference_options
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
-from hudi_jobs.java_classes import compiled_class
-from hudi_jobs.jvm import classes, java_objects, query_execution, scala_map
+from hudi_jobs.java_classes import java_class
+from hudi_jobs.jvm import classes, query_execution, scala_map
 from hudi_jobs.schemas.distinct import require_distinct
 from hudi_jobs.schemas.untyped import has_untyped, is_untyped
 
@@ -44,8 +44,7 @@ def _inferred(texts: DataFrame, options: Mapping[str, str], *, takes_empty_texts
     given = scala_map(spark, {**inference_options(options), "columnnameofcorruptrecord": CORRUPT_RECORD})
     zone = str(spark.conf.get("spark.sql.session.timeZone"))
     parsed = classes(spark).org.apache.spark.sql.catalyst.json.JSONOptions(given, zone, CORRUPT_RECORD)
-    kind = compiled_class(spark, [(__package__, "JsonColumns")])
-    inference = kind.getConstructors()[0].newInstance(java_objects(spark, parsed, takes_empty_texts))
+    inference = java_class(spark, "json.JsonColumns")(parsed, takes_empty_texts)
     found = StructType.fromJson(json.loads(inference.of(query_execution(texts).toRdd())))
     return StructType([field for field in found.fields if field.name not in {CORRUPT_RECORD, ""}])
 

@@ -18,9 +18,8 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.ingestion.text_values.conversion import can_be_text
-from hudi_jobs.ingestion.text_values.java_sources import NUMBERS_AND_TIMES
-from hudi_jobs.java_classes import compiled_class
-from hudi_jobs.jvm import called_with, java_map, java_objects
+from hudi_jobs.java_classes import java_class
+from hudi_jobs.jvm import called_with, java_map
 
 MOST_LEVELS = 50
 """Objects and arrays inside of each other, where columns are made of them: of a hundred levels the JVM dies."""
@@ -28,7 +27,6 @@ MOST_LEVELS = 50
 ROW, FAULT_OF_ROW, TEXT = "row", "fault", "text"
 """Fields of what `read` returns."""
 
-_CLASSES = (*NUMBERS_AND_TIMES, (__package__, "JsonNumbers"), (__package__, "JsonTypes"), (__package__, "JsonRows"))
 _FAULT = StructType([StructField("column", StringType()), StructField("cause", StringType())])
 
 
@@ -49,8 +47,7 @@ def read(spark: SparkSession, bytes_of_text: Column, schema: StructType, options
     # A text that was too deep to be inferred has fields that no column is made of.
     levels = {"maxnestingdepth": str(MOST_LEVELS)} if is_set(options, "inferred") else {}
     given = java_map(spark, {"timezone": zone, **options, **levels})
-    reader = compiled_class(spark, _CLASSES).getConstructors()[0]
-    target = reader.newInstance(java_objects(spark, schema.json(), given))
+    target = java_class(spark, "json.JsonRows")(schema.json(), given)
     try:
         target.open()
     except Exception as error:

@@ -21,14 +21,12 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from hudi_jobs.ingestion.text_values.java_sources import TEXT_VALUES
-from hudi_jobs.java_classes import compiled_class
-from hudi_jobs.jvm import called_with, java_map, java_objects
+from hudi_jobs.java_classes import java_class
+from hudi_jobs.jvm import called_with, java_map
 
 UTC = "UTC"
 
 _VALUE, _FAULT = "value", "fault"
-_SOURCES = (*TEXT_VALUES, (__package__, "TextColumn"))
 _TYPES = (
     BooleanType,
     ByteType,
@@ -69,7 +67,6 @@ def text_fault(spark: SparkSession, text: Column, kind: DataType, options: Mappi
 
 def _read(spark: SparkSession, text: Column, kind: DataType, options: Mapping[str, str] | None) -> Column:
     given = java_map(spark, {"timezone": UTC, **(options or {})})
-    constructor = compiled_class(spark, _SOURCES).getConstructors()[0]
-    target = constructor.newInstance(java_objects(spark, kind.json(), given))
+    target = java_class(spark, "text.TextColumn")(kind.json(), given)
     result = StructType([StructField(_VALUE, kind), StructField(_FAULT, StringType())])
     return called_with(spark, target, text, result)

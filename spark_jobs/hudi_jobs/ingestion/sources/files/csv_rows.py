@@ -12,17 +12,11 @@ from pyspark.sql.types import StringType, StructField, StructType
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.given_files import GivenFiles
-from hudi_jobs.ingestion import csv_text
 from hudi_jobs.ingestion.csv_text.dialect import csv_dialect
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT
 from hudi_jobs.ingestion.text_values.conversion import can_be_text
-from hudi_jobs.ingestion.text_values.java_sources import TEXT_VALUES
-from hudi_jobs.java_classes import compiled_class
+from hudi_jobs.java_classes import java_class
 
-_SOURCES = (
-    *TEXT_VALUES,
-    *((csv_text.__name__, name) for name in ("CsvFields", "CsvRows", "CsvRecords", "CsvReader", "CsvFormat")),
-)
 _FAULT = StructType([StructField("column", StringType()), StructField("cause", StringType())])
 
 
@@ -42,7 +36,7 @@ def read_csv(
     # The places stand for names, which Spark would compare with those of its own columns.
     placed = [StructField(_at(place), field.dataType) for place, field in enumerate(kept)]
     marks = [StructField(CORRUPT_RECORD, StringType()), StructField(FAULT, _FAULT)]
-    reader = compiled_class(spark, _SOURCES).newInstance()
+    reader = java_class(spark, "csv.CsvFormat")()
     frame = GivenFiles(spark, paths).frame(
         "csv", reader=reader, schema=StructType([*placed, *marks]), options=dialect.reader_options(fields)
     )

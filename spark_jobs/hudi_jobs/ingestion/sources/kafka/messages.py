@@ -11,17 +11,15 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from hudi_jobs.contract import KafkaSource
-from hudi_jobs.ingestion.sources.kafka import clients
 from hudi_jobs.ingestion.sources.kafka.clients.options import reader_options
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, MESSAGE_TYPE, field
 from hudi_jobs.ingestion.sources.kafka.offsets.ranges import Range
-from hudi_jobs.java_classes import compiled_class
+from hudi_jobs.java_classes import java_class
 from hudi_jobs.jvm import classes, frame_of_rows, scala_map, spark_session
 
 LAST_TIME = 253_402_300_799_999
 """The last millisecond of the year 9999. Later times are mistakes, such as microseconds in place of milliseconds."""
 
-_CONVERTER = "MessageRows"
 _POLL_MILLISECONDS = 20_000
 _FAIL_ON_LOSS = True
 
@@ -31,7 +29,7 @@ def messages(spark: SparkSession, source: KafkaSource, read: Sequence[Range]) ->
     if not read:
         return spark.createDataFrame([], f"{MESSAGE}: {MESSAGE_TYPE}")
     jvm = classes(spark)
-    converter = compiled_class(spark, [(clients.__name__, _CONVERTER)]).newInstance()
+    converter = java_class(spark, "kafka.MessageRows")()
     # One call for all ranges: there may be thousands.
     lines = "\n".join(f"{one.place.topic} {one.place.partition} {one.start} {one.until}" for one in read)
     ranges = jvm.PythonUtils.toSeq(converter.ranges(lines))

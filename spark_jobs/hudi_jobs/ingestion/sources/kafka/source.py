@@ -23,7 +23,7 @@ from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit, Undone, of_mil
 from hudi_jobs.ingestion.rows import SourceRows, nothing
 from hudi_jobs.ingestion.sources.kafka.clients.broker import Brokers
 from hudi_jobs.ingestion.sources.kafka.clients.errors import asking
-from hudi_jobs.ingestion.sources.kafka.clients.options import prepare_secrets
+from hudi_jobs.ingestion.sources.kafka.clients.secret_files import require_files
 from hudi_jobs.ingestion.sources.kafka.compaction import require_deletes_kept
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import Unwrapper
 from hudi_jobs.ingestion.sources.kafka.formats.registry import unwrapper_of
@@ -71,7 +71,7 @@ class Kafka:
     def fetch_next(self, checkpoint: Checkpoint | None, limit: Limit) -> InputBatch:
         """Return the messages after the checkpoint, within the limit and up to the current ends."""
         before = KafkaProgress.of(checkpoint)
-        prepare_secrets(self._context.spark, self._source)
+        require_files(self._source)
         asked_at = datetime.now(UTC)
         with Brokers.reached(self._context.spark, self._source) as brokers:
             topics = brokers.topics(self._names(brokers))
@@ -113,7 +113,7 @@ class Kafka:
     def not_again(self, undone: Undone) -> str:
         """Return a sentence on read messages that are gone, or may not be read again."""
         at = KafkaProgress.of(undone.at)
-        prepare_secrets(self._context.spark, self._source)
+        require_files(self._source)
         with Brokers.reached(self._context.spark, self._source) as brokers:
             topics = brokers.topics(self._names(brokers))
             starts = starting_points(brokers, self._source, topics, at)

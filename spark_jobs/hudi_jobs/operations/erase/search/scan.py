@@ -7,7 +7,6 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from importlib.resources import files as resources
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
@@ -19,13 +18,12 @@ from hudi_jobs.failures import DriverStopping
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located, statuses_below
 from hudi_jobs.given_files import GivenFiles
-from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, java_objects, local_rows
+from hudi_jobs.java_classes import java_class
+from hudi_jobs.jvm import JavaObject, hadoop_configuration, local_rows
 from hudi_jobs.operations.erase.keys import RECORD_KEY, Keys, with_key
 from hudi_jobs.operations.erase.search.letters import for_scanner
 from hudi_jobs.table import HudiTable
 
-_SCANNER = "KeyScanner"
-_COMPILED = ("KeyTexts", "KeySearch", "KeyParquet", "KeyHFile", _SCANNER)  # each class needs those before it
 META_FOLDER = ".hoodie"
 METADATA_TABLE = f"{META_FOLDER}/metadata"
 _RECORD_INDEX = 5
@@ -161,20 +159,8 @@ class Scanner:
 
     def __init__(self, context: TaskContext, texts: Sequence[bytes]) -> None:
         spark = context.spark
-        jvm = classes(spark)
-        loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-        for name in _COMPILED:
-            compiler = jvm.org.codehaus.janino.SimpleCompiler()
-            compiler.setParentClassLoader(loader)
-            compiler.cook(resources(__package__).joinpath(f"{name}.java").read_text())
-            loader = compiler.getClassLoader()
-        (constructor,) = loader.loadClass(_SCANNER).getConstructors()
-        configuration = hadoop_configuration(spark)
-        self._scanner = constructor.newInstance(java_objects(spark, configuration, for_scanner(texts)))
-        # Reflection, because py4j confuses classes of the same name from different compilers.
-        function = jvm.java.lang.Class.forName("java.util.function.Function")
-        self._apply: JavaObject = next(method for method in function.getMethods() if method.getName() == "apply")
-        self._spark, self._stopping = spark, context.stopping
+        self._scanner = java_class(spark, "search.KeyScanner")(hadoop_configuration(spark), for_scanner(texts))
+        self._stopping = context.stopping
 
     def search(self, file: File) -> tuple[int, bool, bool]:
         """Return the number of decoded bytes, whether a text was found, and whether a part could not be read."""
@@ -188,4 +174,4 @@ class Scanner:
         return self._answer(local_rows(rows))
 
     def _answer(self, about: JavaObject) -> tuple[int, ...]:
-        return tuple(map(int, str(self._apply.invoke(self._scanner, java_objects(self._spark, about))).split()))
+        return tuple(map(int, str(self._scanner.apply(about)).split()))

@@ -4,13 +4,10 @@ They contain no secrets. The clients read the files of mounted Secrets themselve
 the driver and the executors. The time limits give up unresponsive brokers within a minute.
 """
 
-from pyspark.sql import SparkSession
-
 from hudi_jobs.contract import Isolation, KafkaSecurity, KafkaSource, SaslMechanism
-from hudi_jobs.ingestion.sources.kafka.clients.secret_files import require_files
-from hudi_jobs.java_classes import compiled_class
+from hudi_jobs.java_classes import PACKAGE
 
-_PROVIDER = "SecretFiles"
+_PROVIDER = f"{PACKAGE}.kafka.SecretFiles"
 _DIRECTORY = "org.apache.kafka.common.config.provider.DirectoryConfigProvider"
 _MODULES = {
     SaslMechanism.PLAIN: "org.apache.kafka.common.security.plain.PlainLoginModule",
@@ -41,13 +38,6 @@ def reader_options(source: KafkaSource) -> dict[str, str]:
 def isolation_level(source: KafkaSource) -> str:
     """Return Kafka's name of the isolation level."""
     return "read_committed" if source.isolation is Isolation.READ_COMMITTED else "read_uncommitted"
-
-
-def prepare_secrets(spark: SparkSession, source: KafkaSource) -> None:
-    """Check the secret files, and load the JVM class that reads them; raise `TaskFailed` for a missing file."""
-    require_files(source)
-    if source.security.mechanism is not None:
-        compiled_class(spark, [(__package__, _PROVIDER)])
 
 
 def _sasl(security: KafkaSecurity) -> dict[str, str]:
