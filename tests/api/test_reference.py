@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from hudi_operator.api.spec.savepoint import HudiSavepointSpec
-from hudi_operator.api.spec.source import FileSourceSpec
+from hudi_operator.api.spec.sources.files import FileSourceSpec
 from hudi_operator.api.spec.table import HudiTableSpec, Ingestion, Transform
 from toolkit.generated.fields import documented_models, field_list, with_field_lists
 

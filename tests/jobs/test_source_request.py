@@ -40,7 +40,7 @@ from hudi_jobs.contract import (
     Tombstones,
 )
 from hudi_operator.api.crd.schema import structural_schema
-from hudi_operator.api.spec.kafka import KafkaSourceSpec
+from hudi_operator.api.spec.sources.kafka import KafkaSourceSpec
 from hudi_operator.control.actions.actor import build_manifest
 from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.jobs.settings.allowlist import refused_keys

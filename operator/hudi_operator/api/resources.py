@@ -6,7 +6,6 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from hudi_jobs.contract import DataLossPolicy, InvalidRescan, parse_rescan
 from hudi_operator.api.salvage import read_by_parts
 from hudi_operator.api.spec.operation import HudiOperationSpec
 from hudi_operator.api.spec.savepoint import HudiSavepointSpec
@@ -14,7 +13,6 @@ from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import DEFAULT_CLASS_ANNOTATION, HudiTableClassSpec
 from hudi_operator.api.status.lines import joined
 from hudi_operator.api.status.operation import FINISHED, HudiOperationStatus
-from hudi_operator.api.status.rescan import RescanState
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.values.base import Model
@@ -114,41 +112,9 @@ class HudiTable(Model):
         return self.spec.table_name or self.metadata.name
 
     @property
-    def open_rescan(self) -> str | None:
-        """The oldest request to read input once more that no run has served, if it can be served now."""
-        value, last = self.first_rescan, self.status.rescan
-        served = last is not None and last.state is RescanState.SERVED and last.value == value
-        return None if value is None or served or self.rescan_refusal(value) is not None else value
-
-    @property
     def first_rescan(self) -> str | None:
         """The oldest request to read input once more that the table remembers."""
         return next(iter(self.status.decisions.rescans), None) if self.status.decisions is not None else None
-
-    def rescan_refusal(self, value: str) -> str | None:
-        """Return the sentence that says why a request to read input once more is not served, or None."""
-        source = self.spec.ingestion.source if self.spec.ingestion is not None else None
-        if (problem := rescan_problem(value)) is not None or source is None or source.files is not None:
-            return problem
-        if source.hudi is None:
-            return (
-                "The source is Kafka, and only files and upstream tables are read again by request. To read messages "
-                "again, restore the table to an older commit, or write another table from them."
-            )
-        if not parse_rescan(value).is_everything:
-            return "An upstream table is read again as a whole, by 'read' without a pattern."
-        return None
-
-    @property
-    def reads_files(self) -> bool:
-        """Whether the source of the table are files."""
-        return self.spec.ingestion is not None and self.spec.ingestion.source.files is not None
-
-    @property
-    def passes_over_losses(self) -> bool:
-        """Whether ingestion continues after messages of the source were gone before it could read them."""
-        kafka = self.spec.ingestion.source.kafka if self.spec.ingestion is not None else None
-        return kafka is not None and kafka.on_data_loss is DataLossPolicy.SKIP
 
 
 class HudiTableClass(Model):
@@ -172,15 +138,6 @@ class HudiOperation(Model):
     metadata: ObjectMetadata
     spec: HudiOperationSpec
     status: HudiOperationStatus = HudiOperationStatus()
-
-
-def rescan_problem(value: str) -> str | None:
-    """Return the sentence that says what is wrong with a request to read files once more, or None."""
-    try:
-        parse_rescan(value)
-    except InvalidRescan as error:
-        return f"{error}."
-    return None
 
 
 def is_default_class(document: dict[str, Any]) -> bool:

@@ -34,7 +34,8 @@ from hudi_operator.jobs.settings.spark_conf import (
     SECRET_KEY_VARIABLE,
 )
 from hudi_operator.jobs.sizing import Sizing
-from hudi_operator.jobs.source_secrets import SourceSecret, secrets_of
+from hudi_operator.sources.mounted_secrets import SourceSecret
+from hudi_operator.sources.registry import declared_source
 
 DRIVER_CONTAINER = "driver"
 EXECUTOR_CONTAINER = "executor"
@@ -121,9 +122,8 @@ def _secrets(table: HudiTable, task: TableTask) -> tuple[SourceSecret, ...]:
     """Return the source's Secrets, mounted only in pods that read the source."""
     if not isinstance(task, IngestionTableTask | OperationTableTask) or task.ingestion is None:
         return ()
-    if table.spec.ingestion is None:
-        return ()
-    return secrets_of(table.spec.ingestion.source)
+    source = declared_source(table.spec)
+    return source.secrets if source is not None else ()
 
 
 def build_executor_template(

@@ -63,6 +63,8 @@ if TYPE_CHECKING:
     )
     from hudi_jobs.contract.request import JobRequest, task_id
     from hudi_jobs.contract.sources.checkpoint import CHECKPOINT_LIMIT, Checkpoint, checkpoint_display
+    from hudi_jobs.contract.sources.files import FileFormat, FileSource
+    from hudi_jobs.contract.sources.hudi import HudiSource, RemovedRows, StartingCommit
     from hudi_jobs.contract.sources.kafka import (
         DataLossPolicy,
         Envelope,
@@ -82,8 +84,7 @@ if TYPE_CHECKING:
         Tombstones,
     )
     from hudi_jobs.contract.sources.rescan import InvalidRescan, RescanRequest, parse_rescan
-    from hudi_jobs.contract.sources.source import AnySource, FileFormat, FileSource, OtherSource
-    from hudi_jobs.contract.sources.upstream import HudiSource, RemovedRows, StartingCommit
+    from hudi_jobs.contract.sources.source import AnySource, OtherSource
     from hudi_jobs.contract.table.definition import TableDefinition
     from hudi_jobs.contract.table.index import (
         BUCKET,
@@ -286,6 +287,7 @@ _MODULES = (  # the names without pydantic first
     "sources.checkpoint",
     "table.index",
     "sources.kafka",
+    "sources.files",
     "operations.operation",
     "order",
     "outcome",
@@ -301,7 +303,7 @@ _MODULES = (  # the names without pydantic first
     "operations.service_run",
     "sources.source",
     "table.properties",
-    "sources.upstream",
+    "sources.hudi",
 )
 
 if not TYPE_CHECKING:  # to mypy, a module with this function has every name

@@ -25,6 +25,7 @@ from hudi_operator.planning.model import (
     TimelineTrouble,
 )
 from hudi_operator.planning.outcome.status.operation_status import decide_operation, moved_operations
+from hudi_operator.sources.registry import open_rescan
 
 ACCEPT: dict[str, Any] = {"acceptCommits": {"upTo": ago(20)}}
 
@@ -77,12 +78,12 @@ def test_requests_to_read_input_again_wait_in_order_and_none_is_lost() -> None:
     first, second = decision(rescan={"pathGlob": "a*#1"}, uid="u1", name="a"), decision(rescan={}, uid="u2", name="b")
     seen = deciding(reads(), second, first)
     assert remembers(seen).rescans == ("read:a*#1#u1", "read#u2")
-    assert seen.table.open_rescan == "read:a*#1#u1"
+    assert open_rescan(seen.table) == "read:a*#1#u1"
     asked = {"rescan": RescanStatus(value="read:a*#1#u1", state=RescanState.ASKED)}
-    assert deciding(reads(decisions=remembers(seen), **asked)).table.open_rescan == "read:a*#1#u1"
+    assert open_rescan(deciding(reads(decisions=remembers(seen), **asked)).table) == "read:a*#1#u1"
     served = {"rescan": RescanStatus(value="read:a*#1#u1", state=RescanState.SERVED)}
     after = deciding(reads(decisions=remembers(seen), **served))
-    assert after.table.open_rescan == "read#u2"
+    assert open_rescan(after.table) == "read#u2"
     plan = plan_for(after)
     assert plan.rescan is not None
     assert (plan.rescan.value, plan.rescan.state) == ("read#u2", RescanState.ASKED)
@@ -91,7 +92,7 @@ def test_requests_to_read_input_again_wait_in_order_and_none_is_lost() -> None:
 def test_the_longest_request_to_read_input_again_has_a_place_in_the_memory() -> None:
     uid = "0b2f7d0e-5a3c-4b9e-9d53-2f1f6a1c7f11"
     seen = deciding(reads(), decision(rescan={"pathGlob": "x" * 200}, uid=uid))
-    assert len(seen.table.open_rescan or "") == 242
+    assert len(open_rescan(seen.table) or "") == 242
     assert HudiTableStatus.model_validate(status_of(seen).to_document()).decisions == remembers(seen)
 
 

@@ -1,8 +1,19 @@
-"""The base of all kinds of source: names the fields that decide which input is read."""
+"""The base of all kinds of source: which fields decide what is read, and the rules of ingestion and table."""
 
 from typing import Any, ClassVar
 
+from hudi_jobs.contract import WriteOperation
 from hudi_operator.api.values.base import Model
+from hudi_operator.api.values.defaults import value_or
+
+DEFAULT_OPERATION = WriteOperation.UPSERT
+"""The write operation of an ingestion without one."""
+
+IS_UPSERT = f"{value_or('operation', DEFAULT_OPERATION)} == 'Upsert'"
+"""Whether an ingestion upserts, as part of a rule."""
+
+Rules = tuple[tuple[str, str], ...]
+"""Rules of the API server, each with its message."""
 
 
 class SourceKind(Model):
@@ -14,6 +25,12 @@ class SourceKind(Model):
 
     how_it_is_read: ClassVar[dict[str, Any]] = {}
     """Fields, nested fields too, that do not change which input is read: as pydantic excludes them."""
+
+    ingestion_rules: ClassVar[Rules] = ()
+    """Rules for the ingestion that has this source, `self.source.NAME`."""
+
+    table_rules: ClassVar[Rules] = ()
+    """Rules for the table that has this source, `self.ingestion.source.NAME`."""
 
     def what_is_read(self) -> dict[str, Any]:
         """Return the fields that decide which input is read; lists without an order are sorted."""

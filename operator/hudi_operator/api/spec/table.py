@@ -22,9 +22,21 @@ from hudi_operator.api.spec.services import (
     ClusteringSpec,
     CompactionSpec,
 )
-from hudi_operator.api.spec.source import DEFAULT_OPERATION, SOURCE_RULES, TABLE_RULES, OptionValue, Source
+from hudi_operator.api.spec.source import INGESTION_RULES, TABLE_RULES, Source
+from hudi_operator.api.spec.source_kind import DEFAULT_OPERATION
 from hudi_operator.api.spec.table_version import VERSION_RULES, TableVersion
-from hudi_operator.api.values.base import LARGEST_INT, Duration, Model, Name, Quantity, at_least, not_less, rules, words
+from hudi_operator.api.values.base import (
+    LARGEST_INT,
+    Duration,
+    Model,
+    Name,
+    OptionValue,
+    Quantity,
+    at_least,
+    not_less,
+    rules,
+    words,
+)
 from hudi_operator.api.values.columns import NO_COLUMN_TWICE, PLAIN_COLUMNS, ColumnName
 from hudi_operator.api.values.defaults import DefaultsTo, duration_or, quantity_or, value_or
 from hudi_operator.api.values.paths import BasePath, QuarantinePath, apart
@@ -210,13 +222,7 @@ class Ingestion(Model):
                 "!has(self.bulkInsert) || (has(self.operation) && self.operation == 'BulkInsert')",
                 "bulkInsert is only for operation BulkInsert",
             ),
-            (
-                "!has(self.source.files) || !has(self.badRecords) || !has(self.badRecords.quarantinePath) || ("
-                + apart("self.badRecords.quarantinePath", "self.source.files.path")
-                + ")",
-                "quarantinePath and source.files.path must not lie inside one another: bad rows would be read again",
-            ),
-            *SOURCE_RULES,
+            *INGESTION_RULES,
         )
     )
 
@@ -448,12 +454,6 @@ class HudiTableSpec(Model):
                 f"archival.minCommits must be larger than cleaning.retainCommits (defaults "
                 f"{ArchivalSpec().min_commits} and {CleaningSpec().retain_commits}): cleaning needs the commits that "
                 "it keeps",
-            ),
-            (
-                "!has(self.ingestion) || !has(self.ingestion.source.files) || ("
-                + apart("self.basePath", "self.ingestion.source.files.path")
-                + ")",
-                "basePath and ingestion.source.files.path must not lie inside one another: the table would read itself",
             ),
             (
                 "!has(self.ingestion) || !has(self.ingestion.badRecords) || "

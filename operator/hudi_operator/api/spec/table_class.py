@@ -4,16 +4,16 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from hudi_operator.api.spec.allowed_kafka import AllowedKafka
 from hudi_operator.api.spec.concurrency import Lock
 from hudi_operator.api.spec.operation import AllowedKind, OperationApproval
-from hudi_operator.api.spec.source import OptionValue
+from hudi_operator.api.spec.source import AllowedSources
 from hudi_operator.api.spec.table import Execution
 from hudi_operator.api.values.base import (
     LARGEST_INT,
     Duration,
     Model,
     Name,
+    OptionValue,
     Quantity,
     at_least,
     not_less,
@@ -240,8 +240,8 @@ class JobQuota(Model):
     """Maximum running jobs of this class in a namespace; without it there is no limit."""
 
 
-class HudiTableClassSpec(Model):
-    """Policy and defaults for the tables that name this class."""
+class ImageAndPaths(Model):
+    """The part of a class that stands first: the image of jobs, and the paths that tables may use."""
 
     spark_image: Annotated[
         Annotated[
@@ -266,8 +266,9 @@ class HudiTableClassSpec(Model):
     allowed_quarantine_paths: Annotated[tuple[PathPrefix, ...], Field(max_length=64)] = ()
     """Prefixes that tables may quarantine bad rows below; none if empty. `{namespace}` is the table's namespace."""
 
-    allowed_kafka: Annotated[tuple[AllowedKafka, ...], Field(max_length=32)] = ()
-    """Kafka clusters that tables may read from, with their topics, registries and Secrets; none if empty."""
+
+class HudiTableClassSpec(AllowedSources, ImageAndPaths):
+    """Policy and defaults for the tables that name this class."""
 
     allowed_namespaces: Annotated[AllowedNamespaces | None, DefaultsTo("every namespace")] = None
     """Namespaces with tables that may use the class."""

@@ -30,6 +30,9 @@ LARGEST_INT = 2**31 - 1
 LARGEST_LONG = 2**63 - 1
 """The largest number that Hudi reads as a Java long, as it reads bytes and offsets; quantities are smaller."""
 
+OptionValue = Annotated[str, Field(max_length=1024)]
+"""The value of an option that Spark or Hudi is given."""
+
 Count = Annotated[int, Field(ge=1, le=LARGEST_INT)]
 """A number of things, at least 1."""
 

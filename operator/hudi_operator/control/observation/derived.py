@@ -17,6 +17,7 @@ from hudi_operator.kube.fields import Document, text
 from hudi_operator.kube.kinds import ObjectKey
 from hudi_operator.planning.model import Derived, DerivedTable, Reading, lineage_of
 from hudi_operator.planning.policy.paths import canonical_path
+from hudi_operator.sources.registry import UPSTREAM_FIELDS, upstream_of
 
 _LONGEST_PATH = 1_024
 
@@ -102,13 +103,12 @@ async def derived_from(kube: KubernetesApi, table: HudiTable, readings: Iterable
 
 def root_of(table: HudiTable) -> Reading:
     """Return a table as a root that others may read."""
-    metadata, ingestion = table.metadata, table.spec.ingestion
-    source = ingestion.source.hudi if ingestion is not None else None
+    metadata, upstream = table.metadata, upstream_of(table.spec)
     return Reading(
         namespace=metadata.namespace,
         name=metadata.name,
         path=canonical_path(table.spec.base_path),
-        reads=canonical_path(source.path) if source is not None else None,
+        reads=canonical_path(upstream) if upstream is not None else None,
     )
 
 
@@ -119,7 +119,8 @@ def reading_of(document: Document, holders: Mapping[str, str]) -> Reading | None
     """
     namespace, name = text(document, "metadata", "namespace"), text(document, "metadata", "name")
     path = text(document, "spec", "basePath", limit=_LONGEST_PATH)
-    reads = text(document, "spec", "ingestion", "source", "hudi", "path", limit=_LONGEST_PATH)
+    declared = (text(document, "spec", "ingestion", "source", *one, limit=_LONGEST_PATH) for one in UPSTREAM_FIELDS)
+    reads = next((one for one in declared if one is not None), None)
     if namespace is None or name is None or path is None:
         return None
     uid, canonical = text(document, "metadata", "uid"), canonical_path(path)

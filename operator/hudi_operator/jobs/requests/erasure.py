@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from hudi_jobs.contract.operations.erase import MOST_READERS, EraseTask, Requester
 from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.sources.registry import upstream_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,11 +49,11 @@ def _upstream_of(resource: HudiOperation, table: HudiTable) -> str | None:
     Whoever lists the keys may have erased the same from that table, in another namespace as well.
     """
     erase, ingestion = resource.spec.erase, table.spec.ingestion
-    source = ingestion.source.hudi if ingestion is not None else None
-    if erase is None or ingestion is None or source is None:
+    upstream = upstream_of(table.spec)
+    if erase is None or ingestion is None or upstream is None:
         return None
     is_listed = erase.where is None and ingestion.transform is None
-    return source.path if is_listed or parent_of(resource) is not None else None
+    return upstream if is_listed or parent_of(resource) is not None else None
 
 
 def parent_of(resource: HudiOperation) -> str | None:

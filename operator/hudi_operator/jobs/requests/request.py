@@ -33,9 +33,9 @@ from hudi_operator.api.spec.table import Ingestion
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.jobs.requests.service_run import without_replaced
-from hudi_operator.jobs.requests.source import run_limits, source_document
 from hudi_operator.jobs.settings.hudi_options import build_hudi_options, declared_index
 from hudi_operator.services.inside import services_inside
+from hudi_operator.sources.registry import declared_source, open_rescan
 
 _Part = TypeVar("_Part")
 
@@ -188,17 +188,17 @@ def _continuous(ingestion: Ingestion, table_class: HudiTableClassSpec) -> Contin
 
 
 def _ingestion(table: HudiTable, table_class: HudiTableClassSpec) -> IngestionTask | None:
-    ingestion = table.spec.ingestion
-    if ingestion is None:
+    ingestion, source = table.spec.ingestion, declared_source(table.spec)
+    if ingestion is None or source is None:
         return None
     return IngestionTask(
-        source=source_document(ingestion.source),
+        source=source.document,
         transform_sql=ingestion.transform.sql if ingestion.transform else None,
         operation=ingestion.operation,
-        **run_limits(ingestion.source),
+        **source.limits,
         bad_records=ingestion.bad_records.policy,
         quarantine_path=ingestion.bad_records.quarantine_path,
         schema_evolution=table.spec.schema_policy.evolution,
-        rescan=table.open_rescan,
+        rescan=open_rescan(table),
         continuous=_continuous(ingestion, table_class),
     )

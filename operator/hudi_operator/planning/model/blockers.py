@@ -27,7 +27,7 @@ class BlockerReason(StrEnum):
     """A path lies outside the prefixes that the class allows, is itself such a prefix, or lies inside a table."""
 
     SOURCE_NOT_ALLOWED = "SourceNotAllowed"
-    """The class does not allow a broker, topic, registry or Secret of the Kafka source."""
+    """The class does not allow what the source names, such as a broker, topic, registry or Secret of Kafka."""
 
     SETTING_NOT_ALLOWED = "SettingNotAllowed"
     """A key of `sparkConf`, `hudiOptions` or of a reader is not allowed."""

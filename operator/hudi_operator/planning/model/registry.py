@@ -85,7 +85,7 @@ _BLOCKERS: _Table = {
     BlockerReason.PATH_NOT_ALLOWED: (Retry.INTERVENTION, f"Choose another path, or {_ASK}"),
     BlockerReason.SOURCE_NOT_ALLOWED: (
         Retry.INTERVENTION,
-        f"Use only what one entry of `allowedKafka` allows, or {_ASK}",
+        f"Use only what the class allows, for Kafka by a single entry of `allowedKafka`, or {_ASK}",
     ),
     BlockerReason.SETTING_NOT_ALLOWED: (Retry.INTERVENTION, f"Remove the key, or {_ASK}"),
     BlockerReason.SIZE_NOT_ALLOWED: (Retry.INTERVENTION, f"Ask for less, or {_ASK}"),

@@ -13,14 +13,15 @@ from hudi_operator.api.status.rescan import RescanState, RescanStatus
 from hudi_operator.api.status.table import ActiveJob, RunStatus, ServiceStatus
 from hudi_operator.planning.facts.runs.failures import failure_kind
 from hudi_operator.planning.model import LaunchJob, Observation
+from hudi_operator.sources.registry import declared_source, open_rescan, rescan_refusal
 
 _VALUE_SHOWN = 256
 
 
 def unasked(table: HudiTable) -> str | None:
     """Return the request that no run has started for yet."""
-    last = table.status.rescan
-    return None if last is not None and last.value == table.open_rescan else table.open_rescan
+    last, value = table.status.rescan, open_rescan(table)
+    return None if last is not None and last.value == value else value
 
 
 def rescan_after(
@@ -31,14 +32,14 @@ def rescan_after(
     value, last = table.first_rescan, table.status.rescan
     if value is None:
         return last
-    problem = table.rescan_refusal(value)
+    problem = rescan_refusal(table.spec, value)
     if problem is None and table.spec.ingestion is None:
         problem = "The spec has no ingestion, so there are no files to read."
     if problem is not None:
         return RescanStatus(value=value[:_VALUE_SHOWN], state=RescanState.IGNORED, message=problem)
     if value in _served(observation, finished):
         return RescanStatus(value=value, state=RescanState.SERVED)
-    if any(launch.job.service is Service.INGESTION for launch in launches) and table.open_rescan is not None:
+    if any(launch.job.service is Service.INGESTION for launch in launches) and open_rescan(table) is not None:
         return RescanStatus(value=value, state=RescanState.ASKED)
     return last
 
@@ -50,31 +51,17 @@ def skipped_input(
 
     A continuous run reports skipped input while it runs.
     """
+    source = declared_source(table.spec)
+    skipped = source.skipped if source is not None else None
+    if skipped is None:
+        return None
+    if skipped.code is FindingCode.FILES_SKIPPED:
+        number, names = memory.files_skipped, memory.skipped
+        return (skipped.code, skipped.message(number, names)) if number else None
     running = [job.live for job in active if job.live is not None and job.live.skipped]
-    known = memory.records_skipped + sum(live.records_skipped or 0 for live in running)
-    last = running[-1].skipped or () if running else memory.skipped
-    if table.passes_over_losses and (known or last):
-        return FindingCode.RECORDS_SKIPPED, (
-            f"Messages of the source were gone before they could be read: {losses(known, last)}. Their rows are not in "
-            "the table; ingestion continues, because onDataLoss is Skip. With onDataLoss Fail it stops at the next "
-            "loss, and this finding goes away."
-        )
-    return (FindingCode.FILES_SKIPPED, _skipped_files(memory)) if table.reads_files and memory.files_skipped else None
-
-
-def losses(known: int, last: Iterable[str]) -> str:
-    """Return which messages are gone, as part of a sentence; for some losses the number is unknown."""
-    return f"{known:,} offsets that are known, the last ones {', '.join(last)}"
-
-
-def _skipped_files(memory: ServiceStatus) -> str:
-    named = ", ".join(memory.skipped)
-    return (
-        f"{memory.files_skipped:,} files of the source match pathGlob but are not read: {named}. Each name is the "
-        f"path that Hadoop makes of an object's key; the store has no object or another object at that path. Rename "
-        f"these objects, or "
-        "narrow pathGlob."
-    )
+    number = memory.records_skipped + sum(live.records_skipped or 0 for live in running)
+    places = running[-1].skipped or () if running else memory.skipped
+    return (skipped.code, skipped.message(number, places)) if number or places else None
 
 
 def _served(observation: Observation, finished: Iterable[RunStatus]) -> set[str]:

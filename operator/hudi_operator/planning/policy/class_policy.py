@@ -10,13 +10,12 @@ from hudi_operator.api.resources import HudiTable, HudiTableClass
 from hudi_operator.jobs.settings.allowlist import refused_keys
 from hudi_operator.jobs.settings.concurrency_options import lock_of
 from hudi_operator.jobs.settings.hudi_options import owned_hudi_keys
-from hudi_operator.jobs.settings.reader_options import refused_reader_options
 from hudi_operator.jobs.settings.spark_conf import owned_spark_conf
 from hudi_operator.jobs.sizing import exceeded_limits, resolve_sizing
 from hudi_operator.planning.model import Blocker, BlockerReason
 from hudi_operator.planning.model.schedule import InvalidSchedule, check_schedule
-from hudi_operator.planning.policy.kafka import kafka_blockers
 from hudi_operator.planning.policy.paths import contains_prefix, is_allowed, path_problem
+from hudi_operator.sources.registry import declared_source
 
 
 def policy_blockers(table: HudiTable, table_class: HudiTableClass) -> tuple[Blocker, ...]:
@@ -24,8 +23,7 @@ def policy_blockers(table: HudiTable, table_class: HudiTableClass) -> tuple[Bloc
     return (
         *_paths(table, table_class),
         *_settings(table, table_class),
-        *_reader_options(table),
-        *kafka_blockers(table, table_class),
+        *_source(table, table_class),
         *_sizes(table, table_class),
         *_schedule(table),
         *_lock(table, table_class),
@@ -36,13 +34,12 @@ def policy_blockers(table: HudiTable, table_class: HudiTableClass) -> tuple[Bloc
 def _paths(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
     policy, spec = table_class.spec, table.spec
     yield from _path(table, table_class, "basePath", spec.base_path, policy.allowed_base_paths)
-    if spec.ingestion is None:
+    source = declared_source(spec)
+    if spec.ingestion is None or source is None:
         return
-    source, quarantine = spec.ingestion.source, spec.ingestion.bad_records.quarantine_path
-    for kind, one in (("files", source.files), ("hudi", source.hudi)):
-        if one is not None:
-            field = f"ingestion.source.{kind}.path"
-            yield from _path(table, table_class, field, one.path, policy.allowed_source_paths)
+    for name, path in source.paths.items():
+        yield from _path(table, table_class, f"{source.field}.{name}", path, policy.allowed_source_paths)
+    quarantine = spec.ingestion.bad_records.quarantine_path
     if quarantine is not None:
         field = "ingestion.badRecords.quarantinePath"
         yield from _path(table, table_class, field, quarantine, policy.allowed_quarantine_paths)
@@ -95,16 +92,10 @@ def _settings(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker
         )
 
 
-def _reader_options(table: HudiTable) -> Iterator[Blocker]:
-    files = table.spec.ingestion.source.files if table.spec.ingestion is not None else None
-    if files is None:
-        return
-    for sentence in refused_reader_options(files.options, files.format):
-        yield Blocker(
-            reason=BlockerReason.SETTING_NOT_ALLOWED,
-            message=f"ingestion.source.files.options: {sentence}: remove it.",
-            hides=False,
-        )
+def _source(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
+    source = declared_source(table.spec)
+    for one in source.refusals(table_class, table.metadata.namespace) if source is not None else ():
+        yield Blocker(reason=BlockerReason(one.reason.value), message=one.message, hides=False)
 
 
 def _sizes(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:

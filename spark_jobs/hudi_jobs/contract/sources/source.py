@@ -1,40 +1,16 @@
 """The source of input in a request: a document for each kind of source, distinguished by `kind`."""
 
 from collections.abc import Mapping
-from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, get_args
 
 from pydantic import ConfigDict, Discriminator, Field, Tag
 
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.sources.files import FileSource
+from hudi_jobs.contract.sources.hudi import HudiSource
 from hudi_jobs.contract.sources.kafka import KafkaSource
-from hudi_jobs.contract.sources.upstream import HudiSource
 
 _OTHER = "other"
-
-
-class FileFormat(StrEnum):
-    """Formats of source files; the value is Spark's own name of the reader."""
-
-    CSV = "csv"
-    JSON = "json"
-    PARQUET = "parquet"
-    AVRO = "avro"
-    ORC = "orc"
-
-
-class FileSource(Document):
-    """Files under a prefix; `schema_ddl` is a Spark DDL string such as `id BIGINT, at TIMESTAMP`.
-
-    Without a schema, CSV columns are strings and the other formats bring their own types.
-    """
-
-    kind: Literal["files"] = "files"
-    path: str
-    format: FileFormat
-    options: dict[str, str] = Field(default_factory=dict)
-    schema_ddl: str | None = None
-    path_glob: str | None = None
 
 
 class OtherSource(Document):
@@ -48,12 +24,9 @@ class OtherSource(Document):
     model_config = ConfigDict(extra="allow")
 
 
-_KINDS = ("files", "kafka", "hudi")
-
-
 def _tag(value: object) -> str:
     kind = value.get("kind") if isinstance(value, Mapping) else getattr(value, "kind", None)
-    return next((known for known in _KINDS if known == kind), _OTHER)
+    return next((known for known in KINDS if known == kind), _OTHER)
 
 
 AnySource = Annotated[
@@ -64,3 +37,8 @@ AnySource = Annotated[
     Discriminator(_tag),
 ]
 """The document of any source."""
+
+_TAGS = (tag.tag for _, tag in map(get_args, get_args(get_args(AnySource)[0])))
+
+KINDS = tuple(tag for tag in _TAGS if tag != _OTHER)
+"""The kinds of source that have a document."""

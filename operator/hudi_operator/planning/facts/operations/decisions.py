@@ -22,6 +22,7 @@ from hudi_operator.planning.facts.writers.foreign import acceptance
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.model.times import format_time
+from hudi_operator.sources.registry import rescan_refusal
 
 _MESSAGE_LIMIT = 1024
 _UNCHANGED = "Nothing was changed."
@@ -128,7 +129,9 @@ def _rescan(resource: HudiOperation, observation: Observation, memory: Decisions
     table, asked = observation.table, resource.spec.rescan
     pattern = asked.path_glob if asked is not None else None
     value = f"read{f':{pattern}' if pattern is not None else ''}#{resource.metadata.uid}"
-    problem = "The spec of the table has no ingestion." if table.spec.ingestion is None else table.rescan_refusal(value)
+    problem = (
+        "The spec of the table has no ingestion." if table.spec.ingestion is None else rescan_refusal(table.spec, value)
+    )
     if problem is not None:
         return fails(OperationReason.REFUSED, f"{problem} {_UNCHANGED}")
     if len(memory.rescans) >= DECISIONS_SHOWN:

@@ -7,6 +7,7 @@ from hudi_jobs.contract import FailureReason, Outcome, RunMode, Service
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.services import ServiceMode
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.table import ActiveJob, RunStatus, ServicesStatus, ServiceStatus
 from hudi_operator.jobs.sizing import grown_memory, resolve_sizing
 from hudi_operator.planning.facts.runs.continuous import is_healthy, shown
@@ -22,6 +23,7 @@ from hudi_operator.planning.facts.runs.freshness import freshness_after, freshne
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.circumstances import differ, have_changed
 from hudi_operator.services.registry import SERVICES, leaves_no_instant, mode_of
+from hudi_operator.sources.registry import skipped_code
 
 
 def remember(
@@ -160,11 +162,12 @@ def _learn_losses(memory: ServiceStatus, table: HudiTable, finished: Iterable[Ru
 
     The commits of a continuous run include them, even if it failed in the end.
     """
-    if table.reads_files:
+    code = skipped_code(table.spec)
+    if code is FindingCode.FILES_SKIPPED:
         return memory.copy_with(records_skipped=0)
-    if not table.passes_over_losses or memory.files_skipped:
+    if code is not FindingCode.RECORDS_SKIPPED or memory.files_skipped:
         memory = memory.copy_with(files_skipped=0, records_skipped=0, skipped=())
-    for run in finished if table.passes_over_losses else ():
+    for run in finished if code is FindingCode.RECORDS_SKIPPED else ():
         if run.service is Service.INGESTION and has_passed_over(run):
             known = memory.records_skipped + (run.records_skipped or 0)
             memory = memory.copy_with(records_skipped=known, skipped=run.skipped or ())

@@ -14,6 +14,7 @@ from hudi_operator.planning.model.freshness import Lag, known_up_to, lag_of, tar
 from hudi_operator.planning.model.reasons import TableReason, Waiting
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.outcome.status.step import Freshness
+from hudi_operator.sources.registry import declared_source
 
 _Answer = tuple[ConditionStatus, str, str]
 
@@ -115,8 +116,5 @@ def _what_helps(ingestion: ServiceStatus, spec: HudiTableSpec) -> str:
 
 def _limits(spec: HudiTableSpec) -> str:
     """Return the fields that limit a run of the source."""
-    source = spec.ingestion.source if spec.ingestion is not None else None
-    if source is not None and source.hudi is not None:
-        return "maxCommitsPerRun"
-    counts = "maxRecordsPerRun" if source is not None and source.kafka is not None else "maxFilesPerRun"
-    return f"maxBytesPerRun or {counts}"
+    source = declared_source(spec)
+    return " or ".join(source.limit_fields if source is not None else ())

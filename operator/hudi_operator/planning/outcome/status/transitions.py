@@ -18,8 +18,8 @@ from hudi_operator.planning.model.reasons import (
     OperationReason,
     TableEvent,
 )
-from hudi_operator.planning.needs.rescan import losses
 from hudi_operator.planning.outcome.findings.not_verified import has_table
+from hudi_operator.sources.definition import losses
 from hudi_operator.timeline import Action
 
 

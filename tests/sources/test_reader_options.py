@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hudi_jobs.contract import FileFormat
-from hudi_operator.jobs.settings.reader_options import refused_reader_options
+from hudi_operator.sources.kinds.files import refused_reader_options
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A Kafka source as a table owner declares it: its topics, where reading begins, and what the messages hold."""
+"""Kafka as a source: which topics a table reads, from where on, what messages hold, and what a class allows of it."""
 
 from typing import Annotated, Any, ClassVar
 
@@ -15,11 +15,18 @@ from hudi_jobs.contract import (
     SourceTables,
     Tombstones,
 )
-from hudi_operator.api.spec.source_kind import SourceKind
+from hudi_operator.api.spec.source_kind import DEFAULT_OPERATION, IS_UPSERT, Rules, SourceKind
 from hudi_operator.api.values.base import Count, Model, Name, Quantity, not_less, rules, words
 from hudi_operator.api.values.columns import PlainColumn
 from hudi_operator.api.values.defaults import DefaultsTo, value_or
-from hudi_operator.api.values.kafka import BootstrapServer, Moment, RegistryUrl, TopicName, TopicPattern
+from hudi_operator.api.values.kafka import (
+    AllowedTopic,
+    BootstrapServer,
+    Moment,
+    RegistryUrl,
+    TopicName,
+    TopicPattern,
+)
 
 RECORDS_PER_RUN = 5_000_000
 """Messages of a run without a limit of its own; the same as the default of `hoodie.streamer.kafka.source.maxEvents`."""
@@ -262,6 +269,69 @@ class KafkaSecuritySpec(Model):
     )
 
 
+_KAFKA = "self.ingestion.source.kafka"
+
+_NO_CHANGE_EVENTS = (
+    f"!has(self.ingestion) || !has({_KAFKA}) || !has({_KAFKA}.value) || !has({_KAFKA}.value.envelope) || "
+    f"{_KAFKA}.value.envelope != 'Debezium'"
+)
+
+_INGESTION_RULES = (
+    (
+        "!has(self.source.kafka) || !has(self.operation) || self.operation != 'InsertOverwrite'",
+        "operation InsertOverwrite is only for source.files: a stream holds changes and no whole partitions",
+    ),
+    (
+        "!has(self.source.kafka) || !has(self.source.kafka.tombstones) || self.source.kafka.tombstones != 'Delete' || "
+        f"{IS_UPSERT}",
+        "source.kafka.tombstones Delete needs operation Upsert",
+    ),
+    (
+        "!has(self.source.kafka) || !has(self.source.kafka.value) || !has(self.source.kafka.value.envelope) || "
+        f"self.source.kafka.value.envelope != 'Debezium' || {IS_UPSERT}",
+        "source.kafka.value.envelope Debezium needs operation Upsert: change events replace and delete rows",
+    ),
+)
+
+_TABLE_RULES = (
+    (
+        f"{_NO_CHANGE_EVENTS} || (has(self.orderingFields) && self.orderingFields in "
+        "[['_event_lsn'], ['_event_bin_file', '_event_pos']])",
+        "envelope Debezium needs the orderingFields [_event_lsn] for PostgreSQL or [_event_bin_file, _event_pos] for "
+        "MySQL: they tell which of two changes is later",
+    ),
+    (
+        f"{_NO_CHANGE_EVENTS} || !has(self.partitionBy) || self.partitionBy.all(one, one in self.recordKey) || "
+        "(has(self.index) && has(self.index.type) && self.index.type.startsWith('Global'))",
+        "envelope Debezium needs a global index if a column of partitionBy is not in recordKey: a delete does not "
+        "name the partition of its row",
+    ),
+    (
+        f"!has(self.ingestion) || !has({_KAFKA}) || !has({_KAFKA}.tombstones) || {_KAFKA}.tombstones != 'Delete' || "
+        f"!has(self.orderingFields) || (has({_KAFKA}.columns) && self.orderingFields.all(one, "
+        f"(has({_KAFKA}.columns.offset) && one == {_KAFKA}.columns.offset) || "
+        f"(has({_KAFKA}.columns.timestamp) && one == {_KAFKA}.columns.timestamp))) || size(self.orderingFields) == 0",
+        "tombstones Delete needs a table without orderingFields, where the later message wins, or with those of "
+        "columns.timestamp and columns.offset alone: a message without a value has no other",
+    ),
+    (
+        f"!has(self.ingestion) || !has({_KAFKA}) || !has({_KAFKA}.value) || !has({_KAFKA}.value.format) || "
+        f"{_KAFKA}.value.format != 'Protobuf' || !has(self.execution) || !has(self.execution.mode) || "
+        "self.execution.mode != 'Cluster'",
+        "format Protobuf is not for execution.mode Cluster: executors do not have the descriptor",
+    ),
+    (
+        f"!has(self.ingestion) || !has({_KAFKA}) || !has({_KAFKA}.columns) || !has({_KAFKA}.columns.offset) || "
+        f"!has(self.orderingFields) || !({_KAFKA}.columns.offset in self.orderingFields) || "
+        f"{value_or('ingestion.operation', DEFAULT_OPERATION)} != 'Upsert' || "
+        f"(!has({_KAFKA}.topicPattern) && (!has({_KAFKA}.topics) || size({_KAFKA}.topics) < 2)) || "
+        f"{_KAFKA}.columns.offset in self.recordKey || "
+        f"(has({_KAFKA}.columns.topic) && {_KAFKA}.columns.topic in self.recordKey)",
+        "orderingFields with columns.offset need one topic: offsets do not tell which message of several topics is "
+        "newer; leave orderingFields out, name a column of the messages, or make columns.topic part of recordKey",
+    ),
+)
+
 _HAS_COLUMNS = f"({value_or('value.format', _FORMAT)} != 'Json' || (has(self.value) && has(self.value.columns)))"
 
 
@@ -277,6 +347,10 @@ class KafkaSourceSpec(SourceKind):
         "max_records_per_run": True,
         "max_bytes_per_run": True,
     }
+
+    ingestion_rules: ClassVar[Rules] = _INGESTION_RULES
+
+    table_rules: ClassVar[Rules] = _TABLE_RULES
 
     bootstrap_servers: Annotated[
         tuple[BootstrapServer, ...],
@@ -365,7 +439,7 @@ class KafkaSourceSpec(SourceKind):
             ),
             (
                 f"{_SKIPS_TOMBSTONES} || {value_or('value.envelope', MessageValueSpec().envelope)} == 'None'",
-                "tombstones Delete is not for envelope Debezium, whose events say themselves what is deleted",
+                "tombstones Delete is not for envelope Debezium, because its events name the deleted rows themselves",
             ),
         )
     )
@@ -381,3 +455,33 @@ class KafkaSourceSpec(SourceKind):
         if self.topic_pattern is None:
             return self.how_it_is_read
         return {**self.how_it_is_read, "security": {"protocol", "mechanism", "ca_secret_name"}}
+
+
+class AllowedRegistry(Model):
+    """A schema registry and the Secrets that are for it."""
+
+    url: RegistryUrl
+    """URL that tables may name."""
+
+    secret_names: Annotated[tuple[Name, ...], Field(max_length=8)] = ()
+    """Secrets of the table's namespace that tables may name for this registry; none if empty."""
+
+
+class AllowedKafka(Model):
+    """A Kafka cluster with its topics, registries and Secrets. The same entry must allow everything that a table names.
+
+    So a Secret of an entry never goes to the brokers or the registry of another entry, and the Secrets of the brokers
+    never go to a registry. Hosts are compared whole, without regard to case; there are no wildcards in them.
+    """
+
+    bootstrap_servers: Annotated[tuple[BootstrapServer, ...], Field(min_length=1, max_length=64)]
+    """Brokers that tables may name, as host:port."""
+
+    topics: Annotated[tuple[AllowedTopic, ...], Field(min_length=1, max_length=64)]
+    """Topics that tables may read: names, or beginnings that end with `*`; `{namespace}` is the table's namespace."""
+
+    registries: Annotated[tuple[AllowedRegistry, ...], Field(max_length=16)] = ()
+    """Schema registries that tables may name, with their own Secrets; none if empty."""
+
+    secret_names: Annotated[tuple[Name, ...], Field(max_length=32)] = ()
+    """Secrets of the table's namespace that tables may name for these brokers, and for no registry; none if empty."""

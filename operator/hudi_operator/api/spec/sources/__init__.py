@@ -1,0 +1,1 @@
+"""What a table owner declares of each kind of source: one module each, named in `api.spec.source` alone."""

@@ -1,0 +1,1 @@
+"""The kinds of source: one module each, which the registry alone imports."""
