@@ -36,7 +36,7 @@ from toolkit.operator_process import LocalOperator  # noqa: E402
 
 BUSY_TABLES = 40
 COMMITS_PER_SECOND = 4.0
-OPERATORS_KINDS = ("huditables", "huditableclasses", "jobs", "pods", "leases", "events")
+OPERATORS_KINDS = ("huditables", "huditableclasses", "jobs", "pods", "leases", "events", "namespaces")
 _REQUESTS = re.compile(r"^apiserver_request_total\{(?P<labels>[^}]*)\} (?P<value>\S+)$", re.MULTILINE)
 _STORE = re.compile(r"^hudi_operator_store_requests_total\{[^}]*\} (?P<value>\S+)$", re.MULTILINE)
 

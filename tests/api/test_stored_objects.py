@@ -47,6 +47,7 @@ JOB = {
 FULL_STATUS: dict[str, Any] = {
     "observedGeneration": 1,
     "message": "17 commits, nothing pending",
+    "namespaceSuspension": "",
     "conditions": [CONDITION],
     "summary": {"findings": "1 Critical, 2 Warning", "message": "17 commits, nothing pending", "newestCommit": MOMENT},
     "table": {"type": "CopyOnWrite", "version": 9, "zone": "UTC"},

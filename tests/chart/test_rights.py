@@ -30,7 +30,7 @@ NEEDED: dict[str, tuple[str, str, str]] = {
     **{f"{verb} jobs": ("batch", "jobs", verb) for verb in ("get", "list", "watch", "create", "delete")},
     **{f"{verb} pods": ("", "pods", verb) for verb in ("get", "list", "watch", "delete")},
     **{f"{verb} events": ("", "events", verb) for verb in ("create", "get", "list")},
-    "read the labels of a namespace": ("", "namespaces", "get"),
+    "read labels and annotations of a namespace": ("", "namespaces", "get"),
 }
 NEEDED_IN_THE_CLUSTER = {
     **{f"{verb} classes": (OURS, "huditableclasses", verb) for verb in ("get", "list", "watch")},

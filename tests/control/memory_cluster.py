@@ -14,12 +14,13 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from hudi_jobs.contract import AffectedInstant, JobOutcome, Outcome, TaskResult, encode_outcome, task_id
+from hudi_operator.api.resources import SUSPEND_ANNOTATION
 from hudi_operator.control.keys import OPERATION, SAVEPOINT, TABLE, TABLE_CLASS
 from hudi_operator.jobs.names import ROLE_LABEL, SERVICE_LABEL, TABLE_LABEL
 from hudi_operator.kube.api import NO_NOTES, Documents
 from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, Forbidden, KubernetesError
 from hudi_operator.kube.events import EventType
-from hudi_operator.kube.kinds import JOB, POD, Kind, ObjectKey
+from hudi_operator.kube.kinds import JOB, NAMESPACE, POD, Kind, ObjectKey
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.planning.model.times import format_time
 
@@ -57,9 +58,12 @@ class MemoryCluster:
         """What the API server says to every new Job, and every other new object."""
         self.labels: dict[str, dict[str, str]] = {}
         """Labels of namespaces."""
-        self.labels_are_secret = False
+        self.suspensions: dict[str, str] = {}
+        """Values of the suspend annotation of namespaces."""
+        self.namespaces_are_secret = False
+        """Whether the operator has no right to read namespaces."""
         self.refused: str | None = None
-        """Whether the operator has no right to read them."""
+        """A namespace in which the operator has no rights."""
         self.warnings: dict[str, list[Document]] | None = {}
         """Events by the uid of the object that they are about; None where the operator may not read them."""
         self.terminating = False
@@ -155,6 +159,8 @@ class MemoryCluster:
 
     async def get(self, key: ObjectKey) -> Document | None:
         self.calls.append(f"get {key.kind}")
+        if key.kind == NAMESPACE:
+            return self._namespace(key.name)
         self._admit(key.namespace)
         return copy.deepcopy(self.of_kind(key.kind).get(key.name))
 
@@ -197,10 +203,13 @@ class MemoryCluster:
     def now(self) -> datetime:
         return self.clock()
 
-    async def namespace_labels(self, name: str) -> dict[str, str]:
-        if self.labels_are_secret:
+    def _namespace(self, name: str) -> Document | None:
+        if self.namespaces_are_secret:
             raise Forbidden("namespaces is forbidden", status=403)
-        return self.labels.get(name, {})
+        if name not in self.labels and name not in self.suspensions:
+            return None
+        annotations = {SUSPEND_ANNOTATION: self.suspensions[name]} if name in self.suspensions else {}
+        return {"metadata": {"name": name, "labels": dict(self.labels.get(name, {})), "annotations": annotations}}
 
     async def create_claim(
         self, name: str, *, holder: str, labels: Mapping[str, str], annotations: Mapping[str, str]

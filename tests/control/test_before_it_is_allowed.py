@@ -139,7 +139,7 @@ def class_of_others_by_label(cluster: Cluster) -> None:
 
 
 def labels_that_nobody_may_read(cluster: Cluster) -> None:
-    cluster.labels_are_secret = True
+    cluster.namespaces_are_secret = True
     class_of_others_by_label(cluster)
 
 

@@ -220,6 +220,8 @@ GONE = {
     "the namespace": lambda cluster: setattr(cluster, "terminating", True),
     "the quota": lambda cluster: setattr(cluster, "refusal", "exceeded quota: jobs"),
     "the store": lambda cluster: setattr(cluster, "outcome", Outcome.FAILED),
+    "the right to read the namespace": lambda cluster: setattr(cluster, "namespaces_are_secret", True),
+    "the wish of the namespace to run jobs": lambda cluster: cluster.suspensions.update({"team-a": "maria"}),
 }
 
 

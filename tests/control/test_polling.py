@@ -8,6 +8,7 @@ import pytest
 
 from hudi_operator.control.keys import table_key
 from hudi_operator.control.snapshots.polling import LastReconcile, Polling, age_of
+from hudi_operator.planning.model import NamespaceObservation
 
 KEY = table_key("n", "t")
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -19,7 +20,12 @@ def polling(draw: float = 0.5) -> Polling:
 
 def last(fingerprint: int | None = 1, *, moved_at: float = 0.0, whole_at: float = 1e9) -> LastReconcile:
     return LastReconcile(
-        base_path="s3://b/t", store=None, fingerprint=fingerprint, moved_at=moved_at, whole_at=whole_at
+        base_path="s3://b/t",
+        store=None,
+        fingerprint=fingerprint,
+        namespace=NamespaceObservation(),
+        moved_at=moved_at,
+        whole_at=whole_at,
     )
 
 

@@ -25,14 +25,21 @@ from hudi_operator.control.snapshots.polling import LastReconcile
 from hudi_operator.control.snapshots.reader import fingerprint
 from hudi_operator.kube.errors import ApiUnavailable, Conflict, KubernetesError
 from hudi_operator.kube.kinds import Kind
-from hudi_operator.planning.model import TimelineSnapshot, TimelineTrouble
+from hudi_operator.planning.model import NamespaceObservation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.telemetry.metrics import metrics
 
 Document = dict[str, Any]
 KEY = table_key("team-a", "flights")
-READS_BEFORE_AN_ACTION = {"get HudiTable", "get HudiTableClass", "get claim", "list Job", "list Pod"}
+READS_BEFORE_AN_ACTION = {
+    "get HudiTable",
+    "get HudiTableClass",
+    "get Namespace",
+    "get claim",
+    "list Job",
+    "list Pod",
+}
 
 
 class Cluster(MemoryCluster):
@@ -263,6 +270,7 @@ async def test_a_poll_does_not_put_off_what_is_due_by_time() -> None:
         base_path="s3a://lake/team-a/flights",
         store=None,
         fingerprint=fingerprint(operator.cluster.snapshot.timeline),
+        namespace=NamespaceObservation(),
         moved_at=-1e6,
         whole_at=asyncio.get_running_loop().time() + 1.5,
     )

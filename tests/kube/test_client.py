@@ -10,12 +10,14 @@ import pytest
 
 from hudi_operator.control.class_reporter import ClassReporter
 from hudi_operator.control.keys import TABLE, class_key, table_key
+from hudi_operator.control.observation.namespaces import Namespaces
 from hudi_operator.kube.api import add_finalizer, remove_finalizer
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import AlreadyExists, Conflict, NotFound, Rejected
 from hudi_operator.kube.events import EventType
 from hudi_operator.kube.kinds import JOB, POD, ObjectKey
-from hudi_operator.kube.transport import Transport
+from hudi_operator.kube.transport import MERGE_PATCH, Transport
+from hudi_operator.planning.model import NamespaceObservation
 from hudi_operator.runtime.controller import Trigger
 
 pytestmark = pytest.mark.cluster
@@ -122,11 +124,17 @@ class TestTables:
         finally:
             await transport.request("DELETE", f"{path}/{namespace}")
 
-    async def test_the_labels_of_a_namespace_are_read_and_one_that_is_gone_has_none(
-        self, kube: KubernetesClient, namespace: str
+    async def test_a_namespace_shows_its_labels_and_suspension_and_a_missing_namespace_has_neither(
+        self, kube: KubernetesClient, transport: Transport, namespace: str
     ) -> None:
-        assert (await kube.namespace_labels(namespace))["kubernetes.io/metadata.name"] == namespace
-        assert await kube.namespace_labels("no-such-namespace") == {}
+        body = {"metadata": {"annotations": {"hudi-operator.io/suspend": "maria: bucket moves"}}}
+        path = f"/api/v1/namespaces/{namespace}"
+        await transport.request("PATCH", path, body=body, content_type=MERGE_PATCH)
+        found = await Namespaces(kube).get(namespace)
+        assert found is not None
+        assert found.labels["kubernetes.io/metadata.name"] == namespace
+        assert found.suspension == "maria: bucket moves"
+        assert await Namespaces(kube).get("no-such-namespace") == NamespaceObservation()
 
     async def test_a_status_decided_on_an_old_view_is_refused(
         self, kube: KubernetesClient, new_table: Callable[[str], Awaitable[Document]]

@@ -50,6 +50,7 @@ from hudi_operator.planning.model import (
     JobObservation,
     JobPhase,
     LaunchJob,
+    NamespaceObservation,
     Observation,
     PodTrouble,
     TimelineSnapshot,
@@ -244,7 +245,12 @@ def observations(draw: st.DrawFn) -> Observation:
             generation=draw(st.sampled_from([1, 2])),
             annotations=draw(
                 st.sampled_from(
-                    [{}, {"hudi-operator.io/requested-at": "now"}, {"hudi-operator.io/requested-at": "then"}]
+                    [
+                        {},
+                        {"hudi-operator.io/requested-at": "now"},
+                        {"hudi-operator.io/requested-at": "then"},
+                        {"hudi-operator.io/suspend": "maria"},
+                    ]
                 )
             ),
             **draw(specs),
@@ -254,6 +260,9 @@ def observations(draw: st.DrawFn) -> Observation:
         blockers=found if known_class else (*found, Blocker(reason=BlockerReason.CLASS_NOT_FOUND, message="Gone.")),
         snapshot=draw(snapshots()),
         jobs=draw(jobs()),
+        namespace=draw(
+            st.sampled_from([None, NamespaceObservation(), NamespaceObservation(), NamespaceObservation(suspension="")])
+        ),
         running_in_class=draw(st.sampled_from([0, 3])),
     )
 
@@ -395,7 +404,7 @@ def test_a_job_starts_only_beside_what_it_may_run_beside(observation: Observatio
         assert plan.foreign == ()
         assert not observation.blockers
         assert observation.snapshot.trouble is None
-        assert not observation.table.spec.suspend
+        assert observation.suspended_by is None
         assert observation.table.spec.management_policy == "Manage"
 
 

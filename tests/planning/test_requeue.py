@@ -6,14 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.planning.world import active, memory, observe, table_class
+from tests.planning.world import active, memory, observe
 
 from hudi_operator.planning.model import Blocker, BlockerReason, Plan
-from hudi_operator.planning.requeue import ACTIVE_SECONDS, LABELS_SECONDS, QUIET_SECONDS, requeue_after
+from hudi_operator.planning.requeue import ACTIVE_SECONDS, QUIET_SECONDS, requeue_after
 
 RUNS = Plan(active_jobs=(active(),))
 DUE = Plan(services=Plan().services.copy_with(ingestion=memory(due=True)))
-BY_LABELS = table_class(allowedNamespaces={"selector": {"matchLabels": {"team": "a"}}})
 RIVAL = Blocker(reason=BlockerReason.PATH_CLAIMED, message="Another table has the claim.")
 
 
@@ -21,21 +20,17 @@ RIVAL = Blocker(reason=BlockerReason.PATH_CLAIMED, message="Another table has th
     ("plan", "changes", "poll", "seconds"),
     [
         (Plan(), {}, 10, QUIET_SECONDS),
-        (Plan(), {"table_class": BY_LABELS}, 10, LABELS_SECONDS),
         (Plan(), {"blockers": (RIVAL,)}, 10, 10),
         (RUNS, {}, 10, ACTIVE_SECONDS),
         (RUNS, {}, 300, ACTIVE_SECONDS),
-        (RUNS, {"table_class": BY_LABELS}, 10, ACTIVE_SECONDS),
         (DUE, {}, 10, 30),
         (DUE, {}, 300, 300),
     ],
     ids=[
         "nothing calls for it",
-        "labels let it use its class",
         "something stands in the way",
         "a Job runs",
         "a Job runs on a quiet table",
-        "a Job runs where labels matter",
         "what is due waits",
         "what is due waits on a quiet table",
     ],

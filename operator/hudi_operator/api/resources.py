@@ -20,6 +20,9 @@ from hudi_operator.api.values.base import Model
 REQUESTED_AT_ANNOTATION = "hudi-operator.io/requested-at"
 """On a HudiTable: a new value requests a run now, and lets services that have exhausted their retries try again."""
 
+SUSPEND_ANNOTATION = "hudi-operator.io/suspend"
+"""On a HudiTable, or on a Namespace for all of its tables: suspends like `spec.suspend`; the value says who and why."""
+
 OPERATION_UID_ANNOTATION = "hudi-operator.io/operation-uid"
 """On a HudiOperation, set by the operator: its uid, which reveals a copy that was restored from a backup."""
 

@@ -29,7 +29,7 @@ from hudi_operator.control.snapshots.polling import LastReconcile, Polling, age_
 from hudi_operator.control.snapshots.reader import Snapshots, fingerprint
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL
 from hudi_operator.kube.api import KubernetesApi, add_finalizer
-from hudi_operator.kube.errors import Conflict, Forbidden, NotFound
+from hudi_operator.kube.errors import Conflict, Forbidden, KubernetesError, NotFound
 from hudi_operator.kube.events import EventType
 from hudi_operator.kube.kinds import JOB, ObjectKey
 from hudi_operator.planning.decide import decide
@@ -122,15 +122,28 @@ class Reconciler:
         return await self._reconcile_key(key, trigger)
 
     async def _unchanged(self, key: TableKey) -> LastReconcile | None:
-        """Return the last reconcile of a table if nothing is due by time and its timeline is unchanged."""
+        """Return the last reconcile of a table if nothing is due by time and timeline and namespace are unchanged."""
         last = self._polling.quick(key, now=_seconds())
-        if last is None:
+        if last is None or await self._namespace_changed(key, last):
             return None
         now = await self._snapshots.fingerprint(last.base_path, last.store, namespace=key.namespace)
         if now != last.fingerprint:
             return None
         metrics.found_unchanged()
         return last
+
+    async def _namespace_changed(self, key: TableKey, last: LastReconcile) -> bool:
+        """Whether the namespace has changed since the last reconcile; no event says so, so wake its other tables."""
+        try:
+            namespace = await self._observer.namespaces.get(key.namespace)
+        except KubernetesError:  # without the API server, polls still read timelines
+            return False
+        if namespace == last.namespace:
+            return False
+        for table in self._polling.tables_in(key.namespace):
+            if table != key:
+                self._wake(table)
+        return True
 
     async def _reconcile_key(self, key: TableKey, trigger: Trigger) -> float | None:
         document = await self._kube.get(key)
@@ -235,6 +248,7 @@ class Reconciler:
             store=observation.table_class.spec.object_store if observation.table_class else None,
             # A damaged file may be repaired under its own name, which a read of the timeline alone does not show.
             fingerprint=fingerprint(snapshot.timeline) if snapshot.trouble is None and not snapshot.damaged else None,
+            namespace=observation.namespace,
             moved_at=now if busy else now - age.total_seconds(),
             whole_at=now,
         )

@@ -75,10 +75,6 @@ class KubernetesApi(ObjectApi, Protocol):
         """Return a unique identifier of the cluster."""
         ...
 
-    async def namespace_labels(self, name: str) -> dict[str, str]:
-        """Return the labels of a namespace; empty if it does not exist."""
-        ...
-
     async def create_claim(
         self, name: str, *, holder: str, labels: Mapping[str, str], annotations: Mapping[str, str]
     ) -> Document:

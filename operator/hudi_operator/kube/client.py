@@ -160,11 +160,6 @@ class KubernetesClient:
         namespace = await self.get(ObjectKey(NAMESPACE, "", "kube-system"))
         return None if namespace is None else str(namespace["metadata"]["uid"])
 
-    async def namespace_labels(self, name: str) -> dict[str, str]:
-        """Return the labels of a namespace; empty if it does not exist."""
-        namespace = await self.get(ObjectKey(NAMESPACE, "", name)) or {"metadata": {}}
-        return {str(key): str(value) for key, value in (namespace["metadata"].get("labels") or {}).items()}
-
     # Claims: one Lease per base path, in the operator's own namespace
 
     async def create_claim(

@@ -1,20 +1,17 @@
 """Decides when a table is reconciled in full again; no other place does.
 
-Between two whole reconciles the operator only polls the timeline; events announce changes of the table, its class, its
-Jobs and their pods. The requeue bounds the delay of a missed event, and meets changes by time alone.
+Between two whole reconciles the operator only polls the timeline and the namespace; events announce changes of the
+table, its class, its Jobs and their pods. The requeue bounds the delay of a missed event, and meets changes by time
+alone.
 """
 
 from collections.abc import Callable
 
 from hudi_jobs.contract import Service
 from hudi_operator.planning.model import JobPhase, Observation, Plan
-from hudi_operator.planning.policy.namespaces import asks_for_labels
 
 ACTIVE_SECONDS = 30.0
 """While a Job runs: Jobs and pods send events."""
-
-LABELS_SECONDS = 300.0
-"""If labels of the namespace let the table use its class: no event announces a change of labels."""
 
 QUIET_SECONDS = 3600.0
 """If nothing asks for an earlier reconcile."""
@@ -44,8 +41,6 @@ def requeue_after(
         longest = spread(CONTINUOUS_SECONDS if goes_on else ACTIVE_SECONDS)
     else:
         longest = spread(QUIET_SECONDS)
-        if observation.table_class and asks_for_labels(observation.table_class, observation.table.metadata.namespace):
-            longest = min(longest, spread(LABELS_SECONDS))
         if any(plan.services.of(service).due for service in Service):
             # A due service that was not launched waits for something outside, and no event announces its end.
             longest = min(longest, max(poll, _WAITING_SECONDS))

@@ -52,6 +52,7 @@ from hudi_operator.planning.model import (
     BlockerReason,
     JobObservation,
     JobPhase,
+    NamespaceObservation,
     Plan,
     TimelineSnapshot,
     TimelineTrouble,
@@ -103,6 +104,8 @@ BLOCKED = (Blocker(reason=BlockerReason.SIZE_NOT_ALLOWED, message="It is too lar
     [
         ({"one": a_table(generation=2)}, True),
         ({"one": a_table(suspend=True)}, True),
+        ({"one": a_table(annotations={"hudi-operator.io/suspend": "maria"})}, True),
+        ({"namespace": NamespaceObservation(suspension="maria")}, True),
         ({"one": a_table(suspend=True), "shows": UNREADABLE}, True),
         ({"one": a_table(managementPolicy="Observe")}, True),
         ({"blockers": BLOCKED}, True),

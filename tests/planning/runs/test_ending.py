@@ -41,6 +41,7 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
+from hudi_operator.api.resources import SUSPEND_ANNOTATION, ObjectMetadata
 from hudi_operator.api.spec.table import DeletionPolicy
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
 from hudi_operator.api.status.table import HudiTableStatus
@@ -57,12 +58,18 @@ from hudi_operator.planning.model import (
     BlockerReason,
     JobObservation,
     JobPhase,
+    NamespaceObservation,
     PodTrouble,
     RemoveExecutors,
     TimelineSnapshot,
     TimelineTrouble,
 )
 from hudi_operator.planning.model.reasons import EndingEvent, EndingReason
+
+
+def suspended_by(text: str) -> ObjectMetadata:
+    return ending().metadata.model_copy(update={"annotations": {SUSPEND_ANNOTATION: text}})
+
 
 # What ends the table at once
 
@@ -73,7 +80,18 @@ ENDINGS = {
         False,
         "stays.",
     ),
-    "a suspended table starts no job": (ending(spec={"suspend": True}), True, "suspended"),
+    "a suspended table starts no job": (ending(spec={"suspend": True}), True, "suspended by spec.suspend"),
+    "a table suspended by its annotation starts no job": (
+        ending(metadata=suspended_by("maria"), table=None),
+        True,
+        'suspended by the annotation hudi-operator.io/suspend of the table ("maria")',
+    ),
+    "a suspended namespace starts no job": (
+        ending(namespace=NamespaceObservation(suspension="")),
+        True,
+        "suspended by the annotation hudi-operator.io/suspend of namespace team-a",
+    ),
+    "a namespace that may not be read may be suspended": (ending(namespace=None), True, "namespace cannot be read"),
     "an observed table is not touched": (ending(spec={"managementPolicy": "Observe"}), True, "observed"),
     "a folder that is not claimed is somebody else's": (ending(claim_held=False), True, "claim"),
     "a bucket is never deleted": (ending(base_path="s3a://lake/"), True, "below a bucket"),

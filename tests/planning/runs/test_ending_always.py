@@ -37,6 +37,7 @@ from hudi_operator.planning.deletion.decide import (
 from hudi_operator.planning.deletion.model import EndingObservation
 from hudi_operator.planning.model import (
     JobPhase,
+    NamespaceObservation,
     PodTrouble,
 )
 
@@ -48,6 +49,7 @@ OBSERVATIONS = st.builds(
     table_class=st.sampled_from([None, table_class()]),
     snapshot=st.sampled_from([GONE, STILL_THERE, UNREACHABLE]),
     spec=st.fixed_dictionaries({"suspend": st.booleans()}),
+    namespace=st.sampled_from([None, NamespaceObservation(), NamespaceObservation(suspension="")]),
     status=st.sampled_from(
         [HudiTableStatus(), remembering(REPORTED), remembering(jobs=(DELETION,)), *map(failures, range(1, 6))]
     ),
@@ -86,7 +88,8 @@ def test_data_is_only_removed_where_the_spec_asks_for_it_and_the_claim_is_held(
         assert seen.claim_held
         assert seen.blockers == ()
         assert seen.table is not None
-        assert not seen.table.spec.suspend
+        assert seen.suspended_by is None
+        assert seen.namespace is not None
 
 
 @given(seen=OBSERVATIONS)

@@ -32,6 +32,7 @@ from hudi_operator.planning.model import (
     CreateJob,
     JobObservation,
     JobPhase,
+    NamespaceObservation,
     PodReference,
     PodTrouble,
     RemoveExecutors,
@@ -72,9 +73,10 @@ def test_a_job_whose_intent_is_recorded_is_created_when_it_does_not_exist() -> N
     [
         {"blockers": (Blocker(reason=BlockerReason.PATH_CLAIMED, message="Taken."),)},
         {"spec": {"suspend": True}},
+        {"namespace": NamespaceObservation(suspension="maria")},
         {"spec": {"managementPolicy": "Observe"}},
     ],
-    ids=["blocked", "suspended", "only observed"],
+    ids=["blocked", "suspended", "suspended by its namespace", "only observed"],
 )
 def test_an_intent_is_dropped_when_nothing_may_start_any_more(changes: dict[str, Any]) -> None:
     found = tracked((DECIDED,), **changes)

@@ -286,7 +286,10 @@ class HudiTableSpec(Model):
     """Observe reports the timeline and what would be due, and starts no job."""
 
     suspend: bool = False
-    """No new jobs while true; running jobs finish, and a continuous ingestion ends between two batches."""
+    """No new jobs while true; running jobs finish, and a continuous ingestion ends between two batches.
+
+    The annotation `hudi-operator.io/suspend` of the table or of its namespace does the same.
+    """
 
     deletion_policy: DeletionPolicy = DeletionPolicy.RETAIN
     """The data after deletion of the resource: Retain leaves it untouched, Delete removes it."""

@@ -29,7 +29,7 @@ class ConditionType(StrEnum):
     """A person must change something before another attempt makes sense; present only while true."""
 
     SUSPENDED = "Suspended"
-    """No new Job starts, because `spec.suspend` is true; present only while true."""
+    """No new Job starts, because of `spec.suspend` or a suspend annotation; present only while true."""
 
     DATA_COMPLETE = "DataComplete"
     """On a HudiSavepoint: no clean had removed files of its commit when it was made; Unknown where nothing shows it."""

@@ -74,6 +74,9 @@ class FindingCode(StrEnum):
     TIMELINE_DAMAGED = "TimelineDamaged"
     """A file of the timeline, other than a recent commit, cannot be understood."""
 
+    NAMESPACE_UNREADABLE = "NamespaceUnreadable"
+    """The operator may not read the namespace, so it does not know whether the namespace suspends its tables."""
+
     SETTING_NOT_APPLIED = "SettingNotApplied"
     """The table keeps a property that the spec declares otherwise, and every service continues."""
 

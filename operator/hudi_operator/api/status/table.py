@@ -33,6 +33,7 @@ PENDING_REMEMBERED = 100
 EXPLANATION_LIMIT = 1024
 JOBS_SHOWN = 8
 _RUN_LINE_LIMIT = 1536
+SUSPENSION_LIMIT = 200
 
 
 class RunStatus(Model):
@@ -364,6 +365,7 @@ class HudiTableStatus(DividedModel):
             "rescan",
             "decisions",
             "bad_rows",
+            "namespace_suspension",
             "owner",
             "active_jobs",
             "savepoints",
@@ -388,6 +390,9 @@ class HudiTableStatus(DividedModel):
 
     bad_rows: BadRowsStatus | None = None
     """Quarantined rows that nobody has acknowledged; absent without any."""
+
+    namespace_suspension: Annotated[str, Field(max_length=SUSPENSION_LIMIT)] | None = None
+    """Text by which the namespace suspends its tables, as last read; absent if it suspends none."""
 
     message: Annotated[str, Field(max_length=512)] | None = None
     """The state of the table in a sentence."""

@@ -20,6 +20,7 @@ from hudi_operator.planning.model import (
     Blocker,
     BlockerReason,
     JobPhase,
+    NamespaceObservation,
     Observation,
     TimelineSnapshot,
     TimelineTrouble,
@@ -88,6 +89,7 @@ class EndingObserver:
             table=parsed if isinstance(parsed, HudiTable) else None,
             table_class=table_class,
             blockers=blockers,
+            namespace=await self._namespace(key) if deletes else NamespaceObservation(),
             claim_held=deletes and await self._claims.holds(metadata, base_path),
             namespace_terminating=deletes and await self._kube.namespace_is_terminating(document),
             jobs=observed,
@@ -96,6 +98,9 @@ class EndingObserver:
             running_in_class=self._running.in_class(name, without=key),
             running_in_namespace=self._running.in_namespace(name, without=key),
         )
+
+    async def _namespace(self, key: TableKey) -> NamespaceObservation | None:
+        return await self._observer.namespaces.get(key.namespace, since=asyncio.get_running_loop().time())
 
     async def _class_and_blockers(
         self, parsed: HudiTable | InvalidObject

@@ -1,28 +1,35 @@
-"""A cache of namespace labels; actions read the labels live."""
+"""A cache of namespaces; actions read the namespace live."""
 
-from collections.abc import Mapping
-
+from hudi_operator.api.resources import SUSPEND_ANNOTATION
 from hudi_operator.control.observation.recent import Recent
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import Forbidden
+from hudi_operator.kube.fields import field, part
+from hudi_operator.kube.kinds import NAMESPACE, ObjectKey
+from hudi_operator.planning.model import NamespaceObservation, suspension_text
 
 
-class NamespaceLabels:
-    """The labels of namespaces whose tables use a class with a selector."""
+class Namespaces:
+    """The labels and the suspend annotation of the namespaces of tables."""
 
     def __init__(self, kube: KubernetesApi) -> None:
         self._kube = kube
         self._known = Recent(self._read)
 
-    async def get(self, namespace: str, *, since: float | None = None) -> Mapping[str, str] | None:
-        """Return the labels read at `since` or later, else at most a minute old; None if they may not be read.
+    async def get(self, namespace: str, *, since: float | None = None) -> NamespaceObservation | None:
+        """Return a namespace read at `since` or later, else at most a minute old; None if it may not be read.
 
-        A missing namespace has no labels.
+        A missing namespace has no labels and suspends no table.
         """
         return await self._known.get(namespace, since=since)
 
-    async def _read(self, namespace: str) -> Mapping[str, str] | None:
+    async def _read(self, namespace: str) -> NamespaceObservation | None:
         try:
-            return await self._kube.namespace_labels(namespace)
+            document = await self._kube.get(ObjectKey(NAMESPACE, "", namespace)) or {}
         except Forbidden:
             return None
+        value = field(document, "metadata", "annotations", SUSPEND_ANNOTATION)
+        return NamespaceObservation(
+            labels={str(key): str(value) for key, value in part(document, "metadata", "labels").items()},
+            suspension=suspension_text(value if isinstance(value, str) else None),
+        )

@@ -24,7 +24,7 @@ from hudi_operator.control.jobs.waiting import NOT_ALLOWED, newest_words
 from hudi_operator.control.keys import TableKey
 from hudi_operator.control.observation.classes import TableClasses
 from hudi_operator.control.observation.derived import Readings, derived_from
-from hudi_operator.control.observation.namespaces import NamespaceLabels
+from hudi_operator.control.observation.namespaces import Namespaces
 from hudi_operator.control.observation.related import RelatedObjects
 from hudi_operator.control.observation.remembered import remembered
 from hudi_operator.control.snapshots.reader import Snapshots
@@ -73,7 +73,7 @@ class Observer:
     ) -> None:
         self._kube = kube
         self._classes = TableClasses(kube)
-        self._labels = NamespaceLabels(kube)
+        self.namespaces = Namespaces(kube)
         self._claims = claims
         self._snapshots = snapshots
         self._running = running
@@ -99,6 +99,7 @@ class Observer:
         jobs = await self.jobs(table.metadata, table.status) if jobs_matter else ()
         related = await self.related_to(key, table)
         derived = await self._derived_from(table, since=read_since) if awaits_lineage(related) else None
+        namespace = await self.namespaces.get(key.namespace, since=read_since)
         # The snapshot comes last, so that it includes the commits of any run seen to end.
         snapshot = await self._snapshot(table, table_class, blockers, whole=_has_ended(table.status, jobs))
         name = table_class.metadata.name if table_class else ""
@@ -113,6 +114,7 @@ class Observer:
             operator=await self._identity.get(),
             related=related,
             derived=derived,
+            namespace=namespace,
         )
 
     async def _derived_from(self, table: HudiTable, *, since: float | None) -> Derived:
@@ -193,7 +195,8 @@ class Observer:
         if problem is not None or isinstance(parsed, InvalidObject):
             message = f"HudiTableClass {parsed.metadata.name} is not valid for this operator: {problem}."
             return None, (Blocker(reason=BlockerReason.CLASS_INVALID, message=message),)
-        labels = await self._labels.get(namespace, since=since) if asks_for_labels(parsed, namespace) else None
+        known = await self.namespaces.get(namespace, since=since) if asks_for_labels(parsed, namespace) else None
+        labels = known.labels if known is not None else None
         if (stranger := namespace_blocker(parsed, namespace, labels)) is not None:
             return parsed, (stranger,)
         return parsed, policy_blockers(table, parsed)

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.keys import TableKey
+from hudi_operator.planning.model import NamespaceObservation
 
 _PAUSE_PER_UNMOVED_SECOND = 0.1
 _JITTER = 0.2
@@ -20,13 +21,14 @@ _JITTER = 0.2
 class LastReconcile:
     """The state kept from a whole reconcile; times are seconds of the event loop's clock.
 
-    `fingerprint` is None if the timeline could not be read. Until `whole_at`, reading the timeline is enough, as long
-    as it is unchanged and no event came.
+    `fingerprint` is None if the timeline could not be read. Until `whole_at`, reading the timeline and the namespace is
+    enough, as long as both are unchanged and no event came.
     """
 
     base_path: str
     store: ObjectStore | None
     fingerprint: int | None
+    namespace: NamespaceObservation | None
     moved_at: float
     whole_at: float
 
@@ -62,6 +64,10 @@ class Polling:
     def reconcile_from(self, key: TableKey, at: float) -> None:
         """Require a whole observation of the table from this time on."""
         self._last[key] = replace(self._last[key], whole_at=at)
+
+    def tables_in(self, namespace: str) -> tuple[TableKey, ...]:
+        """Return the tables of a namespace that have been reconciled."""
+        return tuple(key for key in self._last if key.namespace == namespace)
 
     def forget(self, key: TableKey) -> None:
         """Forget a table."""

@@ -198,8 +198,10 @@ def _reasons_to_withhold(seen: EndingObservation) -> Iterator[str]:
         yield "its namespace is being deleted, so no job can start there."
     if seen.table is not None and seen.table.spec.management_policy is ManagementPolicy.OBSERVE:
         yield "the table is only observed (spec.managementPolicy)."
-    if seen.table is not None and seen.table.spec.suspend:
-        yield "the table is suspended (spec.suspend), so no job starts."
+    if (suspension := seen.suspended_by) is not None:
+        yield f"the table is suspended by {suspension.cause}, so no job starts."
+    if seen.namespace is None:
+        yield "its namespace cannot be read, so the operator does not know whether the namespace suspends the table."
 
 
 def _owned_elsewhere(seen: EndingObservation) -> str | None:

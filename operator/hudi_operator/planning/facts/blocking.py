@@ -42,8 +42,8 @@ def table_blocker(seen: Seen) -> ServiceBlocker | None:
     """Return why no new run may start for this table, whatever runs now."""
     if seen.observation.metadata.deletion_timestamp is not None:
         return Waiting.BLOCKED, "The table is being deleted."
-    if seen.observation.table.spec.suspend:
-        return Waiting.SUSPENDED, "The table is suspended: no new job starts until spec.suspend is false."
+    if (suspension := seen.observation.suspended_by) is not None:
+        return Waiting.SUSPENDED, f"The table is suspended: no new job starts until {suspension.end}."
     return next(_blockers(seen), None)
 
 

@@ -27,6 +27,12 @@ from hudi_operator.planning.model.plan import (
     RemoveExecutors,
     StopJob,
 )
+from hudi_operator.planning.model.suspension import (
+    NamespaceObservation,
+    Suspension,
+    suspension_of,
+    suspension_text,
+)
 
 __all__ = [
     "START_TROUBLES",
@@ -45,6 +51,7 @@ __all__ = [
     "LaunchJob",
     "Lineage",
     "Mark",
+    "NamespaceObservation",
     "Observation",
     "Plan",
     "PodReference",
@@ -53,10 +60,13 @@ __all__ = [
     "Release",
     "RemoveExecutors",
     "StopJob",
+    "Suspension",
     "TimelineSnapshot",
     "TimelineTrouble",
     "Undoing",
     "direct_readers",
     "is_hidden",
     "lineage_of",
+    "suspension_of",
+    "suspension_text",
 ]

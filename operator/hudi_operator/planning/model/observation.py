@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 
 from hudi_jobs.contract import JobOutcome, OwnerRecord, Progress, Service, TaskResult
 from hudi_jobs.contract.operations.told import OperationTold
@@ -12,6 +13,7 @@ from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadat
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model.blockers import Blocker, is_hidden
 from hudi_operator.planning.model.derived import Derived
+from hudi_operator.planning.model.suspension import NamespaceObservation, Suspension, suspension_of
 from hudi_operator.timeline import Instant, Problem, Timeline
 from hudi_operator.timeline.rules.file_sizes import FileSummary
 
@@ -270,10 +272,23 @@ class Observation:
     derived: Derived | None = None
     """The tables that read this table; filled in while an operation may cascade to them."""
 
+    namespace: NamespaceObservation | None = field(default_factory=NamespaceObservation)
+    """The table's namespace; None if the operator may not read it."""
+
     @property
     def metadata(self) -> ObjectMetadata:
         """The metadata of the table."""
         return self.table.metadata
+
+    @property
+    def namespace_suspension(self) -> str | None:
+        """The text by which the namespace suspends its tables, as last read; None if it suspends none."""
+        return self.table.status.namespace_suspension if self.namespace is None else self.namespace.suspension
+
+    @cached_property
+    def suspended_by(self) -> Suspension | None:
+        """What suspends the table, or None."""
+        return suspension_of(self.metadata, self.table.spec, self.namespace_suspension)
 
     @property
     def is_hidden(self) -> bool:

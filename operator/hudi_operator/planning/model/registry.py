@@ -261,7 +261,10 @@ _SERVICES: _Table = {
 
 _WAITING: _Table = {
     Waiting.RUNNING: (Retry.WHEN_CLEARED, _NOTHING),
-    Waiting.SUSPENDED: (Retry.INTERVENTION, "Set `suspend: false`."),
+    Waiting.SUSPENDED: (
+        Retry.INTERVENTION,
+        "Set `suspend: false`, or remove the annotation that the condition Suspended names.",
+    ),
     Waiting.OBSERVED: (Retry.INTERVENTION, "Set `managementPolicy: Manage`."),
     Waiting.BLOCKED: (Retry.INTERVENTION, "See the condition Stalled."),
     Waiting.CLASS_QUOTA_REACHED: (
@@ -323,6 +326,7 @@ _FINDINGS: _Table = {
         "See `status.services.savepoint` for the next attempt, or delete the HudiSavepoint.",
     ),
     FindingCode.TIMELINE_DAMAGED: (Retry.WHEN_CLEARED, "Restore the file that `status.timeline.problems` names."),
+    FindingCode.NAMESPACE_UNREADABLE: (Retry.NEVER, "Let the operator get namespaces, as the chart's role does."),
     FindingCode.SETTING_NOT_APPLIED: (Retry.NEVER, "Declare what the table has, or do what the message says."),
 }
 

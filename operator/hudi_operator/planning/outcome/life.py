@@ -26,7 +26,7 @@ def step_of(observation: Observation, plan: Plan, *, now: datetime, written: Hud
         class_name=observation.table_class.metadata.name if observation.table_class else "",
         running=_running(observation, plan),
         waits_for_place=any(plan.services.of(service).reason in QUOTAS_REACHED for service in Service),
-        freshness=freshness_figures(observation.table.spec, status.services.ingestion.freshness, now=now),
+        freshness=freshness_figures(observation, status.services.ingestion.freshness, now=now),
     )
 
 

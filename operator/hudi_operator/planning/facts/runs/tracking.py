@@ -194,7 +194,8 @@ def _may_still_be_created(job: ActiveJob, observation: Observation, *, now: date
     if job.service is None or unread or not is_asked_for(job, observation):
         return False  # only a later version of the operator knows its service, or nobody asks for it
     spec, spec_generation = observation.table.spec, observation.table.metadata.generation
-    suspended = spec.suspend and job.service is not Service.OPERATION  # a person asks for an operation by name
+    # a person asks for an operation by name
+    suspended = observation.suspended_by is not None and job.service is not Service.OPERATION
     if observation.blockers or suspended or spec.management_policy is ManagementPolicy.OBSERVE:
         return False
     if stops(drift_of(observation)):

@@ -8,6 +8,7 @@ from hudi_operator.planning.outcome.findings.definition import FindingDefinition
 from hudi_operator.planning.outcome.findings.file_slices_uncertain import FILE_SLICES_UNCERTAIN
 from hudi_operator.planning.outcome.findings.files_skipped import FILES_SKIPPED
 from hudi_operator.planning.outcome.findings.foreign_writer import FOREIGN_WRITER
+from hudi_operator.planning.outcome.findings.namespace_unreadable import NAMESPACE_UNREADABLE
 from hudi_operator.planning.outcome.findings.not_verified import NOT_VERIFIED
 from hudi_operator.planning.outcome.findings.owned_elsewhere import OWNED_ELSEWHERE
 from hudi_operator.planning.outcome.findings.pending_instant_overdue import PENDING_INSTANT_OVERDUE
@@ -43,6 +44,7 @@ _BY_CODE: Mapping[FindingCode, FindingDefinition] = {
         BAD_ROWS,
         SAVEPOINT_FAILED,
         TIMELINE_DAMAGED,
+        NAMESPACE_UNREADABLE,
         SETTING_NOT_APPLIED,
     )
 }

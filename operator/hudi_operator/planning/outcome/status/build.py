@@ -39,6 +39,7 @@ def build_status(observation: Observation, plan: Plan, *, now: datetime) -> Hudi
         rescan=plan.rescan,
         decisions=previous.decisions,
         bad_rows=bad_rows_after(previous.bad_rows, plan.finished, plan.active_jobs),
+        namespace_suspension=observation.namespace_suspension,
         message=message,
         summary=summary_of(observation, findings.shown, message),
         conditions=tuple(condition.carried_over(previous.conditions) for condition in conditions),
@@ -142,6 +143,6 @@ def _message(conditions: tuple[Condition, ...], observation: Observation, plan: 
     if ready.status == "True" and plan.active_jobs:
         job = plan.active_jobs[0]
         return f"{service_name(job.service)} is {job.state.lower()}."
-    if ready.status == "True" and observation.table.spec.suspend:
+    if ready.status == "True" and observation.suspended_by is not None:
         return "Suspended."
     return ready.message[:_MESSAGE_LIMIT]

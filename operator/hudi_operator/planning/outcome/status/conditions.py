@@ -26,7 +26,7 @@ def build_conditions(
         make(ConditionType.READY, found.ready, found.reason, found.message),
         *_progress(observation, found, make),
         make(ConditionType.HEALTHY, *_healthy(findings.shown, observation.snapshot)),
-        *(make(ConditionType.FRESH, *answer) for answer in fresh_answers(observation.table.spec, plan, now=now)),
+        *(make(ConditionType.FRESH, *answer) for answer in fresh_answers(observation, plan, now=now)),
     )
 
 
@@ -67,8 +67,8 @@ def _progress(observation: Observation, found: Readiness, make: ConditionMaker) 
         yield make(ConditionType.STALLED, ConditionStatus.TRUE, found.reason, found.message)
     elif found.reconciling is not None:
         yield make(ConditionType.RECONCILING, ConditionStatus.TRUE, found.reconciling, found.work)
-    if observation.table.spec.suspend:
-        message = "No new job starts until spec.suspend is false; running jobs finish."
+    if (suspension := observation.suspended_by) is not None:
+        message = f"No new job starts until {suspension.end}; running jobs finish."
         yield make(ConditionType.SUSPENDED, ConditionStatus.TRUE, Waiting.SUSPENDED, message)
 
 

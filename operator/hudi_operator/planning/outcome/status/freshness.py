@@ -8,7 +8,7 @@ from hudi_operator.api.status.conditions import ConditionStatus
 from hudi_operator.api.status.freshness import FreshnessStatus
 from hudi_operator.api.status.table import ServiceStatus
 from hudi_operator.planning.facts.runs.failures import attempts, failure_kind
-from hudi_operator.planning.model import Plan
+from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.freshness import Lag, known_up_to, lag_of, target_of
 from hudi_operator.planning.model.reasons import TableReason, Waiting
@@ -19,11 +19,12 @@ from hudi_operator.sources.registry import declared_source
 _Answer = tuple[ConditionStatus, str, str]
 
 
-def fresh_answers(spec: HudiTableSpec, plan: Plan, *, now: datetime) -> Iterator[_Answer]:
+def fresh_answers(observation: Observation, plan: Plan, *, now: datetime) -> Iterator[_Answer]:
     """Yield the condition of a table with a declared freshness; nothing for other tables.
 
     It never makes the table not ready. The sentences change with runs, and when the delay has doubled.
     """
+    spec = observation.table.spec
     if spec.ingestion is None or spec.ingestion.freshness is None:
         return
     ingestion = plan.services.ingestion
@@ -32,20 +33,20 @@ def fresh_answers(spec: HudiTableSpec, plan: Plan, *, now: datetime) -> Iterator
         message = "The table is only observed: nothing is ingested, so its freshness is not known."
         yield ConditionStatus.UNKNOWN, Waiting.OBSERVED, message
     elif lag is None:
-        yield ConditionStatus.UNKNOWN, TableReason.FRESHNESS_UNKNOWN, _unknown(spec, ingestion)
+        yield ConditionStatus.UNKNOWN, TableReason.FRESHNESS_UNKNOWN, _unknown(observation, ingestion)
     elif lag.is_missed(now):
         message = _missed(lag, spec.ingestion.freshness, ingestion.freshness, now=now)
-        help_ = _what_helps(ingestion, spec)
+        help_ = _what_helps(ingestion, observation)
         yield ConditionStatus.FALSE, TableReason.FRESHNESS_MISSED, f"{message} {help_}".strip()
     else:
         yield ConditionStatus.TRUE, TableReason.FRESH, f"{_complete(lag)}{_left(ingestion.freshness)}."
 
 
-def freshness_figures(spec: HudiTableSpec, known: FreshnessStatus | None, *, now: datetime) -> Freshness:
+def freshness_figures(observation: Observation, known: FreshnessStatus | None, *, now: datetime) -> Freshness:
     """Return the delay of a table for the metrics; a stopped table alarms nobody."""
-    moment = known_up_to(known, now=now)
+    spec, moment = observation.table.spec, known_up_to(known, now=now)
     asked = spec.ingestion.freshness if spec.ingestion else None
-    rests = spec.suspend or spec.management_policy is ManagementPolicy.OBSERVE
+    rests = observation.suspended_by is not None or spec.management_policy is ManagementPolicy.OBSERVE
     return Freshness(
         complete_up_to=moment,
         backlog_records=known.backlog_records if known else None,
@@ -83,9 +84,9 @@ def _duration(length: timedelta) -> str:
     return "".join(f"{number}{unit}" for number, unit in parts if number) or "0s"
 
 
-def _unknown(spec: HudiTableSpec, ingestion: ServiceStatus) -> str:
+def _unknown(observation: Observation, ingestion: ServiceStatus) -> str:
     last = ingestion.last_run
-    if spec.suspend:
+    if observation.suspended_by is not None:
         return "The table is suspended, and no run has reported how far its source has been read."
     if last is None or failure_kind(last) is not None:
         return (
@@ -98,16 +99,16 @@ def _unknown(spec: HudiTableSpec, ingestion: ServiceStatus) -> str:
     )
 
 
-def _what_helps(ingestion: ServiceStatus, spec: HudiTableSpec) -> str:
+def _what_helps(ingestion: ServiceStatus, observation: Observation) -> str:
     """Return what the table waits for, and what a person can do about it."""
-    if spec.suspend:
-        return "The table is suspended: nothing is ingested until spec.suspend is false."
+    if (suspension := observation.suspended_by) is not None:
+        return f"The table is suspended: nothing is ingested until {suspension.end}."
     if attempts(ingestion):
         return f"The last run failed: see status.services.ingestion.lastRun. {ingestion.message}"
     if ingestion.more_input:
         return (
-            f"Runs reach their limits and leave input unread: raise {_limits(spec)}, or give the driver more resources "
-            f"under spec.execution. {ingestion.message}"
+            f"Runs reach their limits and leave input unread: raise {_limits(observation.table.spec)}, "
+            f"or give the driver more resources under spec.execution. {ingestion.message}"
         )
     if ingestion.reason == Reason.WAITING_FOR_SCHEDULE:
         return f"A shorter schedule reads the source sooner. {ingestion.message}"

@@ -114,8 +114,8 @@ def _starting_trouble(plan: Plan) -> Readiness | None:
 
 def _failing(observation: Observation, plan: Plan) -> Readiness | None:
     """Return the message of the first failing service: its cause, even without retries left."""
-    spec = observation.table.spec
-    resting = spec.suspend or spec.management_policy is ManagementPolicy.OBSERVE
+    observed = observation.table.spec.management_policy is ManagementPolicy.OBSERVE
+    resting = observed or observation.suspended_by is not None
     for service, memory in _in_trouble(plan):
         last = memory.last_run
         if last is None:
@@ -218,7 +218,7 @@ def _working(observation: Observation, plan: Plan) -> Readiness:
         return _ready(Outcome.SUCCEEDED, "The spec is accepted.")
     if last is not None and failure_kind(last) is None:
         return _ready(last.outcome, last.message or "Up to date.")
-    if spec.suspend:
+    if observation.suspended_by is not None:
         return _ready(Waiting.SUSPENDED, "Suspended before the first run.")
     if ingestion.reason == Reason.WAITING_FOR_SCHEDULE:
         return _ready(ingestion.reason, ingestion.message)
