@@ -14,6 +14,7 @@ pytestmark = pytest.mark.e2e
 
 TEN = range(10)
 ONCE = Counter(TEN)
+SMALL = {"cpu": "200m", "memory": "1536Mi"}
 HUNGRY = "SELECT id, concat(value, repeat('x', 400000000), repeat('y', 400000000)) AS value FROM source"
 
 
@@ -139,6 +140,46 @@ def test_a_driver_that_runs_out_of_memory_gets_more_up_to_the_limit_of_its_class
 
     modest = {"transform": {"sql": "SELECT * FROM source"}}
     table.patch({"spec": {"ingestion": modest, "execution": {"driver": {"memory": "1400Mi"}}}})
+    assert_recovered(table)
+
+
+def test_executors_that_no_node_holds_are_explained_and_end_the_run_in_time(stage: Stage) -> None:
+    tenant = stage.tenant("without-room")
+    stage.make_service_accounts(tenant.name)
+    stage.make_class("e2e-vast", limits={"executorMemory": "256Gi"}, job={"startTimeout": "30s"})
+    vast = {"mode": "Cluster", "driver": SMALL, "executor": {"instances": 2, "cpu": "200m", "memory": "200Gi"}}
+    table = tenant.table("vast", tableClassName="e2e-vast", execution=vast)
+    table.deliver(TEN)
+    ready = table.wait_reason("ExecutorsWaiting")
+    assert "Insufficient memory" in ready["message"]
+    status = table.wait(lambda status: bool(status.get("history")), what="an ended run")
+    assert status["history"][0]["reason"] == "NoExecutors"
+    assert _failures(status) == 0
+    assert_nothing_written(table)
+
+    table.patch({"spec": {"execution": {"mode": "Local", "executor": None}}})
+    assert_recovered(table)
+
+
+def test_a_pod_that_a_quota_refuses_is_explained_in_the_words_of_the_api_server(stage: Stage) -> None:
+    tenant = stage.tenant("without-quota")
+    stage.make_class("e2e-hasty", job={"startTimeout": "40s"})
+    stage.cluster.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "ResourceQuota",
+            "metadata": {"name": "none", "namespace": tenant.name},
+            "spec": {"hard": {"pods": "0"}},
+        }
+    )
+    table = tenant.table("refused", tableClassName="e2e-hasty")
+    table.deliver(TEN)
+    table.wait(
+        lambda status: "exceeded quota: none" in condition_of(status, "Ready").get("message", ""), what="the quota"
+    )
+    assert_nothing_written(table)
+
+    stage.cluster.kubectl("delete", "resourcequota", "none", f"--namespace={tenant.name}")
     assert_recovered(table)
 
 
