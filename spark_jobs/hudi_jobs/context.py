@@ -9,8 +9,7 @@ from typing import Any, Generic, cast
 from pyspark.sql import SparkSession
 from typing_extensions import TypeVar
 
-from hudi_jobs.commit_stats import CommitStats
-from hudi_jobs.contract import AffectedInstant, OperationReport, OperationTableTask, TableOperation, Task
+from hudi_jobs.contract import AffectedInstant, OperationTableTask, TableOperation, Task
 from hudi_jobs.contract.table.slices import Misplaced
 from hudi_jobs.inline_services.inline_queue import InlineQueue
 from hudi_jobs.inline_services.inline_server import InlineServer
@@ -27,11 +26,10 @@ _Task = TypeVar("_Task", bound=Task)
 class TaskContext(Generic[T_co]):
     """The task, the name of its run, and its own Spark session.
 
-    A failing run reports `affected`, the run's effects on instants that it did not begin, `commit_stats`, the commits
-    of a continuous run, and `operation`, with the last report being valid. `stopping` is set once the pod was asked
-    to end. `batch` is the number of a continuous run's batch, from 1, and `repeats` counts how often batches have
-    given way. `made` are the instants of a failed batch. `settled` are compactions after which no key is in log files
-    alone, and `compared` are log files in another slice than named that change no row.
+    A failing run reports `affected`, the run's effects on instants that it did not begin. `stopping` is set once the
+    pod was asked to end. `batch` is the number of a continuous run's batch, from 1, and `repeats` counts how often
+    batches have given way. `settled` are compactions after which no key is in log files alone, and `compared` are log
+    files in another slice than named that change no row.
 
     `inline_server` runs table services for other runs beside the batches of a continuous run. An inline service has the
     lease of the ingestion run in `held`, and both share `inline_queue`. A run with only a service has its own lease
@@ -42,12 +40,9 @@ class TaskContext(Generic[T_co]):
     run: str
     task: T_co
     affected: list[AffectedInstant] = field(default_factory=list)
-    commit_stats: CommitStats = field(default_factory=CommitStats)
-    operation: list[OperationReport] = field(default_factory=list)
     stopping: threading.Event = field(default_factory=threading.Event)
     batch: int | None = None
     repeats: int = 0
-    made: list[str] = field(default_factory=list)
     settled: set[str] = field(default_factory=set)
     compared: set[Misplaced] = field(default_factory=set)
     inline_server: InlineServer | None = None

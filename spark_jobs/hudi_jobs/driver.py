@@ -11,6 +11,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from hudi_jobs.clock.guard import newest_made
+from hudi_jobs.commit_stats import CommitStats
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     MOST_AFFECTED,
@@ -26,7 +27,7 @@ from hudi_jobs.contract import (
     Task,
     TaskResult,
 )
-from hudi_jobs.failures import DriverStopping, TaskFailed
+from hudi_jobs.failures import DriverStopping, TaskFailed, Unfinished
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import classify
 from hudi_jobs.inline_services.inline_client import InlineClient
@@ -172,16 +173,15 @@ class Driver:
             result = run_task(replace(context, spark=spark.newSession()))
             result = result.copy_with(started_at=started, finished_at=_now())
         except Exception as error:
-            failure = self._explain(error)
-            _LOGGER.warning("task failed", exc_info=True, extra={"fields": fields})
-            result = _failed(task, failure, started)
-        if _is_continuous(task):
-            result = result.copy_with(**context.commit_stats.figures)
-        if context.operation:
-            result = result.copy_with(operation=context.operation[-1])
+            cause, reported = (error.cause, error.reported) if isinstance(error, Unfinished) else (error, {})
+            failure = self._explain(cause)
+            _LOGGER.warning("task failed", exc_info=cause, extra={"fields": fields})
+            if _is_continuous(task):
+                reported = {**CommitStats().figures, **reported}
+            result = _failed(task, failure, started).copy_with(**reported)
         newest = _made_since(made_before, _newest_made(spark))
         affected = tuple(context.affected[:MOST_AFFECTED])
-        result = result.copy_with(affected=affected, newest_instant=newest, made=tuple(context.made))
+        result = result.copy_with(affected=affected, newest_instant=newest)
         _LOGGER.info("task ends", extra={"fields": {**fields, "outcome": result.outcome, "message": result.message}})
         return result
 

@@ -149,7 +149,7 @@ def _looked_at(work: OperationRun, timeline: Timeline, history: History) -> _Way
     with each():
         way = _way(operation, timeline, history)
     if way is not None:
-        _report(context, way)
+        _report(work, way)
     with each():
         require_nobody_at_work(busy(context, timeline))
     if way is not None:
@@ -161,7 +161,7 @@ def _looked_at(work: OperationRun, timeline: Timeline, history: History) -> _Way
             require_savepoints(way.saved, operation.newer_savepoints)
         require_commits_inside(table, way.removed)
         way = replace(way, removal=removal_of(context, table, history, way.gone))
-        _report(context, way)
+        _report(work, way)
     with each():
         require_known_indexes(table)
     if way is None:
@@ -203,7 +203,7 @@ def _way(operation: TableOperation, timeline: Timeline, history: History) -> _Wa
     return _Way(target, gone, saved)
 
 
-def _report(context: TaskContext, way: _Way) -> None:
+def _report(work: OperationRun, way: _Way) -> None:
     report = OperationReport(
         phase=OperationPhase.CHECKING,
         target=way.target.instant,
@@ -212,7 +212,7 @@ def _report(context: TaskContext, way: _Way) -> None:
         savepoints=way.savepoints[:MOST_LISTED],
         **way.figures,
     )
-    context.operation.append(report)
+    work.report(report)
 
 
 def busy(context: TaskContext, timeline: Timeline) -> list[Begun]:

@@ -24,6 +24,13 @@ from hudi_jobs.table import HudiTable
 _LOGGER = logging.getLogger(__name__)
 
 
+@dataclass
+class Reports:
+    """What a run reports of its operation; the last report is valid, even if the run fails."""
+
+    last: OperationReport | None = None
+
+
 @dataclass(frozen=True)
 class OperationRun:
     """One run of an operation on the declared, existing table; a dry run holds no lease."""
@@ -32,6 +39,7 @@ class OperationRun:
     operation: TableOperation
     table: HudiTable
     journal: Journal
+    reports: Reports
     lease: Lease | None = None
     obstacles: Obstacles = field(default_factory=Obstacles)
 
@@ -45,7 +53,7 @@ class OperationRun:
 
     def report(self, report: OperationReport) -> None:
         """Report the operation's progress, whatever becomes of the run."""
-        self.context.operation.append(report)
+        self.reports.last = report
 
     def set_phase(self, phase: OperationPhase, comparison: Comparison | None = None) -> None:
         """Tell the operator the progress at once, as a hint; failures are only logged."""

@@ -10,7 +10,7 @@ from hudi_jobs.contract import (
     TaskResult,
 )
 from hudi_jobs.exclusive import with_lease
-from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures import TaskFailed, Unfinished
 from hudi_jobs.journal.journal import RECORD_LIMIT, Journal
 from hudi_jobs.journal.record import OperationRecord
 from hudi_jobs.lease.leases import Lease
@@ -18,36 +18,47 @@ from hudi_jobs.lease.owner import require_not_owned_elsewhere
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.kinds import KINDS, Kind
 from hudi_jobs.operations.obstacles import Obstacles
-from hudi_jobs.operations.operation_run import OperationRun, succeeded
+from hudi_jobs.operations.operation_run import OperationRun, Reports, succeeded
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.services.preparation import open_table
 from hudi_jobs.table import HudiTable
 
 
 def operate(context: TaskContext[OperationTableTask]) -> TaskResult:
-    """Run the task's operation, or only check it."""
+    """Run the task's operation, or only check it; raise `Unfinished` with its last report when it fails."""
+    reports = Reports()
+    try:
+        result = _operate(context, reports)
+    except Exception as error:
+        if reports.last is None:
+            raise
+        raise Unfinished(error, operation=reports.last) from error
+    return result if reports.last is None else result.copy_with(operation=reports.last)
+
+
+def _operate(context: TaskContext[OperationTableTask], reports: Reports) -> TaskResult:
     operation = context.task.operation
     kind = _kind_of(operation)
     if operation.dry_run:
-        return _dry(context, operation, kind)
+        return _dry(context, operation, kind, reports)
     opened = _Opened(context)
 
     def work(lease: Lease) -> TaskResult:
-        return kind.do(OperationRun(context, operation, opened.table(), _journal(context), lease))
+        return kind.do(OperationRun(context, operation, opened.table(), _journal(context), reports, lease))
 
     def before() -> None:
         if operation.only_recorded:
-            _require_recorded(context, operation)
+            _require_recorded(context, operation, reports)
         kind.before(context, operation, _journal(context))
         opened.open()
 
     return with_lease(context, work, before=before)
 
 
-def _require_recorded(context: TaskContext, operation: TableOperation) -> None:
+def _require_recorded(context: TaskContext, operation: TableOperation, reports: Reports) -> None:
     """Refuse to begin an operation after its deletion: without a record no run has changed anything."""
     if _journal(context).find(OperationRecord, operation.uid) is None:
-        context.operation.append(OperationReport(phase=OperationPhase.CHECKING))
+        reports.last = OperationReport(phase=OperationPhase.CHECKING)
         raise refused("No run had begun the operation when its HudiOperation or its table was deleted.")
 
 
@@ -84,11 +95,13 @@ def _journal(context: TaskContext) -> Journal:
     return Journal(open_table_files(context.spark, base_path, limit=RECORD_LIMIT), base_path)
 
 
-def _dry(context: TaskContext[OperationTableTask], operation: TableOperation, kind: Kind) -> TaskResult:
+def _dry(
+    context: TaskContext[OperationTableTask], operation: TableOperation, kind: Kind, reports: Reports
+) -> TaskResult:
     """Check the operation and report its effect; takes no lease, because that would be a write."""
     would = kind.would_before(context, operation)
     if would is not None:
-        context.operation.append(OperationReport(phase=OperationPhase.CHECKING))
+        reports.last = OperationReport(phase=OperationPhase.CHECKING)
         return succeeded(context, f"Would {would}; nothing was written.")
     opened = _Opened(context)
     opened.open()
@@ -96,12 +109,12 @@ def _dry(context: TaskContext[OperationTableTask], operation: TableOperation, ki
     require_not_owned_elsewhere(open_table_files(context.spark, table.base_path), context.task)
     obstacles = Obstacles(gathers=True)
     try:
-        result = kind.would(OperationRun(context, operation, table, _journal(context), obstacles=obstacles))
+        result = kind.would(OperationRun(context, operation, table, _journal(context), reports, obstacles=obstacles))
         obstacles.require_none()
     except TaskFailed as failure:
         obstacles.ended_by(failure)
-        known = context.operation[-1] if context.operation else OperationReport(phase=OperationPhase.CHECKING)
+        known = reports.last or OperationReport(phase=OperationPhase.CHECKING)
         # An outcome has no room for file names as well.
-        context.operation.append(known.copy_with(obstacles=obstacles.named(), files=()))
+        reports.last = known.copy_with(obstacles=obstacles.named(), files=())
         raise obstacles.failure(failure) from failure
     return result

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 from tests.tasks import task_of
 
+from hudi_jobs.commit_stats import CommitStats
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ContinuousTask, Outcome, Service, TaskResult
 from hudi_jobs.ingestion.batches import continuous
@@ -19,7 +20,9 @@ def test_only_a_batch_that_has_read_all_is_followed_by_a_pause(monkeypatch: pyte
     monkeypatch.setattr(continuous, "newest_of", lambda _: lambda: "")
     quiet: Any = SimpleNamespace(write=lambda *_, **__: True, polled=lambda **_: None, tell_made=lambda: True)
     context: Any = TaskContext(spark=cast("Any", None), run="r", task=task)
-    loop = continuous._Loop(context, cast("Any", SimpleNamespace(continuous=ContinuousTask())), quiet)
+    loop = continuous._Loop(
+        context, cast("Any", SimpleNamespace(continuous=ContinuousTask())), quiet, commits=CommitStats(), made=[]
+    )
     left, pauses, batches = [True, True, False, True, False], list[int](), list[bool]()
 
     def batch() -> TaskResult:

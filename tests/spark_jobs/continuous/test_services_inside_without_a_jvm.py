@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 from tests.tasks import task_of
 
+from hudi_jobs.commit_stats import CommitStats
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     ContinuousTask,
@@ -71,7 +72,9 @@ def test_a_batch_that_gives_way_ends_what_it_has_begun_and_nothing_of_another_to
     monkeypatch.setattr(continuous, "newest_of", lambda _: lambda: "")
     context: Any = TaskContext(spark=cast("Any", None), run="r", task=task())
     quiet: Any = SimpleNamespace(tell_made=lambda: True)
-    loop = continuous._Loop(context, cast("Any", SimpleNamespace(continuous=ContinuousTask())), quiet)
+    loop = continuous._Loop(
+        context, cast("Any", SimpleNamespace(continuous=ContinuousTask())), quiet, commits=CommitStats(), made=[]
+    )
 
     def ingest() -> TaskResult:
         loop._made.of_the_last[:] = ["20260101000000002", "20260101000000003"]
@@ -109,7 +112,9 @@ def recycled(
     table = task().copy_with(service=Service.INGESTION)
     context: Any = TaskContext(spark=cast("Any", None), run="r", task=table, inline_server=cast("Any", host))
     settings = ContinuousTask(min_interval_seconds=0.001, recycle_after_seconds=0.001 if sockets < 500 else 900)
-    loop = continuous._Loop(context, cast("Any", SimpleNamespace(continuous=settings)), quiet)
+    loop = continuous._Loop(
+        context, cast("Any", SimpleNamespace(continuous=settings)), quiet, commits=CommitStats(), made=[]
+    )
 
     def batch() -> TaskResult:
         batches.append(host.takes)

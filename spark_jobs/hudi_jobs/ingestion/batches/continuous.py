@@ -16,6 +16,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 from hudi_jobs.clock.guard import newest_of
+from hudi_jobs.commit_stats import CommitStats
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     ContinuousTask,
@@ -28,7 +29,7 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.exclusive import with_lease
-from hudi_jobs.failures import DriverStopping, TaskFailed
+from hudi_jobs.failures import DriverStopping, TaskFailed, Unfinished
 from hudi_jobs.ingestion.batches.made import MadeInstants
 from hudi_jobs.ingestion.batches.progress import ProgressWriter
 from hudi_jobs.ingestion.rules.quality import require_quarantine
@@ -56,31 +57,45 @@ _GAVE_WAY = frozenset({Outcome.CONFLICT, Outcome.FENCED, Outcome.FAILED})
 
 
 def ingest_continuously(context: TaskContext[IngestionTableTask]) -> TaskResult:
-    """Ingest until the run ends, or raise `TaskFailed`; `context.commit_stats` counts the commits so far."""
+    """Ingest until the run ends, or raise `Unfinished` with the figures of all commits so far."""
     task = context.task.ingestion
     require_quarantine(task)
     source_of(context, task)  # an unknown kind is refused before the lease is taken
     files = open_table_files(context.spark, context.task.table.base_path)
+    commits, made = CommitStats(), list[str]()
 
     def work(lease: Lease) -> TaskResult:
         server = context.inline_server
-        progress = ProgressWriter(files, context.run, context.commit_stats, inline_server=server, made=context.made)
+        progress = ProgressWriter(files, context.run, commits, inline_server=server, made=made)
         drain = (task.continuous or ContinuousTask()).drain_seconds
         with nullcontext() if server is None else server.open(files, lease, drain_seconds=drain):
-            return _Loop(replace(context, held=lease), task, progress).run()
+            return _Loop(replace(context, held=lease), task, progress, commits=commits, made=made).run()
 
-    return with_lease(context, work, before=OpenedTable(context).open)
+    try:
+        result = with_lease(context, work, before=OpenedTable(context).open)
+    except Exception as error:
+        raise Unfinished(error, **commits.figures, made=tuple(made)) from error
+    return result.copy_with(**commits.figures, made=tuple(made))
 
 
 class _Loop:
     """The batches of one run."""
 
-    def __init__(self, context: TaskContext[IngestionTableTask], task: IngestionTask, progress: ProgressWriter) -> None:
+    def __init__(
+        self,
+        context: TaskContext[IngestionTableTask],
+        task: IngestionTask,
+        progress: ProgressWriter,
+        *,
+        commits: CommitStats,
+        made: list[str],
+    ) -> None:
         self._context = context
+        self._commits = commits
         self._task = task
         self._progress = progress
         self._settings = task.continuous or ContinuousTask()
-        self._made = MadeInstants(context.made, newest_of(context.spark), progress.tell_made)
+        self._made = MadeInstants(made, newest_of(context.spark), progress.tell_made)
         self._began = time.monotonic()
         self._recycles: str | None = None
         self._number = 0
@@ -100,7 +115,7 @@ class _Loop:
                 continue
             if result.outcome in _GAVE_WAY:
                 return result
-            self._context.commit_stats.add(result)
+            self._commits.add(result)
             self._tell(result.message)
             reach(Phase.BETWEEN_BATCHES)
             self._progress.polled(committed=result.instant is not None)
@@ -183,7 +198,7 @@ class _Loop:
     def _why_to_recycle(self) -> str | None:
         if time.monotonic() - self._began >= self._settings.recycle_after_seconds:
             return "The driver was recycled because recycleAfter had elapsed"
-        if self._context.commit_stats.batches and open_sockets() > _MOST_SOCKETS:
+        if self._commits.batches and open_sockets() > _MOST_SOCKETS:
             return f"The driver was recycled because it had more than {_MOST_SOCKETS} connections open"
         return None
 
@@ -192,7 +207,7 @@ class _Loop:
         return self._recycles is not None and open_sockets() > _LAST_SOCKETS
 
     def _ended(self, why: str) -> TaskResult:
-        totals = self._context.commit_stats
+        totals = self._commits
         if not totals.batches and self._context.stopping.is_set() and not self._number:
             raise DriverStopping
         last = f"The last one: {totals.message}" if totals.message else ""
