@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
@@ -27,6 +28,8 @@ NEVER = "0 0 29 2 *"
 """A schedule that is not due during the measurement."""
 
 Document = dict[str, Any]
+Key = tuple[str, str]
+"""Namespace and name of a table."""
 
 
 class Tables:
@@ -81,24 +84,32 @@ class Tables:
         return SmallTable(self._lake / key[0] / key[1])
 
     async def create(self) -> None:
-        """Create the definitions, the class, the nodes and the tables."""
-        for path in sorted((ROOT / "crds").glob("*.yaml")):
+        """Create the definitions, the class, the nodes and the tables, and watch them."""
+        await self.prepare(ROOT / "crds", namespaces=[f"scale-{number}" for number in range(NAMESPACES)])
+        for number in range(NODES):
+            await self._post("/api/v1/nodes", _node(f"kwok-{number}"))
+        await self._each(self.names, self._declare)
+        self.watch()
+
+    async def prepare(self, definitions: Path, *, namespaces: Iterable[str]) -> None:
+        """Create the definitions, the class and the namespaces."""
+        for path in sorted(definitions.glob("*.yaml")):
             await self._post(
                 "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", yaml.safe_load(path.read_text())
             )
         while not await self._served():  # noqa: ASYNC110 - no event tells
             await asyncio.sleep(0.2)
         await self._post(f"{API}/huditableclasses", self._table_class())
-        for number in range(NODES):
-            await self._post("/api/v1/nodes", _node(f"kwok-{number}"))
-        for number in range(NAMESPACES):
-            await self._post("/api/v1/namespaces", {"metadata": {"name": f"scale-{number}"}})
-        await self._post("/api/v1/namespaces", {"metadata": {"name": "hudi-operator"}})
+        for name in (*namespaces, "hudi-operator"):
+            await self._post("/api/v1/namespaces", {"metadata": {"name": name}})
         await asyncio.sleep(2)  # the controllers make the service accounts that pods need
-        await self._each(self.names, self._declare)
+
+    def watch(self, *, namespace: str | None = None) -> None:
+        """Watch the statuses and Jobs of a namespace, or of the cluster."""
+        place = f"/namespaces/{namespace}" if namespace else ""
         self._watches = [
-            asyncio.create_task(self._watch(f"{API}/huditables", self._see_table)),
-            asyncio.create_task(self._watch("/apis/batch/v1/jobs", self._see_job)),
+            asyncio.create_task(self._watch(f"{API}{place}/huditables", self._see_table)),
+            asyncio.create_task(self._watch(f"/apis/batch/v1{place}/jobs", self._see_job)),
         ]
 
     async def make_due(self, count: int, *, at: datetime) -> None:

@@ -57,7 +57,7 @@ class OperatorProcess:
         self._acting = False
         self._lacks: str | None = MISSING_KINDS
         self.known = known
-        self.queue: KeyedQueue[ObjectKey] = KeyedQueue()
+        self.queue: KeyedQueue[ObjectKey] = KeyedQueue(group=lambda key: key.namespace)
         self.resync = Resync(
             controllers=controllers,
             kube=kube,

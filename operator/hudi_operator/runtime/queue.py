@@ -1,14 +1,15 @@
-"""A queue of keys that never processes a key twice at once.
+"""A queue of keys that never processes a key twice at once, shared fairly by groups of keys, such as namespaces.
 
 Behaves like client-go's workqueue: adding a waiting key changes nothing; adding a key in progress runs it again
-afterwards; failures back off per key. There are two differences. Starting work on a key drops its earlier delayed
-request, because the outcome decides the next time. And requests of events go before requests of polls, so that a person
-does not wait behind thousands of newly found objects.
+afterwards; failures back off per key. There are three differences. Starting work on a key drops its earlier delayed
+request, because the outcome decides the next time. Requests of events go before requests of polls, so that a person
+does not wait behind thousands of newly found objects; every fourth key is that of a poll. And the group with the fewest
+keys in progress goes first, so that no group waits behind all keys of another.
 """
 
 import asyncio
-import itertools
 import random
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Hashable
 from contextlib import suppress
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
@@ -16,12 +17,20 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 import structlog
 
 from hudi_operator.runtime.controller import Trigger
+from hudi_operator.runtime.fair import FairLines
 
 Key = TypeVar("Key", bound=Hashable)
 Handler: TypeAlias = Callable[[Key, Trigger], Awaitable[float | None]]
 
-_POLLS_OVERTAKEN = 10_000
-"""The most later events that may overtake a poll."""
+_EVENTS_BEFORE_POLL = 3
+"""The most events in a row while a poll waits."""
+
+_FREE_FOR_EACH_HELD = 3
+"""A group takes another worker only while more than this many are free for each that it holds.
+
+One group alone holds a quarter of the workers. A pass is mostly work of this process: more of them at once only make
+those of other groups slower.
+"""
 
 _log = structlog.get_logger(__name__)
 
@@ -36,16 +45,26 @@ class _Later(NamedTuple):
     trigger: Trigger
 
 
+def _itself(key: Hashable) -> Hashable:
+    return key
+
+
 class KeyedQueue(Generic[Key]):
-    """Keys to process now or later; use it on one event loop only. Times are seconds of that loop's clock."""
+    """Keys to process now or later; use it on one event loop only. Times are seconds of that loop's clock.
+
+    `group` returns the group of a key; by default each key is a group of its own. A group holds at most a
+    quarter of the workers, and fewer beside other groups, so that some stay free.
+    """
 
     def __init__(
         self,
         *,
+        group: Callable[[Key], Hashable] = _itself,
         first_backoff: float = 1.0,
         last_backoff: float = 60.0,
         draw: Callable[[], float] = random.random,
     ) -> None:
+        self._group = group
         self._first_backoff = first_backoff
         self._last_backoff = last_backoff
         self._draw = draw
@@ -54,8 +73,11 @@ class KeyedQueue(Generic[Key]):
         self._working: set[Key] = set()
         self._again: dict[Key, Trigger] = {}
         self._failures: dict[Key, int] = {}
-        self._order: asyncio.PriorityQueue[tuple[int, int, Key]] = asyncio.PriorityQueue()
-        self._numbers = itertools.count()
+        self._events: FairLines[Hashable, Key] = FairLines()
+        self._polls: FairLines[Hashable, Key] = FairLines()
+        self._events_in_row = 0
+        self._held: Counter[Hashable] = Counter()  # keys in progress by group
+        self._idle: deque[asyncio.Future[None]] = deque()
         self._workers: list[asyncio.Task[None]] = []
         self._last_taken = 0.0
         self._stopping = False
@@ -95,11 +117,14 @@ class KeyedQueue(Generic[Key]):
         waiting = self._waiting.get(key)
         if waiting is not None and waiting.trigger >= trigger:
             return
-        # A key queued by a poll and now by an event stands in the order twice; the second entry is skipped.
         self._waiting[key] = _Waiting(waiting.since if waiting else _now(), trigger)
-        number = next(self._numbers)
-        place = number if trigger is Trigger.EVENT else number + _POLLS_OVERTAKEN
-        self._order.put_nowait((place, number, key))
+        group = self._group(key)
+        if trigger is Trigger.EVENT:
+            self._polls.discard(group, key)
+            self._events.add(group, key)
+        else:
+            self._polls.add(group, key)
+        self._wake_worker()
 
     def add_after(self, key: Key, seconds: float, trigger: Trigger = Trigger.POLL) -> None:
         """Process a key after some seconds; of several requests the earliest wins."""
@@ -133,7 +158,10 @@ class KeyedQueue(Generic[Key]):
     def discard(self, key: Key) -> None:
         """Drop a removed key; work in progress ends by itself."""
         self.forget(key)
-        self._waiting.pop(key, None)
+        if self._waiting.pop(key, None) is not None:
+            group = self._group(key)
+            self._events.discard(group, key)
+            self._polls.discard(group, key)
         self._again.pop(key, None)
         later = self._later.pop(key, None)
         if later is not None:
@@ -158,6 +186,7 @@ class KeyedQueue(Generic[Key]):
             later.timer.cancel()
         self._later.clear()
         self._waiting.clear()
+        self._events, self._polls = FairLines(), FairLines()
         self._again.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(grace_seconds):
@@ -175,25 +204,61 @@ class KeyedQueue(Generic[Key]):
 
     async def _work(self, handler: Handler[Key], timeout_seconds: float | None) -> None:
         while True:
-            _, _, key = await self._order.get()
-            waiting = self._waiting.pop(key, None)
-            if waiting is None:
-                continue  # discarded while waiting, or taken at its better place
-            trigger = waiting.trigger
+            key = self._take()
+            if key is None:
+                await self._become_idle()
+                continue
+            self._wake_worker()  # another key may have a turn as well
+            trigger = self._waiting.pop(key).trigger
             later = self._later.pop(key, None)
             if later is not None:
                 later.timer.cancel()
                 trigger = max(trigger, later.trigger)
             self._last_taken = _now()
+            group = self._group(key)
             self._working.add(key)
+            self._held[group] += 1
             try:
                 await self._handle(key, trigger, handler, timeout_seconds)
             finally:
-                self._working.discard(key)
-                self._ended.set()
-                again = self._again.pop(key, None)
-                if again is not None:
-                    self.add(key, again)
+                self._release(key, group)
+
+    def _take(self) -> Key | None:
+        """Remove and return the next key, or None if no waiting key may begin."""
+        events_first = self._events_in_row < _EVENTS_BEFORE_POLL
+        for lines in (self._events, self._polls) if events_first else (self._polls, self._events):
+            taken = lines.take(self._rank)
+            if taken is not None:
+                self._events_in_row = self._events_in_row + 1 if lines is self._events else 0
+                return taken[1]
+        return None
+
+    def _rank(self, group: Hashable) -> int | None:
+        """Return the group's keys in progress; None if the free workers are the reserve of other groups."""
+        held, free = self._held[group], len(self._workers) - len(self._working)
+        return held if _FREE_FOR_EACH_HELD * held < free else None
+
+    def _release(self, key: Key, group: Hashable) -> None:
+        self._working.discard(key)
+        self._held[group] -= 1
+        if not self._held[group]:
+            del self._held[group]
+        self._ended.set()
+        again = self._again.pop(key, None)
+        if again is not None:
+            self.add(key, again)
+
+    async def _become_idle(self) -> None:
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._idle.append(turn)
+        await turn
+
+    def _wake_worker(self) -> None:
+        while self._idle:
+            turn = self._idle.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
 
     async def _handle(self, key: Key, trigger: Trigger, handler: Handler[Key], timeout_seconds: float | None) -> None:
         try:

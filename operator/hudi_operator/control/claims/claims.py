@@ -6,13 +6,14 @@ claim live before relying on it.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 import structlog
 
 from hudi_operator.api.resources import HudiTable, ObjectMetadata
-from hudi_operator.control.claims.index import Claim, ClaimIndex
+from hudi_operator.control.claims.index import Claim, ClaimIndex, folders_above
 from hudi_operator.control.jobs.own_objects import controller_of
 from hudi_operator.control.jobs.pod_view import pod_has_ended
 from hudi_operator.control.keys import TableKey, table_key
@@ -42,11 +43,14 @@ class Claims:
         self._kube = kube
         self._index = ClaimIndex()
         self._loaded = False
-        self._one_at_a_time = asyncio.Lock()
+        self._loading = asyncio.Lock()
+        self._claiming: dict[str, asyncio.Event] = {}  # paths that are being claimed, and the end of that
 
     async def load(self) -> None:
         """List the existing claims, once."""
-        async with self._one_at_a_time:
+        if self._loaded:
+            return
+        async with self._loading:
             if self._loaded:
                 return
             for claim in await list_claims(self._kube):
@@ -62,7 +66,7 @@ class Claims:
         """Claim a table's base path, or confirm its claim; return the blocker if another table is in the way."""
         path = canonical_path(table.spec.base_path)
         await self.load()
-        async with self._one_at_a_time:  # two nested paths must not both find no overlap
+        async with self._alone_at(path):  # two nested paths must not both find no overlap
             rival = await self._claim(table.metadata, path)
         if rival is None:
             return None
@@ -88,6 +92,18 @@ class Claims:
             await self._kube.delete_claim(claim["metadata"]["name"], uid=claim["metadata"]["uid"])
         for held in self._index.of(metadata.uid):
             self._index.remove(held.path)
+
+    @asynccontextmanager
+    async def _alone_at(self, path: str) -> AsyncIterator[None]:
+        """Wait for the end of claims on this path, its parents and its subfolders; no table waits for other paths."""
+        while (other := next((end for one, end in self._claiming.items() if _overlap(one, path)), None)) is not None:
+            await other.wait()
+        end = self._claiming[path] = asyncio.Event()
+        try:
+            yield
+        finally:
+            del self._claiming[path]
+            end.set()
 
     async def _claim(self, metadata: ObjectMetadata, path: str) -> str | None:
         """Return the table with an overlapping claim, or None once the path belongs to this table."""
@@ -153,6 +169,10 @@ class Claims:
 async def list_claims(kube: KubernetesApi) -> tuple[Claim, ...]:
     """Return all existing claims."""
     return tuple(_read(claim) for claim in await kube.list_claims(f"{_CLAIM_LABEL}=true"))
+
+
+def _overlap(one: str, other: str) -> bool:
+    return one == other or one in folders_above(other) or other in folders_above(one)
 
 
 def _key(table: HudiTable) -> TableKey:

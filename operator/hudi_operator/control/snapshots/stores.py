@@ -4,11 +4,13 @@ A hanging store blocks only its own threads, and a namespace with slow reads onl
 """
 
 import asyncio
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from time import thread_time
 from typing import NamedTuple, TypeVar
+
+from hudi_operator.runtime.fair import FairLines
 
 T = TypeVar("T")
 
@@ -71,7 +73,7 @@ class StoreThreads:
         self._patience = patience_seconds
         self._reads: dict[object, _Read] = {}  # the reads that hold a thread, oldest first
         self._taken: Counter[str] = Counter()
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        self._waiting: FairLines[str, asyncio.Future[None]] = FairLines()
         self._used = _Usage()
         self._processor = _Usage()
         self._spent: dict[object, float] = {}
@@ -109,7 +111,7 @@ class StoreThreads:
         if self._hangs(namespace):
             raise StoreBusy(by_namespace=self._has_free_threads())
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(namespace, deque()).append(turn)
+        self._waiting.add(namespace, turn)
         try:
             async with asyncio.timeout(self._patience):
                 await turn
@@ -117,18 +119,10 @@ class StoreThreads:
             if turn.done() and not turn.cancelled():
                 self._give_up(namespace)  # granted at the last moment
             else:
-                self._leave(namespace, turn)
+                self._waiting.discard(namespace, turn)
             if isinstance(error, TimeoutError):
                 raise StoreBusy(by_namespace=self._has_free_threads()) from error
             raise
-
-    def _leave(self, namespace: str, turn: asyncio.Future[None]) -> None:
-        # `_give_up` may skip a cancelled turn before its task runs again.
-        waiting = self._waiting.get(namespace, deque())
-        if turn in waiting:
-            waiting.remove(turn)
-            if not waiting:
-                del self._waiting[namespace]
 
     def _has_free_threads(self) -> bool:
         return self._taken.total() < self._threads
@@ -169,11 +163,12 @@ class StoreThreads:
         if not self._taken[namespace]:
             del self._taken[namespace]
         now = asyncio.get_running_loop().time()
-        while ready := [one for one in self._waiting if self._may_begin(one)]:
-            chosen = min(ready, key=lambda one: (self._used.of(one, now=now), self._taken[one]))
-            turn = self._waiting[chosen].popleft()
-            if not self._waiting[chosen]:
-                del self._waiting[chosen]
+
+        def usage(waiting: str) -> tuple[float, int] | None:
+            return (self._used.of(waiting, now=now), self._taken[waiting]) if self._may_begin(waiting) else None
+
+        while (taken := self._waiting.take(usage)) is not None:
+            chosen, turn = taken
             if not turn.done():
                 self._taken[chosen] += 1
                 turn.set_result(None)
