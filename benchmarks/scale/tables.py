@@ -93,7 +93,7 @@ class Tables:
 
     async def prepare(self, definitions: Path, *, namespaces: Iterable[str]) -> None:
         """Create the definitions, the class and the namespaces."""
-        for path in sorted(definitions.glob("*.yaml")):
+        for path in sorted(definitions.glob("*.yaml")):  # noqa: ASYNC240 - nothing else runs yet
             await self._post(
                 "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", yaml.safe_load(path.read_text())
             )
@@ -124,6 +124,11 @@ class Tables:
                 answer.raise_for_status()
 
         await self._each(self.names[:count], reschedule)
+
+    async def get(self, key: Key) -> None:
+        """Read a table."""
+        async with self._session.get(f"{API}/namespaces/{key[0]}/huditables/{key[1]}") as answer:
+            await answer.read()
 
     async def commit(self, keys: list[tuple[str, str]], *, per_second: float, seconds: float) -> list[float]:
         """Commit to the tables in turn; return the seconds until the status showed each commit."""
@@ -203,8 +208,8 @@ class Tables:
             if answer.status >= 400:
                 raise RuntimeError(f"{path}: {await answer.text()}")
 
-    async def _each(self, keys: list[tuple[str, str]], work: Any) -> None:
-        room = asyncio.Semaphore(16)
+    async def _each(self, keys: list[Key], work: Any, *, at_once: int = 16) -> None:
+        room = asyncio.Semaphore(at_once)
 
         async def one(key: tuple[str, str]) -> None:
             async with room:

@@ -111,10 +111,88 @@ def test_tables_that_wait_for_a_place_are_told_when_a_job_of_their_class_has_end
     jobs.record(FLIGHTS, class_name="standard", jobs=1)
     assert told == []
     jobs.record(FLIGHTS, class_name="standard", jobs=0)
-    assert told == waiting[:2]
-    jobs.record(WEATHER, class_name="standard", jobs=1)
+    assert told == waiting[:1]
+    jobs.record(WEATHER, class_name="standard", jobs=2)
     jobs.forget(WEATHER)
     assert told == waiting
+
+
+class Places:
+    """A class with ten places, all taken by tables of `many`; 290 more of them wait, and one of `one`."""
+
+    def __init__(self) -> None:
+        self.told: list[TableKey] = []
+        self.time = 0.0
+        self.jobs = RunningJobs(wake=self.told.append, now=lambda: self.time)
+        self.many = [table_key("many", f"t{number}") for number in range(300)]
+        self.one = table_key("one", "orders")
+        for key in self.many[:10]:
+            self.jobs.record(key, class_name="standard", jobs=1)
+        for key in (*self.many[10:], self.one):
+            self.jobs.wait(key, class_name="standard")
+
+    def free(self, key: TableKey) -> int:
+        """Return how many of the ten places a table may take."""
+        return 10 - self.jobs.in_class("standard", without=key)
+
+    def end(self, key: TableKey) -> None:
+        self.jobs.record(key, class_name="standard", jobs=0)
+
+
+def test_free_place_goes_to_the_namespace_with_the_fewest_jobs_and_to_no_other_meanwhile() -> None:
+    places = Places()
+    places.end(places.many[0])
+    assert places.told == [places.one]
+    assert (places.free(places.one), places.free(places.many[0]), places.free(places.many[50])) == (1, 0, 0)
+    places.jobs.record(places.one, class_name="standard", jobs=1)
+    places.end(places.many[1])
+    assert places.told == [places.one, places.many[10]]
+
+
+def test_table_with_a_backlog_leaves_the_place_of_its_ended_run_to_a_namespace_with_fewer_jobs() -> None:
+    places = Places()
+    assert places.free(places.many[0]) == 0
+    places.end(places.many[0])
+    places.jobs.record(places.one, class_name="standard", jobs=1)
+    assert places.free(places.many[1]) == 1, "nobody with fewer jobs waits any more"
+
+
+def test_place_that_the_woken_table_does_not_need_goes_to_the_next() -> None:
+    places = Places()
+    places.end(places.many[0])
+    places.end(places.one)
+    assert places.told == [places.one, places.many[10]]
+    places.jobs.forget(places.many[10])
+    assert places.told[2:] == [places.many[11]]
+
+
+def test_place_is_kept_for_a_woken_table_for_ten_seconds_only() -> None:
+    places = Places()
+    places.end(places.many[0])
+    places.time = 11
+    assert places.free(places.many[50]) == 1
+    places.end(places.one)
+    assert places.told == [places.one], "what was promised long ago is not passed on"
+
+
+def test_tables_that_can_use_no_place_are_not_woken_without_end() -> None:
+    places = Places()
+    places.end(places.many[0])
+    woken = 0
+    while woken < len(places.told) < 5000:
+        key = places.told[woken]
+        woken += 1
+        places.time += 0.1
+        places.end(key)
+        places.jobs.wait(key, class_name="standard")
+    assert woken <= 101
+
+
+def test_table_that_is_forgotten_waits_for_no_place() -> None:
+    places = Places()
+    places.jobs.forget(places.one)
+    places.end(places.many[0])
+    assert places.told == [places.many[10]]
 
 
 def test_a_table_counts_for_no_more_jobs_than_it_can_have() -> None:

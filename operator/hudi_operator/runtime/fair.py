@@ -1,6 +1,6 @@
 """Waiting items of several groups, such as keys of namespaces: the wait of a group does not depend on others' items."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from typing import Any, Generic, TypeVar
 
 Group = TypeVar("Group", bound=Hashable)
@@ -19,6 +19,11 @@ class FairLines(Generic[Group, Item]):
 
     def __len__(self) -> int:
         return self._size
+
+    @property
+    def groups(self) -> Collection[Group]:
+        """The groups with waiting items; the longest without a turn comes first."""
+        return self._lines.keys()
 
     def add(self, group: Group, item: Item) -> None:
         """Put an item at the end of its group's line; an item that already waits there keeps its place."""

@@ -1,22 +1,27 @@
-"""Counts the running Jobs per class and namespace, for the limits of a class.
+"""Counts the running Jobs per class and namespace, for the limits of a class, and shares the places of a class.
 
 A table counts for at most two Jobs: one run, and in an Optimistic table one more table service. So forged Jobs with one
 table's labels take two places of a class and no more.
 """
 
-import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from time import monotonic
+from typing import NamedTuple
 
 from hudi_operator.control.jobs.own_objects import controller_of
 from hudi_operator.control.keys import TableKey
 from hudi_operator.jobs.names import CLASS_LABEL, label_value
 from hudi_operator.kube.fields import Document, text
 from hudi_operator.runtime.documents import job_has_ended
+from hudi_operator.runtime.fair import FairLines
 
 MOST_OF_A_TABLE = 2
 """The most Jobs that one table can have at once."""
+
+_PROMISED_SECONDS = 10.0
+"""The time for which a free place is kept for a table that was woken for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +30,25 @@ class _Entry:
     jobs: int
 
 
+class _Promise(NamedTuple):
+    class_label: str
+    until: float
+
+
 class RunningJobs:
     """The Jobs of each table as of its last reconcile; correct because only the operator starts Jobs.
 
-    When a place in a class becomes free, `wake` is called for the waiting tables, longest waiting first.
+    A place of a class that becomes free is promised to a waiting table of the namespace with the fewest Jobs in the
+    class, and `wake` is called for that table. Without a Job in its next reconcile, the next table gets the promise.
     """
 
-    def __init__(self, wake: Callable[[TableKey], None] = lambda _key: None) -> None:
+    def __init__(
+        self, wake: Callable[[TableKey], None] = lambda _key: None, *, now: Callable[[], float] = monotonic
+    ) -> None:
         self._wake = wake
-        self._waiting: dict[str, dict[TableKey, None]] = {}
+        self._now = now
+        self._waiting: dict[str, FairLines[str, TableKey]] = {}
+        self._promised: dict[TableKey, _Promise] = {}
         self._entries: dict[TableKey, _Entry] = {}
         self._in_class: Counter[str] = Counter()
         self._in_namespace: Counter[tuple[str, str]] = Counter()
@@ -53,20 +68,35 @@ class RunningJobs:
 
     def record(self, key: TableKey, *, class_name: str, jobs: int) -> None:
         """Remember the number of a table's Jobs."""
+        promise = self._promised.pop(key, None)
         self._set(key, _Entry(label_value(class_name), min(jobs, MOST_OF_A_TABLE)) if jobs else None)
+        if promise is not None and not jobs:
+            self._promise(promise)
 
     def wait(self, key: TableKey, *, class_name: str) -> None:
         """Wake this table when a Job of its class ends."""
-        self._waiting.setdefault(label_value(class_name), {})[key] = None
+        self._waiting.setdefault(label_value(class_name), FairLines()).add(key.namespace, key)
 
     def forget(self, key: TableKey) -> None:
         """Forget a table."""
-        self._set(key, None)
+        for lines in self._waiting.values():
+            lines.discard(key.namespace, key)
+        self.record(key, class_name="", jobs=0)
 
     def in_class(self, class_name: str, *, without: TableKey) -> int:
-        """Return the Jobs of all other tables of a class."""
-        label = label_value(class_name)
-        return self._in_class[label] - self._own(without, label)
+        """Return the Jobs of all other tables of a class, and the places that go to other tables first.
+
+        A table with a Job leaves the place of this Job to a namespace that has fewer Jobs in the class and waits.
+        """
+        label, now = label_value(class_name), self._now()
+        own = self._own(without, label)
+        promised = sum(
+            promise.class_label == label and promise.until > now
+            for key, promise in self._promised.items()
+            if key != without
+        )
+        leaves = own > 0 and self._is_behind_others(label, without.namespace)
+        return self._in_class[label] - own + promised + leaves
 
     def in_namespace(self, class_name: str, *, without: TableKey) -> int:
         """Return the Jobs of all other tables of a class in the namespace of a table."""
@@ -84,15 +114,35 @@ class RunningJobs:
         if entry is not None:
             self._entries[key] = entry
             self._count(key, entry, entry.jobs)
-        if before is not None and (entry is None or entry.class_label != before.class_label):
-            self._call(before.class_label)
+        if before is not None:
+            same = entry is not None and entry.class_label == before.class_label
+            until = self._now() + _PROMISED_SECONDS
+            for _ in range(before.jobs - (entry.jobs if entry is not None and same else 0)):
+                self._promise(_Promise(before.class_label, until))
 
-    def _call(self, class_label: str) -> None:
-        """Wake twice as many tables as places became free: some may wait for their namespace, or be gone."""
-        waiting = self._waiting.get(class_label, {})
-        for key in tuple(itertools.islice(waiting, 2)):
-            del waiting[key]
-            self._wake(key)
+    def _promise(self, promise: _Promise) -> None:
+        """Promise a free place to the next table. A place that no table takes is passed on for a few seconds only."""
+        waiting = self._waiting.get(promise.class_label)
+        if waiting is None or promise.until <= self._now():
+            return
+        taken = waiting.take(lambda namespace: self._held(promise.class_label, namespace))
+        if taken is not None:
+            self._promised[taken[1]] = promise
+            self._wake(taken[1])
+
+    def _held(self, class_label: str, namespace: str) -> int:
+        """Return the Jobs of a namespace in a class, with the places that are promised to it."""
+        promised = sum(
+            key.namespace == namespace and promise.class_label == class_label for key, promise in self._promised.items()
+        )
+        return self._in_namespace[class_label, namespace] + promised
+
+    def _is_behind_others(self, class_label: str, namespace: str) -> bool:
+        waiting = self._waiting.get(class_label)
+        if waiting is None:
+            return False
+        held = self._held(class_label, namespace)
+        return any(self._held(class_label, other) < held for other in waiting.groups if other != namespace)
 
     def _count(self, key: TableKey, entry: _Entry, change: int) -> None:
         self._in_class[entry.class_label] += change

@@ -218,7 +218,7 @@ def limit_reached(observation: Observation, active: Sequence[ActiveJob]) -> Serv
     in_class = observation.running_in_class + len(active)
     in_namespace = observation.running_in_namespace + len(active)
     if limits.running_jobs is not None and in_class >= limits.running_jobs:
-        return Waiting.CLASS_QUOTA_REACHED, f"The class runs {in_class} jobs, which is its limit."
+        return Waiting.CLASS_QUOTA_REACHED, f"The class runs {limits.running_jobs} jobs, which is its limit."
     if limits.running_jobs_per_namespace is not None and in_namespace >= limits.running_jobs_per_namespace:
         return (
             Waiting.NAMESPACE_QUOTA_REACHED,
