@@ -90,7 +90,8 @@ class SlowClaims(MemoryCluster):
 
 def table(namespace: str, path: str) -> HudiTable:
     metadata = ObjectMetadata(name="t", namespace=namespace, uid=f"uid-{path}")
-    return HudiTable(metadata=metadata, spec=HudiTableSpec.model_construct(base_path=path))
+    spec = HudiTableSpec.model_validate({"basePath": path, "type": "CopyOnWrite", "recordKey": ["id"]})
+    return HudiTable(metadata=metadata, spec=spec)
 
 
 async def test_claim_on_a_path_does_not_wait_for_claims_on_other_paths() -> None:

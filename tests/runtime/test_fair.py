@@ -57,7 +57,7 @@ def test_new_item_of_a_group_waits_for_at_most_one_item_of_each_other_group(
     for _ in range(taken_before):
         lines.take(lambda _group: 0)
     lines.add("new", ("new", 0))
-    before = Counter()
+    before: Counter[str] = Counter()
     while (taken := lines.take(lambda _group: 0)) is not None and taken[0] != "new":
         before[taken[0]] += 1
     assert taken == ("new", ("new", 0))
