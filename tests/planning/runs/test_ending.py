@@ -68,7 +68,7 @@ from hudi_operator.planning.model.reasons import EndingEvent, EndingReason
 
 
 def suspended_by(text: str) -> ObjectMetadata:
-    return ending().metadata.model_copy(update={"annotations": {SUSPEND_ANNOTATION: text}})
+    return ending().metadata.copy_with(annotations={SUSPEND_ANNOTATION: text})
 
 
 # What ends the table at once
