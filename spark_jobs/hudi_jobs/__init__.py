@@ -1,1 +1,1 @@
-"""The Spark side of the Hudi operator: one driver program that runs table tasks."""
+"""The Spark side of the Hudi operator: the driver program that runs table tasks."""

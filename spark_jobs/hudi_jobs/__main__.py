@@ -1,8 +1,8 @@
 """The program of a job's pod: `python3 -m hudi_jobs`.
 
-It reads the request from the file that `HUDI_JOB_REQUEST` names, does it, and writes the outcome to the file that
-`HUDI_JOB_OUTCOME` names, which is the container's termination message. Exit code 0: every task succeeded or had nothing
-to do; 1: a task failed, or the request could not be read. The operator believes the timeline, not the exit code.
+It reads the request from the file in `HUDI_JOB_REQUEST`, runs it, and writes the outcome to the file in
+`HUDI_JOB_OUTCOME`, the container's termination message. Exit code 0: every task succeeded or had nothing to do; 1: a
+task failed, or the request could not be read. The operator believes the timeline, not the exit code.
 """
 
 import logging
@@ -55,7 +55,7 @@ def _unreadable(error: Exception) -> JobOutcome:
 
 
 def _told(error: Exception) -> str:
-    """Return what is wrong with a request, without its values: they may be keys that are to be erased."""
+    """Return the problem of a request, without its values: they may be keys to erase."""
     if not isinstance(error, ValidationError):
         return str(error)
     found = error.errors(include_url=False, include_input=False, include_context=False)

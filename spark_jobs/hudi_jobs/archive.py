@@ -24,7 +24,7 @@ _FILE = re.compile(r"[0-9A-Za-z_-]+\.parquet")
 def newest_archived_note(spark: SparkSession, meta: JavaObject, key: str) -> str | None:
     """Return the value of the key in the archived commit that completed last, among those with the key.
 
-    Spark reads each row of the Parquet files of layout 2 (`LSMTimeline`), and only one row reaches the driver.
+    Spark reads each row of the Parquet files of layout 2 (`LSMTimeline`), and only a single row reaches the driver.
     """
     files = archive_files(spark, meta)
     if not files:

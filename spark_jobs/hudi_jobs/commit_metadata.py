@@ -3,13 +3,13 @@
 from hudi_jobs.contract import METADATA_PREFIX, OPERATOR_KEY, RUN_KEY, TABLE_KEY, TableOperation, Task
 
 TASK_KEY = f"{METADATA_PREFIX}task"
-"""The task that made the commit: a run may have several for one table."""
+"""The task that made the commit: a run may have several tasks for a table."""
 
 OPERATION_KEY = f"{METADATA_PREFIX}operation"
 """Uid of the operation that made the commit, so that its next run finds the commit."""
 
 ERASED_KEY = f"{METADATA_PREFIX}erased"
-"""Digest of the erased keys: a table derived from this one finds out whether it has erased the same keys."""
+"""Digest of the erased keys: a derived table finds out by it whether it has erased the same keys."""
 
 
 def commit_metadata(run: str, task: Task, operation: TableOperation | None = None) -> dict[str, str]:

@@ -20,7 +20,7 @@ _SHOWN = 600
 
 
 class CommitStats:
-    """The sums over all batches, and the figures of the last one."""
+    """The sums over all batches, and the figures of the last batch."""
 
     def __init__(self) -> None:
         self.batches = 0
@@ -32,11 +32,11 @@ class CommitStats:
         self._is_stream = False
 
     def add(self, result: TaskResult) -> None:
-        """Add the result of one look at the source: a commit, or only figures."""
+        """Add the result of a look at the source: a commit, or only figures."""
         is_stream = result.records_skipped is not None
         self._is_stream |= is_stream
         if not is_stream or (result.skipped and result.instant is not None):
-            self._newest["skipped"] = result.skipped  # for a stream, the newest loss; the sum covers all
+            self._newest["skipped"] = result.skipped  # for a stream, the newest loss; the sum covers all losses
         if result.instant is not None:
             self.batches += 1
             self.instant = result.instant

@@ -1,4 +1,4 @@
-"""The context of one task: its run, request, Spark session and shared state."""
+"""The context of a task: its run, request, Spark session and shared state."""
 
 import logging
 import threading

@@ -1,4 +1,4 @@
-"""Runs the tasks of a request one after another, each by itself, and says what became of each."""
+"""Runs the tasks of a request one after another, each by itself, and reports the result of each."""
 
 import logging
 import threading
@@ -47,17 +47,17 @@ SessionOpener = Callable[[Mapping[str, str]], SparkSession]
 _CANCEL_EVERY_SECONDS = 0.5
 _LOGGER = logging.getLogger(__name__)
 _FAIR = {"spark.scheduler.mode": "FAIR"}
-"""Lets the Spark jobs of a table service and of a batch share what there is, instead of one waiting for the other."""
+"""Lets the Spark jobs of a table service and of a batch share the cores, instead of waiting for each other."""
 _POOL = "spark.scheduler.pool"
 _OUT_OF_MEMORY_EXITS = frozenset({3, -9, 137})
 """3: the JVM's -XX:+ExitOnOutOfMemoryError. 9: the kernel ended it, which in a container means the memory limit."""
 
 
 class Driver:
-    """Runs one request. `stop` may be called from a signal handler at any time.
+    """Runs a request. `stop` may be called from a signal handler at any time.
 
-    A continuous ingestion may end the batch that is under way, for as long as its request says; everything else is
-    cancelled at once.
+    A continuous ingestion may end its current batch, for as long as its request says; everything else is cancelled at
+    once.
     """
 
     def __init__(self, request: JobRequest, open_session: SessionOpener) -> None:
@@ -69,7 +69,7 @@ class Driver:
         self._spark: SparkSession | None = None
 
     def stop(self) -> None:
-        """Begin nothing new and, at once or after a while, cancel what Spark is doing."""
+        """Begin nothing new and, at once or after a while, cancel Spark's work."""
         if not self._stopping.is_set():
             self._stopping.set()
             threading.Thread(target=self._cancel_jobs, daemon=True).start()
@@ -93,7 +93,7 @@ class Driver:
                 self._spark.sparkContext.cancelAllJobs()
 
     def run(self) -> JobOutcome:
-        """Return one result per task, in the order of the request; raises nothing."""
+        """Return a result per task, in the order of the request; raises nothing."""
         tasks = self._request.tasks
         failure = None if all(map(_is_handed_over, tasks)) else self._start()
         results = tuple(self._result(task, failure) for task in tasks)
@@ -101,7 +101,7 @@ class Driver:
         return JobOutcome(results=results)
 
     def _start(self) -> TaskFailed | None:
-        """Open the session; return why there is none."""
+        """Open the session, or return why it cannot open."""
         try:
             self._spark = self._open_session(
                 {**self._request.spark_conf, **(_FAIR if self._request.inline_services else {})}
@@ -120,7 +120,7 @@ class Driver:
         return self._run_task(self._spark, task)
 
     def _hand_over(self, task: MaintenanceTask) -> TaskResult:
-        """Have another run's driver do a task, without a session here."""
+        """Let another run's driver do a task, without a session here."""
         started = _now()
         try:
             self._require_running()
@@ -135,7 +135,7 @@ class Driver:
         return result
 
     def _run_task(self, spark: SparkSession, task: TableTask) -> TaskResult:
-        """Run a task of the request, a continuous ingestion with the services that others ask it for."""
+        """Run a task of the request, a continuous ingestion with the services that others order from it."""
         context = TaskContext(spark=spark, run=self._request.run, task=task, stopping=self._stopping)
         is_serialized = task.concurrency is ConcurrencyMode.SERIALIZED
         if _is_continuous(task) and is_serialized and self._request.inline_services:
@@ -147,7 +147,7 @@ class Driver:
         redactor = redactor_of(self._request)
 
         def perform(task: MaintenanceTableTask, *, run: str, lease: Lease, queue: InlineQueue) -> TaskResult:
-            # Each pool gets its share, and what names none is in one of its own.
+            # Each pool gets its share; a Spark job without a pool runs in a pool of its own.
             spark.sparkContext.setLocalProperty(_POOL, "services")
             task = as_inline_service(task)
             context = TaskContext(
@@ -162,7 +162,7 @@ class Driver:
         )
 
     def _run_in(self, context: TaskContext[TableTask]) -> TaskResult:
-        """Run a task with a session of its own, and say what became of it; raises nothing."""
+        """Run a task with a session of its own, and return its result; raises nothing."""
         task, spark = context.task, context.spark
         started, made_before = _now(), _newest_made(spark)
         fields = {"run": context.run, "task": task.id, "service": task.service}
@@ -209,13 +209,13 @@ def _is_continuous(task: TableTask) -> bool:
 
 
 def _drain_seconds(task: TableTask) -> float:
-    """Return for how long a task may go on after the pod has been asked to end."""
+    """Return how long a task may continue after the pod has been asked to end."""
     continuous = task.ingestion.continuous if isinstance(task, IngestionTableTask) else None
     return 0.0 if continuous is None else continuous.drain_seconds
 
 
 def _newest_made(spark: SparkSession) -> str | None:
-    """Return the newest instant that the JVM has made; None where it can no longer be asked."""
+    """Return the newest instant that the JVM has made; None if the JVM does not answer."""
     if _jvm_has_ended():
         return None
     try:
@@ -244,7 +244,7 @@ def _failure(error: Exception) -> TaskFailed:
 
 
 def _jvm_failure(error: Exception) -> TaskFailed | None:
-    """Say how the JVM ended, when it did."""
+    """Return how the JVM ended, or None while it lives."""
     process = jvm_process()
     if process is None:
         return None

@@ -53,7 +53,7 @@ def has_flat_keys(filesystem: JavaObject) -> bool:
 def statuses_below(filesystem: JavaObject, folder: JavaObject) -> Iterator[JavaObject]:
     """Yield the statuses of all files in a folder, recursively.
 
-    For local files Hadoop's own listing runs `ls` per file, and fails if one vanishes meanwhile.
+    For local files Hadoop's own listing runs `ls` per file, and fails if a file vanishes meanwhile.
     """
     if str(filesystem.getUri().getScheme()) != "file":
         above = _beginning(filesystem, folder)
@@ -90,7 +90,7 @@ def file_batches(
     total = int(listed.size())
     for start in range(0, total, _BATCH):
         batch = listed.subList(start, min(start + _BATCH, total))
-        # One response from the JVM for many files: a call for each of 10,000 files takes seconds.
+        # A single response from the JVM for many files: a call for each of 10,000 files takes seconds.
         files = parse_statuses(str(batch.toString()))
         if len(files) != batch.size():
             files = [(_path_of(s), int(s.getLen()), int(s.getModificationTime())) for s in batch]
@@ -139,8 +139,8 @@ def require_nothing_outside(spark: SparkSession, filesystem: JavaObject, folder:
                 raise TaskFailed(
                     FailureReason.PATH_OUTSIDE_TABLE,
                     f"The folder {above} is not deleted: the key of an object in it leads to {path[:_NAMED_LIMIT]!a}, "
-                    "which Hadoop would delete instead. Remove the object whose key has the segment '..' with a tool "
-                    "of the store.",
+                    "which Hadoop would delete instead. Remove the object with the segment '..' in its key with a "
+                    "tool of the store.",
                 )
 
 

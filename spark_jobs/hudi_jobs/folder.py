@@ -56,6 +56,6 @@ def stays_below(path: str) -> bool:
 
 
 def _names(path: str) -> list[str] | None:
-    """Return the names in a path, or None when one leads upwards."""
+    """Return the names in a path, or None when a name leads upwards."""
     names = [name for name in path.split("/") if name not in {"", "."}]
     return None if ".." in names else names

@@ -50,7 +50,7 @@ def exact(path: str) -> str:
 
 
 class GivenFiles:
-    """The current files of one store; raises for a missing file, and `TaskFailed` for a folder."""
+    """The current files of a store; raises for a missing file, and `TaskFailed` for a folder."""
 
     def __init__(self, spark: SparkSession, paths: Sequence[str]) -> None:
         self._spark = spark
@@ -68,7 +68,7 @@ class GivenFiles:
     ) -> DataFrame:
         """Return the rows of all files; without a schema, the columns are inferred from these files alone.
 
-        The reader is a `FileFormat` in place of Spark's own one.
+        The reader is a `FileFormat` in place of Spark's own.
         """
         told = {key.lower(): value for key, value in (options or {}).items()}
         wanted = self._inferred(format_, told) if schema is None else self._declared(schema)
@@ -174,7 +174,7 @@ class GivenFiles:
         return [status for status, _ in found]
 
     def _require_exactly(self, index: JavaObject, statuses: Sequence[JavaObject]) -> None:
-        """Raise when Spark would read other files, or one file twice."""
+        """Raise when Spark would read other files, or a file twice."""
         sets, listed = self._jvm.java.util.HashSet, index.allFiles()
         found = sets(self._jvm.scala.collection.JavaConverters.seqAsJavaList(listed))
         wanted = sets()

@@ -76,13 +76,13 @@ def elements(collection: JavaObject) -> list[JavaObject]:
 
 
 def iterated(iterator: JavaObject) -> Iterator[JavaObject]:
-    """Yield the elements of a Java or Hadoop iterator one by one, because there may be very many."""
+    """Yield the elements of a Java or Hadoop iterator singly, because there may be very many."""
     while iterator.hasNext():
         yield iterator.next()
 
 
 def texts(spark: SparkSession, entries: JavaObject) -> dict[str, str]:
-    """Return a Java map of strings, fetched in one call; empty for null."""
+    """Return a Java map of strings, fetched in a single call; empty for null."""
     found = json.loads(str(classes(spark).org.apache.hudi.common.util.JsonUtils.toString(entries))) or {}
     return {str(key): str(value) for key, value in found.items()}
 
@@ -207,7 +207,7 @@ def inferred_columns(texts: DataFrame, format_: str, options: Mapping[str, str])
 
 
 def input_files(frame: DataFrame) -> list[str]:
-    """Return the paths of all files that the frame may read, fetched in one call."""
+    """Return the paths of all files that the frame may read, fetched in a single call."""
     joined = classes(frame.sparkSession).org.apache.hadoop.util.StringUtils.join("\0", frame._jdf.inputFiles())  # noqa: SLF001
     return [path for path in str(joined).split("\0") if path]
 

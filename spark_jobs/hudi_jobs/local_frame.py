@@ -1,4 +1,4 @@
-"""A few rows of the driver as a frame that holds them in its plan."""
+"""A frame of a few rows of the driver, which are part of its plan."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,11 +12,11 @@ from hudi_jobs.jvm import classes, spark_session
 from hudi_jobs.schemas.ddl import parse_ddl
 
 _AT_ONCE = 1_000
-"""Rows that are handed over in one call."""
+"""The rows that are handed over in a call."""
 
 
 def local_frame(spark: SparkSession, rows: Iterable[Sequence[object]], schema: StructType | str) -> DataFrame:
-    """Return rows as a frame; their values are texts, numbers, booleans, `None`, or sequences where they are structs.
+    """Return rows as a frame; values are texts, numbers, booleans, `None`, or sequences for structs.
 
     PySpark's own `createDataFrame` starts Python workers that read the rows, anew for each job that needs them.
     """
@@ -27,7 +27,7 @@ def local_frame(spark: SparkSession, rows: Iterable[Sequence[object]], schema: S
     for text in _texts(rows, schema):
         lines.addAll(jvm.org.apache.hadoop.util.StringUtils.getStringCollection(text, "\n"))
     strings = spark_session(spark).createDataset(lines, jvm.org.apache.spark.sql.Encoders.STRING()).toDF()
-    # A row is inside of another one, since Spark takes some names for its own at the top, such as `_corrupt_record`.
+    # A row is nested in another row, because Spark reserves some names at the top, such as `_corrupt_record`.
     parsed = sf.from_json("value", StructType().add("row", schema), {"mode": "FAILFAST"})
     return DataFrame(strings, spark).select(parsed.alias("parsed")).select("parsed.row.*")
 

@@ -1,4 +1,4 @@
-"""The lock that writers of an optimistic table share: whether it can be reached, before anything waits for it."""
+"""The lock that writers of an optimistic table share: checks that it can be reached, before anything waits for it."""
 
 import socket
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ def _failure(server: str) -> str | None:
         with closing(socket.create_connection((host, int(port)), timeout=_SECONDS)) as connection:
             connection.settimeout(_SECONDS)
             connection.sendall(b"srvr")
-            # A server that does not allow this word answers with a sentence, one that stands still with nothing.
+            # A server that does not allow this word answers with a sentence, a server that hangs with nothing.
             return None if connection.recv(1) else f"{server} closed the connection"
     except (OSError, ValueError) as error:
         return f"{server} ({error})"

@@ -1,4 +1,4 @@
-"""Structured logging: one JSON object per line on standard error, without credentials."""
+"""Structured logging: a JSON object per line on standard error, without credentials."""
 
 import json
 import logging
@@ -13,7 +13,7 @@ from hudi_jobs.contract.secrets import REDACTED, SECRET_NAME, redact_text
 
 
 class Redactor:
-    """Replaces credentials in text: known values wherever they stand, and whatever is assigned to a telling name."""
+    """Replaces credentials in text: known values anywhere, and every value assigned to a telling name."""
 
     def __init__(self, settings: Iterable[Mapping[str, str]] = (), *, texts: Iterable[str] = ()) -> None:
         self._values = sorted(
@@ -36,7 +36,7 @@ class Redactor:
 
 
 def redactor_of(request: JobRequest) -> Redactor:
-    """Return what knows the credentials of a request and of the process, and the keys that are erased."""
+    """Return a redactor of the credentials of a request and of the process, and of the keys to erase."""
     tasks = (*request.tasks, *request.inline_services)
     operations = [task.operation for task in tasks if isinstance(task, OperationTableTask)]
     erasures = [operation.erase for operation in operations if operation.erase is not None]
@@ -47,7 +47,7 @@ def redactor_of(request: JobRequest) -> Redactor:
 
 
 class JsonFormatter(logging.Formatter):
-    """Formats a record as one line of JSON; the dictionary under the extra name `fields` is merged into it."""
+    """Formats a record as a line of JSON; the dictionary under the extra name `fields` is merged into it."""
 
     def __init__(self, redactor: Redactor) -> None:
         super().__init__()

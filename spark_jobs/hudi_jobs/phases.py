@@ -1,11 +1,11 @@
 """Named moments of a run at which tests stop the driver in order to kill it there.
 
-With `HUDI_JOB_PAUSE_AT=<phase>` in its environment the driver stops itself (SIGSTOP) when it gets to that phase, with
-`HUDI_JOB_PAUSE_AT=<phase>:<n>` when it gets there for the nth time, as in the nth batch of a continuous ingestion, and
-with `HUDI_JOB_PAUSE_AT=*` at every phase, which it names on standard error first.
-Without it a phase costs one read of the environment. The time during which Hudi itself writes has no phase: a test
-watches the timeline from outside and kills when it sees the inflight instant. In a container the driver must not be
-process 1 for this: the kernel ignores a SIGSTOP that process 1 sends to itself.
+With `HUDI_JOB_PAUSE_AT=<phase>` in its environment the driver stops itself (SIGSTOP) at that phase. With
+`HUDI_JOB_PAUSE_AT=<phase>:<n>` it does so at the nth time, as in the nth batch of a continuous ingestion. With
+`HUDI_JOB_PAUSE_AT=*` it does so at every phase, and first names the phase on standard error. Without the variable a
+phase costs a single read of the environment. Hudi's own writing has no phase: a test watches the timeline from outside
+and kills when it sees the inflight instant. In a container the driver must not be process 1 for this: the kernel
+ignores a SIGSTOP that process 1 sends to itself.
 """
 
 import os

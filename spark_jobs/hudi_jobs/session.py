@@ -14,7 +14,7 @@ _METADATA_PAYLOAD = "org.apache.hudi.metadata.HoodieMetadataPayload"
 """Must be initialised before any other code parses the metadata table's schema.
 
 It recognises that schema by the identity of the first interned instance. A JVM that first uses the metadata table for
-its compaction, as in every tenth commit, interns another one, and Hudi 1.2.0 then fails to write: "Index 9 out of
+its compaction, as in every tenth commit, interns another instance, and Hudi 1.2.0 then fails to write: "Index 9 out of
 bounds for length 7" (HoodieMetadataPayload.getInsertValue).
 """
 
@@ -32,7 +32,7 @@ _DEFAULTS = {
     _ANCIENT_DATES: "CORRECTED",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # Spark keeps this many entries for a UI, even without one; a continuous run has thousands.
+    # Spark keeps this many entries for a UI, even without a UI; a continuous run has thousands.
     "spark.ui.retainedJobs": "100",
     "spark.ui.retainedStages": "100",
     "spark.ui.retainedTasks": "1000",
@@ -78,13 +78,13 @@ _REQUIRED = {
 
 
 def spark_settings(requested: Mapping[str, str]) -> dict[str, str]:
-    """Return the whole Spark configuration: defaults, then the request's settings, then the required ones."""
+    """Return the whole Spark configuration: defaults, then the request's settings, then the required settings."""
     sources = {ANCIENT_DATES_OF_SOURCES: requested.get(_ANCIENT_DATES, "EXCEPTION")}
     return {**_DEFAULTS, **{key: _filled_in(value) for key, value in requested.items()}, **_REQUIRED, **sources}
 
 
 def hadoop_setting(requested: Mapping[str, str], key: str) -> str | None:
-    """Return a setting of Hadoop's file systems as a session would have it, without starting one."""
+    """Return a setting of Hadoop's file systems as a session would have it, without starting a session."""
     return spark_settings(requested).get(f"spark.hadoop.{key}")
 
 
@@ -103,7 +103,7 @@ def open_session(requested: Mapping[str, str]) -> SparkSession:
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     classes(session).java.lang.Class.forName(_METADATA_PAYLOAD)
-    # The zone for times without one in partitions; Joda would take the zone of the first table written.
+    # The zone for times without a zone in partitions; Joda would take the zone of the first table written.
     zones = classes(session).org.joda.time.DateTimeZone
     zones.setDefault(zones.forID("UTC"))
     _forget_origins(session)

@@ -278,7 +278,7 @@ def names_in(file_slice: JavaObject) -> Iterator[str]:
 
 
 def saved_files(timeline: JavaObject, instant: str | None = None) -> set[str]:
-    """Return the files kept by a timeline's completed savepoints, or by one, as paths below the table."""
+    """Return the files kept by a timeline's completed savepoints, or by a single one, as paths below the table."""
     found: set[str] = set()
     for each in elements(timeline.getSavePointTimeline().filterCompletedInstants().getInstants()):
         if instant in {None, str(each.requestedTime())}:

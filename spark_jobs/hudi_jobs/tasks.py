@@ -1,4 +1,4 @@
-"""Maps each class of tasks to the function that runs it: one module per service."""
+"""Maps each class of tasks to the function that runs it: a module per service."""
 
 from typing import assert_never
 

@@ -186,7 +186,7 @@ LIKELY = st.fixed_dictionaries(
 
 @settings(max_examples=300, deadline=None)
 @given(LIKELY, st.dictionaries(st.sampled_from(KEYS), HOSTILE, max_size=4))
-def test_what_is_written_for_any_properties_is_without_drift_or_a_comment(
+def test_draft_for_any_properties_is_without_drift_or_a_comment(
     likely: dict[str, str], hostile: dict[str, str]
 ) -> None:
     properties = PROPERTIES | likely | hostile
@@ -238,7 +238,7 @@ def test_a_table_that_cannot_be_managed_is_a_comment_with_every_reason() -> None
         ({"hoodie.table.version": "99"}, "version 99"),
     ],
 )
-def test_what_hudi_or_the_operator_cannot_honour_is_said(properties: dict[str, str], reason: str) -> None:
+def test_property_that_cannot_be_honoured_is_reported(properties: dict[str, str], reason: str) -> None:
     draft = adopt(PROPERTIES | properties, {"1.commit.requested": b""})
     assert documents(draft) == []
     assert reason in draft.text.replace("\n#   ", " ").replace("\n# ", " ")
@@ -251,7 +251,7 @@ def test_what_hudi_or_the_operator_cannot_honour_is_said(properties: dict[str, s
         ("20260101000000000.deltacommit", "a change of the version has not ended"),
     ],
 )
-def test_what_other_folders_of_a_table_say_is_a_reason(name: str, word: str) -> None:
+def test_facts_of_other_folders_of_a_table_are_a_reason(name: str, word: str) -> None:
     filesystem = memory_table(PROPERTIES)
     filesystem.files[f"/t/.hoodie/{name}"] = b"{}"
     found = read_evidence(filesystem, "/t", base_path="s3a://lake/team/flights")
@@ -378,7 +378,7 @@ def test_writers_are_told_by_what_they_keep_in_their_commits() -> None:
         ("Flink", 1, None, "17"),
     ]
     assert found[0].sentence == (
-        "3 x UPSERT by Hudi Streamer, one every 5m, the last at 20260101001000000; keys in its commits: "
+        "3 x UPSERT by Hudi Streamer, a commit every 5m, the last at 20260101001000000; keys in its commits: "
         "deltastreamer.checkpoint.key; its newest checkpoint: 17"
     )
     assert several(found)

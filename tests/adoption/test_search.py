@@ -38,7 +38,7 @@ def test_tables_are_found_at_any_depth_and_the_prefix_may_be_one() -> None:
     assert found(lake("b/c/d", "a"), depth=2) == ["/lake/a"]
 
 
-def test_what_lies_in_a_table_or_in_a_hidden_folder_is_not_looked_at() -> None:
+def test_folders_inside_a_table_and_hidden_folders_are_not_searched() -> None:
     filesystem = lake("a", "a/day=1/inner", "a/.hoodie/metadata", ".trash/old", "_temporary/new")
     assert found(filesystem) == ["/lake/a"]
     assert not any("day=1" in path for path in filesystem.reads)

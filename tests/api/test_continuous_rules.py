@@ -35,7 +35,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a schedule of a continuous driver": (
         {**CONTINUOUS, "spec.ingestion.schedule": {"every": "5m"}},
-        "schedule is not for mode Continuous, whose driver runs all the time",
+        "schedule is not for mode Continuous, because its driver runs all the time",
     ),
     "batches that replace each other": (
         {**CONTINUOUS, "spec.ingestion.operation": "InsertOverwrite"},

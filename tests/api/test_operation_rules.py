@@ -237,24 +237,26 @@ NOT_CHANGED: dict[str, tuple[Document, Document, str]] = {
 
 @pytest.mark.cluster
 @pytest.mark.parametrize("changes", ACCEPTED.values(), ids=ACCEPTED)
-def test_what_makes_sense_is_accepted(changes: Document, operations: Any) -> None:
+def test_valid_operation_is_accepted(changes: Document, operations: Any) -> None:
     assert operations.refusal(changes) == ""
 
 
 @pytest.mark.cluster
 @pytest.mark.parametrize(("changes", "words"), REFUSED.values(), ids=REFUSED)
-def test_what_makes_none_is_refused_with_a_sentence(changes: Document, words: str, operations: Any) -> None:
+def test_invalid_operation_is_refused_with_a_sentence(changes: Document, words: str, operations: Any) -> None:
     assert words in operations.refusal(changes)
 
 
 @pytest.mark.cluster
 @pytest.mark.parametrize(("first", "then", "words"), NOT_CHANGED.values(), ids=NOT_CHANGED)
-def test_what_is_done_cannot_be_changed(first: Document, then: Document, words: str, operations: Any) -> None:
+def test_requested_work_of_an_operation_cannot_be_changed(
+    first: Document, then: Document, words: str, operations: Any
+) -> None:
     assert words in operations.refusal_of_change(first, then)
 
 
 @pytest.mark.cluster
-def test_it_can_be_approved_later(operations: Any) -> None:
+def test_operation_can_be_approved_later(operations: Any) -> None:
     assert operations.refusal_of_change({}, {"spec.approved": True}) == ""
 
 

@@ -65,13 +65,13 @@ CHANGED: dict[str, Document] = {
 
 @pytest.mark.cluster
 @pytest.mark.parametrize("changes", ACCEPTED.values(), ids=ACCEPTED)
-def test_what_makes_sense_is_accepted(changes: Document, savepoints: Any) -> None:
+def test_valid_savepoint_is_accepted(changes: Document, savepoints: Any) -> None:
     assert savepoints.refusal(changes) == ""
 
 
 @pytest.mark.cluster
 @pytest.mark.parametrize(("changes", "words"), REFUSED.values(), ids=REFUSED)
-def test_what_makes_none_is_refused_with_a_sentence(changes: Document, words: str, savepoints: Any) -> None:
+def test_invalid_savepoint_is_refused_with_a_sentence(changes: Document, words: str, savepoints: Any) -> None:
     assert words in savepoints.refusal(changes)
 
 
@@ -83,7 +83,7 @@ def test_which_commit_is_kept_cannot_be_changed(first: Document, then: Document,
 
 @pytest.mark.cluster
 @pytest.mark.parametrize("then", CHANGED.values(), ids=CHANGED)
-def test_for_how_long_it_is_kept_can_be_changed(then: Document, savepoints: Any) -> None:
+def test_expiry_of_a_savepoint_can_be_changed(then: Document, savepoints: Any) -> None:
     assert savepoints.refusal_of_change({}, then) == ""
 
 

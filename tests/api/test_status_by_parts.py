@@ -110,7 +110,7 @@ def expected(path: Path, value: Any) -> tuple[HudiTableStatus, ...]:
 
 @settings(max_examples=100, deadline=None)
 @given(path=st.sampled_from(LEAVES), value=ANYTHING)
-def test_whatever_one_field_holds_all_other_parts_survive(path: Path, value: Any) -> None:
+def test_all_other_parts_survive_an_unreadable_field(path: Path, value: Any) -> None:
     table = read(changed(path, value))
     assert (strictly(changed(path, value)) is None) == bool(table.unreadable)
     assert table.status in expected(path, value)
@@ -118,9 +118,7 @@ def test_whatever_one_field_holds_all_other_parts_survive(path: Path, value: Any
 
 @settings(max_examples=60, deadline=None)
 @given(paths=st.lists(st.sampled_from(NODES), min_size=2, max_size=6), values=st.lists(ANYTHING, min_size=6))
-def test_whatever_several_parts_hold_the_reading_ends_and_says_what_it_left_out(
-    paths: list[Path], values: list[Any]
-) -> None:
+def test_reading_ends_and_names_the_parts_that_it_left_out(paths: list[Path], values: list[Any]) -> None:
     document = copy.deepcopy(FULL)
     for path, value in zip(paths, values, strict=False):
         holder: Any = document
@@ -159,7 +157,7 @@ def test_a_status_that_is_no_object_is_left_out_whole(status: Any) -> None:
         (("services", "cleaning"), "gone", "services.cleaning"),
     ],
 )
-def test_what_a_later_release_wrote_costs_only_the_part_that_holds_it(path: Path, value: Any, dropped: str) -> None:
+def test_value_of_a_later_release_costs_only_its_own_part(path: Path, value: Any, dropped: str) -> None:
     table = read(changed(path, value))
     assert dropped in table.unreadable
     status = table.status

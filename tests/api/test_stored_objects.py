@@ -97,7 +97,7 @@ def test_a_table_that_was_never_looked_at_says_so(tables: Any) -> None:
     assert tables.create(tables.smallest())["status"] == {"observedGeneration": -1}
 
 
-def test_what_the_user_declared_is_stored_as_it_was_written(tables: Any) -> None:
+def test_declared_spec_is_stored_as_it_was_written(tables: Any) -> None:
     document = tables.smallest()
     assert tables.create(document)["spec"] == document["spec"]
 

@@ -35,7 +35,7 @@ def test_a_duration_is_read(text: str, value: timedelta) -> None:
 
 
 @pytest.mark.parametrize("text", NO_DURATIONS)
-def test_what_is_no_duration_is_refused_with_its_own_words(text: str) -> None:
+def test_invalid_duration_is_refused_with_its_own_words(text: str) -> None:
     with pytest.raises(ValueError, match="duration"):
         parse_duration(text)
 
@@ -46,7 +46,7 @@ def test_a_quantity_is_read(text: str, value: Decimal) -> None:
 
 
 @pytest.mark.parametrize("text", NO_QUANTITIES)
-def test_what_is_no_quantity_is_refused_with_its_own_words(text: str) -> None:
+def test_invalid_quantity_is_refused_with_its_own_words(text: str) -> None:
     with pytest.raises(ValueError, match="is not a quantity"):
         parse_quantity(text)
 

@@ -135,7 +135,7 @@ def _wait_until_it_holds(world: World) -> None:
 
 
 @pytest.mark.parametrize("field", DECISIONS)
-def test_who_edits_tables_decides(field: str, world: World) -> None:
+def test_editor_of_tables_decides(field: str, world: World) -> None:
     assert world.create(EDITOR, dry_run=True, **{field: DECISIONS[field]}) == ""
     assert world.create(CREATOR, dry_run=True, **{field: DECISIONS[field]}) == ""
 
@@ -150,12 +150,12 @@ def test_who_edits_tables_decides(field: str, world: World) -> None:
         {"rollback": {"instant": TIME}, "takeOver": {"owner": "x"}, "acceptCommits": {"upTo": TIME}},
     ],
 )
-def test_who_edits_tables_creates_no_other_operation(spec: Document, world: World) -> None:
+def test_editor_of_tables_creates_no_other_operation(spec: Document, world: World) -> None:
     assert world.create(EDITOR, dry_run=True, **spec) != ""
     assert ("verb operate" in world.create(EDITOR, dry_run=True, **spec)) == DECISIONS.keys().isdisjoint(spec)
 
 
-def test_who_edits_tables_changes_and_deletes_no_operation(world: World) -> None:
+def test_editor_of_tables_changes_and_deletes_no_operation(world: World) -> None:
     assert world.create(CREATOR) == ""
     try:
         assert "cannot patch" in world.patch(EDITOR, {"metadata": {"labels": {"ticket": "4711"}}})
@@ -167,7 +167,7 @@ def test_who_edits_tables_changes_and_deletes_no_operation(world: World) -> None
         world.delete()
 
 
-def test_who_creates_operations_does_not_approve_them(world: World) -> None:
+def test_creator_of_operations_does_not_approve_them(world: World) -> None:
     assert "bind the ClusterRole" in world.create(CREATOR, approved=True)
     assert world.create(CREATOR) == ""
     try:
@@ -179,16 +179,16 @@ def test_who_creates_operations_does_not_approve_them(world: World) -> None:
         world.delete()
 
 
-def test_who_approves_operations_does_not_create_them(world: World) -> None:
+def test_approver_of_operations_does_not_create_them(world: World) -> None:
     assert "cannot create" in world.create(APPROVER)
 
 
 @pytest.mark.parametrize("who", [BOTH, None], ids=["with both roles", "as a cluster administrator"])
-def test_who_has_every_right_creates_what_is_approved(who: str | None, world: World) -> None:
+def test_administrator_creates_approved_operations(who: str | None, world: World) -> None:
     assert world.create(who, dry_run=True, approved=True) == ""
 
 
-def test_who_asks_is_who_creates_the_operation(world: World) -> None:
+def test_requester_is_the_creator_of_the_operation(world: World) -> None:
     own = f"{CREATOR}-of-{world.namespace}"
     end = time.monotonic() + 30
     while not (refused := world.create(CREATOR, dry_run=True, requestedBy="somebody-else")):
@@ -211,7 +211,7 @@ def test_the_operator_passes_on_who_asked_and_that_it_was_approved_and_approves_
         world.delete()
 
 
-def test_who_creates_operations_cannot_give_away_the_right_to_approve(world: World) -> None:
+def test_creator_of_operations_cannot_give_away_the_right_to_approve(world: World) -> None:
     connection = client.ApiClient(world.connection.configuration)
     connection.set_default_header("Impersonate-User", f"{CREATOR}-of-{world.namespace}")
     rights = client.RbacAuthorizationV1Api(world.connection)

@@ -175,13 +175,13 @@ def test_a_single_replica_is_replaced_and_needs_no_budget(documents: Any) -> Non
     assert "PodDisruptionBudget" not in {document["kind"] for document in rendered}
 
 
-def test_what_other_operators_must_be_there_for_is_off_by_default(documents: Any) -> None:
+def test_parts_that_need_other_operators_are_off_by_default(documents: Any) -> None:
     optional = {"ServiceMonitor", "PrometheusRule"}
     assert not optional & {document["kind"] for document in documents({})}
     assert optional <= {document["kind"] for document in documents(EVERYTHING)}
 
 
-def test_nobody_but_who_has_to_reaches_a_pod_unless_the_policies_are_switched_off(documents: Any) -> None:
+def test_network_policies_let_only_needed_traffic_reach_a_pod(documents: Any) -> None:
     rendered = [document for document in documents(EVERYTHING) if document["kind"] == "NetworkPolicy"]
     operator, *tenants = rendered
     ports = {port["port"]: bool(rule.get("from")) for rule in operator["spec"]["ingress"] for port in rule["ports"]}
@@ -238,9 +238,7 @@ def test_the_operator_is_told_whether_requesters_are_checked(documents: Any) -> 
 
 
 @pytest.mark.parametrize("enabled", [True, False])
-def test_who_edits_tables_creates_operations_only_where_a_policy_lets_decisions_alone_pass(
-    enabled: bool, documents: Any
-) -> None:
+def test_editor_of_tables_creates_operations_only_under_the_policy_for_decisions(enabled: bool, documents: Any) -> None:
     found = documents({"decisionPolicy": {"enabled": enabled}})
     roles = {document["metadata"]["name"]: document for document in found if document["kind"] == "ClusterRole"}
     rights = {
@@ -266,7 +264,7 @@ def test_who_edits_tables_creates_operations_only_where_a_policy_lets_decisions_
         assert fields == set(DECISION_FIELDS.values())
 
 
-def test_who_approves_is_aggregated_to_no_role(documents: Any) -> None:
+def test_approver_is_aggregated_to_no_role(documents: Any) -> None:
     roles = {document["metadata"]["name"]: document for document in documents({}) if document["kind"] == "ClusterRole"}
     approving = [name for name, role in roles.items() if any("approve" in rule["verbs"] for rule in role["rules"])]
     assert approving == ["hudi-hudi-operator-approve"]

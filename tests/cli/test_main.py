@@ -69,7 +69,7 @@ def test_kubectl_finds_the_command_as_its_plugin() -> None:
         ({"HUDI_OPERATOR_SPARK_IMAGE": "x", "KUBECONFIG": "/no/such/file"}, "set KUBECONFIG"),
     ],
 )
-def test_what_keeps_the_operator_from_starting_is_said_in_a_sentence(environment: dict[str, str], named: str) -> None:
+def test_reason_that_keeps_the_operator_from_starting_is_a_sentence(environment: dict[str, str], named: str) -> None:
     done = hudi_operator("run", **environment)
     assert done.returncode == 1
     assert named in done.stderr

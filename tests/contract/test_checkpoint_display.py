@@ -25,5 +25,5 @@ def test_a_checkpoint_shows_what_its_driver_says_for_people(text: str | None, sh
     assert checkpoint_display(text) == shown
 
 
-def test_what_a_driver_says_is_cut_to_what_a_status_holds() -> None:
+def test_display_of_a_checkpoint_is_cut_to_the_limit_of_a_status() -> None:
     assert len(checkpoint_display('{"display": "' + "x" * 4000 + '"}') or "") == 500

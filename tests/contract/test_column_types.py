@@ -101,7 +101,7 @@ def test_a_schema_that_cannot_be_read_is_not_taken_for_one_of_plain_types(text: 
         ),
     )
 )
-def test_whatever_a_schema_holds_nothing_is_raised(content: Any) -> None:
+def test_no_schema_raises_an_error(content: Any) -> None:
     foreign_types([json.dumps({"type": "record", "name": "r", "fields": [{"name": "c", "type": content}]})])
 
 

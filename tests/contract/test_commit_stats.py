@@ -46,7 +46,7 @@ def written(found: CommitStats) -> Progress:
     return document
 
 
-def test_what_was_lost_of_a_stream_stays_named_after_batches_that_lost_nothing() -> None:
+def test_loss_of_a_stream_stays_named_after_batches_without_a_loss() -> None:
     lost = batch("20260310115900000", records_skipped=7, skipped=("orders-0: 1..7",))
     quiet = batch("20260310115910000", records_skipped=0)
     found = totals(lost, quiet, batch(records_skipped=0))

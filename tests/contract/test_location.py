@@ -85,7 +85,7 @@ def test_a_location_has_one_spelling(url: str, spelling: str) -> None:
         *("abfs://box/t", "abfss://box@/t", "s3://lake/" + "a" * 8_192),
     ],
 )
-def test_what_can_be_read_in_two_ways_is_no_location(url: str) -> None:
+def test_ambiguous_path_is_no_location(url: str) -> None:
     with pytest.raises(NotALocation):
         Location.parse(url)
 
@@ -116,7 +116,7 @@ def test_two_spellings_of_one_location_are_one_claim(first: str, second: str) ->
 
 
 @given(URLS, URLS)
-def test_what_a_class_allows_lies_below_its_prefix_in_every_reading(url: str, prefix: str) -> None:
+def test_allowed_path_lies_below_its_prefix_in_every_reading(url: str, prefix: str) -> None:
     if is_allowed(url, [prefix], namespace="n"):
         assert Location.parse(prefix).holds(Location.parse(url))
         assert canonical_path(url).startswith(canonical_path(prefix))

@@ -85,7 +85,7 @@ def test_operator_and_driver_find_a_table_in_the_same_place(url: str) -> None:
 
 
 @given(PLAIN | URLS, PLAIN | URLS | st.sampled_from(["s3://lake", "file:///a", "s3a://{namespace}/a"]))
-def test_what_the_wall_refused_before_it_still_refuses(url: str, prefix: str) -> None:
+def test_paths_refused_before_are_still_refused(url: str, prefix: str) -> None:
     path, root = canonical_path(url), canonical_path(prefix.replace("{namespace}", "lake"))
     was_allowed = path == root or path.startswith(root if root.endswith("/") else f"{root}/")
     assert is_allowed(url, [prefix], namespace="lake") <= was_allowed
@@ -100,7 +100,7 @@ def test_a_plain_path_is_still_allowed_below_each_folder_around_it(url: str, dep
 
 
 @given(PLAIN | URLS)
-def test_what_was_no_folder_to_delete_is_still_none(url: str) -> None:
+def test_path_that_was_no_folder_to_delete_is_still_none(url: str) -> None:
     names = {name for name in unquote(urlsplit(url).path).split("/") if name not in {"", "."}}
     if not names or names & {"..", ".hoodie", ".hudi-operator"}:
         assert not is_deleted(url)

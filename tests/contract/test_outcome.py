@@ -82,7 +82,7 @@ def test_every_outcome_fits_into_any_limit(outcome: JobOutcome, limit: int) -> N
 
 
 @given(outcomes)
-def test_what_is_kept_is_true(outcome: JobOutcome) -> None:
+def test_kept_parts_of_an_outcome_are_true(outcome: JobOutcome) -> None:
     told = [(one.id, one.outcome, one.reason, one.instant) for one in outcome.results]
     for one in decode_outcome(encode_outcome(outcome)).results:
         assert (one.id, one.outcome, one.reason, one.instant) in told
@@ -127,7 +127,7 @@ def test_one_endless_message_loses_only_its_tail() -> None:
     ("tasks", "longest", "figures"),
     [(3, 1000, True), (8, 400, True), (16, 160, True), (27, 60, True), (52, 0, True), (53, 0, False)],
 )
-def test_what_does_not_fit_is_given_up_in_order(tasks: int, longest: int, *, figures: bool) -> None:
+def test_parts_of_a_long_outcome_are_dropped_in_order(tasks: int, longest: int, *, figures: bool) -> None:
     many = JobOutcome(
         results=tuple(result(number, Outcome.FAILED, message="m" * 9000, rows_read=10**9) for number in range(tasks))
     )
@@ -201,7 +201,7 @@ def affected(number: int = 0) -> AffectedInstant:
     return AffectedInstant(instant=f"{20260310115900000 + number}", action="deltacommit", effect=Effect.ROLLED_BACK)
 
 
-def test_what_was_done_to_others_is_given_up_after_figures_and_before_results() -> None:
+def test_effects_on_others_are_dropped_after_figures_and_before_results() -> None:
     """It is told nowhere else, while figures stand in the commit."""
     ten = tuple(affected(number) for number in range(MOST_AFFECTED))
     one = result(message="m" * 9000, files_read=7, affected=ten)

@@ -26,7 +26,7 @@ def test_credentials_do_not_get_into_text(text: str) -> None:
     assert REDACTED in cleaned
 
 
-def test_what_only_sounds_like_a_credential_stays() -> None:
+def test_word_that_only_sounds_like_a_credential_stays() -> None:
     settings = {"spark.hadoop.fs.s3a.aws.credentials.provider": "org.apache.Provider", "spark.master": "local[2]"}
     assert Redactor([settings]).clean("org.apache.Provider on local[2]") == "org.apache.Provider on local[2]"
 

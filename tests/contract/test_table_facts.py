@@ -154,7 +154,7 @@ def test_a_marked_table_without_its_history_is_refused() -> None:
         ),
     )
 )
-def test_whatever_a_history_holds_nothing_is_raised(content: Any) -> None:
+def test_no_history_raises_an_error(content: Any) -> None:
     evolution_of(is_marked=False, history=json.dumps(content))
 
 
@@ -186,7 +186,7 @@ def test_a_renamed_column_refuses_every_service_and_says_what_would_happen() -> 
 
 
 ZONES: list[tuple[timedelta | None, str | None, str | None]] = [
-    (None, None, "local time of the tool"),
+    (None, None, "instants in a local time"),
     (None, "Asia/Tokyo", None),
     (timedelta(hours=9), None, None),
     (timedelta(hours=9), "Asia/Tokyo", None),

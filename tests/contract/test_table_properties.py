@@ -137,7 +137,7 @@ def test_everything_that_differs_is_reported_at_once() -> None:
         ({"hoodie.table.partial.update.mode": "KEEP_VALUES"}, ["hoodie.table.partial.update.mode"]),
     ],
 )
-def test_what_cannot_be_honoured_is_refused(changes: dict[str, str], fields: list[str]) -> None:
+def test_unsupported_property_is_refused(changes: dict[str, str], fields: list[str]) -> None:
     assert fields_of(V6 | changes) == fields
 
 
@@ -176,7 +176,7 @@ def test_a_table_without_a_record_key_says_so_and_not_that_the_columns_differ() 
         ({key: value for key, value in V9.items() if "ordering" not in key} | {PRECOMBINE: "at"}, ("at",)),
     ],
 )
-def test_what_decides_between_two_rows_is_what_hudi_asks(changes: dict[str, str], ordering: tuple[str, ...]) -> None:
+def test_ordering_of_two_rows_is_the_one_that_hudi_uses(changes: dict[str, str], ordering: tuple[str, ...]) -> None:
     assert ordering_of(changes).columns == ordering
     assert fields_of(changes, declared(ordering_fields=ordering)) == []
     assert fields_of(changes, declared(ordering_fields=("other",))) == ["orderingFields"]
@@ -317,7 +317,7 @@ HOSTILE = st.dictionaries(
 
 
 @given(HOSTILE, st.none() | st.text(max_size=300))
-def test_whatever_a_file_holds_little_of_it_is_shown(properties: dict[str, str], written: str | None) -> None:
+def test_shown_text_of_a_file_is_bounded(properties: dict[str, str], written: str | None) -> None:
     found = differences(properties, declared(index="Bloom"), written_index=written)
 
     assert all(len(text) <= 400 and text.isprintable() for one in found for text in (one.field, one.found, one.advice))

@@ -312,7 +312,7 @@ async def test_a_claim_that_another_table_takes_over_hides_the_folder() -> None:
     assert operator.snapshots.asked == []
 
 
-async def test_what_concerns_no_folder_hides_none() -> None:
+async def test_blocker_without_a_folder_hides_no_folder() -> None:
     cluster = living_table(sparkConf={"spark.jars": "x"})
     operator = Operator(cluster)
     await operator.reconcile()
@@ -378,8 +378,8 @@ async def test_runs_of_the_table_itself_stay_in_its_status() -> None:
 @pytest.mark.parametrize(
     ("namespace", "names", "sentence"),
     [
-        ("team-a", True, "is the folder of HudiTable team-a/other, or one lies inside the other"),
-        ("victim", False, "is the folder of a HudiTable of another namespace, or one lies inside the other"),
+        ("team-a", True, "is the folder of HudiTable team-a/other, or lies inside it or around it"),
+        ("victim", False, "is the folder of a HudiTable of another namespace, or lies inside it or around it"),
         ("team-a-b", False, "of another namespace"),
         ("team-", False, "of another namespace"),
         ("", False, "of another namespace"),

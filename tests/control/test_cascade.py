@@ -69,7 +69,7 @@ async def test_the_table_itself_is_erased_then_those_that_read_it_and_the_end_of
     assert set(one.operations) == {"back"}, "it is made once"
 
 
-async def test_nothing_begins_where_a_table_that_reads_it_has_other_keys() -> None:
+async def test_cascade_does_not_begin_if_a_reader_has_other_keys() -> None:
     one = process()
     add_reader(one, recordKey=["day"])
     one.declare(**CASCADE)
@@ -167,7 +167,7 @@ async def test_many_that_wait_share_one_listing_of_the_tables() -> None:
     assert one.cluster.calls.count("get HudiOperation") == 2 * len(keys), "there is nothing to look for on other tables"
 
 
-async def test_what_ends_it_is_looked_at_anew_so_that_no_table_is_passed_over_that_came_meanwhile() -> None:
+async def test_end_of_a_cascade_lists_readers_anew_so_that_no_new_reader_is_missed() -> None:
     one = process()
     await one.begin(**CASCADE)
     add_reader(one)
@@ -201,7 +201,7 @@ async def waiting_on_totals() -> tuple[Process, ObjectKey]:
 
 
 @pytest.mark.parametrize("change", ["a transform", "another table of its name"])
-async def test_what_waits_on_a_table_that_cannot_be_erased_from_any_more_never_starts(change: str) -> None:
+async def test_waiting_erasure_of_an_unsuitable_reader_never_starts(change: str) -> None:
     one, waits = await waiting_on_totals()
     assert state_and_reason(one.operations[waits.name]["status"])[1] == "Blocked"
 
@@ -216,7 +216,7 @@ async def test_what_waits_on_a_table_that_cannot_be_erased_from_any_more_never_s
     assert set(one.operations) == {"back"}, "it is not there any more to begin once nothing blocks the table"
 
 
-async def test_what_waits_for_a_table_goes_on_in_no_other_folder() -> None:
+async def test_waiting_erasure_does_not_continue_in_another_folder() -> None:
     one, waits = await waiting_on_totals()
     add_reader(one, basePath="s3a://lake/team-a/newer")
     one.cluster.tables["totals"]["metadata"] |= {"uid": "uid-of-newer", "resourceVersion": "1"}
@@ -227,7 +227,7 @@ async def test_what_waits_for_a_table_goes_on_in_no_other_folder() -> None:
     assert len(one.cluster.jobs) == 1
 
 
-async def test_it_ends_where_a_table_that_reads_it_goes_before_its_erasure_begins() -> None:
+async def test_cascade_ends_if_a_reader_is_removed_before_its_erasure_begins() -> None:
     one = process()
     add_reader(one)
     await erased_here(one)
@@ -235,10 +235,10 @@ async def test_it_ends_where_a_table_that_reads_it_goes_before_its_erasure_begin
     del one.cluster.tables["totals"]
     await one.reconcile(BACK)
     assert state_and_reason(one.status) == ("Failed", "CascadeFailed")
-    assert "There is no valid HudiTable any more." in one.status["message"]
+    assert "The HudiTable does not exist any more, or is not valid." in one.status["message"]
 
 
-async def test_it_ends_although_its_own_table_is_gone_as_well() -> None:
+async def test_cascade_ends_although_its_own_table_is_gone_as_well() -> None:
     one = process()
     add_reader(one)
     await erased_here(one)

@@ -158,7 +158,7 @@ async def test_a_claim_that_was_removed_by_hand_is_free_and_its_table_notices() 
     assert not await setting.gets(careless)
 
 
-async def test_of_two_leaders_that_do_not_know_of_each_other_one_gets_the_path() -> None:
+async def test_only_one_of_two_unaware_leaders_gets_the_path() -> None:
     one = Setting()
     other = Setting(one.cluster)
     await one.claims.load()

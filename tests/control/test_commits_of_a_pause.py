@@ -70,7 +70,7 @@ def test_a_foreign_commit_among_those_of_a_pause_is_found(tmp_path: Path, foreig
     assert plan.verified_up_to == one.at(0.5)
 
 
-def test_what_is_verified_moves_only_over_commits_that_were_read(tmp_path: Path) -> None:
+def test_verified_up_to_moves_only_over_commits_that_were_read(tmp_path: Path) -> None:
     one = Table(tmp_path, 260, foreign=230)
     steps = []
     for _ in range(3):

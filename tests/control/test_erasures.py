@@ -66,7 +66,7 @@ def reads(one: Process, name: str, path: str, *, namespace: str = "team-a") -> N
     one.cluster.tables[name] = reader
 
 
-async def test_one_that_was_begun_and_whose_resource_is_gone_is_not_run_again() -> None:
+async def test_begun_erasure_without_its_resource_is_not_run_again() -> None:
     one = process()
     await one.begin(**KEYS)
     del one.operations["back"]

@@ -251,7 +251,7 @@ async def test_a_store_that_cannot_be_read_afterwards_does_not_hold_the_table() 
     assert reasons(cluster)[-1] == ("Warning", "DeletionNotConfirmed")
 
 
-async def test_that_a_table_without_instants_is_gone_is_asked_of_the_store_and_not_of_memory(tmp_path: Path) -> None:
+async def test_removal_of_a_table_without_instants_is_read_from_the_store(tmp_path: Path) -> None:
     metadata = tmp_path / "lake" / "team-a" / "flights" / ".hoodie"
     metadata.mkdir(parents=True)
     properties = "hoodie.table.name=flights\nhoodie.table.type=COPY_ON_WRITE\nhoodie.table.version=9\n"

@@ -200,7 +200,7 @@ def test_a_run_that_only_an_injected_container_keeps_tells_how_it_ended_and_that
     assert not usual.remains
 
 
-def test_the_executors_that_nobody_has_told_to_end_are_named_each_for_itself() -> None:
+def test_executors_not_asked_to_end_are_named_each() -> None:
     pods = [executor(number=number, deleted=number == 1) for number in range(1, 6)]
     for number, pod in enumerate(pods, 1):
         pod["metadata"]["uid"] = f"uid-{number}"
@@ -230,7 +230,7 @@ def test_a_running_driver_keeps_its_executors_also_when_its_job_is_gone() -> Non
         (SCHEDULING_GATED, "no node fits."),
     ],
 )
-def test_what_is_known_of_a_pod_that_does_not_start_is_reported_after_a_while(pod: Document, words: str) -> None:
+def test_trouble_of_a_pod_that_does_not_start_is_reported_after_a_while(pod: Document, words: str) -> None:
     (found,) = view(the_job(), pod)
     assert found.message.startswith(words)
     assert len(found.message) <= 500
@@ -331,7 +331,7 @@ def test_an_image_that_an_admission_webhook_has_named_otherwise_is_the_one_that_
     assert found.image == "mirror.internal/spark@sha256:0123"
 
 
-def test_what_the_driver_said_is_read_from_its_termination_message() -> None:
+def test_report_of_the_driver_is_read_from_its_termination_message() -> None:
     (found,) = view(the_job(status=COMPLETE), terminated(0, "Completed", encode_outcome(OUTCOME)))
     assert (found.outcome, found.exit_code) == (OUTCOME, 0)
 
@@ -360,7 +360,7 @@ def test_only_the_drivers_container_speaks_for_the_run() -> None:
         (UNSCHEDULABLE, "0/1 nodes are available: 1 Insufficient memory."),
     ],
 )
-def test_what_keeps_a_pod_from_starting_is_reported_in_one_sentence(pod: Document, message: str) -> None:
+def test_trouble_of_a_waiting_pod_is_reported_in_one_sentence(pod: Document, message: str) -> None:
     (found,) = view(the_job(), pod)
     assert found.message == message
 
@@ -457,7 +457,7 @@ def test_the_end_of_a_process_is_certain_only_where_the_kubelet_has_told_it(
 
 
 @pytest.mark.parametrize("other", [terminated(137, "OOMKilled"), COLLECTED, EVICTED])
-def test_what_one_of_two_drivers_reports_is_not_the_whole(other: Document) -> None:
+def test_report_of_one_of_two_drivers_is_not_the_whole(other: Document) -> None:
     """The Job controller may start a program twice: the second gives way, and the first may have done half."""
     gave_way = JobOutcome(results=(TaskResult(id=TASK, outcome=Outcome.FENCED),))
     second = terminated(0, "Completed", encode_outcome(gave_way))

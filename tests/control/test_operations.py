@@ -98,7 +98,7 @@ def counted() -> float:
     return metrics.registry.get_sample_value(name, labels) or 0
 
 
-async def test_one_that_its_table_has_seen_before_it_is_held_begins_as_soon_as_it_is() -> None:
+async def test_operation_seen_before_its_finalizer_begins_once_it_has_the_finalizer() -> None:
     process = Process()
     process.declare()
     process.queue.discard(BACK)  # as where the finalizer is refused at first
@@ -146,7 +146,7 @@ def restore_from_backup(process: Process) -> None:
 
 
 @pytest.mark.parametrize("alone_first", [False, True], ids=["in the order of the queue", "before there is its table"])
-async def test_one_that_comes_from_a_backup_is_refused_whenever_its_table_is_looked_at(alone_first: bool) -> None:
+async def test_operation_from_a_backup_is_refused_at_every_reconcile_of_its_table(alone_first: bool) -> None:
     process = Process()
     tables = dict(process.cluster.tables)
     if alone_first:
@@ -163,7 +163,7 @@ async def test_one_that_comes_from_a_backup_is_refused_whenever_its_table_is_loo
     assert metadata["finalizers"] == ["hudi-operator.io/operation"]
 
 
-async def test_one_that_is_over_gets_its_uid_back_so_that_a_backup_of_it_has_it() -> None:
+async def test_finished_operation_gets_its_uid_back_for_a_backup() -> None:
     process = Process()
     process.declare()
     process.operations["back"]["status"] = told_as("Succeeded").to_document()
@@ -171,7 +171,7 @@ async def test_one_that_is_over_gets_its_uid_back_so_that_a_backup_of_it_has_it(
     assert process.operations["back"]["metadata"]["annotations"] == {OPERATION_UID_ANNOTATION: "uid-of-back"}
 
 
-async def test_it_waits_for_its_approval() -> None:
+async def test_operation_waits_for_its_approval() -> None:
     process = Process(approval="Manual")
     process.declare()
     await process.work()
@@ -185,7 +185,7 @@ async def test_it_waits_for_its_approval() -> None:
     assert len(process.requests) == 1
 
 
-async def test_one_that_has_not_begun_is_just_removed() -> None:
+async def test_deleted_operation_that_has_not_begun_is_just_removed() -> None:
     process = Process(approval="Manual")
     process.declare()
     await process.work()
@@ -280,7 +280,7 @@ async def test_a_job_that_a_queue_has_let_go_once_may_have_begun_its_operation()
     assert (len(process.cluster.jobs), "back" in process.operations) == (1, True)
 
 
-async def test_one_that_has_begun_is_held_and_finished_by_another_run() -> None:
+async def test_deleted_begun_operation_is_held_and_finished_by_another_run() -> None:
     process = Process()
     await process.begin()
     await process.end_job(None)
@@ -316,7 +316,7 @@ async def test_the_deletion_of_a_table_waits_for_what_has_begun() -> None:
     assert "flights" not in process.cluster.tables
 
 
-async def test_what_is_over_goes_after_its_time() -> None:
+async def test_finished_operation_is_deleted_after_its_time() -> None:
     process = Process()
     await process.begin(ttlAfterFinished="1m")
     process.shows(*FILES[:2], RESTORE)

@@ -41,7 +41,7 @@ SPEC = {"basePath": "s3a://lake/team-a/t", "type": "CopyOnWrite", "recordKey": [
 
 @settings(max_examples=300)
 @given(metadata=ANYTHING, spec=ANYTHING, status=ANYTHING)
-def test_no_object_makes_the_reading_of_it_fail(metadata: Any, spec: Any, status: Any) -> None:
+def test_no_poisoned_object_makes_its_reading_fail(metadata: Any, spec: Any, status: Any) -> None:
     for document in ({"metadata": metadata, "spec": spec, "status": status}, {"metadata": metadata, "spec": SPEC}):
         parse_table(document)
         parse_table_class(document)
@@ -71,7 +71,7 @@ def test_a_spec_that_cannot_be_read_is_said_to_be_invalid(spec: Any, status: dic
     assert build_invalid_status(invalid, now=NOW).conditions
 
 
-def test_what_can_be_read_of_metadata_is_read() -> None:
+def test_readable_parts_of_metadata_are_read() -> None:
     document = {"metadata": {"name": "t", "annotations": ["x"], "deletionTimestamp": "2026-03-10T12:00:00Z"}}
     assert parse_table(document).metadata.deletion_timestamp == "2026-03-10T12:00:00Z"
 

@@ -67,7 +67,7 @@ def test_a_reconcile_that_was_begun_and_has_not_succeeded_has_to_be_repeated_who
 
 
 @pytest.mark.parametrize(("fingerprint", "moved"), [(2, False), (1, True)])
-def test_what_has_moved_is_polled_often_again(fingerprint: int, *, moved: bool) -> None:
+def test_changed_timeline_is_polled_often_again(fingerprint: int, *, moved: bool) -> None:
     one = polling()
     one.end_reconcile(KEY, last(moved_at=-10_000), moved=False)
     assert one.pause(KEY, now=0) == 300

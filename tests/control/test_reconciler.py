@@ -247,7 +247,7 @@ async def test_a_wrong_clock_neither_puts_the_first_run_off_nor_gives_a_new_job_
     assert [*cluster.jobs] == cluster.created
 
 
-async def test_whoever_writes_in_between_makes_the_reconcile_begin_anew() -> None:
+async def test_concurrent_write_makes_the_reconcile_begin_anew() -> None:
     operator = Operator(living_table())
     operator.cluster.conflicts = 2
     await operator.reconcile()
@@ -314,7 +314,7 @@ async def due_operator() -> Operator:
     return operator
 
 
-async def test_what_a_poll_acts_on_was_read_live_in_the_same_reconcile() -> None:
+async def test_actions_of_a_poll_rest_on_live_reads_of_the_same_reconcile() -> None:
     operator = await due_operator()
     await operator.reconcile(Trigger.POLL)
     assert len(operator.cluster.created) == 1

@@ -59,7 +59,7 @@ async def erasing() -> Process:
     return process
 
 
-async def test_what_has_begun_goes_on_before_its_resource_is_listed() -> None:
+async def test_begun_operation_goes_on_before_its_resource_is_listed() -> None:
     process = await erasing()
     await process.reconcile(KEY)
     assert operations(process)["back"]["state"] == "Running"
@@ -197,13 +197,13 @@ async def test_of_very_many_that_wait_each_is_told_why_it_is_not_considered() ->
     told = process.operations["a-069"]["status"]
     assert state_and_reason(told)[1] == "TooManyOperations"
     assert told["message"] == (
-        "The table considers 20 operations at once, and this one waits until another of them finishes. One that only "
-        "waits and is not wanted can be deleted: a-019, for example."
+        "The table considers 20 operations at once, and this operation waits until another of them finishes. If you "
+        "no longer want a waiting operation, delete it: a-019, for example."
     )
     assert {one["type"] for one in told["conditions"]} == {"Ready", "Reconciling"}, "nobody has to act"
 
 
-async def test_one_that_is_approved_is_read_however_many_wait_for_approval() -> None:
+async def test_approved_operation_is_read_however_many_wait_for_approval() -> None:
     process = Process(approval="Manual")
     for number in range(70):
         process.create(f"a-{number:03}", {"restore": {"instant": TARGET}})

@@ -92,7 +92,7 @@ def test_a_deletion_that_an_earlier_process_left_counts_from_the_first_reconcile
     assert jobs.in_class("standard", without=WEATHER) == 0
 
 
-def test_what_was_seen_since_the_start_wins_over_what_an_earlier_process_left() -> None:
+def test_jobs_seen_since_the_start_win_over_those_of_an_earlier_process() -> None:
     jobs = RunningJobs()
     jobs.record(FLIGHTS, class_name="large", jobs=1)
     jobs.seed(left_by_an_earlier_process(FLIGHTS, "standard"), {UID: FLIGHTS})

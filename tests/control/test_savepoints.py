@@ -117,7 +117,7 @@ async def test_a_driver_that_dies_does_not_make_the_next_one_keep_another_commit
     assert [one["instant"] for one in process.requests] == [NEWEST, NEWEST]
 
 
-async def test_one_that_its_table_has_seen_before_it_is_held_is_made_as_soon_as_it_is() -> None:
+async def test_savepoint_seen_before_its_finalizer_is_made_once_it_has_the_finalizer() -> None:
     process = Process()
     process.declare()
     process.queue.discard(DAILY)  # as where the finalizer is refused at first
@@ -125,7 +125,7 @@ async def test_one_that_its_table_has_seen_before_it_is_held_is_made_as_soon_as_
     assert [one["work"] for one in process.requests] == ["Make"]
 
 
-async def test_one_that_is_there_is_adopted_and_stays_when_its_resource_goes() -> None:
+async def test_existing_savepoint_is_adopted_and_stays_when_its_resource_goes() -> None:
     process = Process()
     process.holds(f"{NEWEST}_{FILES[-1][18:35]}.savepoint")
     process.declare(instant=NEWEST)
@@ -137,7 +137,7 @@ async def test_one_that_is_there_is_adopted_and_stays_when_its_resource_goes() -
     assert process.cluster.events[-1][:2] == ("Normal", "SavepointRetained"), "it was asked for"
 
 
-async def test_one_that_its_policy_retains_is_told_to_stay() -> None:
+async def test_retained_savepoint_is_reported_as_staying() -> None:
     process = Process()
     process.declare(deletionPolicy="Retain")
     await process.work()
@@ -182,7 +182,7 @@ async def test_a_suspended_table_holds_it_for_ten_minutes() -> None:
     assert process.cluster.events[-1][:2] == ("Warning", "SavepointRetained")
 
 
-async def test_what_cannot_be_read_is_told_and_let_go() -> None:
+async def test_unreadable_savepoint_is_reported_and_released() -> None:
     process = Process()
     process.declare(expiresAfter="soon")
     await process.work()
@@ -214,7 +214,7 @@ def test_no_job_is_built_for_what_the_status_does_not_say_or_makes_no_sense(name
         build_manifest(observe(), job, default_image=IMAGE)
 
 
-def test_one_that_waits_long_for_a_table_is_looked_at_less_often() -> None:
+def test_savepoint_that_waits_long_for_a_table_is_looked_at_less_often() -> None:
     waits = [decide_savepoint(savepoint(created=NOW - minutes(age)), None, now=NOW).requeue for age in (0, 1, 10, 600)]
     assert waits == [30, 30, 60, 300]
     goes = [decide_savepoint(savepoint(deleted=NOW - minutes(age)), table(), now=NOW).requeue for age in (0, 1, 5)]
@@ -293,7 +293,7 @@ async def test_a_schedule_creates_the_savepoint_of_its_moment_once_and_the_table
     assert (made["resource"], made["instant"], made["work"]) == (f"team-a/{name}", NEWEST, "Make")
 
 
-async def test_what_a_schedule_keeps_no_more_is_deleted() -> None:
+async def test_savepoint_outside_the_schedule_is_deleted() -> None:
     process = Process(savepoints={"schedule": {"every": "1h"}, "keepLast": 1})
     table = parse_table(process.cluster.tables["flights"])
     assert isinstance(table, HudiTable)

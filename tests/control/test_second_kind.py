@@ -132,7 +132,7 @@ async def test_a_resync_finds_what_no_event_told_of_and_knows_what_is_seen_with_
     assert process.seen_with_the_table() == ()
 
 
-def test_nobody_has_a_table_of_another_namespace_reconciled() -> None:
+def test_resource_reconciles_no_table_of_another_namespace() -> None:
     careless = replace(BOOKMARKS, reference=lambda _document: KEY)
     known = KnownObjects((*CONTROLLERS, careless))
     assert known.learn(FIRST, bookmark()) == (KEY,)

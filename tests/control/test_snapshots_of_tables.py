@@ -155,7 +155,7 @@ async def with_progress(folder: Path, content: bytes, *, asked: bool = True) -> 
     return found
 
 
-async def test_what_a_continuous_driver_says_is_read_where_it_is_asked_for(tmp_path: Path) -> None:
+async def test_progress_of_a_continuous_driver_is_read_on_request(tmp_path: Path) -> None:
     found = await with_progress(tmp_path, json.dumps(PROGRESS).encode())
     assert found.progress is not None
     assert (found.progress.run, found.progress.batches) == ("flights-ingestion-1", 2)
@@ -203,7 +203,7 @@ TOLD = {"uid": "a-uid", "run": "flights-operation-1", "phase": "Verifying"}
         (None, None),
     ],
 )
-async def test_what_the_driver_of_an_operation_tells_is_read_where_it_is_asked_for(
+async def test_progress_of_an_operations_driver_is_read_on_request(
     tmp_path: Path, content: bytes | None, phase: str | None
 ) -> None:
     (tmp_path / ".hudi-operator").mkdir()

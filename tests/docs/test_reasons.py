@@ -57,7 +57,7 @@ def test_every_enumeration_has_a_kind_and_every_member_one_entry() -> None:
 
 
 @pytest.mark.parametrize("entry", REGISTRY, ids=lambda entry: f"{type(entry.name).__name__}.{entry.name.name}")
-def test_what_stops_something_says_what_helps(entry: Entry) -> None:
+def test_reason_that_stops_something_says_what_helps(entry: Entry) -> None:
     assert entry.advice or entry.retry is Retry.NEVER
 
 

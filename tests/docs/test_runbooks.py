@@ -75,7 +75,7 @@ def parse(arguments: list[str]) -> None:
     parser.parse_intermixed_args(arguments[1:])
 
 
-def test_what_there_is_not_is_found() -> None:
+def test_missing_runbook_is_found() -> None:
     assert [vocabulary.has_path(path) for path in ("spec.restore.instant", "spec.restore.invented")] == [True, False]
     assert "Invented" not in vocabulary.names()
     with pytest.raises(KeyError):

@@ -138,7 +138,7 @@ def assert_has_no_token(pods: list[dict[str, Any]]) -> None:
             assert (security["readOnlyRootFilesystem"], security["allowPrivilegeEscalation"]) == (True, False)
 
 
-def test_what_the_accounts_of_pods_may_do_ends_at_their_namespace(attacker: Tenant, victim: Table) -> None:
+def test_rights_of_pods_end_at_their_namespace(attacker: Tenant, victim: Table) -> None:
     def may(account: str, verb: str, what: str, namespace: str) -> bool:
         name = f"system:serviceaccount:{attacker.name}:{account}"
         try:

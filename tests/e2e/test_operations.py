@@ -120,7 +120,7 @@ def test_without_reading_again_ingestion_goes_on_where_it_was(manual: Table) -> 
 
 
 @IN_FULL  # otherwise `tests/spark_jobs/operations/test_refused.py` has such operations, without pods
-def test_what_cannot_be_done_is_refused_and_changes_nothing(manual: Table) -> None:
+def test_impossible_operation_is_refused_and_changes_nothing(manual: Table) -> None:
     before, commits = manual.ids(), manual.commits()
     first, latest = commits[0], commits[-1]
     savepoint = Savepoint(manual, "newest")

@@ -131,7 +131,7 @@ def test_a_writer_of_another_tool_loses_no_row_beside_the_services(
 
 
 @IN_FULL
-def test_it_goes_back_and_forgets_once_its_owner_says_that_nobody_else_writes(table: Table) -> None:
+def test_shared_table_is_restored_once_its_owner_confirms_that_nobody_else_writes(table: Table) -> None:
     target = table.commits()[-2]
     reference = read_at(table, [target], "id", "v")
     restore = {"instant": target, "newerSavepoints": "Remove"}

@@ -64,7 +64,7 @@ def lived(cluster: None, tmp_path_factory: pytest.TempPathFactory) -> Lived:  # 
 
 
 @pytest.mark.usefixtures("cluster")
-def test_what_is_asked_for_is_done_once_whatever_write_fails(tmp_path: Path, seed: int, *, full: bool) -> None:
+def test_requested_operation_is_done_once_whatever_write_fails(tmp_path: Path, seed: int, *, full: bool) -> None:
     if full:
         pytest.skip("all writes of all kinds are swept")
     draw, apart = random.Random(seed), skews(full=full, start=seed)

@@ -71,7 +71,7 @@ async def test_an_operation_says_what_its_table_says_and_is_held_while_it_has_be
     assert await place.reconcile("back") is None
 
 
-async def test_one_that_is_over_is_deleted_after_its_time(place: Place) -> None:
+async def test_finished_operation_is_deleted_after_its_time(place: Place) -> None:
     table, operation = (
         await place.table(),
         await place.declare("back", restore=BACK, ttlAfterFinished="1m"),

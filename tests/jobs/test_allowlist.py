@@ -286,7 +286,7 @@ def test_no_prefix_opens_what_can_do_harm(key: str) -> None:
 
 
 @pytest.mark.parametrize("key", [key for key in ALL_DANGEROUS if key.lower() not in {one.lower() for one in OWNED}])
-def test_what_can_do_harm_is_opened_by_its_own_name_only_and_is_a_risk(key: str) -> None:
+def test_harmful_key_is_opened_by_its_own_name_only_and_is_a_risk(key: str) -> None:
     assert refused(key, allowed=(key,), prefix=key[: key.index(".") + 1]) == ()
     assert refused(f"{key}.x", allowed=(key,), prefix=key[: key.index(".") + 1]) != ()
     assert risk_of(key) is not None
@@ -304,7 +304,7 @@ def test_what_can_do_harm_is_opened_by_its_own_name_only_and_is_a_risk(key: str)
         ("hoodie.upsert.shuffle.parallelism", None),
     ],
 )
-def test_what_a_key_can_do_is_said(key: str, risk: str | None) -> None:
+def test_risk_of_a_key_is_named(key: str, risk: str | None) -> None:
     assert risk_of(key) == risk
 
 

@@ -95,7 +95,7 @@ def test_grown_memory_counts_where_it_is_more_than_asked_for_and_the_class_still
         ),
     ],
 )
-def test_what_exceeds_the_limits_of_the_class_is_named(own: dict[str, Any], expected: list[str]) -> None:
+def test_size_beyond_the_limits_of_the_class_is_named(own: dict[str, Any], expected: list[str]) -> None:
     assert list(exceeded_limits(sizing(own), class_spec().limits)) == expected
 
 

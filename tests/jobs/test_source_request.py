@@ -336,7 +336,7 @@ def test_a_source_without_secrets_mounts_none() -> None:
     assert mounted(driver(manifest(SMALLEST))) == {}
 
 
-def test_what_is_in_a_secret_is_nowhere_in_the_job() -> None:
+def test_content_of_a_secret_is_nowhere_in_the_job() -> None:
     text = json.dumps(manifest(SECURED, mode="Cluster"))
     assert "/etc/hudi-secrets/kafka-credentials" in text
     request = json.loads(manifest(SECURED)["spec"]["template"]["metadata"]["annotations"]["hudi-operator.io/request"])

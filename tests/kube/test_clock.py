@@ -41,7 +41,7 @@ def test_a_clock_that_is_right_is_not_moved_by_dates_without_fractions() -> None
     ahead=st.floats(-1e6, 1e6),
     replies=st.lists(st.tuples(st.floats(0, 3600), st.floats(0, 10), st.floats(0, 1)), min_size=1, max_size=20),
 )
-def test_it_is_never_further_off_than_a_second_and_the_time_that_the_last_call_took(
+def test_clock_is_off_by_at_most_a_second_and_the_last_call(
     ahead: float, replies: list[tuple[float, float, float]]
 ) -> None:
     clock = clock_that_is(timedelta(seconds=ahead))
@@ -51,7 +51,7 @@ def test_it_is_never_further_off_than_a_second_and_the_time_that_the_last_call_t
         assert abs(clock.at(0.0) - TRUE) <= timedelta(seconds=1 + took + 0.001)
 
 
-def test_it_follows_a_clock_of_the_api_server_that_is_set_right() -> None:
+def test_clock_follows_a_corrected_clock_of_the_api_server() -> None:
     clock = clock_that_is(timedelta())
     clock.heard(date_at(TRUE - timedelta(minutes=10)), sent=-0.1, received=0.1)
     clock.heard(date_at(TRUE + timedelta(seconds=60)), sent=59.9, received=60.1)

@@ -92,7 +92,7 @@ def test_the_status_goes_on_telling_what_the_timeline_holds_and_names_the_file()
     assert timeline.problems == (f"{PROBLEM.file}: {PROBLEM.reason}",)
 
 
-def test_what_is_verified_stands_still_before_a_commit_that_may_be_anybodys() -> None:
+def test_verified_up_to_stands_still_before_a_commit_of_an_unknown_writer() -> None:
     assert plan_for(seen()).verified_up_to == ago(35)
     # Restored and found to be another writer's, it is foreign afterwards.
     restored = again(seen(), status_of(seen()))
@@ -100,7 +100,7 @@ def test_what_is_verified_stands_still_before_a_commit_that_may_be_anybodys() ->
     assert [one.time for one in plan_for(replace(restored, snapshot=snapshot)).foreign] == [TORN.time]
 
 
-def test_a_person_who_says_whose_it_is_lets_everything_go_on() -> None:
+def test_accepting_the_damaged_commit_unblocks_the_table() -> None:
     accepted = deciding(seen(), decision(acceptCommits={"upTo": TORN.time}))
     assert launched(accepted) != []
     assert plan_for(accepted).verified_up_to == ago(29.9)
@@ -160,7 +160,7 @@ def of_a_run(**changes: Any) -> dict[str, Any]:
     return {"remembered": {"active_jobs": (job,)}}
 
 
-def test_how_a_run_ended_is_left_open_while_its_commit_may_be_the_damaged_one() -> None:
+def test_end_of_a_run_stays_open_while_its_commit_may_be_the_damaged_one() -> None:
     died = seen(**of_a_run(), jobs=(ended(exit_code=1),))
     plan = plan_for(died)
     assert plan.finished == ()
@@ -180,14 +180,14 @@ def created(observation: Observation) -> list[str]:
     return [one.job.name for one in plan_for(observation).actions if isinstance(one, CreateJob)]
 
 
-def test_no_intent_is_carried_out_whose_commit_may_be_the_damaged_one() -> None:
+def test_no_intent_is_carried_out_while_its_commit_may_be_the_damaged_one() -> None:
     decided = seen(**of_a_run(uid=None, started_at=at(NOW - minutes(1))))
     whole = replace(decided, snapshot=replace(decided.snapshot, damaged=()))
     assert created(whole) == [JOB]
     assert created(decided) == []
 
 
-def test_how_far_the_source_was_read_stays_as_it_was_remembered() -> None:
+def test_reading_position_stays_as_it_was_remembered() -> None:
     remembered = {"ingestion": memory(checkpoint="known")}
     after = status_of(seen(remembered=remembered, snapshot={"checkpoint": "older"}))
     assert after.services.ingestion.checkpoint == "known"

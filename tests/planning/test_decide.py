@@ -160,7 +160,7 @@ NOTHING_STARTS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], 
 
 @pytest.mark.parametrize("case", NOTHING_STARTS)
 @pytest.mark.parametrize("annotations", [{}, REQUEST], ids=["by schedule", "by request"])
-def test_nothing_starts_while(case: str, annotations: dict[str, str]) -> None:
+def test_no_job_starts_while(case: str, annotations: dict[str, str]) -> None:
     changes, remembered, spec, reason = NOTHING_STARTS[case]
     one = table(status=status(**remembered), annotations=annotations, **spec)
     plan = plan_for(observe(one, **changes))
@@ -182,7 +182,7 @@ def test_a_run_starts_below_the_limits(limits: dict[str, int], counts: dict[str,
     assert launched(plan_for(observe(table_class=a_class(jobQuota=limits), **counts)))
 
 
-def test_what_hinders_a_run_is_reported_beside_why_it_is_due() -> None:
+def test_blocker_of_a_run_is_reported_beside_why_the_run_is_due() -> None:
     plan = plan_for(observe(table(suspend=True)))
     assert plan.services.ingestion.due
     assert plan.services.ingestion.message == (

@@ -27,7 +27,7 @@ def test_a_run_that_ended_in_the_same_reconcile_is_counted_once_although_the_nex
     assert [run.reason for run in after.finished] == ["JobRefused"]
 
 
-def test_what_was_reported_with_the_intent_is_not_reported_again_when_the_job_is_refused() -> None:
+def test_events_of_the_intent_are_not_repeated_when_the_job_is_refused() -> None:
     suspended = observe(table(suspend=True))
     seen = observe(table(status=step_of(suspended, plan_for(suspended), now=NOW).status))
     plan = plan_for(seen)

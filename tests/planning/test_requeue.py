@@ -40,7 +40,7 @@ def test_a_whole_reconcile_follows_after(plan: Plan, changes: dict[str, Any], po
 
 
 @pytest.mark.parametrize("plan", [Plan(), RUNS, DUE], ids=["nothing", "a Job runs", "something is due"])
-def test_what_time_changes_is_met_to_the_second(plan: Plan) -> None:
+def test_changes_by_time_are_met_to_the_second(plan: Plan) -> None:
     for seconds in (3.0, 29.0):
         assert requeue_after(observe(), replace(plan, changes_in=seconds), poll=10, spread=lambda _: 30.0) == seconds
     assert requeue_after(observe(), replace(plan, changes_in=10**6), poll=10) == requeue_after(observe(), plan, poll=10)

@@ -97,7 +97,7 @@ def test_keys_are_taken_in_the_order_in_which_they_came() -> None:
     assert run(story).keys == ["c", "a", "b"]
 
 
-def test_what_an_event_asks_for_goes_before_what_only_a_poll_asks_for() -> None:
+def test_requests_of_events_go_before_requests_of_polls() -> None:
     async def story() -> Recorder:
         queue, recorder = Queue(), Recorder(takes=1)
         for key in ("a", "b", "c"):
@@ -253,7 +253,7 @@ def test_a_key_that_fails_does_not_hold_up_another() -> None:
     assert run(story) == ["good"]
 
 
-def test_what_the_server_asks_for_is_the_least_time_to_wait() -> None:
+def test_delay_requested_by_the_server_is_the_least_wait() -> None:
     async def story() -> list[float]:
         queue, times = Queue(), []
 

@@ -97,7 +97,7 @@ async def a_world(*namespaces: str) -> AsyncIterator[World]:
         await runner.cleanup()
 
 
-async def test_what_is_new_changed_or_gone_or_lost_by_the_queue_is_looked_at_and_nothing_else() -> None:
+async def test_resync_enqueues_only_new_changed_removed_and_lost_objects() -> None:
     async with a_world() as world:
         world.server.tables = {"a": 1, "b": 1, "d": 1}
         await world.resync.resync()
@@ -153,7 +153,7 @@ async def test_a_resync_that_fails_half_way_forgets_no_table() -> None:
         ([410, 410, 410], "because"),
     ],
 )
-async def test_what_keeps_the_first_resync_from_succeeding_is_said_and_it_is_tried_again(
+async def test_failure_of_the_first_resync_is_reported_and_retried(
     codes: list[int], problem: str, eventually: Eventually
 ) -> None:
     async with a_world() as world:

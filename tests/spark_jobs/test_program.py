@@ -99,7 +99,7 @@ def test_a_failed_task_neither_fails_its_neighbours_nor_is_hidden_by_them(lake: 
         assert (result.id, result.outcome, result.reason) == (task, *ended)
 
 
-def test_what_hadoop_sends_with_every_stage_is_no_more_than_it_needs(lake: Any, s3: Any) -> None:
+def test_settings_sent_by_hadoop_with_every_stage_are_no_more_than_needed(lake: Any, s3: Any) -> None:
     s3.create_bucket(Bucket="used")
     lake.use_store("used", s3.meta.endpoint_url)
     settings = hadoop_configuration(lake.spark)

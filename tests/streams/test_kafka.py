@@ -21,7 +21,7 @@ def topic(kafka: KafkaBroker) -> str:
     return name
 
 
-def test_what_is_sent_is_read_with_its_key_headers_time_and_place(kafka: KafkaBroker, topic: str) -> None:
+def test_message_is_read_with_its_key_headers_time_and_place(kafka: KafkaBroker, topic: str) -> None:
     # A message that is older than the topic's retention is deleted at once.
     an_hour_ago = int(time.time() - 3600) * 1000
     kafka.produce(topic, [(b"k", b"v", [("h", b"x")], an_hour_ago, 1), (None, None, (), None, 0)])

@@ -17,7 +17,7 @@ def table(postgres: Postgres) -> str:
     return name
 
 
-def test_what_is_committed_outlives_a_kill_and_what_is_open_does_not(postgres: Postgres, table: str) -> None:
+def test_committed_rows_outlive_a_kill_and_open_rows_do_not(postgres: Postgres, table: str) -> None:
     postgres.execute(f"INSERT INTO {table} VALUES (%s, %s)", 1, "committed")
     connection = postgres.connect()
     connection.execute(f"INSERT INTO {table} VALUES (2, 'open')".encode())

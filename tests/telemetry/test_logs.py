@@ -68,7 +68,7 @@ def test_a_value_under_the_name_of_a_secret_is_not_written(lines: Lines, key: st
     "message",
     ["Bearer hunter2hunter2", "authorization: bearer hunter2hunter2", "see https://user:hunter2hunter2@store/x"],
 )
-def test_what_has_the_shape_of_a_secret_is_not_written(lines: Lines, message: str) -> None:
+def test_text_with_the_shape_of_a_secret_is_not_written(lines: Lines, message: str) -> None:
     logging.getLogger("library").warning(message)
     try:
         raise ValueError(message)  # noqa: TRY301 - the case

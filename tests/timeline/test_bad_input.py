@@ -95,7 +95,7 @@ def test_a_clean_whose_boundary_is_no_text_is_damaged(make_table: Any) -> None:
     assert read(make_table(files)).counters.commits_since_clean is None
 
 
-def test_what_a_damaged_file_leaves_open_has_bounds(make_table: Any) -> None:
+def test_count_left_open_by_a_damaged_file_has_bounds(make_table: Any) -> None:
     commits = {f"{time}_{time}.commit": b"" for time in (1, 2, 5, 6, 7)}
     clean = read(make_table({**commits, "4_4.clean": b"garbage"})).counters
     replace = read(make_table({**commits, "4.replacecommit.requested": b"x", "4_4.replacecommit": b"x"})).counters
@@ -167,7 +167,7 @@ def test_the_leftovers_of_storage_layers_are_no_problem(name: str, make_table: A
 
 
 @pytest.mark.parametrize("name", ["hoodie.properties.backup", "lock", ".1.commit.crc", ".hoodie.properties.crc"])
-def test_what_hudi_keeps_beside_a_layout_1_timeline_is_no_problem(name: str, make_table: Any) -> None:
+def test_files_of_hudi_beside_a_layout_1_timeline_are_no_problem(name: str, make_table: Any) -> None:
     filesystem = make_table(["1.commit", name], timeline_layout_version="1", table_version="6")
     assert problem_files(read(filesystem)) == []
 

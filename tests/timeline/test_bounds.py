@@ -378,7 +378,7 @@ def test_problems_are_reported_up_to_a_number(make_table: Any) -> None:
     assert problems[-1].reason == "4800 more problems are not shown."
 
 
-def test_one_read_reads_a_bounded_number_of_files_and_the_next_goes_on(make_table: Any) -> None:
+def test_read_takes_a_bounded_number_of_files_and_the_next_read_goes_on(make_table: Any) -> None:
     names = {f"{place}.replacecommit.requested": b"{}" for place in range(1000, 2000)}
     done = {f"{place}_{place}.replacecommit": b"{}" for place in range(1000, 2000)}
     filesystem = make_table({**names, **done})

@@ -158,7 +158,7 @@ def test_a_count_that_rests_on_impossible_file_times_is_unknown_and_says_why(mak
     assert "Delta commits since compaction          ? (between 0 and 1, " in timeline_table("/t", timeline)
 
 
-def test_what_was_requested_after_the_compaction_certainly_counts_in_a_copy(make_table: Any) -> None:
+def test_commit_requested_after_the_compaction_counts_in_a_copy(make_table: Any) -> None:
     older = [f"2026010203040{number}000.deltacommit" for number in range(3)]
     newer = [f"2026010203040{number}000.deltacommit" for number in range(6, 10)]
     timeline = look(make_table, f"{COMPACTION}.commit", *older, *newer)

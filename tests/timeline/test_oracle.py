@@ -98,9 +98,7 @@ def test_a_healthy_table_has_no_problems(name: str, real_table: Callable[[str], 
 
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("what", ["write", "compaction", "clustering"])
-def test_what_was_killed_is_pending_and_known_for_what_it_is(
-    release: str, what: str, real_table: Callable[[str], Path]
-) -> None:
+def test_killed_action_is_pending_with_its_kind(release: str, what: str, real_table: Callable[[str], Path]) -> None:
     filesystem, path = open_filesystem(str(real_table(f"{release}-killed-{what}")))
     (found,) = pending_instants(TimelineReader(filesystem).read(path))
     assert (found.kind.value.lower(), found.instant.state) == (what, State.INFLIGHT)

@@ -84,7 +84,7 @@ def test_folders_come_from_the_properties(settings: str, folder: str, archive: s
         (b"something.else=1\n", UnreadableCause.CORRUPT, "neither a table nor its type"),
     ],
 )  # fmt: skip
-def test_what_is_not_understood_is_refused_in_one_sentence(content: bytes, cause: UnreadableCause, says: str) -> None:
+def test_unknown_property_is_refused_in_one_sentence(content: bytes, cause: UnreadableCause, says: str) -> None:
     with pytest.raises(TableUnreadable, match=says) as caught:
         read_table_properties(content)
     assert caught.value.cause is cause

@@ -147,7 +147,7 @@ def test_the_end_of_a_long_timeline_is_enough_once_it_is_known(make_table: Any) 
 @pytest.mark.parametrize(
     "name", ["1002000.restore.requested", "1002000.rollback.requested", "1001999_1002005.savepoint"]
 )
-def test_what_rewrites_history_makes_a_whole_listing(name: str, make_table: Any) -> None:
+def test_instant_that_rewrites_history_causes_a_whole_listing(name: str, make_table: Any) -> None:
     filesystem = make_table(long_timeline(2000))
     filesystem.offsets = True
     reader = TimelineReader(filesystem)
@@ -287,7 +287,7 @@ def test_the_metadata_table_of_a_healthy_table_misses_nothing(real_table: Callab
         (["1"], [], ()),
     ],
 )
-def test_what_the_metadata_table_has_not_taken_in_is_named(
+def test_commits_missing_in_the_metadata_table_are_named(
     data: list[str], metadata: list[str], missing: tuple[str, ...], make_table: Any
 ) -> None:
     filesystem = make_table([f"{time}_{time}1.commit" for time in data], table_metadata_partitions="files")

@@ -139,7 +139,9 @@ def test_a_clean_of_a_table_with_few_commits_finds_nothing(read: Any) -> None:
         ),
     ],
 )
-def test_what_an_archival_takes(extra: list[str], arguments: dict[str, int], expected: Archivable, read: Any) -> None:
+def test_archival_takes_these_instants(
+    extra: list[str], arguments: dict[str, int], expected: Archivable, read: Any
+) -> None:
     timeline = read([*commits(1, 8), *extra])
     bounds: dict[str, Any] = {"min_commits": 2, "max_commits": 4, **arguments}
     assert archivable(timeline, **bounds) == expected
@@ -191,7 +193,7 @@ def test_layout_1_archives_cleans_by_their_own_number(read: Any) -> None:
     )
 
 
-def test_what_archival_takes_is_unknown_while_the_last_clean_is(read: Any) -> None:
+def test_archivable_instants_are_unknown_while_the_last_clean_is(read: Any) -> None:
     damaged = {"85_86.clean": b"damaged"}
     assert archivable(read([*commits(1, 8), "35_36.replacecommit"], damaged), min_commits=2, max_commits=4) is None
     # Without anything that replaced files, the clean does not matter.

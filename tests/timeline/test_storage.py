@@ -58,7 +58,7 @@ def test_a_path_is_taken_apart(url: str, store: str, bucket: str, path: str) -> 
         "s3://key@b/t",
     ],
 )
-def test_what_cannot_be_opened_is_refused_in_a_sentence(url: str) -> None:
+def test_path_that_cannot_be_opened_is_refused_in_a_sentence(url: str) -> None:
     with pytest.raises(StorageError, match=r"not a base path that can be read: use .*\.$") as caught:
         open_filesystem(url)
     assert caught.value.kind is StorageErrorKind.UNSUPPORTED
@@ -83,7 +83,7 @@ def test_a_local_folder_is_listed_without_its_folders(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["missing", "file/below"])
-def test_what_is_not_there_is_not_found(path: str, tmp_path: Path) -> None:
+def test_missing_file_is_not_found(path: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     filesystem = LocalFileSystem()
     for ask in (
@@ -98,7 +98,7 @@ def test_what_is_not_there_is_not_found(path: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["/proc/self/mem", "\0", "/proc/self"])
-def test_what_cannot_be_read_is_unreachable(path: str) -> None:
+def test_unreadable_store_is_unreachable(path: str) -> None:
     with pytest.raises(StorageError) as caught:
         LocalFileSystem().read_file(path, limit=9)
     assert caught.value.kind is StorageErrorKind.UNREACHABLE
@@ -115,9 +115,7 @@ def test_what_cannot_be_read_is_unreachable(path: str) -> None:
         (ValueError("embedded null byte"), StorageErrorKind.UNREACHABLE, "/t cannot be read: embedded null byte."),
     ],
 )
-def test_what_a_client_raises_becomes_one_of_the_few_kinds(
-    error: Exception, kind: StorageErrorKind, message: str
-) -> None:
+def test_error_of_a_client_becomes_one_of_the_few_kinds(error: Exception, kind: StorageErrorKind, message: str) -> None:
     with pytest.raises(StorageError) as caught, storage_errors("/t", refusals=["status 403"]):
         raise error
     assert (caught.value.kind, str(caught.value)) == (kind, message)

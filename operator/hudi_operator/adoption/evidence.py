@@ -27,7 +27,7 @@ _ARCHIVE_LIMIT = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """Evidence about one table: `commits` are the newest readable completed commits, newest first.
+    """Evidence about a table: `commits` are the newest readable completed commits, newest first.
 
     `clean` is the plan of the newest clean, `facts` the facts outside the table's properties. `unread` holds sentences
     about unreadable parts.

@@ -10,7 +10,7 @@ from hudi_operator.storage import FileSystem, StorageError
 from hudi_operator.timeline import NotAHudiTable, TimelineError, TimelineReader
 
 _HIDDEN = (".", "_")
-"""Name prefixes that Hadoop and Hudi hide; the metadata table lies in such a folder."""
+"""Name prefixes that Hadoop and Hudi hide; the metadata table is in a folder with such a name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,5 +79,5 @@ def _is_table(reader: TimelineReader, path: str) -> bool:
 def _children(filesystem: FileSystem, path: str, limits: SearchLimits, found: Found) -> list[str]:
     folders = filesystem.list_folders(path, limit=limits.folders)
     if not folders.complete:
-        found.problems.append(f"{path}: it has more folders or files than one read lists; some were not searched.")
+        found.problems.append(f"{path}: it has more folders or files than a read lists; some were not searched.")
     return [f"{path.rstrip('/')}/{name}" for name in folders.names if not name.startswith(_HIDDEN)]

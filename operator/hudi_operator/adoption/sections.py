@@ -41,7 +41,7 @@ def _concurrency(evidence: Evidence) -> Entry:
     properties = evidence.timeline.properties
     writers, beside = writers_of(evidence.commits, properties), overlapping(evidence.commits, properties)
     if not several(writers) and beside is None:
-        one = ("Only one kind of writer was seen. decide: is there another one?",) if writers else ()
+        one = ("Only one kind of writer was seen. decide: is there another kind?",) if writers else ()
         return Entry("concurrency", (Entry("mode", ConcurrencyMode.SERIALIZED),), one)
     why = "several programs wrote to it" if beside is None else f"{beside.action} {beside.time} began beside another"
     comment = (
@@ -110,7 +110,7 @@ def _cleaning(evidence: Evidence) -> tuple[int | None, Entry]:
 
 
 def _kept(evidence: Evidence, policy: CleaningPolicy) -> tuple[str, int] | None:
-    """Return a retention field and value, counted from the oldest commit whose files the newest clean kept."""
+    """Return a retention field and value, counted from the oldest commit with files that the newest clean kept."""
     clean, last = evidence.timeline.counters.clean, evidence.timeline.counters.last_clean
     if clean is None or last is None or not clean.earliest_retained:
         return None
@@ -136,7 +136,7 @@ def _archival(evidence: Evidence, retained: int | None) -> Iterator[Entry]:
         return
     least = max(default.min_commits, (retained or 0) + 10 if (retained or 0) >= default.min_commits else 0)
     most = max(least + default.max_commits - default.min_commits, number)
-    comment = f"{counted(number, 'commit')} in the active timeline, and older ones in the archive."
+    comment = f"{counted(number, 'commit')} in the active timeline, and older commits in the archive."
     yield Entry("archival", (Entry("minCommits", least), Entry("maxCommits", most)), (comment,))
 
 

@@ -51,7 +51,7 @@ def _bucket_doubts(raw: dict[str, str]) -> Iterator[str]:
     if fields and tuple(fields.split(",")) != record_key_of(raw):
         yield "decide: the buckets are made from other columns than the record key, which this operator does not do."
     if raw.get("hoodie.index.bucket.engine", "SIMPLE").upper() != "SIMPLE":
-        yield "decide: the buckets are not those of the simple engine, which is the only one that this operator has."
+        yield "decide: the buckets are not those of the simple engine, and this operator has no other engine."
 
 
 def _index_doubts(found: Evidence, raw: dict[str, str]) -> Iterator[str]:

@@ -30,7 +30,7 @@ _KEYS_SHOWN = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Writer:
-    """Commits of one kind of program and operation; `every` is the usual time between two commits.
+    """Commits of a kind of program and operation; `every` is the usual time between two commits.
 
     `checkpoint` is the progress in the newest of them.
     """
@@ -46,7 +46,7 @@ class Writer:
     @property
     def sentence(self) -> str:
         """A sentence describing this writer for a person."""
-        often = f", one every {_rough(self.every)}" if self.every else ""
+        often = f", a commit every {_rough(self.every)}" if self.every else ""
         keys = f"; keys in its commits: {', '.join(map(shown, self.keys[:_KEYS_SHOWN]))}" if self.keys else ""
         progress = f"; its newest checkpoint: {shown(self.checkpoint)}" if self.checkpoint else ""
         last = f", the last at {self.last}"

@@ -120,7 +120,7 @@ def adopt(prefix: str, *, limits: SearchLimits, namespace: str | None, table_cla
 
 
 def _one(work: Callable[[], Result], base_path: str) -> Result | Unreadable:
-    """Return the result for one table; an unforeseen error makes that table `Unreadable` and spares the others."""
+    """Return the result for a table; an unforeseen error makes that table `Unreadable` and spares the others."""
     try:
         return work()
     except Exception as error:  # noqa: BLE001 - the files of a table may be anything

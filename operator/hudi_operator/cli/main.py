@@ -1,4 +1,4 @@
-"""The command `hudi-operator`: one argparse parser per command, because scripts call it often.
+"""The command `hudi-operator`: an argparse parser per command, because scripts call it often.
 
 Only the named command's imports are loaded: kopf and the Kubernetes client take most of a second. So each command's
 module is imported on use and declares its own arguments.
@@ -33,7 +33,7 @@ _COMMANDS = {
         "timeline:declare",
     ),
     "adopt": _Command(
-        "Write the resources by which the Hudi tables below a prefix can be observed, as YAML to review.",
+        "Write resources that observe the Hudi tables below a prefix, as YAML to review.",
         "adopt:declare",
     ),
     "version": _Command("Print the version.", "operator:declare_version"),
@@ -49,7 +49,7 @@ def run() -> None:
 
 
 def execute(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code; invalid arguments end the process, as in argparse."""
+    """Run a command and return its exit code; invalid arguments end the process, as in argparse."""
     name = arguments[0] if arguments else ""
     if name not in _COMMANDS:
         return _without_command(arguments)

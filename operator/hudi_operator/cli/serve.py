@@ -1,4 +1,4 @@
-"""Assembles the operator and runs it: the one module that imports everything."""
+"""Assembles the operator and runs it: the only module that imports everything."""
 
 import asyncio
 import signal

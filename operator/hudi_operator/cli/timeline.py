@@ -20,7 +20,7 @@ from hudi_operator.timeline.output.table import timeline_table
 
 
 class Output(StrEnum):
-    """Output formats: a table for people, or one JSON document per path and line."""
+    """Output formats: a table for people, or a JSON document per path and line."""
 
     TABLE = "table"
     JSON = "json"
@@ -56,7 +56,7 @@ def s3_options(given: argparse.Namespace) -> S3Options:
 
 
 def show(paths: Sequence[str], *, output: Output, archived: bool, s3: S3Options) -> int:
-    """Print every readable path; report each unreadable path in one sentence on standard error."""
+    """Print every readable path; report each unreadable path in a sentence on standard error."""
     cache = ContentCache()
     code = 0
     for position, path in enumerate(paths):

@@ -1,4 +1,4 @@
-"""The registry of controllers: one line per kind. See docs/contributing/control-loop.md for adding one."""
+"""The registry of controllers: a line per kind. See docs/contributing/control-loop.md for adding a kind."""
 
 from hudi_operator.control.class_reporter import TABLE_CLASSES
 from hudi_operator.control.operations import OPERATIONS

@@ -1,7 +1,8 @@
-"""The controller of operations: writes what their tables say of them, and lets them go when they are over.
+"""The controller of operations: writes their status from their tables, and releases them at their end.
 
-An operation is a run of its table, which is decided with the table. What is decided here is the resource: its status,
-its finalizer, its end after `ttlAfterFinished`, and of an erasure the further ones for the tables that read its own.
+An operation is a run of its table, and the table's decision plans that run. This controller decides only about the
+resource: its status, its finalizer, its end after `ttlAfterFinished`, and the further operations of an erasure for the
+tables that read its table.
 """
 
 import asyncio
@@ -44,7 +45,7 @@ Document = dict[str, Any]
 
 
 class OperationReconciler:
-    """Keeps status and finalizer of operations; `wake` has a table reconciled that could not know of a change."""
+    """Maintains status and finalizer of operations; `wake` requeues a table that could not notice a change."""
 
     def __init__(
         self,
@@ -60,7 +61,7 @@ class OperationReconciler:
         self._verifies_requesters = verifies_requesters
 
     async def reconcile(self, key: ObjectKey, _trigger: Trigger) -> float | None:
-        """Write what the table says of an operation; return the seconds until the next look, None when it is gone."""
+        """Write an operation's status from its table; return the seconds until the next look, None if it is gone."""
         began = asyncio.get_running_loop().time()
         document = await self._kube.get(key)
         if document is None:
@@ -69,7 +70,7 @@ class OperationReconciler:
         table = await self._table(key, parsed, document)
         seen, step = await self._decide(parsed, table, since=None)
         if seen is not None and step.status is not None and step.status.state in FINISHED:
-            # A table that has come to read this one since the last listing must not be passed over.
+            # A table that reads this table since the last listing must not be missed.
             seen, step = await self._decide(parsed, table, since=began)
             if seen is not None and seen.elsewhere:
                 _log.warning("tables of other namespaces are not erased", operation=str(key), tables=seen.elsewhere)
@@ -92,7 +93,7 @@ class OperationReconciler:
     async def _table(
         self, key: ObjectKey, named: HudiOperation | InvalidObject, document: Document
     ) -> HudiTable | InvalidObject | None:
-        """Return the table that an operation names; of one that cannot be read, by the name that it gives."""
+        """Return the table that an operation names; for an unreadable operation, by the name in its document."""
         found = table_named_by(document) if isinstance(named, InvalidObject) else None
         name = named.spec.table_ref.name if isinstance(named, HudiOperation) else found.name if found else None
         return await read_table(self._kube, table_key(key.namespace, name)) if name else None
@@ -104,10 +105,10 @@ class OperationReconciler:
         *,
         since: float | None,
     ) -> CascadeSeen | None:
-        """Return the tables that an operation goes on to, and the operations there are for them.
+        """Return the tables of an operation's cascade, and their existing operations.
 
-        The tables are as they were at `since` or later, else at most a minute old; one by one nothing is read of them
-        before their turn comes, so that what only waits costs little.
+        The tables are as of `since` or later, else at most a minute old. They are read singly only when their turn
+        comes, so that a waiting operation costs little.
         """
         if not isinstance(operation, HudiOperation) or not operation.spec.cascades:
             return None
@@ -131,11 +132,11 @@ class OperationReconciler:
         """Return why the same keys cannot be erased from a table now."""
         reader = await read_table(self._kube, table_key(namespace, name))
         if not isinstance(reader, HudiTable):
-            return "There is no valid HudiTable any more."
+            return "The HudiTable does not exist any more, or is not valid."
         return key_problem(reader, upstream) if isinstance(upstream, HudiTable) else None
 
     async def _create(self, document: Document, table: str) -> bool:
-        """Create the operation of a table that reads this one's, unless it is there; return whether it is."""
+        """Create the operation for a table that reads this table, unless it exists; return whether it exists."""
         operation = parse_operation(document)
         if not isinstance(operation, HudiOperation):
             return False
@@ -161,16 +162,16 @@ class OperationReconciler:
             await remove_finalizer(self._kube, OPERATION, document, OPERATION_FINALIZER)
             return None
         if step.hold:
-            # A copy keeps the uid that it came with: the table refuses it by that alone, and may not be there yet.
+            # A copy keeps the uid that it came with: the table refuses the copy for that alone, and may not exist yet.
             note = {OPERATION_UID_ANNOTATION: document["metadata"]["uid"]}
             document = await hold(
                 self._kube, OPERATION, document, OPERATION_FINALIZER, wake=self._wake, annotations=note
             )
         if step.status is None:
             return None if not step.requeue else step.requeue
-        for one in step.deletes:  # before this one is told to be over: then nobody looks at them any more
+        for one in step.deletes:  # before this operation shows its end: then nobody looks at them any more
             await self._kube.delete(operation_key(one.namespace, one.name), uid=one.uid)
-            _log.info("operation of a table that reads this one deleted", operation=one.name)
+            _log.info("operation of a table that reads this table deleted", operation=one.name)
         document = await self._kube.replace_status(OPERATION, document, step.status.to_document())
         await self._tell(document, step.notice)
         created = [await self._create(document, table) for table in step.creates]
@@ -182,7 +183,7 @@ class OperationReconciler:
         return ENDING_SECONDS if created and all(created) else step.requeue
 
     def _wake_parent(self, document: Document) -> None:
-        """Have the operation looked at that has made this one."""
+        """Requeue the operation that created this operation."""
         for one in document["metadata"].get("ownerReferences") or ():
             if one.get("kind") == OPERATION.name and one.get("controller"):
                 self._wake(operation_key(document["metadata"]["namespace"], str(one.get("name"))))
@@ -195,7 +196,7 @@ class OperationReconciler:
 
 
 def _without_keys(text: str, operation: HudiOperation) -> str:
-    """Return what the API server says, unless it quotes a key."""
+    """Return the API server's message, unless it quotes a key."""
     keys = operation.spec.erase.keys or () if operation.spec.erase is not None else ()
     quotes = any(value in text for key in keys for value in key.values())
     return "the reason quotes a key and is not shown; see the admission policies of the namespace." if quotes else text

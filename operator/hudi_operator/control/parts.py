@@ -1,4 +1,4 @@
-"""The shared parts of one process's controllers."""
+"""The shared parts of a process's controllers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

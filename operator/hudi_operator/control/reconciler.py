@@ -1,4 +1,4 @@
-"""The reconciler: observes, decides, writes the status and acts, for one table at a time.
+"""The reconciler: observes, decides, writes the status and acts, for a single table at a time.
 
 The status is written before any action, with the resourceVersion that was read: a decision on a stale table fails there
 and is made again. Most reconciles are polls and end early: nothing is due by time, and the timeline has not changed
@@ -56,7 +56,7 @@ Document = dict[str, Any]
 
 
 class Reconciler:
-    """Reconciles tables with their spec; safe for different tables concurrently, never twice for one table."""
+    """Reconciles tables with their spec; safe for different tables concurrently, never twice for the same table."""
 
     wake: Callable[[ObjectKey], None]
     """Called with the key of an object to reconcile without an event: this table, or its savepoint."""
@@ -183,7 +183,7 @@ class Reconciler:
         return self._remember(key, observation, plan) if done is step else self._settings.poll_seconds
 
     async def _must_finish(self, document: Document, parsed: HudiTable | InvalidObject) -> bool:
-        """Whether a deleted table continues as a living one, because an operation has begun and must be finished.
+        """Whether a deleted table continues like an existing table, because a begun operation must be finished.
 
         In a namespace being deleted no Job can start, so nothing is awaited.
         """
@@ -194,7 +194,7 @@ class Reconciler:
         return not await self._kube.namespace_is_terminating(document)
 
     async def _end(self, key: TableKey, document: Document, parsed: HudiTable | InvalidObject) -> float | None:
-        """Take a deleted table one step closer to its end; return the seconds until the next step, None at the end."""
+        """Take a deleted table a step closer to its end; return the seconds until the next step, None at the end."""
         if FINALIZER not in parsed.metadata.finalizers:
             return None
         seen = await self._ending.observe(key, document, parsed)
@@ -211,8 +211,8 @@ class Reconciler:
     async def _tell_unreadable(self, key: TableKey, document: Document, parts: tuple[str, ...]) -> None:
         _log.warning("parts of the status cannot be read", table=str(key), parts=parts)
         message = (
-            f"This version of the operator cannot read these parts of the status: {', '.join(parts)}. They are ignored "
-            "and rebuilt from the timeline and the Jobs; the rest is kept."
+            f"This version of the operator cannot read these parts of the status: {', '.join(parts)}. The operator "
+            "ignores them and rebuilds them from the timeline and the Jobs; the rest is kept."
         )
         await self._kube.create_event(
             document, kind=EventType.WARNING, reason=TableEvent.STATUS_UNREADABLE, message=message
@@ -229,7 +229,7 @@ class Reconciler:
         return observation, plan
 
     async def _observe(self, key: TableKey, table: HudiTable, trigger: Trigger, *, since: float) -> Observation:
-        """Observe a table with what people have decided about it, which the status remembers from then on."""
+        """Observe a table with the decisions of people about it, which the status remembers from then on."""
         observation = await self._observer.observe(key, table, trigger, since=since)
         return with_decisions(observation, now=self._kube.now())
 

@@ -23,11 +23,11 @@ def _own_namespace() -> str:
 
 
 class InvalidSettings(ValueError):
-    """A setting has an unusable value; the message names the setting in one sentence."""
+    """A setting has an unusable value; the message names the setting in a sentence."""
 
 
 class Settings(BaseSettings):
-    """Settings of one operator process; the environment variable of `spark_image` is `HUDI_OPERATOR_SPARK_IMAGE`."""
+    """Settings of an operator process; the environment variable of `spark_image` is `HUDI_OPERATOR_SPARK_IMAGE`."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="forbid", str_strip_whitespace=True
@@ -47,28 +47,28 @@ class Settings(BaseSettings):
     """Name of this process in Events; by default the pod's."""
 
     watch_namespaces: Annotated[tuple[_Namespace, ...], NoDecode] = ()
-    """Namespaces whose tables are served, comma-separated; none means the whole cluster."""
+    """Namespaces with served tables, comma-separated; none means the whole cluster."""
 
     requester_policy: bool = False
     """Whether the API server accepts only the caller's own name as `requestedBy` of a HudiOperation."""
 
     workers: int = Field(32, ge=1, le=1000)
-    """How many tables are reconciled at the same time."""
+    """Number of tables that are reconciled at the same time."""
 
     resync_seconds: _Seconds = 300.0
-    """How often all tables are listed, to find what a watch missed."""
+    """Seconds between two listings of all tables, which find changes that a watch missed."""
 
     poll_seconds: _Seconds = 10.0
-    """How often the timeline of a table that changes is read when nothing else triggers a reconcile."""
+    """Seconds between two reads of the timeline of a changing table without another trigger."""
 
     max_poll_seconds: _Seconds = 300.0
-    """How often the timeline of a table that has not changed for long is read."""
+    """Seconds between two reads of the timeline of a table that has not changed for long."""
 
     reconcile_timeout_seconds: _Seconds = 300.0
-    """How long one reconcile of a table may take."""
+    """Longest time of a reconcile of a table."""
 
     shutdown_seconds: float = Field(20.0, ge=0, allow_inf_nan=False)
-    """How long running reconciles may take to finish after a stop signal."""
+    """Longest time that running reconciles may take to finish after a stop signal."""
 
     health_port: int = Field(8080, ge=0, le=65535)
     """Port of /healthz and /readyz; 0 takes any free one."""
@@ -83,7 +83,7 @@ class Settings(BaseSettings):
     """Log format: json, or text for people at a terminal."""
 
     leader_election: bool = True
-    """Whether several processes of the operator may run, of which only the leader acts."""
+    """Whether several processes of the operator may run; only the leader acts."""
 
     lease_name: str = Field("hudi-operator-leader", min_length=1)
     """Name of the Lease for leader election, in the operator's namespace."""
@@ -95,7 +95,7 @@ class Settings(BaseSettings):
     """Time without a renewal after which the leader stops; less than the lease."""
 
     lease_retry_seconds: float = Field(2.0, ge=0.1, allow_inf_nan=False)
-    """How often the leader renews the Lease and the others read it; less than the deadline."""
+    """Seconds between two renewals of the Lease by the leader, or reads by the others; less than the deadline."""
 
     @classmethod
     def from_environment(cls) -> Self:

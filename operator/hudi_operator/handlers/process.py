@@ -32,7 +32,7 @@ class OperatorStopped(Exception):
 
 
 class OperatorProcess:
-    """Runs one operator until it is stopped.
+    """Runs an operator until it is stopped.
 
     With an election, the process waits until it leads, and ends when it loses the lead: a new process starts without
     state that another leader may have overtaken. `known`, `queue` and `health` are public for tests and embedding.

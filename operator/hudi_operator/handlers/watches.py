@@ -72,7 +72,7 @@ class Watcher:
 
 
 class _KopfThread:
-    """One run of kopf. Passes its events to the event loop that created it."""
+    """A run of kopf. Passes its events to the event loop that created it."""
 
     def __init__(self, controllers: Sequence[Controller[Any]], informer: Informer, namespaces: Sequence[str]) -> None:
         self._controllers = controllers

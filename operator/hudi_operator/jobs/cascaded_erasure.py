@@ -57,7 +57,7 @@ def build_cascaded(parent: HudiOperation, table: str) -> dict[str, Any]:
 def is_cascaded_from(child: HudiOperation, parent: HudiOperation, table: str) -> bool:
     """Whether an operation is a table's cascaded erasure: the name proves nothing, since anyone can create it first.
 
-    The operation must ask for the same; requester, approval and lifetime may differ.
+    The operation must ask for the same keys; requester, approval and lifetime may differ.
     """
     if parent_of(child) != parent.metadata.uid:
         return False

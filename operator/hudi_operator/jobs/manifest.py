@@ -1,7 +1,7 @@
 """Builds the manifests of a run: a `batch/v1` Job for the Spark driver, and the pod template of executors.
 
 Every pod meets the `restricted` Pod Security Standard. The request travels as a pod annotation and is mounted from
-there, so that launching a run is one write to the API server.
+there, so that launching a run is a single write to the API server.
 """
 
 from typing import Any

@@ -12,13 +12,13 @@ MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 
 MANAGED_BY = "hudi-operator"
 TABLE_LABEL = "hudi-operator.io/table"
-"""On Jobs and pods: the table's name, shortened with a hash where it is longer than a label may be."""
+"""On Jobs and pods: the table's name, shortened with a hash if it is longer than a label may be."""
 
 TABLE_UID_LABEL = "hudi-operator.io/table-uid"
-"""On Jobs, pods and claims: the uid of the table, by which the operator finds what belongs to it."""
+"""On Jobs, pods and claims: the uid of the table that the object belongs to."""
 
 CLASS_LABEL = "hudi-operator.io/table-class"
-"""On Jobs: the class of the table, by which running jobs are counted for its limits."""
+"""On Jobs: the class of the table; the class's limits count running jobs by it."""
 
 SERVICE_LABEL = "hudi-operator.io/service"
 """On Jobs and pods: the service that runs."""
@@ -27,7 +27,7 @@ ROLE_LABEL = "hudi-operator.io/role"
 """On pods: `driver` or `executor`."""
 
 ATTEMPT_ANNOTATION = "hudi-operator.io/attempt"
-"""On Jobs: which attempt it is, from 1."""
+"""On Jobs: the number of the attempt, from 1."""
 
 BASE_INSTANT_ANNOTATION = "hudi-operator.io/base-instant"
 """On Jobs: the newest completed instant when the run was decided."""
@@ -42,7 +42,7 @@ CONTINUOUS_ANNOTATION = "hudi-operator.io/continuous"
 """On Jobs of continuous ingestion: the fingerprint of the class that they use."""
 
 IMAGE_ANNOTATION = "hudi-operator.io/spark-image"
-"""On Jobs: the Spark image that was asked for; an admission webhook may have replaced its name in the Job."""
+"""On Jobs: the requested Spark image; an admission webhook may have replaced its name in the Job."""
 
 REQUEST_ANNOTATION = "hudi-operator.io/request"
 """On drivers' pods: the request, which the driver reads from a file."""

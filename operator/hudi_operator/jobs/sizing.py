@@ -17,7 +17,7 @@ _BYTES_PER_CORE = 512 * _MIB
 
 @dataclass(frozen=True, kw_only=True)
 class PodSize:
-    """CPU and memory of one pod, as quantities."""
+    """CPU and memory of a pod, as quantities."""
 
     cpu: str
     memory: str
@@ -109,8 +109,8 @@ def job_sizing(
 def sizing_for_plan(sizing: Sizing, plan: PlanSize, limits: ExecutionLimits) -> Sizing:
     """Return a run's size grown for a pending plan, within the class's limits; never smaller.
 
-    A local run gets more CPU, and memory in proportion, because its cores share one heap. A run with executors gets
-    more executors of the requested size.
+    A local run gets more CPU, and memory in proportion, because its cores share a heap. A run with executors gets more
+    executors of the requested size.
     """
     if sizing.mode is ExecutionMode.CLUSTER:
         wanted = min(math.ceil(plan.cores / sizing.executor.cores), limits.executor_instances)
@@ -133,7 +133,7 @@ def _larger(asked: str, *, grown: str | None, limit: str) -> str:
 
 
 def exceeded_limits(sizing: Sizing, limits: ExecutionLimits) -> tuple[str, ...]:
-    """Return one sentence for each limit of the class that a run would exceed."""
+    """Return a sentence for each limit of the class that a run would exceed."""
     asked = [
         ("execution.driver.memory", sizing.driver.memory, limits.driver_memory),
         ("execution.driver.cpu", sizing.driver.cpu, limits.driver_cpu),

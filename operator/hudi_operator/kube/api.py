@@ -111,7 +111,7 @@ class KubernetesApi(ObjectApi, Protocol):
 async def add_finalizer(
     kube: ObjectApi, kind: Kind, document: Document, finalizer: str, *, annotations: Mapping[str, str] = NO_NOTES
 ) -> Document:
-    """Add a missing finalizer and missing annotations in one write; existing annotation values stay.
+    """Add a missing finalizer and missing annotations in a single write; existing annotation values stay.
 
     Raises `Conflict` if the object changed since it was read.
     """

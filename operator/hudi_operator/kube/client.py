@@ -39,8 +39,8 @@ _EVENTS_READ = 20
 class KubernetesClient:
     """Access to objects, claims and events in the Kubernetes API.
 
-    `operator_namespace` holds the claims. Reads of one object return None if it does not exist. `guard` runs before
-    every write except the election's own, and raises `WriteRefused` in a process that may not write.
+    `operator_namespace` holds the claims. Reads of a missing object return None. `guard` runs before every write except
+    the election's own, and raises `WriteRefused` in a process that may not write.
     """
 
     guard: Callable[[], None]
@@ -214,7 +214,7 @@ class KubernetesClient:
     ) -> None:
         """Post an event about an object; a failure is logged, never raised.
 
-        With `once`, there is only one event of this reason about this object, however often it is posted.
+        With `once`, only a single event of this reason exists about this object, however often it is posted.
         """
         event = event_manifest(about, kind=kind, reason=reason, message=message, instance=self._instance, once=once)
         path = collection_path(EVENT, event["metadata"]["namespace"])

@@ -1,6 +1,6 @@
 """Typed errors of calls to the Kubernetes API.
 
-Reads of one object return None instead of raising `NotFound`; deleting a missing object succeeds.
+Reads of a missing object return None instead of raising `NotFound`; deleting a missing object succeeds.
 """
 
 import json

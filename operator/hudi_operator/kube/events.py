@@ -11,7 +11,7 @@ from hudi_operator.kube.errors import KubernetesError, NamespaceTerminating, Not
 from hudi_operator.kube.transport import Document
 
 REPORTING_COMPONENT = "hudi-operator"
-_MESSAGE_LIMIT = 1024  # the API server refuses longer ones
+_MESSAGE_LIMIT = 1024  # the API server refuses longer events
 _NAME_LIMIT = 200
 
 _log = structlog.get_logger(__name__)

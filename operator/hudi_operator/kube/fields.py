@@ -23,7 +23,7 @@ def field(document: object, *path: str) -> object:
 
 
 def part(document: object, *path: str) -> Document:
-    """Return the mapping at a path, or an empty one."""
+    """Return the mapping at a path, or an empty mapping."""
     value = field(document, *path)
     return value if isinstance(value, Mapping) else {}
 

@@ -21,7 +21,7 @@ from hudi_operator.kube.clock import ApiServerClock, boot_time
 from hudi_operator.kube.errors import ApiUnavailable, Expired, Rejected, error_from_response
 
 DEFAULT_TIMEOUT = 10.0
-"""Seconds for one call, including connection and body."""
+"""Seconds for a call, including connection and body."""
 
 PAGE_SIZE = 500
 _LISTING_ATTEMPTS = 3
@@ -58,7 +58,7 @@ def _in_pod() -> bool:
 
 
 class Transport:
-    """Sends requests over one connection pool; every method raises only `KubernetesError`."""
+    """Sends requests over a connection pool; every method raises only `KubernetesError`."""
 
     def __init__(self, configuration: Configuration, *, timeout_seconds: float = DEFAULT_TIMEOUT) -> None:
         self._client = ApiClient(configuration)
@@ -85,7 +85,7 @@ class Transport:
         body: Document | None = None,
         content_type: str = "application/json",
     ) -> Document:
-        """Send one request and return the response's document."""
+        """Send a request and return the response's document."""
         call = f"{method} {path}"
         try:
             async with asyncio.timeout(self._timeout):

@@ -93,10 +93,10 @@ def concerns_what_it_refers_to(known: KnownObject, _references: References) -> I
 
 @dataclass(frozen=True, kw_only=True)
 class Controller(Generic[Parts]):
-    """One managed kind: how to reconcile its objects, and which other objects their changes affect.
+    """A managed kind: how to reconcile its objects, and which other objects their changes affect.
 
     A change seen by a resync or an event enqueues the object's own key and its `dependents`. A kind that is not
-    `namespaced` is watched and listed in the whole cluster, others in the served namespaces.
+    `namespaced` is watched and listed in the whole cluster, other kinds in the served namespaces.
     """
 
     kind: Kind
@@ -111,7 +111,7 @@ class Controller(Generic[Parts]):
     """Return the other objects to reconcile when an object of this kind is added, changed or removed."""
 
     observed_as: Callable[[dict[str, Any]], object] | None = None
-    """Parse a document for the observation of the object it refers to; None if it is not part of one."""
+    """Parse a document for the observation of the object it refers to; None if it is not part of it."""
 
     rank: Callable[[object], int | None] = ranks_with_all_others
     """Order for reading when very many documents refer to one object: lowest first, None if finished.
@@ -120,7 +120,7 @@ class Controller(Generic[Parts]):
     """
 
     polled: bool = False
-    """Whether an object is always in the queue, so that a resync puts back a missing one."""
+    """Whether an object is always in the queue, so that a resync puts back a missing object."""
 
     children: tuple[Children, ...] = ()
     finalizer: str | None = None

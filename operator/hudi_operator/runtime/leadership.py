@@ -1,4 +1,4 @@
-"""Leader election with a Lease: exactly one of several operator processes acts.
+"""Leader election with a Lease: only a single operator process acts at a time.
 
 The holder renews the Lease continuously. Another process takes it after a release, or after it has not changed for its
 promised duration, measured by the waiting process's own clock: clocks are never compared between machines. The holder
@@ -84,7 +84,7 @@ def sight(lease: Document, *, before: Sighting | None, now: float, default_secon
 
 
 class Leadership:
-    """One process's part in the election. Call `acquire`, then `hold` while working, then `release`."""
+    """A process's part in the election. Call `acquire`, then `hold` while working, then `release`."""
 
     def __init__(
         self,

@@ -96,7 +96,7 @@ class KeyedQueue(Generic[Key]):
 
     @property
     def seconds_without_progress(self) -> float:
-        """How long keys have waited without any being taken; 0 if none waits."""
+        """Seconds for which keys have waited without any being taken; 0 if none waits."""
         return min(self.oldest_seconds, _now() - self._last_taken)
 
     def failures(self, key: Key) -> int:

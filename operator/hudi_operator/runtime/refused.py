@@ -1,4 +1,4 @@
-"""Detects served namespaces that refuse access, so that none blocks the others.
+"""Detects served namespaces that refuse access, so that none blocks the other namespaces.
 
 The rights in a namespace vanish with the namespace, before the objects that wait for their finalizers.
 """

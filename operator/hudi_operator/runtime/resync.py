@@ -1,7 +1,7 @@
 """The resync: lists all managed objects periodically and finds changes that no watch event reported.
 
 Watches go silent behind load balancers, events get lost between two watches, and kopf does not compare a new listing
-with its state. One resync per period bounds the damage.
+with its state. A resync per period bounds the damage.
 """
 
 import asyncio

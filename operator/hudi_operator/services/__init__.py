@@ -1,1 +1,1 @@
-"""Definitions of the services: one module each, and a registry. `planning.needs` decides when each is due."""
+"""Definitions of the services: a module each, and a registry. `planning.needs` decides when each is due."""

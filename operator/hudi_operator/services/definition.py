@@ -13,11 +13,11 @@ Options = Mapping[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceDefinition:
-    """One service of a table: ingestion or a table service.
+    """A service of a table: ingestion or a table service.
 
     `completes` are the actions of the instants that its runs complete; if empty, only the driver's report tells
-    success. `plans` are the kinds of plans that it makes and executes, and `deals_with` tells which pending instants
-    it finishes or rolls back.
+    success. `plans` are the kinds of plans that it makes and executes, and `deals_with` tells which pending instants it
+    finishes or rolls back.
     """
 
     service: Service

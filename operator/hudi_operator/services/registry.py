@@ -1,4 +1,4 @@
-"""The registry of services. A new service is one line in each of the two places below."""
+"""The registry of services. A new service is a line in each of the two places below."""
 
 from typing import assert_never
 
@@ -16,10 +16,10 @@ from hudi_operator.services.savepoint import SAVEPOINT
 from hudi_operator.timeline import PendingInstant
 
 TABLE_SERVICES: tuple[TableServiceDefinition, ...] = (COMPACTION, CLUSTERING, CLEANING, ARCHIVAL)
-"""The table services, in their order among equally urgent ones."""
+"""The table services, in their order among equally urgent services."""
 
 DEFINITIONS: tuple[ServiceDefinition, ...] = (INGESTION, SAVEPOINT, OPERATION, *TABLE_SERVICES)
-"""All services, in their order among equally urgent ones."""
+"""All services, in their order among equally urgent services."""
 
 SERVICES = tuple(one.service for one in DEFINITIONS)
 """The names of all services."""
@@ -79,6 +79,6 @@ def leaves_no_instant(service: Service | None) -> bool:
 
 
 def makes_plans(service: Service) -> bool:
-    """Whether runs of this service are given a plan to execute, or the order to make one."""
+    """Whether runs of this service are given a plan to execute, or the order to make a plan."""
     definition = definition_of(service)
     return definition is not None and bool(definition.plans)

@@ -20,7 +20,7 @@ class StorageErrorKind(StrEnum):
 class StorageError(Exception):
     """A store request failed.
 
-    The message is one sentence that names the path. It never holds a credential.
+    The message is a sentence that names the path. It never holds a credential.
     """
 
     def __init__(self, kind: StorageErrorKind, message: str) -> None:

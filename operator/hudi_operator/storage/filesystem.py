@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, NamedTuple, Protocol
 
 LISTING_LIMIT = 60_000
-"""The most names in one listing: three each for 20,000 instants; archival leaves some hundred instants."""
+"""The most names in a listing: three each for 20,000 instants; archival leaves some hundred instants."""
 
 
 FOLDER_REQUESTS = 100
-"""The most requests for one listing of folders: 100,000 keys of an object store."""
+"""The most requests for a listing of folders: 100,000 keys of an object store."""
 
 
 class FileStamp(NamedTuple):
@@ -22,12 +22,11 @@ class FileStamp(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The files directly inside one folder.
+    """The files directly inside a folder.
 
-    `names` is in no particular order. `sizes` (bytes) and `modified` (epoch milliseconds) are filled only by
-    stores that report them with the listing at no extra cost; elsewhere ask `FileSystem.modified` and
-    `FileSystem.size`. `requests` is the number of requests that the listing took, where one page is one
-    request.
+    `names` is in no particular order. `sizes` (bytes) and `modified` (epoch milliseconds) are filled only by stores
+    that report them with the listing at no extra cost; elsewhere ask `FileSystem.modified` and `FileSystem.size`.
+    `requests` is the number of requests that the listing took, a request per page.
     """
 
     names: Sequence[str]
@@ -54,7 +53,7 @@ class FileSystem(Protocol):
 
     @property
     def lists_from_offset(self) -> bool:
-        """Whether a listing from an offset costs less than a whole one."""
+        """Whether a listing from an offset costs less than a whole listing."""
         ...
 
     def list_directory(

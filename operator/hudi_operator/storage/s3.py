@@ -47,7 +47,7 @@ _DENIED = (PermissionDeniedError, UnauthenticatedError, PermissionError)
 
 
 class S3FileSystem:
-    """One bucket. Paths are `bucket/key`, as in `pyarrow.fs`; a leading slash is not part of a key."""
+    """A bucket. Paths are `bucket/key`, as in `pyarrow.fs`; a leading slash is not part of a key."""
 
     def __init__(self, *, bucket: str, options: S3Options) -> None:
         self._bucket = bucket
@@ -230,7 +230,7 @@ def _milliseconds(meta: "ObjectMeta") -> int:
 
 
 class _ObjectReader(io.RawIOBase):
-    """A seekable view of one object."""
+    """A seekable view of an object."""
 
     def __init__(self, filesystem: S3FileSystem, path: str) -> None:
         self._filesystem = filesystem

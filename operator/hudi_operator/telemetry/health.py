@@ -1,4 +1,4 @@
-"""Health of the process over HTTP: /healthz and /readyz on one port, /metrics on another.
+"""Health of the process over HTTP: /healthz and /readyz on a port, /metrics on another port.
 
 Health means progress: /healthz fails when a check reports a standstill of the loop, not only when the port is closed.
 """
@@ -21,7 +21,7 @@ Check = Callable[[], str | None]
 class HealthServer:
     """Serves health and metrics until closed; port 0 takes any free port.
 
-    `live` are the checks of /healthz: if one fails, the process should be restarted. `ready` are those of /readyz.
+    `live` are the checks of /healthz: if any fails, the process should be restarted. `ready` are those of /readyz.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Structured logging: one JSON document per line, for the operator's messages and those of its libraries."""
+"""Structured logging: a JSON document per line, for the operator's messages and those of its libraries."""
 
 import logging
 import sys
@@ -27,7 +27,7 @@ def redact(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
 
 
 def configure_logging(*, level: str = "INFO", style: str = "json", stream: TextIO | None = None) -> None:
-    """Send the logs of the operator, of kopf and of every other library to one stream, in one format.
+    """Send the logs of the operator, of kopf and of every other library to a stream, in the same format.
 
     `style` is `json`, or `text` for people at a terminal.
     """

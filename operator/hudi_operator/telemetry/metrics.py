@@ -1,7 +1,7 @@
 """The operator's metrics. Names start with `hudi_operator_`; units are seconds.
 
-Only the freshness of tables has labels for the table, four series for each that ingests: with thousands of tables
-more would be too many.
+Only the freshness of tables has labels for the table, four series for each ingested table: with thousands of tables,
+more series would be too many.
 """
 
 from collections import Counter as Tally
@@ -28,14 +28,14 @@ from hudi_operator.api.status.findings import Finding
 from hudi_operator.api.status.table import RunStatus, service_name
 from hudi_operator.api.status.table_operations import TableOperation
 
-# Without this every counter brings a second series, which nothing here needs.
+# Without this, every counter brings a second series that the operator does not need.
 disable_created_metrics()
 
 _PREFIX = "hudi_operator_"
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 
 _TABLE = ("table_namespace", "table")
-"""Labels that a scrape does not overwrite as it does `namespace`, which is the operator's own."""
+"""Labels of the table; a scrape overwrites `namespace` with the operator's own, but not these."""
 
 _FINDING = ("code", "severity")
 
@@ -44,7 +44,7 @@ _DELAY_BUCKETS = (0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
 
 @dataclass(frozen=True, kw_only=True)
 class MetricDescription:
-    """A metric as the reference page shows it; `name` is the one that Prometheus stores."""
+    """A metric as the reference page shows it; `name` is the name that Prometheus stores."""
 
     name: str
     kind: str
@@ -53,7 +53,7 @@ class MetricDescription:
 
 
 class Metrics:
-    """All metrics of one process, in their own registry. `descriptions` lists those of the operator itself."""
+    """All metrics of a process, in their own registry. `descriptions` lists those of the operator itself."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -71,16 +71,16 @@ class Metrics:
     def _describe_loop(self) -> None:
         self._reconciles = self._counter(
             "reconcile",
-            "Reconciles of a table, by result: success, error, or unchanged where a poll found the timeline as it was.",
+            "Reconciles of a table, by result: success, error, or unchanged if a poll found an unchanged timeline.",
             "result",
         )
         self._reconcile_seconds = self._histogram(
-            "reconcile_duration_seconds", "How long a reconcile of a table took.", _BUCKETS
+            "reconcile_duration_seconds", "Time that a reconcile of a table took.", _BUCKETS
         )
         self._queue_depth = self._gauge("queue_depth", "Tables that wait to be reconciled.")
-        self._queue_oldest = self._gauge("queue_oldest_seconds", "How long the longest waiting table has waited.")
+        self._queue_oldest = self._gauge("queue_oldest_seconds", "Time that the longest waiting table has waited.")
         self._tables = self._gauge("tables", "Tables that the operator knows.")
-        self._leader = self._gauge("leader", "1 in the process that acts, 0 in those that stand by.")
+        self._leader = self._gauge("leader", "1 in the leading process, 0 in the standby processes.")
 
     def _describe_runs(self) -> None:
         self._jobs_active = self._gauge("jobs_active", "Jobs that have not ended, by service.", "service")
@@ -91,20 +91,23 @@ class Metrics:
         self._operations = self._counter(
             "operations",
             "HudiOperations that have ended on their own table, except dry runs, by kind and outcome: Succeeded; "
-            "NotVerified where rows are not those that were counted before, or others' may be missing; Failed where it "
-            "was refused and changed nothing, used up its retries, or is an erasure that left keys in files or lost "
-            "its keys.",
+            "NotVerified if the counts of rows differ from those before, or rows of other commits may be missing; "
+            "Failed if it was refused without a change, used up its retries, or is an erasure that left keys in files "
+            "or lost its keys.",
             "kind",
             "outcome",
         )
         self._launch_delay = self._histogram(
-            "launch_delay_seconds", "From when a run was due until its Job was created.", _DELAY_BUCKETS, "service"
+            "launch_delay_seconds",
+            "Time between the moment a run was due and the creation of its Job.",
+            _DELAY_BUCKETS,
+            "service",
         )
 
     def _describe_timelines(self) -> None:
         self._timeline_reads = self._counter("timeline_reads", "Reads of a timeline, by result.", "result")
         self._timeline_seconds = self._histogram(
-            "timeline_read_seconds", "How long a read of a timeline took.", _BUCKETS
+            "timeline_read_seconds", "Time that a read of a timeline took.", _BUCKETS
         )
         self._store_requests = self._counter(
             "store_requests", "Requests to object stores, by operation: list, read or stat.", "operation"
@@ -118,7 +121,7 @@ class Metrics:
     def _describe_freshness(self) -> None:
         self._complete_up_to = self._gauge(
             "table_complete_up_to_timestamp_seconds",
-            "Up to when everything that was in the source of a table is in the table, since 1970.",
+            "Time since 1970 up to which the table holds everything in its source.",
             *_TABLE,
         )
         self._backlog_records = self._gauge(
@@ -129,27 +132,28 @@ class Metrics:
         )
         self._freshness_target = self._gauge(
             "table_freshness_target_seconds",
-            "How far a table may be behind its source by its spec; absent while it is suspended or observed.",
+            "Declared freshness of a table: how far it may be behind its source; absent while it is suspended or "
+            "observed.",
             *_TABLE,
         )
 
     def _describe_watching(self) -> None:
         self._resyncs = self._counter("resync", "Listings of all tables and classes, by result.", "result")
         self._resync_age = self._gauge(
-            "resync_age_seconds", "How long ago a listing of all tables and classes last went through."
+            "resync_age_seconds", "Time since the last complete listing of all tables and classes."
         )
         self._refused_namespaces = self._gauge(
             "refused_namespaces",
-            "Namespaces of `watchNamespaces` in which it may list nothing and does nothing.",
+            "Namespaces of `watchNamespaces` that refuse every listing, so that the operator does nothing in them.",
         )
         self._watch = self._gauge(
-            "watch_last_event_timestamp_seconds", "When the last watch event of a kind came, since 1970.", "kind"
+            "watch_last_event_timestamp_seconds", "Time of the last watch event of a kind, since 1970.", "kind"
         )
-        self._watch_restarts = self._counter("watch_restarts", "How often the watches ended and were restarted.")
+        self._watch_restarts = self._counter("watch_restarts", "Number of times the watches ended and were restarted.")
 
     @contextmanager
     def reconcile(self) -> Iterator[None]:
-        """Count and time one reconcile of a table; an exception makes it an error."""
+        """Count and time a reconcile of a table; an exception makes it an error."""
         started = perf_counter()
         result = "error"
         try:
@@ -160,11 +164,11 @@ class Metrics:
             self._reconcile_seconds.observe(perf_counter() - started)
 
     def found_unchanged(self) -> None:
-        """Count a reconcile that ended early because the timeline was as before; it counts as a success as well."""
+        """Count a reconcile that ended early because the timeline was unchanged; it counts as a success too."""
         self._reconciles.labels("unchanged").inc()
 
     def timeline_read(self, *, result: str, seconds: float) -> None:
-        """Count one read of a timeline; `result` is `success` or a word for what went wrong."""
+        """Count a read of a timeline; `result` is `success` or a word for the failure."""
         self._timeline_reads.labels(result).inc()
         self._timeline_seconds.observe(seconds)
 
@@ -175,17 +179,17 @@ class Metrics:
                 self._store_requests.labels(operation).inc(number)
 
     def job_launched(self, service: str, *, delay_seconds: float | None) -> None:
-        """Count a Job that was created; the delay is from when it was due, None where that is not known."""
+        """Count a created Job; the delay is from the time when it was due, None if that is unknown."""
         self._launched.labels(service).inc()
         if delay_seconds is not None:
             self._launch_delay.labels(service).observe(max(0.0, delay_seconds))
 
     def run_finished(self, run: RunStatus) -> None:
-        """Count a Job that has ended."""
+        """Count an ended Job."""
         self._jobs.labels(service_name(run.service), run.outcome.value).inc()
 
     def operation_finished(self, operation: TableOperation) -> None:
-        """Count an operation that has ended, with the outcome that its Event has."""
+        """Count an ended operation, with the outcome of its Event."""
         if operation.dry_run:
             return
         is_left = operation.reason == FailureReason.NOT_VERIFIED
@@ -193,7 +197,7 @@ class Metrics:
         self._operations.labels(operation.kind.value, outcome.value).inc()
 
     def set_active_jobs(self, table: str, services: Iterable[str]) -> None:
-        """Say which services have a Job for this table now; none forgets the table."""
+        """Set the services that have a Job for this table now; an empty set forgets the table."""
         now = Tally(services)
         before = self._active.pop(table, Tally[str]())
         if now:
@@ -202,7 +206,7 @@ class Metrics:
             self._jobs_active.labels(service).inc(now[service] - before[service])
 
     def set_findings(self, table: str, findings: Iterable[Finding]) -> None:
-        """Say what needs attention on a table now; none forgets the table."""
+        """Set the findings of a table now; no findings forget the table."""
         now = Tally((one.code.value, one.severity.value) for one in findings)
         before = self._findings.pop(table, Tally[tuple[str, str]]())
         if now:
@@ -220,7 +224,7 @@ class Metrics:
         backlog_bytes: int | None = None,
         target: timedelta | None = None,
     ) -> None:
-        """Say how far a table is behind its source; what is None has no series."""
+        """Set the delay of a table behind its source; a figure that is None has no series."""
         figures = (
             (self._complete_up_to, complete_up_to.timestamp() if complete_up_to else None),
             (self._backlog_records, backlog_records),
@@ -234,36 +238,36 @@ class Metrics:
                 gauge.labels(namespace, name).set(figure)
 
     def resync_ended(self, *, succeeded: bool) -> None:
-        """Count one listing of all tables and classes."""
+        """Count a listing of all tables and classes."""
         self._resyncs.labels("success" if succeeded else "error").inc()
 
     def watch_event(self, kind: str) -> None:
-        """Note that a watch event of a kind has come."""
+        """Record the time of a watch event of a kind."""
         self._watch.labels(kind).set_to_current_time()
 
     def watch_restarted(self) -> None:
-        """Count an end of the watches that nobody asked for."""
+        """Count an unexpected end of the watches."""
         self._watch_restarts.inc()
 
     def observe_queue(self, *, depth: Callable[[], float], oldest_seconds: Callable[[], float]) -> None:
-        """Take the figures of the queue from these functions whenever the metrics are read."""
+        """Read the figures of the queue from these functions whenever the metrics are read."""
         self._queue_depth.set_function(depth)
         self._queue_oldest.set_function(oldest_seconds)
 
     def observe_resync(self, *, age_seconds: Callable[[], float]) -> None:
-        """Take the age of the last resync from this function whenever the metrics are read."""
+        """Read the age of the last resync from this function whenever the metrics are read."""
         self._resync_age.set_function(age_seconds)
 
     def observe_refused_namespaces(self, number: Callable[[], float]) -> None:
-        """Take how many namespaces refuse to be served from this function whenever the metrics are read."""
+        """Read the number of namespaces that refuse to be served from this function whenever the metrics are read."""
         self._refused_namespaces.set_function(number)
 
     def observe_tables(self, number: Callable[[], float]) -> None:
-        """Take how many tables the operator knows from this function whenever the metrics are read."""
+        """Read the number of known tables from this function whenever the metrics are read."""
         self._tables.set_function(number)
 
     def observe_leader(self, leads: Callable[[], bool]) -> None:
-        """Take whether this process leads from this function whenever the metrics are read."""
+        """Read whether this process leads from this function whenever the metrics are read."""
         self._leader.set_function(lambda: float(leads()))
 
     def exposition(self) -> bytes:

@@ -1,4 +1,4 @@
-"""The Hudi timeline as values: what happened to a table, what is pending, and the counters that decisions use.
+"""The Hudi timeline as values: past and pending actions of a table, and the counters that decisions use.
 
 Usable on its own::
 

@@ -75,7 +75,7 @@ class ContentCache:
                 self._drop(next(iter(self._owned[most])))
 
     def share(self, owner: str) -> "Share":
-        """Return a view of this cache that charges its entries to one owner."""
+        """Return a view of this cache that charges its entries to an owner."""
         return Share(self, owner)
 
     def __len__(self) -> int:
@@ -92,7 +92,7 @@ class ContentCache:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One owner's view of a cache: reads see every entry, writes are charged to this owner."""
+    """An owner's view of a cache: reads see every entry, writes are charged to this owner."""
 
     cache: ContentCache
     owner: str

@@ -15,7 +15,7 @@ class UnreadableCause(StrEnum):
 
 
 class TimelineError(Exception):
-    """The path has no readable timeline. The message is one sentence for people."""
+    """The path has no readable timeline. The message is a sentence for people."""
 
 
 class NotAHudiTable(TimelineError):

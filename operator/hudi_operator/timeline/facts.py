@@ -29,9 +29,9 @@ def read_facts(
     """Return the facts of a table from its newest commits, given newest first.
 
     `changed_at` is the newest commit of another tool. Only other tools write the schema history and metadata of
-    buckets, so both are listed once per such commit. No buckets are asked where the newest commits all note the index
+    buckets, so both are listed once per such commit. Buckets are not checked if the newest commits all note the index
     of the operator. The folder of the other layout is listed once, and again when the oldest instants are gone or the
-    version has changed. An instant found there is looked for each time, because it may be removed by hand.
+    version has changed. An instant found there is checked each time, because it may be removed by hand.
     """
     extras = [metadata.extra_metadata for _, metadata in commits[:COMMITS_ASKED]]
     return facts_of(
@@ -63,7 +63,7 @@ def _moved(reader: TimelineReader, base_path: str, timeline: Timeline) -> str | 
 def _early_compaction(timeline: Timeline, commits: Sequence[tuple[Instant, CommitMetadata]]) -> str | None:
     """Return the newest compaction if it completed before its request and older slices may still exist.
 
-    A bulk insert is a commit as well, and makes new file groups. A clean that counts file versions names no commit.
+    A bulk insert is a commit too, and makes new file groups. A clean that counts file versions names no commit.
     """
     early, clean = timeline.completed_early, timeline.counters.clean
     cleaned = timeline.counters.last_clean

@@ -1,4 +1,4 @@
-"""The state kept from one read of a table to the next, so an unchanged table costs one listing."""
+"""The state kept between two reads of a table, so that an unchanged table costs a single listing."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

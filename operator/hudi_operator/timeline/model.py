@@ -57,11 +57,11 @@ class Layout(IntEnum):
 
 
 class Instant(NamedTuple):
-    """One action on the table in its highest state.
+    """An action on the table in its highest state.
 
     `time` and `completed_at` are Hudi instant times (`yyyyMMddHHmmssSSS`, or to the second), in the zone of
-    `TableProperties.timezone`. `completed_at` is None for a pending instant and where the file name does not
-    record it (layout 1, and files that an upgrade left under their old names).
+    `TableProperties.timezone`. `completed_at` is None for a pending instant and if the file name does not record it
+    (layout 1, and files that an upgrade left under their old names).
     """
 
     time: str
@@ -82,9 +82,9 @@ class Instant(NamedTuple):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """Something odd in the table's folder.
+    """A defect in the table's folder.
 
-    `file` is relative to the table's base path; `reason` is one sentence.
+    `file` is relative to the table's base path; `reason` is a sentence.
     """
 
     file: str
@@ -133,8 +133,8 @@ class TableProperties:
 class CleanSummary:
     """How far a completed clean went (`HoodieCleanMetadata`). Missing times are empty.
 
-    `earliest_retained` is the oldest commit whose file versions the clean kept; a policy that keeps a number of
-    versions names none. `last_completed_commit` is the newest commit known to the clean, `savepoints` the ones it
+    `earliest_retained` is the oldest commit with file versions that the clean kept; empty for a policy that keeps a
+    number of versions. `last_completed_commit` is the newest commit known to the clean, `savepoints` the savepoints it
     spared.
     """
 
@@ -182,7 +182,7 @@ class Counters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """One read of a table: its properties, its active instants in timeline order, and what they count to."""
+    """A read of a table: its properties, its active instants in timeline order, and their counters."""
 
     properties: TableProperties
     instants: tuple[Instant, ...]

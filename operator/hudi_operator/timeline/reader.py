@@ -1,4 +1,4 @@
-"""Reads timelines with one listing per read; each completed file is read at most once per process."""
+"""Reads timelines with a listing per read; each completed file is read at most once per process."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace
@@ -54,12 +54,12 @@ from hudi_operator.timeline.rules.counters import COMMITS, count
 
 _HEARTBEATS = ".hoodie/.heartbeat"
 _PROBLEMS = 200
-"""The most problems of a timeline to report one by one."""
+"""The most problems of a timeline to report singly."""
 
 _REASON_SHOWN = 150
 
 _TARGETS = 1_000
-"""The most instants to return for one rollback or restore."""
+"""The most instants to return for a rollback or restore."""
 
 _READS_WITHOUT_LISTING = 10
 """After a listing of too many files, skip this many reads before listing again."""
@@ -75,9 +75,9 @@ _PLANNED = frozenset({Action.COMPACTION, Action.LOG_COMPACTION, Action.CLUSTERIN
 
 
 class TimelineReader:
-    """Reads timelines from one file system. Blocking; safe to use from several threads.
+    """Reads timelines from a file system. Blocking; safe to use from several threads.
 
-    One reader (or at least one `ContentCache`) should serve all tables of a process.
+    A single reader (or at least a single `ContentCache`) should serve all tables of a process.
     """
 
     def __init__(
@@ -256,7 +256,7 @@ class TimelineReader:
         """Read the content of an instant's file: plan (`State.REQUESTED`), result, or the inflight state.
 
         Without a state, the file of the instant's own state is read. An empty file gives a value of defaults. Raises
-        `InstantContentMissing` if there is no such file (any more), `CorruptContent` if it is damaged.
+        `InstantContentMissing` if the file does not exist (any more), `CorruptContent` if it is damaged.
         """
         wanted = state or instant.state
         return self._content(
@@ -284,7 +284,7 @@ class TimelineReader:
         return plan
 
     def read_targets(self, base_path: str, properties: TableProperties, instant: Instant) -> tuple[str, ...]:
-        """Read the instants that a rollback or restore undoes, at most 1,000; a pending one is read by its plan.
+        """Read the instants that a rollback or restore undoes, at most 1,000; from its plan while it is pending.
 
         Read once per process and state, as Hudi never changes them. Raises the errors of `read_content`.
         """
@@ -321,7 +321,7 @@ class TimelineReader:
         *,
         lasts: Callable[[T], bool] = lambda _: True,
     ) -> T:
-        """Return what `make` reads of a table's other files, once per process and `since`, which tells of a change.
+        """Return what `make` reads of a table's other files, once per process and `since`, which marks a change.
 
         An answer that does not last is read each time.
         """
@@ -339,7 +339,7 @@ class TimelineReader:
     def heartbeat(self, base_path: str, instant: Instant) -> int | None:
         """Return the last heartbeat of an instant's writer, in epoch milliseconds by the store's clock.
 
-        Costs one request. None if no heartbeat exists: the writer has ended, or keeps none (`HoodieHeartbeatClient`).
+        Costs a request. None if no heartbeat exists: the writer has ended, or keeps none (`HoodieHeartbeatClient`).
         """
         try:
             return self._filesystem.modified(f"{base_path.rstrip('/')}/{_HEARTBEATS}/{instant.time}")
@@ -352,7 +352,7 @@ class TimelineReader:
         """Return the write time of a pending instant's current file, in epoch milliseconds by the store's clock.
 
         The instant's own time is in an unknown writer's zone, and does not tell when the instant became inflight. Costs
-        one request per instant, state and process. None if the file is gone.
+        a request per instant, state and process. None if the file is gone.
         """
         for name in _candidate_names(instant, instant.state, properties.layout):
             path = f"{base_path.rstrip('/')}/{properties.timeline_folder}/{name}"
@@ -394,7 +394,7 @@ class TimelineReader:
                 yield instant, error
 
     def commits(self, base_path: str, timeline: Timeline) -> Iterator[tuple[Instant, CommitMetadata]]:
-        """Yield completed commits, newest first; raise `CorruptContent` for a damaged one, whose metadata may matter.
+        """Yield completed commits, newest first; raise `CorruptContent` for a damaged commit: its metadata may matter.
 
         Use it to find the newest commit with a given key of extra metadata.
         """

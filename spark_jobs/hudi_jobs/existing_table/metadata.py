@@ -2,8 +2,8 @@
 
 Hudi 1.2.0 deletes a metadata table that a writer has switched off, and a switched-off index in it
 (`HoodieTable.maybeDeleteMetadataTable`, `deleteMetadataIndexIfNecessary`), and its defaults add `column_stats` and
-`partition_stats`, which share one switch. An index left behind would become stale. So existing ones stay on, and
-missing ones stay off unless an option names them.
+`partition_stats`, which share a switch. An index left behind would become stale. So existing indexes stay on, and
+missing indexes stay off unless an option names them.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 """Chooses the options that a table's own properties replace. Pure.
 
 Hudi 1.2.0 compares a write's options with `hoodie.properties` (`HoodieWriterUtils.validateTableConfig`), and fills in
-missing ones from there (`HoodieSparkSqlWriter.mergeParamsAndGetHoodieConfig`). So an existing table gets no option that
-it stores itself, in any spelling.
+missing options from there (`HoodieSparkSqlWriter.mergeParamsAndGetHoodieConfig`). So an existing table gets no option
+that it stores itself, in any spelling.
 """
 
 from collections.abc import Mapping

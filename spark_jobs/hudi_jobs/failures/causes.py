@@ -14,7 +14,7 @@ _TASK_FAILURE = re.compile(r"Lost task [^\n]*?: ([\w.$]+)(?:: (.*))?")
 
 @dataclass(frozen=True)
 class Cause:
-    """One exception of a chain: its Java class name and message."""
+    """An exception of a chain: its Java class name and message."""
 
     kind: str
     message: str

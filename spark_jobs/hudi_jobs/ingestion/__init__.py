@@ -1,1 +1,1 @@
-"""Ingestion: read what is new in a source and write it to a Hudi table as one commit that also holds the checkpoint."""
+"""Ingestion: reads new input from a source and writes it to a Hudi table as a commit that also holds the checkpoint."""

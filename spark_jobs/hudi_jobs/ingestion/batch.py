@@ -12,7 +12,7 @@ from hudi_jobs.ingestion.rows import SourceRows, nothing
 
 @dataclass(frozen=True)
 class Limit:
-    """The limits of one batch in bytes and in the source's items; a batch has at least one item."""
+    """The limits of a batch in bytes and in the source's items; a batch has at least one item."""
 
     size: int | None = None
     items: int | None = None
@@ -68,7 +68,7 @@ class InputBatch:
 
 @dataclass(frozen=True)
 class Undone:
-    """The checkpoints of commits to undo, in any order, the `newest` of them, and `at`, the one that counts afterwards.
+    """The checkpoints of commits to undo, in any order, the `newest` of them, and the checkpoint `at` that counts then.
 
     `going` may read each checkpoint from the store on demand, because there may be many.
     """
@@ -79,13 +79,13 @@ class Undone:
 
 
 class Source(Protocol):
-    """A source of one task; it writes only in `InputBatch.before_commit`."""
+    """A source of a task; it writes only in `InputBatch.before_commit`."""
 
     def fetch_next(self, checkpoint: Checkpoint | None, limit: Limit) -> InputBatch:
         """Return the rows after a checkpoint, or raise `TaskFailed`.
 
         The checkpoint is of this source's kind, or None before the first read. The same checkpoint leads to the same
-        rows until a later one is committed: a run that dies is repeated.
+        rows until a later checkpoint is committed: a run that dies is repeated.
         """
 
     def not_again(self, undone: Undone) -> str:

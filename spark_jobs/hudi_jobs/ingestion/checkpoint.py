@@ -1,4 +1,4 @@
-"""The checkpoint in a table's commits: which one is the newest, and whether it is of the source that is declared."""
+"""The checkpoint in a table's commits: finds the newest, and checks that it belongs to the declared source."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator
@@ -13,11 +13,11 @@ from hudi_jobs.table import HudiTable
 
 VERSION = 3
 LOOK_BACK = 10
-"""Checkpoints in a row that must be no newer than the newest one before older commits are left unread."""
+"""The number of older checkpoints in a row after which the search for the newest checkpoint ends."""
 
 
 def encode_checkpoint(checkpoint: Checkpoint) -> str:
-    """Write the checkpoint as the JSON that goes into the commit."""
+    """Return the checkpoint as the JSON in a commit."""
     document = {
         "version": VERSION,
         "kind": checkpoint.kind,
@@ -30,7 +30,7 @@ def encode_checkpoint(checkpoint: Checkpoint) -> str:
 
 
 def decode_checkpoint(text: str | None) -> Checkpoint | None:
-    """Read a commit's checkpoint; none means that nothing has been read.
+    """Read a commit's checkpoint; None means that nothing has been read.
 
     Raises `TaskFailed` for text that this release did not write: to start again from nothing could repeat every row.
     """
@@ -44,7 +44,7 @@ def decode_checkpoint(text: str | None) -> Checkpoint | None:
 
 @contextmanager
 def understood() -> Iterator[None]:
-    """Raise `TaskFailed` where a checkpoint, or the state in it, is not what this release writes or knows."""
+    """Raise `TaskFailed` if this release does not know the checkpoint or the state in it."""
     try:
         yield
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
@@ -57,7 +57,7 @@ def understood() -> Iterator[None]:
 def newest_checkpoint(texts: Iterable[str]) -> Checkpoint | None:
     """Return the checkpoint with the greatest sequence; the texts come in the order of the commits, newest first.
 
-    No more texts are asked for once the last ten have shown nothing newer. Raises as `decode_checkpoint` does.
+    The search ends once the last ten texts have shown nothing newer. Raises as `decode_checkpoint` does.
     """
     best: Checkpoint | None = None
     since = 0
@@ -74,7 +74,7 @@ def newest_checkpoint(texts: Iterable[str]) -> Checkpoint | None:
 def newest_progress(table: HudiTable | None, *, without: Collection[str] = ()) -> Checkpoint | None:
     """Return the newest checkpoint of a table: among the commits of its active timeline, else in its archive.
 
-    `without` are commits that do not count, because they are to go.
+    `without` are commits to ignore, because they will be removed.
     """
     if table is None:
         return None
@@ -82,12 +82,12 @@ def newest_progress(table: HudiTable | None, *, without: Collection[str] = ()) -
         commits = table.commits() if table.version >= LAYOUT_2_FROM else table.commits_by_request()
         staying = (commit.notes for commit in commits if commit.instant not in without)
         texts = (notes[CHECKPOINT_KEY] for notes in staying if CHECKPOINT_KEY in notes)
-        # The archive costs much, and never gains the newest.
+        # The archive costs much, and never holds the newest checkpoint.
         return newest_checkpoint(texts) or decode_checkpoint(table.archived_note(CHECKPOINT_KEY))
 
 
 def require_kind(checkpoint: Checkpoint | None, kind: str) -> None:
-    """Raise `TaskFailed` when the table was fed from another kind of source: what of this one was read is not known."""
+    """Raise `TaskFailed` if the checkpoint is of another kind of source: nobody knows what of this source was read."""
     if checkpoint is not None and checkpoint.kind != kind:
         raise TaskFailed(
             FailureReason.TABLE_MISMATCH,
@@ -97,9 +97,9 @@ def require_kind(checkpoint: Checkpoint | None, kind: str) -> None:
 
 
 def require_following(before: Checkpoint | None, after: Checkpoint | None, kind: str) -> Checkpoint:
-    """Return the checkpoint that goes into a commit; raise `ValueError` where it would not count as the newest one.
+    """Return the checkpoint for a commit; raise `ValueError` if it would not count as the newest.
 
-    The source has a defect then: its rows would be read again, or others never.
+    Otherwise a defect of the source would read its rows again, or skip rows for good.
     """
     sequence = 1 if before is None else before.sequence + 1
     if after is None or (after.kind, after.sequence) != (kind, sequence):

@@ -44,8 +44,8 @@ def require_marks(
 ) -> None:
     """Raise `TaskFailed` when a transform drops the column that orders rows or marks deletes.
 
-    `computed` are columns that the transform makes itself. It may give both halves of an update, one of them a delete,
-    the same key: they have the same place in the log.
+    `computed` are the columns that the transform makes itself. It may give the same key to both halves of an update,
+    one of them a delete: they have the same place in the log.
     """
     present = set(schema.fieldNames())
     upserts = task.operation is WriteOperation.UPSERT
@@ -78,7 +78,7 @@ def require_declared_order(
 ) -> None:
     """Raise `TaskFailed` when an ordering field is a text only for lack of a declaration.
 
-    Texts order as texts: of versions 9 and 10 the ninth would be the newer one (apache/hudi#2075, #2345). The transform
+    Texts order as texts: of versions 9 and 10 the ninth would be the newer (apache/hudi#2075, #2345). The transform
     defines the types of `computed` columns.
     """
     texts = [name for name in names if rows.guessed and name not in computed]
@@ -138,12 +138,12 @@ def last_of_each(
 ) -> DataFrame:
     """Keep the last of rows that Hudi could not put in order, and drop the order column.
 
-    Of rows in one write with the same key and equal or no ordering values, Hudi 1.2.0 keeps any one. Only an upsert
-    combines rows; other operations write every row. Rows that are never written, by the condition or for lack of a key,
-    stay to be counted, and replace no earlier row. Of a delete and a row of the same place, as in an update when a
-    transform restores the former key, the row stays.
+    Of rows in a write with the same key and equal or no ordering values, Hudi 1.2.0 keeps any. Only an upsert combines
+    rows; other operations write every row. Rows that are never written, by the condition or for lack of a key, stay to
+    be counted, and replace no earlier row. Of a delete and a row of the same place, as in an update when a transform
+    restores the former key, the row stays.
 
-    `one_of_each` also chooses by ordering values, so that one row of each key remains.
+    `one_of_each` also chooses by ordering values, so that a single row of each key remains.
     """
     if SEQUENCE not in frame.columns:
         return frame
@@ -162,13 +162,13 @@ def last_of_each(
 
 
 def _folder_of(schema: StructType, name: str) -> Column:
-    """Return a partition column with one value per folder: an empty text shares the folder of null."""
+    """Return a partition column with a value per folder: an empty text shares the folder of null."""
     column = column_named(name)
     return sf.nullif(column, sf.lit("")) if isinstance(schema[name].dataType, StringType) else column
 
 
 def with_mark_of_deletes(frame: DataFrame, table: StructType) -> DataFrame:
-    """Return rows without deletes with the table's delete mark, if the table has one."""
+    """Return rows without deletes with the table's delete mark, if the table has this column."""
     if IS_DELETED not in table.fieldNames() or IS_DELETED in frame.columns:
         return frame
     return frame.withColumn(IS_DELETED, never())

@@ -1,4 +1,4 @@
-"""The rows of a batch before they are written: read once, conformed to the table and counted; bad ones set aside."""
+"""Checks the rows of a batch before the write: reads them once, conforms and counts them, sets bad rows aside."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ from hudi_jobs.schemas.writable import Roles
 from hudi_jobs.table import HudiTable
 
 _OF_SCHEMAS = frozenset({FailureReason.SCHEMA_INCOMPATIBLE, FailureReason.TRANSFORM_INVALID})
-"""How rows are refused that may have columns or types that only a registered schema brings."""
+"""The refusal of rows with columns or types that may come only from a registered schema."""
 
 _LEFT_OUT = (
     "The newest registered schema does not fit the table or the transform. No message of this batch was written with "
@@ -54,7 +54,7 @@ _MOST_SAID = 600
 
 
 class CheckedRows(NamedTuple):
-    """Rows to write, what was counted, whether no two of the rows have one key, and a sentence for people."""
+    """The rows to write, the counts, whether no two rows share a key, and a sentence for people."""
 
     frame: DataFrame
     counts: Counts
@@ -63,7 +63,7 @@ class CheckedRows(NamedTuple):
 
 
 class _Fitted(NamedTuple):
-    """Rows in the types of the table, and which columns of keys and deletes the transform computes."""
+    """Rows in the types of the table, and the columns of keys and deletes that the transform computes."""
 
     rows: SourceRows
     frame: DataFrame
@@ -73,9 +73,9 @@ class _Fitted(NamedTuple):
 
 @dataclass(frozen=True)
 class RowChecks:
-    """How the rows of a batch become rows of the table, which is None, as its schema is, before the first commit.
+    """Turns the rows of a batch into rows of the table; table and schema are None before the first commit.
 
-    `must_be_kept` says that the position of the batch counts although no row is there.
+    `must_be_kept` says that the position of the batch counts even without rows.
     """
 
     context: TaskContext
@@ -86,7 +86,7 @@ class RowChecks:
     must_be_kept: bool
 
     def of(self, rows: SourceRows) -> CheckedRows:
-        """Return the rows to write, read once and kept, and what was counted on the way."""
+        """Return the rows to write, read once and kept, and the counts."""
         rows, frame, own, remark = self._fit(rows)
         faults = self._faults(frame.schema, deletes=rows.deletes)
         frame = observed_faults(frame, faults)
@@ -104,9 +104,9 @@ class RowChecks:
         return CheckedRows(kept.where(~faults.any) if counts.unwritable else kept, counts, one_of_each, remark)
 
     def _fit(self, rows: SourceRows) -> _Fitted:
-        """Return the rows in the types of the table, without schemas that do not fit and that no row was written with.
+        """Return the rows in the types of the table, without unused registered schemas that do not fit.
 
-        Raises `TaskFailed` where rows themselves do not fit.
+        Raises `TaskFailed` if rows themselves do not fit.
         """
         try:
             return self._conformed(rows)
@@ -142,15 +142,15 @@ class RowChecks:
         return _Fitted(rows, self._gate(frame, rows), own, remark)
 
     def _require_order(self, rows: SourceRows, view: DataFrame, made: DataFrame) -> None:
-        """Raise `TaskFailed` where an upsert would order rows by texts that nobody has declared."""
+        """Raise `TaskFailed` if an upsert would order rows by undeclared texts."""
         names = self.definition.ordering_fields
         if self.task.operation is WriteOperation.UPSERT and rows.guessed:
             require_declared_order(rows, made.schema, names, computed(view, made, names))
 
     def unparsable(self, rows: SourceRows) -> CheckedRows | None:
-        """No row gave a column, so there is nothing to write but the checkpoint.
+        """Return the result if no row gave a column: there is nothing to write but the checkpoint.
 
-        Without any row, as where all transactions of a topic were aborted, a table that is not there yet stays so.
+        Without any row, as when all transactions of a topic were aborted, a new table is not created.
         """
         with rows.reading():
             counts = count_unparsable(rows)
@@ -177,7 +177,7 @@ class RowChecks:
         with stage("The table's partitions cannot be read", otherwise=FailureReason.HUDI_ERROR):
             require_zones(self.context, self.table, schema, PartitionStyle.of(self.table))
         keyless = without_key(schema, self.definition.record_key)
-        # What an operation deletes is known by its key alone.
+        # An operation deletes records by their key alone.
         is_ordered = self.task.operation is not WriteOperation.DELETE
         unordered = without_order(self.definition.ordering_fields if is_ordered else ())
         ambiguous = ambiguous_keys(schema, self.definition.record_key)
@@ -198,7 +198,7 @@ class RowChecks:
         require_types(schema, wanted)
 
     def _gate(self, frame: DataFrame, rows: SourceRows) -> DataFrame:
-        """Return the frame in the table's own types, or raise `TaskFailed` where it does not fit the table."""
+        """Return the frame in the table's own types, or raise `TaskFailed` if it does not fit the table."""
         definition = self.definition
         if self.table_schema is None and self.task.operation is WriteOperation.DELETE:
             raise TaskFailed(
@@ -206,7 +206,8 @@ class RowChecks:
                 f"There is no table at {definition.base_path} to delete from; write rows to it first.",
             )
         if self.task.operation is WriteOperation.BULK_INSERT:
-            # Its writer keeps Spark's small integers, which it cannot write, or which nobody can read inside of others.
+            # The writer of a new table keeps Spark's small integers, which it cannot write, or which nobody can read as
+            # nested parts.
             stored = with_stored_integers(frame.schema)
             assert isinstance(stored, StructType), "a row stays a row"
             frame = cast(frame, stored)
@@ -229,13 +230,13 @@ class RowChecks:
         return roles_of(self.context.task, self.task.operation, self.table)
 
     def _set_aside(self, counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults]) -> None:
-        """Do with bad rows what the policy says, before anything is committed."""
+        """Apply the policy to bad rows, before anything is committed."""
         task = self.task
         if task.bad_records is BadRecordPolicy.FAIL:
             refuse(counts, rows)
         context = self.context
         folder = f"{str(task.quarantine_path).rstrip('/')}/{context.run}/{context.task.id}"
         if context.batch is not None:
-            folder += f"/batch-{context.batch}"  # another batch of the run replaces nothing
+            folder += f"/batch-{context.batch}"  # another batch of the run must not replace the files
         quarantine(counts, rows, unwritable, folder)
         context.log("quarantined", rows=counts.bad, folder=folder)

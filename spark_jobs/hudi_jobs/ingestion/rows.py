@@ -1,4 +1,4 @@
-"""The rows of a source, including unparsable ones."""
+"""The rows of a source, including unparsable rows."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext

@@ -1,4 +1,4 @@
-"""Runs one ingestion, from its checkpoint to its commit."""
+"""Runs an ingestion, from its checkpoint to its commit."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -57,7 +57,7 @@ from hudi_jobs.table import HudiTable
 
 
 def ingest(context: TaskContext[IngestionTableTask]) -> TaskResult:
-    """Write the source's new rows as one commit, or raise `TaskFailed` with nothing written."""
+    """Write the source's new rows as a commit, or raise `TaskFailed` with nothing written."""
     task = context.task.ingestion
     require_quarantine(task)
     source = source_of(context, task)
@@ -76,7 +76,7 @@ def ingest(context: TaskContext[IngestionTableTask]) -> TaskResult:
 def ingest_once(
     context: TaskContext[IngestionTableTask], task: IngestionTask, source: Source, table: HudiTable | None
 ) -> TaskResult:
-    """Write the rows after the table's checkpoint as one commit, under the lease.
+    """Write the rows after the table's checkpoint as a commit, under the lease.
 
     The table is None before its first commit. Raises `TaskFailed` with nothing written.
     """
@@ -130,7 +130,7 @@ def _newest_checkpoint(table: HudiTable | None) -> str | None:
 
 
 class _Run:
-    """The steps for one batch of the source."""
+    """The steps for a batch of the source."""
 
     def __init__(
         self,

@@ -47,7 +47,7 @@ def expired(written: Mapping[str, int], named: Collection[str], is_ours: Callabl
 def _checkpoints(context: TaskContext) -> list[Checkpoint]:
     """Return the checkpoints of all possible restores; savepoints keep their commits from archival.
 
-    A commit without a checkpoint relies on the one before it. When the oldest has none, its checkpoint is in the
+    A commit without a checkpoint relies on the commit before it. When the oldest has none, its checkpoint is in the
     archive, so nothing is certain and the list is empty.
     """
     table = HudiTable.open(context.spark, context.task.table.base_path)

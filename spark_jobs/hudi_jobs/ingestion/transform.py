@@ -1,7 +1,7 @@
-"""The table owner's SQL over the view `source`: a query that computes rows, and nothing that acts or looks elsewhere.
+"""The table owner's SQL over the view `source`: a query that computes rows, and does and reads nothing else.
 
-Its plan is allowed twice before anything runs: as it was parsed, when nothing has been looked up yet, and as it was
-resolved, in a session that knows the view and nothing else.
+The plan is checked twice before anything runs: as parsed, when nothing has been looked up yet, and as resolved, in a
+session that knows only the view.
 """
 
 from collections.abc import Sequence
@@ -22,13 +22,13 @@ _TOO_LARGE = frozenset({"java.lang.StackOverflowError", "java.lang.IllegalStateE
 
 
 def apply_transform(spark: SparkSession, rows: DataFrame, sql: str | None) -> DataFrame:
-    """Return the rows of the query, or the rows themselves where there is no query."""
+    """Return the rows of the query, or the rows themselves without a query."""
     if sql is None:
         return rows
     with stage("The transform is not valid", otherwise=FailureReason.TRANSFORM_INVALID):
         try:
             frame = frame_of(spark, _resolved(spark, rows, sql))
-            # Types that PySpark does not know, such as intervals, show here.
+            # Types that PySpark does not know, such as intervals, fail here.
             _ = frame.schema
         except Exception as error:
             if any({cause.kind, f"{cause.kind}: {cause.message}"} & _TOO_LARGE for cause in causes_of(error)):
@@ -38,12 +38,12 @@ def apply_transform(spark: SparkSession, rows: DataFrame, sql: str | None) -> Da
 
 
 def computed(before: DataFrame, after: DataFrame, names: Sequence[str]) -> frozenset[str]:
-    """Return which of these columns the query makes itself, in place of handing the view's own through."""
+    """Return the columns that the query computes itself instead of passing the view's own through."""
     return frozenset(name for name in names if name in after.columns and _id(after, name) != _id(before, name))
 
 
 def _id(frame: DataFrame, name: str) -> int | None:
-    """Return by what Spark knows a column again, whatever rows are left out."""
+    """Return the id by which Spark recognises a column, whatever rows are left out."""
     return int(frame._jdf.apply(name).expr().exprId().id()) if name in frame.columns else None  # noqa: SLF001
 
 

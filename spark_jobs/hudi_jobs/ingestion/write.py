@@ -1,6 +1,6 @@
-"""The write itself: one Hudi commit that holds the rows and the checkpoint, confirmed by reading the timeline again.
+"""Writes a Hudi commit that holds the rows and the checkpoint, and confirms it from the timeline.
 
-The operator's options come complete. Here the operation is added, and two notes that Hudi copies into the commit's
+The operator's options are complete. This module adds the operation, and two notes that Hudi copies into the commit's
 extra metadata because `hoodie.datasource.write.commitmeta.key.prefix` names their prefix.
 """
 
@@ -14,7 +14,7 @@ from hudi_jobs.failures.classification import stage
 from hudi_jobs.table import HudiTable
 
 COMBINES = "hoodie.combine.before.upsert"
-"""Whether Hudi looks for rows of one key in what an upsert is given, which shuffles all records."""
+"""Whether Hudi combines rows of the same key in the input of an upsert, which shuffles all records."""
 
 _PARALLELISM = "hoodie.upsert.shuffle.parallelism"
 
@@ -27,10 +27,10 @@ def write_options(
     checkpoint: str,
     one_of_each: bool = False,
 ) -> dict[str, str]:
-    """Return the options of one write; `notes` tell its commit from all others.
+    """Return the options of a write; `notes` distinguish its commit from all other commits.
 
-    Of rows that are `one_of_each` key Hudi has none to combine. Who sets the parallelism of that shuffle wants the
-    records spread by it, and keeps it.
+    Rows that are `one_of_each` key need no combining by Hudi. An option for the parallelism of that shuffle means that
+    the records shall be spread by it, so it keeps the shuffle.
     """
     return {
         **options,
@@ -47,9 +47,9 @@ def write_commit(
 ) -> str:
     """Write the frame and return the instant of the commit that carries the notes and the checkpoint.
 
-    A continuous run leaves the same notes in each of its commits, and its checkpoint only in one.
-    The timeline decides: a write that fails after its commit was completed has succeeded, and one that returns
-    without a commit has failed.
+    A continuous run leaves the same notes in each of its commits, and its checkpoint only in one of them. The timeline
+    decides: a write that fails after its commit was completed has succeeded, and a write that returns without a commit
+    has failed.
     """
     failure: TaskFailed | None = None
     try:

@@ -29,7 +29,7 @@ from hudi_jobs.lease.leases import SERVICES_LEASE, State, VersionConflict, boot_
 from hudi_jobs.lease.stores import TableFiles
 
 TAKES_WITHIN_SECONDS = 180.0
-"""How long an order may wait for the driver; after that the operator runs the service in its own Job."""
+"""The longest time that an order waits for the driver; then the operator runs the service in its own Job."""
 
 _LOOKS_EVERY_SECONDS = 2.0
 _LOGGER = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ _OPEN = frozenset({OrderState.ASKED, OrderState.TAKEN})
 
 
 class InlineClient:
-    """Hands over one task of one run."""
+    """Hands over a task of a run."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class InlineClient:
         return self._not_begun() if self._withdrawn(order, version) else None
 
     def _asked(self) -> bool:
-        """Write the order unless the driver has another one open; return True once the order is written."""
+        """Write the order unless the driver has another order open; return True once the order is written."""
         other, version = self._read()
         if self._order.is_same(other):
             return True  # the response to an earlier write was lost

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 
 class InlineQueue:
-    """Gives turns to a batch loop and one service. A waiting service goes before the next batch."""
+    """Gives turns to a batch loop and a service. A waiting service goes before the next batch."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -34,7 +34,7 @@ class InlineQueue:
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
-        """Block new batches once the current one has ended; nested use in one's own turn does not wait."""
+        """Block new batches once the current batch has ended; nested use in one's own turn does not wait."""
         if threading.get_ident() in {self._batch, self._resting}:
             yield
             return

@@ -33,7 +33,7 @@ from hudi_jobs.lease.stores import TableFiles
 _LOOKS_EVERY_SECONDS = 3.0
 _CANCELS_EVERY_SECONDS = 0.5
 _ENDS_WITHIN_SECONDS = 60.0
-"""How long a service may take to end after its Spark jobs are cancelled."""
+"""The longest time for a service to end after its Spark jobs are cancelled."""
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -76,7 +76,7 @@ class InlineServer:
 
     @property
     def serves(self) -> str | None:
-        """The run whose service is in progress, or None."""
+        """The run of the service in progress, or None."""
         return self._serves
 
     @property
@@ -97,7 +97,7 @@ class InlineServer:
         self._may_take.clear()
 
     def let_begin(self, *, may: bool) -> None:
-        """Allow or forbid the start of services; forbidden until a batch that gave way to one is committed."""
+        """Allow or forbid the start of services; forbidden until a batch that gave way to a service is committed."""
         if may:
             self._may_begin.set()
         else:
@@ -135,7 +135,7 @@ class InlineServer:
         except VersionConflict:
             found = files.read(ORDER_FILE)
             if found is None or found[0] != content:
-                return  # it was withdrawn
+                return  # the order was withdrawn
             version = found[1]
         self._last = (order, self._result(order, lease))
         self._answer(files, taken, version)

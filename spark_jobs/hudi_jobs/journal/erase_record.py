@@ -13,9 +13,9 @@ from hudi_jobs.journal.record import OperationRecord, Rows
 class EraseRecord(OperationRecord):
     """An erasure; `latest` is the newest commit before it, `expected` are the rows that stay.
 
-    `upstream_digest` is the digest in the erasure that cascaded to this one, and `followed` are the digests of earlier
-    ones of the same keys. `failed` is the reason when rows are deleted but the proof failed. `savepoints` are released,
-    and `metadata_options` rebuild the metadata table.
+    `upstream_digest` is the digest in the erasure that cascaded to this erasure, and `followed` are the digests of
+    earlier erasures of the same keys. `failed` is the reason when rows are deleted but the proof failed. `savepoints`
+    are released, and `metadata_options` rebuild the metadata table.
     """
 
     kind: Literal[OperationKind.ERASE]
@@ -32,7 +32,7 @@ class EraseRecord(OperationRecord):
 
     @property
     def every_followed(self) -> tuple[str, ...]:
-        """The digests of all upstream erasures that this one follows."""
+        """The digests of all upstream erasures that this erasure follows."""
         return self.followed if self.upstream_digest is None else (self.upstream_digest, *self.followed)
 
     @property

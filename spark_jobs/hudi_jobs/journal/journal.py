@@ -21,10 +21,10 @@ from hudi_jobs.lease.stores import TableFiles
 
 RECORD_FILE = "operations.json"
 RECORD_LIMIT = 8_000_000
-"""Bytes; one operation may hold a checkpoint of 500,000 characters and 10,000 partitions in 1.5 MB."""
+"""Bytes; an operation may hold a checkpoint of 500,000 characters and 10,000 partitions in 1.5 MB."""
 
 MOST_RECORDS = 20
-"""Most operations to remember; the oldest completed ones are dropped first."""
+"""Most operations to remember; the oldest completed operations are dropped first."""
 
 MOST_FOLLOWED = 1_000
 """Most erasures of upstream tables to remember, as digests of 64 characters. Their records are dropped long before a
@@ -99,7 +99,7 @@ class Journal:
         return None if change is None else change.target
 
     def keep(self, record: AnyRecord, *, instead_of: str | None = None) -> None:
-        """Write the record of an operation, replacing its former one.
+        """Write the record of an operation, replacing its former record.
 
         The operation `instead_of` is marked done, so that a late run of it does not begin again.
         """
@@ -159,15 +159,15 @@ def _require_readable(content: bytes) -> None:
     try:
         _Records.model_validate_json(content)
     except ValidationError as error:
-        message = "The record of the operation is one that no run could read, so it was not written."
+        message = "No run could read the record of the operation, so it was not written."
         raise TaskFailed(FailureReason.INTERNAL_ERROR, message) from error
 
 
 def _smaller(records: Sequence[AnyRecord]) -> list[AnyRecord] | None:
-    """Return the records with one of the older ones reduced; None when nothing more can be dropped.
+    """Return the records with an older record reduced; None when nothing more can be dropped.
 
     Partitions of operations in verification go first. Then records of repairs and services are dropped: their table is
-    consistent at every moment, and a run without a record checks again. Last, all others lose their partitions.
+    consistent at every moment, and a run without a record checks again. Last, all other records lose their partitions.
     """
     older = records[:0:-1]
     done = [each for each in older if each.phase is OperationPhase.VERIFYING]

@@ -11,7 +11,7 @@ from hudi_jobs.contract.document import Document
 
 
 class Part(Document):
-    """The rows of one partition."""
+    """The rows of a partition."""
 
     path: str
     rows: int
@@ -45,7 +45,7 @@ class Rows(Document):
 
 
 class OperationRecord(Document):
-    """One operation; each kind adds the fields that its later runs need.
+    """An operation; each kind adds the fields that its later runs need.
 
     `newest` is the table's newest instant at the check: instants of the operation are later.
     """

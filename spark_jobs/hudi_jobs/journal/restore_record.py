@@ -13,8 +13,8 @@ from hudi_jobs.journal.record import OperationRecord, Rows
 class RestoreRecord(OperationRecord):
     """A restore or a rollback to the commit `target`.
 
-    `removed` are completed instants, newest first. `checkpoint` is the one to commit when the target's own does not
-    apply, and `metadata_options` rebuild the metadata table. `count`, `bytes` and `files` describe the files of the
+    `removed` are completed instants, newest first. `checkpoint` is the checkpoint to commit when the target's own does
+    not apply, and `metadata_options` rebuild the metadata table. `count`, `bytes` and `files` describe the files of the
     removed commits. `pending` are the incomplete instants at the last look before the restore, which it undoes too;
     None when no run has looked. `besides` are instants that came after that look and were undone. Times of other
     writers may have any form.

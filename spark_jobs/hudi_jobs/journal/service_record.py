@@ -8,7 +8,7 @@ from hudi_jobs.journal.record import OperationRecord
 
 
 class ServiceRecord(OperationRecord):
-    """A run of a service; `found` is the plan pending at its start, `instant` the one that it completed."""
+    """A run of a service; `found` is the plan pending at its start, `instant` the plan that it completed."""
 
     kind: Literal[OperationKind.RUN_SERVICE] = OperationKind.RUN_SERVICE
     service: RunnableService

@@ -1,1 +1,1 @@
-"""Leases in a table's own folder, and the end of a run that has lost one."""
+"""Leases in a table's own folder, and the end of a run that has lost a lease."""

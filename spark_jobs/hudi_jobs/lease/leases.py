@@ -24,7 +24,7 @@ SERVICES_LEASE = "services.json"
 _CHECKS_PER_LEASE = 12
 
 _ATTEMPT = os.urandom(8).hex()
-"""Distinguishes two processes of one run, so that no two lease files ever have the same content."""
+"""Distinguishes two processes of the same run, so that no two lease files ever have the same content."""
 
 
 def boot_time() -> float:
@@ -136,7 +136,7 @@ class LeaseFile:
 
 
 class Lease:
-    """Several lease files held, and lost, together by one run."""
+    """Several lease files held, and lost, together by a run."""
 
     def __init__(self, lease_files: Sequence[LeaseFile]) -> None:
         self._lease_files = tuple(lease_files)

@@ -73,8 +73,8 @@ def _require(record: OwnerRecord | None, task: Task) -> None:
         return
     raise TaskFailed(
         FailureReason.OWNED_ELSEWHERE,
-        f"The table at {task.table.base_path} belongs to {record.table} of the operator {record.operator}, whose run "
-        f"{record.run} worked on it at {record.renewed_at}. Nothing was written.",
+        f"The table at {task.table.base_path} belongs to {record.table} of the operator {record.operator}, and its "
+        f"run {record.run} worked on the table at {record.renewed_at}. Nothing was written.",
     )
 
 

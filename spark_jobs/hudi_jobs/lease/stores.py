@@ -35,7 +35,7 @@ _ANOTHER_TAG = '"0123456789abcdef0123456789abcdef"'
 
 
 class TableFiles(Protocol):
-    """The files in the operator's folder of one table. Oversized files read as empty."""
+    """The files in the operator's folder of a table. Oversized files read as empty."""
 
     def read(self, name: str) -> tuple[bytes, str] | None:
         """Return the content of a file and its version, or None if missing."""
@@ -46,7 +46,7 @@ class TableFiles(Protocol):
 
 @dataclass(frozen=True)
 class TableFile:
-    """One of these files, as the storage of a lease file."""
+    """A file of the operator's folder, as the storage of a lease file."""
 
     files: TableFiles
     name: str

@@ -172,7 +172,7 @@ def _looked_at(work: OperationRun, timeline: Timeline, history: History) -> _Way
 
 
 def _require_files(work: OperationRun, target: Write) -> None:
-    """Refuse a commit whose files may be gone. Layout 1 has only the file's time to tell when a savepoint completed."""
+    """Refuse a commit with files that may be gone. In layout 1 only a file's time tells when a savepoint completed."""
     context, base_path = work.context, work.context.task.table.base_path
     with in_zone_of_table(context):
         timeline = Timeline(context.spark, HudiTable.existing(context.spark, base_path))
@@ -230,7 +230,7 @@ def busy(context: TaskContext, timeline: Timeline) -> list[Begun]:
 
 
 def come_since(context: TaskContext, timeline: Timeline, known: Collection[str]) -> set[str]:
-    """Return the commits that differ from the `known` ones, and the instants on which others may be at work."""
+    """Return the commits that differ from the `known` commits, and the instants on which others may be at work."""
     return timeline.commits() ^ {*known} | {each.instant for each in busy(context, timeline)}
 
 
@@ -241,8 +241,8 @@ def require_no_restore(context: TaskContext, journal: Journal, *, ours: Restore 
             continue
         record = journal.record_of(each)
         by = (
-            f"the operation {record.resource} began; where its HudiOperation is gone, create one that restores to "
-            f"{record.target}, which finishes it"
+            f"the operation {record.resource} began; if its HudiOperation is gone, create a HudiOperation that "
+            f"restores to {record.target}, which finishes it"
             if record is not None
             else "another tool began; finish it with that tool"
         )
@@ -270,7 +270,7 @@ def require_known_indexes(table: HudiTable) -> None:
 
 
 def metadata_options_of(table: HudiTable) -> dict[str, str]:
-    """Return the options that rebuild the table's metadata table; an empty dict without one."""
+    """Return the options that rebuild the table's metadata table; an empty dict without a metadata table."""
     present = metadata_partitions(table.properties)
     if not present:
         return {}

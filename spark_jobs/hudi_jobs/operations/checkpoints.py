@@ -41,7 +41,7 @@ def checkpoints_undone(table: HudiTable, removed: Collection[str]) -> Undone | N
 def checkpoint_to_commit(
     table: HudiTable, removed: Collection[str], undone: Undone | None, *, reingest: bool
 ) -> Checkpoint | None:
-    """Return the checkpoint to commit after a restore, or None when the table already has the right one.
+    """Return the checkpoint to commit after a restore, or None when the table already has the right checkpoint.
 
     Raises `TaskFailed` when nothing had been read at the target, but a remaining commit carries a checkpoint.
     """
@@ -53,14 +53,14 @@ def checkpoint_to_commit(
         return None
     if undone.at is None:
         raise refused(
-            "A compaction stays that carries the checkpoint of what is undone, and there is no checkpoint from before "
-            f"it that could replace that one. {_ADVICE}"
+            "A remaining compaction carries the checkpoint of undone commits, and there is no earlier checkpoint that "
+            f"could replace it. {_ADVICE}"
         )
     return replace(undone.at, sequence=undone.newest.sequence + 1)
 
 
 def _carriers(table: HudiTable, removed: Collection[str]) -> set[str]:
-    """Return the remaining commits that carry a checkpoint of a removed one, as services do."""
+    """Return the remaining commits that carry a checkpoint of a removed commit, as services do."""
     left, going, beside = {*removed}, set[int](), dict[str, int]()
     for commit in table.commits():
         if not left:
@@ -96,9 +96,9 @@ def require_input(context: TaskContext[OperationTableTask], undone: Undone) -> N
 
 
 def other_kind(undone: Undone, kind: str) -> str:
-    """Return a sentence when the undone rows came from another kind of source than the declared one.
+    """Return a sentence when the undone rows came from another kind of source than the declared source.
 
-    A run never commits a checkpoint of another kind than the previous one (`require_kind`).
+    A run never commits a checkpoint of another kind than the previous checkpoint (`require_kind`).
     """
     kinds = {one.kind for one in (undone.at, undone.newest) if one is not None} - {kind}
     if not kinds:

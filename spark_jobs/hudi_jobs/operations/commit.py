@@ -1,4 +1,4 @@
-"""Writes the one commit of an operation at most once, and finds it again by the operation's uid."""
+"""Writes the only commit of an operation at most once, and finds it again by the operation's uid."""
 
 from pyspark.sql import DataFrame
 

@@ -11,7 +11,7 @@ from hudi_jobs.operations.refusal import UNCHANGED
 
 
 class Obstacles:
-    """The refusals of one run; with `gathers` later checks run after a refusal."""
+    """The refusals of a run; with `gathers` later checks run after a refusal."""
 
     def __init__(self, *, gathers: bool = False) -> None:
         self._gathers = gathers
@@ -19,7 +19,7 @@ class Obstacles:
 
     @contextmanager
     def each(self) -> Iterator[None]:
-        """Run one check; a refusal ends the run, or is collected in a dry run."""
+        """Run a check; a refusal ends the run, or is collected in a dry run."""
         try:
             yield
         except TaskFailed as failure:
@@ -44,7 +44,7 @@ class Obstacles:
         return tuple(_cut(each) for each in sentences[:MOST_OBSTACLES])
 
     def failure(self, failure: TaskFailed) -> TaskFailed:
-        """Return the run's failure: the first obstacle, and the number of further ones."""
+        """Return the run's failure: the first obstacle, and the number of further obstacles."""
         more = len(dict.fromkeys(map(_bare, self._found))) - 1
         if more < 1:
             return failure

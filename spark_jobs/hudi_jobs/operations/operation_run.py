@@ -1,4 +1,4 @@
-"""The run of one operation: the table under its lease, its record, and what it reports."""
+"""The run of an operation: the table under its lease, its record, and its reports."""
 
 import logging
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class Reports:
 
 @dataclass(frozen=True)
 class OperationRun:
-    """One run of an operation on the declared, existing table; a dry run holds no lease."""
+    """A run of an operation on the declared, existing table; a dry run holds no lease."""
 
     context: TaskContext[OperationTableTask]
     operation: TableOperation
@@ -66,7 +66,7 @@ class OperationRun:
             _LOGGER.warning("how far the operation came could not be told", exc_info=True)
 
     def not_verified(self, record: AnyRecord, message: str) -> TaskFailed:
-        """Report that the rows may differ from the expected ones, and return the failure with the reason."""
+        """Report that the rows may differ from the expected rows, and return the failure with the reason."""
         self.report(record.report().copy_with(verified=False))
         return TaskFailed(FailureReason.NOT_VERIFIED, message)
 

@@ -1,8 +1,8 @@
 """Reads a table as of a commit, beside newer commits, cleans and pending instants.
 
-Hudi's own time travel refuses a commit from before the last clean, even with a savepoint, and one from after a pending
-write (`TimelineUtils.validateTimestampAsOf`). So the relation gets the timeline that a restore to that commit would
-leave. Nothing is written.
+Hudi's own time travel refuses a commit from before the last clean, even with a savepoint, and a commit from after a
+pending write (`TimelineUtils.validateTimestampAsOf`). So the relation gets the timeline that a restore to that commit
+would leave. Nothing is written.
 """
 
 from collections.abc import Collection

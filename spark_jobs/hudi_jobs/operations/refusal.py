@@ -1,4 +1,4 @@
-"""Refuses operations, with one sentence for each reason, from the timeline alone."""
+"""Refuses operations, with a sentence for each reason, from the timeline alone."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -35,7 +35,7 @@ def require_target(history: History, instant: str) -> Write:
     if instant in history.archived_from(instant):
         raise refused(
             f"Commit {instant} is in the archive, but a restore needs it and all later commits in the active "
-            "timeline; name a newer commit, and keep future ones with a HudiSavepoint."
+            "timeline; name a newer commit, and keep future commits with a HudiSavepoint."
         )
     raise refused(f"The timeline has no instant {instant}; name a commit of the table.")
 
@@ -46,12 +46,12 @@ def require_latest(history: History, instant: str) -> Write:
     commits = history.completed()
     if commits[-1] != latest:
         raise refused(
-            f"Commit {instant} is not the latest: {commits[-1].instant} completed after it. Roll that one back, or "
+            f"Commit {instant} is not the latest: {commits[-1].instant} completed after it. Roll back that commit, or "
             "restore the table to a commit."
         )
     if len(commits) == 1:
         raise refused(
-            f"Commit {instant} is the only one of the active timeline, so there is no earlier commit to return to."
+            f"Commit {instant} is the only commit of the active timeline, so there is no earlier commit to return to."
         )
     target = commits[-2]
     gone = history.after(target)
@@ -94,7 +94,7 @@ def require_contiguous(history: History, target: Write, gone: Sequence[Write]) -
 
 
 def _overlaps(write: Write, target: Write, *, goes: bool) -> bool:
-    """Tell whether a write that was requested after the target stays, or one from before it is undone.
+    """Tell whether a write that was requested after the target stays, or a write from before it is undone.
 
     A pending write has no rows at any commit.
     """
@@ -123,7 +123,7 @@ def require_format(table: HudiTable, target: Write, changed_after: str | None) -
     if changed_after is not None and target.instant < changed_after and not is_merged:
         raise refused(
             f"The table version was changed after commit {changed_after}, and older log files are no longer read as "
-            "they were; name that commit, which has a savepoint, or a newer one."
+            "they were; name that commit, which has a savepoint, or a newer commit."
         )
 
 
@@ -140,7 +140,7 @@ def require_whole(history: History, target: Write, cleans: Iterable[Clean]) -> N
             )
             raise refused(
                 f"The clean {clean.instant}, {kept}, has removed or may remove files of commit {target.instant}; name "
-                "a newer commit, and keep future ones with a HudiSavepoint."
+                "a newer commit, and keep future commits with a HudiSavepoint."
             )
 
 

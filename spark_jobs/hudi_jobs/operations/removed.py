@@ -19,7 +19,7 @@ _LONGEST_NAMED = 120
 """Characters; only the end of a path is shown, because an outcome also holds the undone instants."""
 
 _LOG_FILES_GO_FROM = 8
-"""The first version where a rollback removes log files; earlier ones append a rollback block."""
+"""The first version where a rollback removes log files; earlier versions append a rollback block."""
 
 
 @dataclass(frozen=True)

@@ -132,8 +132,8 @@ def _left_pending(context: TaskContext, done: Restore) -> list[str]:
         if later:
             raise TaskFailed(
                 FailureReason.NOT_VERIFIED,
-                f"The restore is complete but for the compaction {under[0]}, which is pending, and whose removal would "
-                f"remove what others have written since ({listed(later, _NAMED)}). Another restore to the same commit "
+                f"The restore is complete except for the pending compaction {under[0]}. Its removal would remove what "
+                f"others have written since ({listed(later, _NAMED)}). Another restore to the same commit "
                 "undoes these writes and the compaction.",
             )
     return left

@@ -1,9 +1,9 @@
 """Checks that the declared index finds the table's rows, before any write.
 
-The newest commit with the operator's note says which index the table was written with. Where none has one (tables of
-other tools) the data itself tells a bucket index: the names of its file groups begin with the number of their bucket in
-eight digits (`BucketIdentifier.newBucketFileIdPrefix`), and a key's hash says in which of how many buckets it belongs.
-Where that number is not one for the whole table, nothing is written.
+The newest commit with the operator's note names the index that the table was written with. Without such a commit
+(tables of other tools) the data itself reveals a bucket index: the names of its file groups begin with the number of
+their bucket in eight digits (`BucketIdentifier.newBucketFileIdPrefix`), and a key's hash tells its bucket for each
+number of buckets. If the whole table does not have the same number of buckets, nothing is written.
 """
 
 from collections.abc import Mapping
@@ -64,7 +64,7 @@ def _has_varying_buckets(spark: SparkSession, base_path: str) -> bool:
 def _seen_in_data(
     spark: SparkSession, table: HudiTable, definition: TableDefinition, options: Mapping[str, str]
 ) -> str:
-    """Return the declared index, or the different one that the data shows."""
+    """Return the declared index, or the different index that the data shows."""
     files, declared = _newest_files(table), options[INDEX_KEY]
     kind, _, number = declared.partition("/")
     numbered = [name for name in files if BUCKET_FILE.match(name)]

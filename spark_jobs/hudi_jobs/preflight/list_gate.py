@@ -26,7 +26,7 @@ ADVICE = "Cluster the table once, with a HudiOperation that runs the service Clu
 
 
 def require_readable_lists(spark: SparkSession, table: HudiTable, task: IngestionTableTask, rows: DataFrame) -> None:
-    """Raise `TaskFailed` if the rows belong to a partition with a file whose lists Hudi cannot read."""
+    """Raise `TaskFailed` if the rows belong to a partition with a file of lists that Hudi cannot read."""
     if task.table.type is not TableType.COPY_ON_WRITE or task.ingestion.operation not in _REWRITING:
         return
     lists = _lists_of(table)

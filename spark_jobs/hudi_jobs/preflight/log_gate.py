@@ -21,7 +21,7 @@ from hudi_jobs.table import HudiTable, commit_metadata
 
 _IN_BASE_FILES = frozenset({"Bloom", "Simple", "GlobalBloom", "GlobalSimple"})
 _BY_RECORD_KEY = frozenset({"RecordLevel", "GlobalRecordLevel"})
-"""These look into the metadata table, or, without such an index there, into base files."""
+"""Index types that look into the metadata table, or, without such an index there, into base files."""
 _LOG = ".log."
 
 

@@ -163,7 +163,7 @@ def _blocks(spark: SparkSession, table: HudiTable, part: JavaObject) -> Iterator
 
 
 def _block(spark: SparkSession, table: HudiTable, block: JavaObject) -> LogBlock | None:
-    """Return a block, or None for a damaged one, which every reader skips."""
+    """Return a block, or None for a damaged block, which every reader skips."""
     kind = str(block.getBlockType().name())
     if kind == "CORRUPT_BLOCK":
         return None

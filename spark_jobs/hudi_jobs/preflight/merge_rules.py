@@ -18,10 +18,10 @@ OTHER, NATURAL = "other", "natural"
 """Types of an ordering column that 0.x compares differently from Spark, or misses in log records."""
 
 _EXACT = frozenset({"int", "bigint", "float", "double", "boolean", "string", "date", "timestamp"})
-"""Types that 0.x compares as Spark does; it compares others as bytes, or not at all."""
+"""Types that 0.x compares as Spark does; it compares other types as bytes, or not at all."""
 
 _LIKE_ENGINE = frozenset({"int", "bigint", "float", "double", "boolean", "timestamp"})
-"""Types for which 1.2.0 finds a delete's ordering value of the same class as a row's."""
+"""Types with the same class for the ordering values of a delete and of a row in 1.2.0."""
 
 _EARLIER_KEEPS = """
 CASE WHEN r.is_block THEN NOT r.is_natural AND r.is_comparable AND NOT s.is_block AND s.ordering > r.ordering
@@ -65,7 +65,7 @@ def asks_base(merge: EarlierMerge, now: Ordering) -> bool:
 
 
 def may_differ(merge: EarlierMerge, now: Ordering) -> str:
-    """Return a condition that holds for every key for which the rules may differ."""
+    """Return a condition that holds for every key that the rules may merge differently."""
     if not _is_event_time(merge, now):
         return "size(records) > 1"
     if not merge.is_stored:
@@ -74,7 +74,7 @@ def may_differ(merge: EarlierMerge, now: Ordering) -> str:
 
 
 def differs(merge: EarlierMerge, now: Ordering, kind: str) -> str:
-    """Return the condition for keys whose rules give different, or unknown, rows.
+    """Return the condition for keys that the rules merge to different, or unknown, rows.
 
     `kind` is the ordering column's Spark type, and the column `base` its value in the base file, if needed.
     """
@@ -124,7 +124,7 @@ def _base_wins(merge: EarlierMerge) -> str:
 
 
 def _late(of: str = "") -> str:
-    """Return whether a record (matching the condition) follows one with a greater ordering value."""
+    """Return whether a record (matching the condition) follows a record with a greater ordering value."""
     places = "IF(size(records) > 1, sequence(1, size(records) - 1), CAST(array() AS array<int>))"
     before = "exists(slice(records, 1, i), x -> NOT x.is_natural AND x.ordering > records[i].ordering)"
     return f"exists({places}, i -> {of} NOT records[i].is_natural AND {before})"

@@ -1,4 +1,4 @@
-"""Builds the log records for comparing the rules: one array of records per file group and key."""
+"""Builds the log records for comparing the rules: an array of records per file group and key."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

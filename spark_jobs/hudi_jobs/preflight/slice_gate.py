@@ -90,7 +90,7 @@ def rows_by_names(spark: SparkSession, table: HudiTable) -> DataFrame:
     """Return the rows of a table with each log file in the slice of its name.
 
     The relation gets a timeline in which each instant completed when it was requested, as Hudi itself assumes for
-    archived ones. Creating the relation has read the timeline again; its files are listed when the rows are read.
+    archived instants. Creating the relation has read the timeline again; its files are listed when the rows are read.
     """
     jvm, meta = classes(spark), HudiTable.existing(spark, table.base_path).meta
     given = scala_map(spark, {"path": table.base_path, ENABLED: "false"})

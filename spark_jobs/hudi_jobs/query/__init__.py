@@ -1,1 +1,1 @@
-"""Restricts the SQL of a table's owner to a query that computes rows from one view."""
+"""Restricts the SQL of a table's owner to a query that computes rows from a view."""

@@ -27,7 +27,7 @@ class Node:
 
 
 class PlanReader:
-    """Reads plans inside the JVM, so that a plan costs one call instead of ten per node."""
+    """Reads plans inside the JVM, so that a plan costs a single call instead of ten per node."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._reader: JavaObject = java_class(spark, "query.PlanReader")()

@@ -57,7 +57,7 @@ _SAID = {
 
 
 class QueryRules:
-    """The rules of queries over one view."""
+    """The rules of queries over a view."""
 
     def __init__(self, view: str, *, case_sensitive: bool) -> None:
         self._view = view

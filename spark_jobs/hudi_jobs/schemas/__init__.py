@@ -1,1 +1,1 @@
-"""Columns and their types: what is declared, what casts without loss, and what a table accepts."""
+"""Columns and their types: the declared columns, lossless casts, and the changes that a table accepts."""

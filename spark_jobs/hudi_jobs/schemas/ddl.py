@@ -17,7 +17,7 @@ def parse_ddl(spark: SparkSession, ddl: str) -> StructType:
 
 
 def declared_columns(spark: SparkSession, ddl: str | None) -> StructType | None:
-    """Return the columns that a source declares, None where it declares none; raise `TaskFailed` for anything else."""
+    """Return the columns that a source declares, None without a declaration; raise `TaskFailed` for anything else."""
     if ddl is None:
         return None
     try:

@@ -7,7 +7,7 @@ from hudi_jobs.failures import TaskFailed
 
 
 def require_distinct(names: Iterable[str], where: str = "The messages or the table") -> None:
-    """Raise `TaskFailed` where names of columns differ in the case of letters alone: for Spark they are one."""
+    """Raise `TaskFailed` if names of columns differ only in the case of letters: Spark takes them for one column."""
     known: dict[str, str] = {}
     for name in names:
         other = known.setdefault(name.lower(), name)

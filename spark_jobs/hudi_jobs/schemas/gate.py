@@ -1,9 +1,9 @@
-"""Which incoming schemas a table accepts: pure values, compared before anything is written.
+"""Decides which incoming schemas a table accepts: pure values, compared before anything is written.
 
-Hudi 1.2.0 by itself turns an integer or double column into a string one, and a long one into a timestamp, without a
-word, and fails late on others. So only what keeps every value passes here: new columns, new fields of structs, columns
-that become wider in a way that Hudi is known to read older files in, and narrower types, which are cast before the
-write. Columns that make up keys keep their type: Hudi compares keys as text.
+Hudi 1.2.0 by itself turns an integer or double column into a text and a long column into a timestamp, without a
+message, and fails late on other types. So only changes that keep every value pass here: new columns, new fields of
+structs, columns that become wider in a way that Hudi is known to read older files in, and narrower types, which are
+cast before the write. Columns of keys keep their type: Hudi compares keys as text.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ _HUDI_COLUMNS = frozenset(
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why an incoming schema is refused: the column (nested ones with dots), and what happened to it."""
+    """Why an incoming schema is refused: the column (nested names have dots), and its change."""
 
     reason: FailureReason
     message: str
@@ -39,7 +39,7 @@ class Refusal:
 def require_columns(incoming: StructType, wanted: dict[str, str]) -> None:
     """Raise `TaskFailed` when a column that the table's definition names is absent.
 
-    `wanted` maps each column to what it is for, such as "record key".
+    `wanted` maps each column to its purpose, such as "record key".
     """
     present = set(incoming.fieldNames())
     for column, purpose in wanted.items():
@@ -53,14 +53,14 @@ def require_columns(incoming: StructType, wanted: dict[str, str]) -> None:
 
 @dataclass(frozen=True)
 class Rules:
-    """What a table accepts: its evolution, and the columns (nested ones with dots) that must keep their type."""
+    """The changes that a table accepts: its evolution, and the columns (nested with dots) that must keep their type."""
 
     evolution: SchemaEvolution
     keys: frozenset[str] = frozenset()
-    """Columns whose text is a part of the record key or of the partition path."""
+    """Columns that are a part of the record key or of the partition path as text."""
 
     ordering: frozenset[str] = frozenset()
-    """Columns that decide which of two rows is the newer one; values of two types may not be comparable."""
+    """Columns that decide which of two rows is newer; values of two types may not be comparable."""
 
     @classmethod
     def of(cls, definition: TableDefinition, evolution: SchemaEvolution) -> "Rules":
@@ -72,7 +72,7 @@ class Rules:
 def conform(table: StructType, incoming: StructType, rules: Rules) -> StructType:
     """Return the types that the incoming columns are cast to before the write.
 
-    Raises `TaskFailed` for the first change between the table's schema and the incoming one that is not accepted.
+    Raises `TaskFailed` for the first refused change from the table's schema to the incoming schema.
     """
     refusal = next(refusals(table, incoming, rules), None)
     if refusal is not None:
@@ -83,7 +83,7 @@ def conform(table: StructType, incoming: StructType, rules: Rules) -> StructType
 
 
 def conform_keys(table: StructType, incoming: StructType, rules: Rules) -> StructType:
-    """Do the same for rows to delete: only columns that say which rows these are have to be there and to fit."""
+    """Do the same for rows to delete: only the columns that identify the rows must be there and fit."""
     roots = {column.partition(".")[0] for column in rules.keys | rules.ordering}
     identity = StructType([field for field in table.fields if field.name in roots])
     known = conform(
@@ -135,9 +135,9 @@ def _compare(old: DataType, new: DataType, rules: Rules, at: str, *, nested: boo
 
 
 def _widened(old: DataType, new: DataType, rules: Rules, at: str, *, nested: bool) -> Iterator[Refusal]:
-    """Yield why a type that the table's own does not hold cannot become the table's."""
+    """Yield why a type that does not fit the table's type cannot become the table's."""
     if at in rules.ordering:
-        yield _changed(old, new, at, "It is an ordering field, whose values must stay comparable; ")
+        yield _changed(old, new, at, "It is an ordering field, and its values must stay comparable; ")
     elif not can_widen(old, new):
         yield _changed(old, new, at, "")
     elif nested:

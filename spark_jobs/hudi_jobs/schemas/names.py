@@ -1,4 +1,4 @@
-"""Which names of columns a Hudi table can have: its schema is one of Avro, also where the files are Parquet."""
+"""The names of columns that a Hudi table can have: its schema is Avro, even with Parquet files."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ from hudi_jobs.failures import TaskFailed
 _MOST_NAMED = 5
 _LONGEST_NAME = 60
 _BASIC_PLANE = 0x10000
-"""Java tells letters by halves of characters beyond it, which are none."""
+"""Java recognises letters by halves of the characters beyond it, and a half is no letter."""
 
 
 def require_names(schema: StructType) -> None:
     """Raise `TaskFailed` for columns, or fields of structs, with names that Avro refuses (`Schema.validateName`).
 
     `hoodie.avro.schema.validate` and the sanitizing of names are options of HoodieStreamer's sources: a write through
-    Spark fails after the rows were read, with the name alone (apache/hudi#6800, #10553).
+    Spark fails after the rows were read, and its message has only the name (apache/hudi#6800, #10553).
     """
     refused = [f"{at}{_shown(name)}" for at, name in _names(schema, "") if not is_allowed(name)]
     if refused:
@@ -34,7 +34,7 @@ def require_names(schema: StructType) -> None:
 
 
 def is_allowed(name: str) -> bool:
-    """Tell whether Avro takes a name, by Java's letters and digits."""
+    """Tell whether Avro accepts a name, by Java's letters and digits."""
     return bool(name) and _begins(name[0]) and all(_begins(one) or _kind(one) == "Nd" for one in name)
 
 

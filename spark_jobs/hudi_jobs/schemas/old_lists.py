@@ -1,7 +1,8 @@
-"""Find the columns that Hudi cannot read in files whose lists have the old structure of Parquet's Avro writer.
+"""Finds the columns that Hudi cannot read in files with the old lists of Parquet's Avro writer.
 
-A list of two levels whose element is a struct with one field looks like the wrapper that newer files have around each
-element (`AvroRecordConverter.isElementType`, apache/hudi#19782). Spark and hudi-rs read it; updates of its file fail.
+A list of two levels with elements that are structs with one field looks like the wrapper that newer files have around
+each element (`AvroRecordConverter.isElementType`, apache/hudi#19782). Spark and hudi-rs read it; updates of its file
+fail.
 """
 
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from typing import TypeAlias
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 LeafPath: TypeAlias = tuple[str, ...]
-"""The names from the root of a Parquet file to one of its leaves."""
+"""The names from the root of a Parquet file to a leaf."""
 
 _ELEMENT = ("array",)
 _VALUE, _KEY = ("key_value", "value"), ("key_value", "key")

@@ -1,7 +1,7 @@
-"""Partition columns whose values a key generator takes for times: which values make a partition, and in which zone.
+"""Partition columns that a key generator reads as times: their valid values, and their zone.
 
-A value that Hudi cannot parse fails the whole write, so every value is checked before. Which patterns of a table
-can be checked at all, `hudi_jobs.contract.table.times` tells.
+A value that Hudi cannot parse fails the whole write, so every value is checked before. `hudi_jobs.contract.table.times`
+tells which patterns of a table can be checked.
 """
 
 import re
@@ -48,12 +48,12 @@ _FORMATTED = frozenset("yMdHm")
 _SAMPLE = 10_000
 _QUARTER = 900_000
 _OFFSETS = tuple(offset for offset in range(-48, 57) if offset == 0 or abs(offset) >= 4)
-"""Quarters of an hour from UTC, as far as zones go; none is nearer than an hour."""
+"""Quarters of an hour from UTC, for all zones; no zone other than UTC is nearer than an hour."""
 
 
 @dataclass(frozen=True)
 class TimeKeys:
-    """How a table makes partitions of times: of which columns, from what, and as what."""
+    """How a table makes partitions of times: the columns, the form of their values, and the form of the partitions."""
 
     columns: frozenset[str]
     kind: str
@@ -65,9 +65,9 @@ class TimeKeys:
 
     @classmethod
     def of(cls, properties: Mapping[str, str]) -> "TimeKeys | None":
-        """Return how a table does by its properties, or None for one whose partitions are plain values.
+        """Return the rule in a table's properties, or None for a table with plain partitions.
 
-        Raise `TaskFailed` for patterns that lead out of the table, or whose values cannot be checked before.
+        Raises `TaskFailed` for patterns that lead out of the table, or that cannot be checked before a write.
         """
         columns = time_columns(properties)
         if not columns:
@@ -112,11 +112,11 @@ class TimeKeys:
         return value.isNotNull() & ~value.between(sf.lit(int(_FIRST / scale)), sf.lit(int(_LAST / scale)))
 
     def depends_on_the_writer(self, kind: DataType) -> bool:
-        """Tell whether a partition is in the local time of whichever JVM writes it: no zone is stored."""
+        """Tell whether a partition is in the local time of the JVM that writes it: no zone is stored."""
         return _is_number(kind) and not self.output_zone
 
     def offsets_shown(self, rows: DataFrame, name: str, *, named: bool, encoded: bool) -> set[int] | None:
-        """Return the quarters of an hour from UTC that agree with some rows of the table; None where none can."""
+        """Return the quarters of an hour from UTC that agree with some rows of the table; None if no offset can."""
         if self.unit not in _MILLISECONDS or not _formats_alike(self.output):
             return None
         time = (column_named(name).cast("decimal(38,0)") * sf.lit(_MILLISECONDS[self.unit])).cast("long")
@@ -124,7 +124,7 @@ class TimeKeys:
         path = sf.regexp_replace(sf.regexp_replace(path, "%2F", "/"), "%3A", ":") if encoded else path
         path = sf.regexp_replace(path, f"^{re.escape(name)}=", "") if named else path
         sample = rows.where(column_named(name).isNotNull()).limit(_SAMPLE).select(time.alias("t"), path.alias("p"))
-        # A column for each offset would be code that Spark compiles for longer than it runs.
+        # With a column for each offset, Spark would compile for longer than it runs.
         each = sample.select("t", "p", sf.explode(sf.array(*map(sf.lit, _OFFSETS))).alias("offset"))
         would_be = sf.date_format(sf.timestamp_millis(sf.col("t") + sf.col("offset") * _QUARTER), self.output)
         found = each.groupBy("offset").agg(sf.count(sf.when(would_be != sf.col("p"), 1)).alias("differ")).collect()
@@ -145,7 +145,7 @@ def require_utc(shown: set[int] | None, base_path: str, name: str) -> None:
 
 
 def _parsed(pattern: DatePattern, value: Column, zone: str) -> Column:
-    """Return the condition that a value is a time in this pattern, and one that the clocks of the zone show."""
+    """Return the condition that a value is a time in this pattern, and that the clocks of the zone show it."""
 
     def group(letter: str, default: str) -> Column:
         if letter not in pattern.groups:

@@ -1,8 +1,8 @@
-"""How one column type relates to another: what Spark casts without loss, and what Hudi reads in an older file.
+"""How two column types relate: the lossless casts of Spark, and the changes that Hudi reads in an older file.
 
-Hudi 1.2.0 by itself copies the bytes of a decimal whose scale changes (`HoodieAvroUtils.rewritePrimaryType`, 123.45 as
-decimal(12,2) becomes 1.2345 as decimal(14,4)). So a narrower input is cast here before Hudi sees it, and Hudi is left
-with nothing to rewrite but older files of a column that has become wider.
+Hudi 1.2.0 by itself copies the bytes of a decimal with a changed scale (`HoodieAvroUtils.rewritePrimaryType`, 123.45 as
+decimal(12,2) becomes 1.2345 as decimal(14,4)). So a narrower input is cast here before Hudi sees it, and Hudi only
+rewrites older files of a column that has become wider.
 """
 
 from typing import Any, TypeAlias
@@ -26,24 +26,24 @@ from pyspark.sql.types import (
 )
 
 TypeJson: TypeAlias = Any
-"""A type as `DataType.json` describes it: a name, or an object that holds others."""
+"""A type as `DataType.json` describes it: a name, or an object that holds other types."""
 
 _INTEGERS: tuple[type[DataType], ...] = (ByteType, ShortType, IntegerType, LongType)
 _FLOATS: tuple[type[DataType], ...] = (FloatType, DoubleType)
 
 
 def same(one: DataType, other: DataType) -> bool:
-    """Tell whether two types are one, whatever their parts say of nulls and comments."""
+    """Tell whether two types are equal, apart from the nullability and comments of their parts."""
     return one.simpleString() == other.simpleString()
 
 
 def is_wider_integer(wide: DataType, narrow: DataType) -> bool:
-    """Tell whether both are integers and every value of the narrow type is one of the wide type, with the same text."""
+    """Tell whether both are integers and the wide type holds every value of the narrow type, with the same text."""
     return _within(_INTEGERS, wide, narrow)
 
 
 def fits(wide: DataType, narrow: DataType) -> bool:
-    """Tell whether Spark casts every value of the narrow type to the wide one without loss."""
+    """Tell whether Spark casts every value of the narrow type to the wide type without loss."""
     if isinstance(wide, DecimalType) and isinstance(narrow, DecimalType):
         whole = wide.precision - wide.scale >= narrow.precision - narrow.scale
         return whole and wide.scale >= narrow.scale
@@ -51,10 +51,10 @@ def fits(wide: DataType, narrow: DataType) -> bool:
 
 
 def can_widen(old: DataType, new: DataType) -> bool:
-    """Tell whether files with the old type read the same once the column has the new one.
+    """Tell whether files with the old type read the same once the column has the new type.
 
-    This holds for columns of the table itself only: where a part of a column has changed its type, Spark refuses to
-    read the older files (`ParquetSchemaEvolutionUtils`, "Nested types with type changes").
+    This holds only for top-level columns: after a part of a column has changed its type, Spark refuses to read the
+    older files (`ParquetSchemaEvolutionUtils`, "Nested types with type changes").
     """
     if isinstance(old, DecimalType) and isinstance(new, DecimalType):
         return new.scale == old.scale and new.precision >= old.precision
@@ -62,7 +62,7 @@ def can_widen(old: DataType, new: DataType) -> bool:
 
 
 def written_type(table: DataType, incoming: DataType) -> DataType:
-    """Return what an accepted incoming type is written as: the table's own type, wherever that holds every value."""
+    """Return the type that an accepted incoming type is written with: the table's own type if it holds every value."""
     if isinstance(table, StructType) and isinstance(incoming, StructType):
         known = {field.name: field.dataType for field in table.fields}
         kinds = [(f.name, written_type(known.get(f.name, f.dataType), f.dataType)) for f in incoming.fields]
@@ -76,17 +76,17 @@ def written_type(table: DataType, incoming: DataType) -> DataType:
 
 
 def column_named(name: str) -> Column:
-    """Return the column of a frame that has exactly this name, whatever is in the name."""
+    """Return the column of a frame with exactly this name, whatever characters it has."""
     escaped = name.replace("`", "``")
     return sf.col(f"`{escaped}`")
 
 
 def plain_type(described: TypeJson) -> TypeJson:
-    """Return the JSON of a type without what its fields are said to be besides name, type and nullability.
+    """Return the JSON of a type without any notes on its fields besides name, type and nullability.
 
-    Such notes come with a Parquet file, in its footer, and are acted upon: Spark evaluates the expression that is to
-    replace missing values (`EXISTS_DEFAULT`), Hudi reads what a column refers to (`hudi_type`), and PySpark imports the
-    module of a user-defined type (`UserDefinedType.fromJson`). So this is JSON: nothing has been made of it yet.
+    Such notes come in the footer of a Parquet file, and readers act on them: Spark evaluates the expression for missing
+    values (`EXISTS_DEFAULT`), Hudi reads the target of a column (`hudi_type`), and PySpark imports the module of a
+    user-defined type (`UserDefinedType.fromJson`). So this works on JSON, from which nothing has been built yet.
     """
     if not isinstance(described, dict):
         return described
@@ -99,7 +99,7 @@ def plain_type(described: TypeJson) -> TypeJson:
 
 
 def without_bounds(kind: DataType) -> DataType:
-    """Return the type with every part of it nullable."""
+    """Return the type with every part nullable."""
     if isinstance(kind, StructType):
         return StructType([StructField(field.name, without_bounds(field.dataType)) for field in kind.fields])
     if isinstance(kind, ArrayType):
@@ -110,7 +110,7 @@ def without_bounds(kind: DataType) -> DataType:
 
 
 def with_stored_integers(kind: DataType) -> DataType:
-    """Return the type with the integers that a table has: in Avro no integer is smaller than an INT."""
+    """Return the type with the integers of a table: Avro has none smaller than an INT."""
     if isinstance(kind, StructType):
         return StructType([StructField(one.name, with_stored_integers(one.dataType)) for one in kind.fields])
     if isinstance(kind, ArrayType):
@@ -121,7 +121,7 @@ def with_stored_integers(kind: DataType) -> DataType:
 
 
 def has_type(kind: DataType, wanted: type[DataType]) -> bool:
-    """Tell whether a type is of a class, or some part of it is."""
+    """Tell whether a type, or a part of it, is of a class."""
     match kind:
         case StructType():
             parts = [field.dataType for field in kind.fields]
@@ -135,7 +135,7 @@ def has_type(kind: DataType, wanted: type[DataType]) -> bool:
 
 
 def nullable(frame: DataFrame) -> DataFrame:
-    """Return the frame with every column nullable, nested ones as well.
+    """Return the frame with every column nullable, nested columns too.
 
     Otherwise a constant in a transform would bind later writes to have no nulls, and a new field of a struct could not
     be added because older rows have none.
@@ -146,7 +146,7 @@ def nullable(frame: DataFrame) -> DataFrame:
 
 
 def cast(frame: DataFrame, kind: StructType) -> DataFrame:
-    """Return the frame with the types of `kind`, whose fields are the frame's own, in their order and nullable."""
+    """Return the frame with the types of `kind`, which has the frame's own fields in their order, all nullable."""
     if frame.schema == kind:
         return frame
     return frame.select(*(_cast(has, wanted.dataType) for has, wanted in zip(frame.schema, kind, strict=True)))
@@ -157,13 +157,13 @@ def _cast(field: StructField, kind: DataType) -> Column:
     if field == StructField(field.name, kind):
         return column
     if not field.nullable:
-        # A CASE without ELSE may be null in Spark's eyes, whatever its condition.
+        # Spark takes a CASE without ELSE for nullable, whatever its condition.
         column = sf.when(sf.lit(True), column)  # noqa: FBT003
     return column.cast(_floats_as_text(field.dataType, kind)).cast(kind).alias(field.name)
 
 
 def _floats_as_text(has: DataType, wanted: DataType) -> DataType:
-    """Return the type to pass on the way: a float becomes the double of the same text, as when Hudi reads older files.
+    """Return the type for an intermediate cast: a float becomes the double of the same text, as Hudi reads older files.
 
     Spark alone makes 1.100000023841858 of the float 1.1 (`HoodieAvroUtils.rewritePrimaryType` makes 1.1).
     """

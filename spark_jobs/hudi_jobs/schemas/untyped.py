@@ -1,4 +1,4 @@
-"""Columns, and parts of them, that have no type because they have no value: they take the table's, or are left out."""
+"""Columns, and parts of them, without a type for lack of values: they take the table's type, or are left out."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
@@ -27,7 +27,7 @@ def is_untyped(kind: DataType) -> bool:
 
 
 def has_untyped(kind: DataType) -> bool:
-    """Tell whether some part of a type can hold no value."""
+    """Tell whether a part of a type can hold no value."""
     if isinstance(kind, StructType):
         return not kind.fields or any(has_untyped(one.dataType) for one in kind.fields)
     if isinstance(kind, ArrayType):
@@ -36,10 +36,10 @@ def has_untyped(kind: DataType) -> bool:
 
 
 def without_untyped(frame: DataFrame, table: StructType | None, needed: Collection[str]) -> tuple[DataFrame, str]:
-    """Return the frame without columns and parts that have no type, and a sentence that names what was left out.
+    """Return the frame without untyped columns and parts, and a sentence that names them.
 
-    What the table has takes its type there. What the table has as something else, such as a number for an array, stays
-    to be refused, and so do columns that are `needed`.
+    Parts that the table has take their type from it. Parts that have another shape in the table, such as a number for
+    an array, stay to be refused, and so do `needed` columns.
     """
     fields = [one for one in frame.schema.fields if has_untyped(one.dataType)]
     if not fields:
@@ -60,22 +60,22 @@ def without_untyped(frame: DataFrame, table: StructType | None, needed: Collecti
 
 
 def require_types(schema: StructType, wanted: Mapping[str, str]) -> None:
-    """Raise `TaskFailed` for a column that the table needs and of which no row tells the type.
+    """Raise `TaskFailed` for a needed column of a type that no row shows.
 
-    `wanted` maps each column to what it is for, such as "record key".
+    `wanted` maps each column to its purpose, such as "record key".
     """
     for one in schema.fields:
         if one.name in wanted and is_untyped(one.dataType):
             raise TaskFailed(
                 FailureReason.SCHEMA_INCOMPATIBLE,
                 f"The {wanted[one.name]} column {one.name} has no value in any row, so its type is not known, and the "
-                "table is not there yet to tell it. Declare the columns of the source, or cast it in the transform, "
+                "table does not exist yet to show it. Declare the columns of the source, or cast it in the transform, "
                 f"such as CAST({one.name} AS STRING). Nothing was written.",
             )
 
 
 def _typed(kind: DataType, table: DataType | None) -> DataType | None:
-    """Return a type without what has none, but for what the table has; None where nothing is left."""
+    """Return a type without its untyped parts, except those of the table; None if nothing is left."""
     if is_untyped(kind):
         return None if table is None else _of_table(kind, table)
     if isinstance(kind, StructType):
@@ -92,7 +92,7 @@ def _typed(kind: DataType, table: DataType | None) -> DataType | None:
 
 
 def _of_table(kind: DataType, table: DataType) -> DataType:
-    """Return the table's type for values that have none; the values' own where these are of another shape."""
+    """Return the table's type for untyped values, or the values' own type if its shape differs."""
     if isinstance(kind, ArrayType) and isinstance(table, ArrayType):
         return ArrayType(_of_table(kind.elementType, table.elementType))
     if isinstance(kind, MapType) and isinstance(table, MapType):
@@ -105,7 +105,7 @@ def _of_table(kind: DataType, table: DataType) -> DataType:
 
 
 def _left_out(kind: DataType, made: DataType | None, at: str) -> Iterator[str]:
-    """Yield the names of what a type has and another one made of it has not, nested ones with dots."""
+    """Yield the names of the parts that a reduced type lacks; nested names have dots."""
     if made is None:
         yield at
     elif isinstance(kind, StructType) and isinstance(made, StructType):
@@ -119,7 +119,7 @@ def _left_out(kind: DataType, made: DataType | None, at: str) -> Iterator[str]:
 
 
 def with_common_types(frames: Sequence[DataFrame]) -> list[DataFrame]:
-    """Return frames in which what has no type in one takes the type that it has in another."""
+    """Return frames in which untyped parts take their type from another frame."""
     common: dict[str, DataType] = {}
     for frame in frames:
         common |= {one.name: _filled(one.dataType, common.get(one.name)) for one in frame.schema.fields}
@@ -132,7 +132,7 @@ def with_common_types(frames: Sequence[DataFrame]) -> list[DataFrame]:
 
 
 def _filled(kind: DataType, other: DataType | None) -> DataType:
-    """Return a type with another one's parts in place of those without a type."""
+    """Return a type with its untyped parts taken from another type."""
     if other is None:
         return kind
     if isinstance(kind, StructType) and isinstance(other, StructType) and not is_untyped(kind):
@@ -146,14 +146,14 @@ def _filled(kind: DataType, other: DataType | None) -> DataType:
 
 
 def refitted(frame: DataFrame, kind: StructType) -> DataFrame:
-    """Return a frame with columns of `kind`, whose names are the frame's own; null where a part has another type."""
+    """Return a frame with the columns of `kind`, which has the frame's own names; a part of another type is null."""
     pairs = zip(frame.schema.fields, kind.fields, strict=True)
     columns = [_refitted(column_named(one.name), one.dataType, made.dataType).alias(made.name) for one, made in pairs]
     return frame if frame.schema.simpleString() == kind.simpleString() else frame.select(*columns)
 
 
 def _refitted(column: Column, has: DataType, wanted: DataType) -> Column:
-    """Return a column with other parts: those that are wanted by their names, null where it has none of the type."""
+    """Return a column with the wanted parts by name; a part of another type is null."""
     if same(has, wanted):
         return column
     if isinstance(has, StructType) and isinstance(wanted, StructType):

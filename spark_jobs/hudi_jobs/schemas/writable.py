@@ -1,8 +1,8 @@
-"""Find the columns that Hudi 1.2.0 cannot write, or whose values do not come back, before anything is written.
+"""Finds columns that Hudi 1.2.0 cannot write, or does not read back, before anything is written.
 
 Each rule is an allowlist of types that were written, updated, compacted, clustered and read again by Spark and hudi-rs
-(`test_columns_read_back.py`, `test_column_roles.py`). What a table has already is left as it is: an existing table may
-work in the way in which it is used.
+(`test_columns_read_back.py`, `test_column_roles.py`). Existing columns of the table are not checked: an existing table
+may work in the way it is used.
 """
 
 from collections.abc import Iterable, Iterator
@@ -47,11 +47,12 @@ _ORDERED_IN_LOGS: _Types = (*_ORDERED, DateType, DecimalType)
 """An update that rewrites a base file compares a day with a number, and fails (apache/hudi#18610)."""
 
 _ON_A_CURVE: _Types = (*_PARTITIONS, BinaryType, TimestampType)
-"""What ZOrder and Hilbert map to numbers (`SpaceCurveSortingHelper`)."""
+"""The types that ZOrder and Hilbert map to numbers (`SpaceCurveSortingHelper`)."""
 
 _BY_ROWS: _Types = tuple(kind for kind in _KEYS if kind not in {TimestampType, BinaryType, StructType})
-"""Keys of a bulk insert, which makes their texts of Spark's rows (`BuiltinKeyGenerator`): of a timestamp it drops the
-microseconds, and of bytes it takes the address in memory."""
+"""Types in keys of a bulk insert, which makes texts of Spark's rows (`BuiltinKeyGenerator`): it drops the microseconds
+of a timestamp, and takes the address in memory of bytes.
+"""
 
 _OWN_NAMES = frozenset(
     {
@@ -63,7 +64,8 @@ _OWN_NAMES = frozenset(
         "_hoodie_operation",
     }
 )
-"""Columns that Hudi fills in itself, whatever a row has there (`HoodieRecord.HOODIE_META_COLUMNS_WITH_OPERATION`)."""
+"""Columns that Hudi fills in itself, whatever a row holds in them (`HoodieRecord.HOODIE_META_COLUMNS_WITH_OPERATION`).
+"""
 
 _DELETED = "_hoodie_is_deleted"
 _SHOWN = 160
@@ -71,7 +73,7 @@ _SHOWN = 160
 
 @dataclass(frozen=True)
 class Finding:
-    """A column (nested parts with dots), what is wrong with it, and what to do; `purpose` is empty for a value."""
+    """A column (nested names have dots), its problem, and the remedy; `purpose` is empty for a value."""
 
     column: str
     what: str
@@ -87,10 +89,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Roles:
-    """What a table makes of its columns, and how one operation writes them.
+    """The roles of a table's columns, and how an operation writes them.
 
     `rewrites`: an update may rewrite a base file, as it always does in a CopyOnWrite table. `times` are partition
-    columns that the key generator of the table takes for times.
+    columns that the key generator of the table reads as times.
     """
 
     record_key: tuple[str, ...] = ()
@@ -115,7 +117,7 @@ def findings(schema: StructType, roles: Roles, *, stored: StructType | None = No
 
 
 def twins(schema: StructType, at: str = "") -> Iterator[Finding]:
-    """Yield the fields of a struct that share a name but for the case of letters; `at` is what stands before a name.
+    """Yield the fields of a struct that share a name but for the case of letters; `at` is the prefix of the names.
 
     Spark reads no table with such columns (`COLUMN_ALREADY_EXISTS`).
     """
@@ -148,7 +150,7 @@ def _misused(kinds: dict[str, DataType], roles: Roles) -> Iterator[Finding]:
 
 
 def unread_partitions(schema: StructType, partition_by: Iterable[str], times: frozenset[str]) -> Iterator[Finding]:
-    """Yield the partition columns whose values no reader makes of the names of folders."""
+    """Yield the partition columns with values that no reader gets back from the names of folders."""
     kinds = {one.name: one.dataType for one in schema.fields}
     for name in partition_by:
         if name in kinds and name not in times and not isinstance(kinds[name], _PARTITIONS):
@@ -177,13 +179,13 @@ def _unwritable(kind: DataType, name: str) -> Iterator[Finding]:
             yield Finding(at, _is(part, "and Hudi writes maps with text keys only"), advice)
         elif isinstance(part, NullType):
             why = "as all its values are null, and Hudi needs a type"
-            yield Finding(at, _is(part, why), f"cast it to one in the transform, or {leave_out}")
+            yield Finding(at, _is(part, why), f"cast it to a type in the transform, or {leave_out}")
         elif not isinstance(part, (*_VALUES, ArrayType, MapType)):
             yield Finding(at, _is(part, "a type that Hudi cannot write"), f"cast it in the transform, or {leave_out}")
 
 
 def _parts(kind: DataType, at: str) -> Iterator[tuple[str, DataType]]:
-    """Yield a type and all parts of it, each with its name; the keys of a map belong to the map."""
+    """Yield a type and all of its parts, each with its name; the keys of a map belong to the map."""
     yield at, kind
     if isinstance(kind, StructType):
         for one in kind.fields:
@@ -195,16 +197,16 @@ def _parts(kind: DataType, at: str) -> Iterator[tuple[str, DataType]]:
 
 
 def _is(kind: DataType, why: str) -> str:
-    """Return what a column is, with the beginning of its type, and why this is wrong."""
+    """Return the beginning of a column's type with the problem, as a clause."""
     text = kind.simpleString()
     return f"is {text if len(text) <= _SHOWN else f'{text[:_SHOWN]}...'}, {why}"
 
 
 def _key(name: str, kind: DataType, *, by_rows: bool) -> Finding:
-    why = "of which Hudi makes texts that two different values may share"
+    why = "and Hudi makes texts of it that two different values may share"
     advice = f"make it a text in the transform, such as to_json({name}), and use that as the record key"
     if by_rows:
-        why = "of which BulkInsert makes another record key than other operations, or one that is not exact"
+        why = "and BulkInsert makes another record key of it than other operations, or an inexact key"
         advice = "use another operation, or make it a text or a BIGINT in the transform"
     return Finding(name, _is(kind, why), advice, "record key")
 

@@ -1,1 +1,1 @@
-"""The table services: one module per service."""
+"""The table services: a module per service."""

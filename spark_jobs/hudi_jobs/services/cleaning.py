@@ -16,7 +16,7 @@ _NAMED = 3
 
 
 def clean(context: TaskContext) -> TaskResult:
-    """Finish a pending clean, or plan and execute one."""
+    """Finish a pending clean, or plan and execute a clean."""
     if open_table(context) is None:
         return missing_table(context)
     return while_ours(context, lambda _, rolled_back: _clean(context, rolled_back))

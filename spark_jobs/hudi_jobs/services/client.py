@@ -32,7 +32,7 @@ _LATER = False
 
 
 class WriteClient:
-    """The client calls that services need; instants are requested times. Use `write_client` to get one that closes."""
+    """The client calls that services need; instants are requested times. Use `write_client`: it closes the client."""
 
     def __init__(self, spark: SparkSession, client: JavaObject) -> None:
         self._spark = spark
@@ -62,7 +62,7 @@ class WriteClient:
         """Wait until the store's clock is past an inflight compaction, so that it completes after its request.
 
         Otherwise, in layout 1, it would complete earlier if the store's clock is behind or has whole seconds: Hudi
-        would count the log files of its new slices to older ones (`contract/table/slices.py`).
+        would count the log files of its new slices to older slices (`contract/table/slices.py`).
         """
         table = HudiTable(self._spark, self._table().getMetaClient())
         if table.version >= LAYOUT_2_FROM:
@@ -153,7 +153,7 @@ class WriteClient:
         return None if metadata is None else int(metadata.getTotalFilesDeleted())
 
     def savepoint(self, instant: str, *, user: str, comment: str) -> None:
-        """Make a savepoint on a completed commit; Hudi refuses a second one on it."""
+        """Make a savepoint on a completed commit; Hudi refuses a second savepoint on it."""
         self._client.savepoint(instant, user, comment)
 
     def delete_savepoint(self, instant: str) -> None:

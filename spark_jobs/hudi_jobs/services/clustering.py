@@ -1,4 +1,4 @@
-"""Clustering: rewrites small files into larger, sorted ones."""
+"""Clustering: rewrites small files into larger, sorted files."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -71,7 +71,7 @@ class _Clustering(PlannedService):
         selection = [f"{key.rpartition('strategy.')[2]}={options[key]}" for key in _SELECTION if options.get(key)]
         if selection:
             return f"Hudi planned nothing: no small files in the partitions that {', '.join(selection)} selects."
-        return "Hudi planned nothing: there are not enough small files to make larger ones of."
+        return "Hudi planned nothing: there are not enough small files to make larger files of."
 
 
 def require_clustering(context: TaskContext, table: HudiTable) -> None:

@@ -24,7 +24,7 @@ EVERY_LOG_FILE = {
 _ROUNDS = 2
 """The first round may execute a pending plan, and leave others."""
 _IDLE_WITHIN_SECONDS = 5.0
-"""A running service takes longer than this, and a look for one takes less."""
+"""A running service takes longer than this, and a look for a service takes less."""
 
 
 def compact(context: TaskContext) -> TaskResult:
@@ -37,7 +37,7 @@ def require_compaction(context: TaskContext, _: HudiTable) -> None:
     if context.task.table.type is not TableType.MERGE_ON_READ:
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
-            "Only a MergeOnRead table has log files to compact; turn compaction off for this one.",
+            "Only a MergeOnRead table has log files to compact; turn compaction off for this table.",
         )
 
 

@@ -27,7 +27,7 @@ _NAMED = 3
 
 
 class Others:
-    """Tells this table's work from others', for one task."""
+    """Tells this table's work from others', for a task."""
 
     def __init__(self, context: TaskContext) -> None:
         self._context = context
@@ -132,7 +132,7 @@ class Others:
         return begun
 
     def savepoints_at_work(self, timeline: Timeline) -> set[str]:
-        """Return the commits whose savepoints another tool may be making or deleting."""
+        """Return the commits with savepoints that another tool may be making or deleting."""
         begun = {} if self.is_alone else timeline.begun_savepoints()
         return {instant for instant, file in begun.items() if self.was_written_lately(file)}
 
@@ -197,7 +197,8 @@ def _require_no_restore(timeline: Timeline) -> None:
         raise TaskFailed(
             FailureReason.RESTORE_PENDING,
             f"The restore {instant} is pending, and nothing is written until it completes; finish it with the tool "
-            "that started it. What a HudiOperation started that is gone, another one to the same commit finishes.",
+            "that started it. If a deleted HudiOperation started it, another HudiOperation to the same commit "
+            "finishes it.",
         )
 
 

@@ -28,8 +28,8 @@ _MERGING = ("hoodie.compact.inline", "hoodie.clustering.inline")
 _INSIDE_THE_WRITER = ("hoodie.clean.automatic", *_MERGING)
 
 _WITHOUT_METADATA_TABLE = (
-    "hoodie.properties of {0} declares a metadata table, but .hoodie/metadata does not exist. Hudi would create a "
-    "new one while instants are pending, which can leave rows out. Nothing was executed: rebuild the metadata "
+    "hoodie.properties of {0} declares a metadata table, but .hoodie/metadata does not exist. Hudi would create a new "
+    "metadata table while instants are pending, which can leave rows out. Nothing was executed: rebuild the metadata "
     "table with a HudiOperation (repair.rebuildMetadataTable) while nothing is pending, or disable it with the Hudi "
     "CLI (metadata delete) or with one write of the old tool with hoodie.metadata.enable=false."
 )
@@ -42,7 +42,7 @@ File = tuple[str, str]
 def require_plans_inside(context: TaskContext, opened: HudiTable | None = None) -> None:
     """Raise `TaskFailed` when a pending plan names a file outside the table.
 
-    Checks the given open table, else the current one.
+    Checks the given open table, else the current table.
     """
     with stage("The plans of the table cannot be read", otherwise=FailureReason.HUDI_ERROR):
         base_path = context.task.table.base_path
@@ -186,7 +186,7 @@ _READERS: Mapping[str, Callable[[Document], Iterator[File]]] = {
 
 
 def require_properties_inside(meta: JavaObject, base_path: str) -> None:
-    """Refuse a table whose properties place its timeline, archive or base files elsewhere."""
+    """Refuse a table with properties that place its timeline, archive or base files elsewhere."""
     config = meta.getTableConfig()
     index, bootstrap = config.getRelativeIndexDefinitionPath(), config.getBootstrapBasePath()
     folders = (config.getTimelinePath(), config.getTimelineHistoryPath(), config.getArchivelogFolder())
@@ -213,7 +213,7 @@ def _require(spark: SparkSession, meta: JavaObject) -> None:
 
 
 def _plan_of(spark: SparkSession, meta: JavaObject, instant: JavaObject) -> tuple[str, JavaObject] | None:
-    """Return an instant's kind of plan and the plan; None without one, or if Hudi cannot read it either."""
+    """Return an instant's kind of plan and the plan; None without a plan, or if Hudi cannot read it either."""
     try:
         return _read_plan(spark, meta, instant)
     except Py4JJavaError:

@@ -1,7 +1,7 @@
 """The savepoint that protects a taken-over table from its first table service to the end of the first cycle.
 
 Until then a person can restore the table to its earlier state. Its user and comment distinguish it from other
-savepoints, so that a repeated run makes no second one, and no foreign savepoint is removed.
+savepoints, so that a repeated run makes no second savepoint, and no foreign savepoint is removed.
 """
 
 from collections.abc import Callable

@@ -59,7 +59,7 @@ class Savepoint:
 
 @dataclass(frozen=True)
 class Clean:
-    """A planned or completed clean; `keeps_from` is the oldest commit whose files it keeps, if recorded.
+    """A planned or completed clean; `keeps_from` is the oldest commit with files that it keeps, if recorded.
 
     A clean that keeps a number of versions names none: it keeps everything from the newest commit it knew.
     """
@@ -79,7 +79,7 @@ class Written:
 
 
 class Timeline:
-    """One read of a table's active timeline; read again to see changes."""
+    """A read of a table's active timeline; read again to see changes."""
 
     def __init__(self, spark: SparkSession, table: HudiTable) -> None:
         self._spark = spark
@@ -192,7 +192,7 @@ class Timeline:
         return tuple(sorted(found))
 
     def cleans(self) -> list[Clean]:
-        """Return the cleans of the active timeline, including pending ones."""
+        """Return the cleans of the active timeline, including pending cleans."""
         requested = classes(self._spark).org.apache.hudi.common.table.timeline.HoodieInstant.State.REQUESTED
         generator, found = self.meta.getInstantGenerator(), []
         for each in elements(self._active.getCleanerTimeline().getInstants()):
@@ -232,7 +232,7 @@ class Timeline:
                 self._active.deletePending(each)
 
     def newest_commit(self) -> str | None:
-        """Return the requested time of the newest completed commit, or None without one."""
+        """Return the requested time of the newest completed commit, or None without a commit."""
         commits = self._active.getCommitsTimeline().filterCompletedInstants().getInstants()
         return max((str(each.requestedTime()) for each in elements(commits)), default=None)
 

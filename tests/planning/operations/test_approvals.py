@@ -67,7 +67,7 @@ def test_a_claim_that_is_deleted_before_its_approval_starts_nothing() -> None:
     assert (launches(gone), status_of(gone).operations) == ([], ())
 
 
-def test_what_the_table_itself_has_begun_goes_on_whatever_class_and_resource_say_later() -> None:
+def test_operation_begun_by_the_table_goes_on_whatever_class_and_resource_say() -> None:
     for later in (MANUAL, {"table_class": table_class()}):
         (launch,) = launches(world(operation(), remembered=(begun(),), **later))
         assert launch.job.operation is not None

@@ -42,7 +42,7 @@ def seen(*readers: DerivedTable, asked: HudiOperation | None = None, **changes: 
     return replace(found, derived=Derived(lineage=lineage, tables=readers))
 
 
-def test_it_begins_where_the_same_keys_can_be_erased_from_all() -> None:
+def test_cascade_begins_if_the_same_keys_can_be_erased_from_all_tables() -> None:
     recorded = (entry(kind="Erase"),)
     assert len(launches(seen(reader(), remembered=recorded))) == 1
     assert launches(replace(seen(reader(), remembered=recorded), derived=None)) == [], "not known yet"
@@ -56,9 +56,9 @@ def test_it_begins_where_the_same_keys_can_be_erased_from_all() -> None:
             (reader(ingestion={**SOURCE, "transform": {"sql": "SELECT md5(id) AS id FROM source"}}),),
             {},
             "OperationRefused",
-            "totals reads this one through a transform",
+            "totals reads this table through a transform",
         ),
-        ((DerivedTable(name="totals"),), {}, "OperationRefused", "totals reads this one and is not valid"),
+        ((DerivedTable(name="totals"),), {}, "OperationRefused", "totals reads this table and is not valid"),
         (
             (reader(concurrency={"mode": "Optimistic"}),),
             {},
@@ -87,7 +87,7 @@ def test_it_begins_where_the_same_keys_can_be_erased_from_all() -> None:
         ),
     ],
 )
-def test_what_stands_in_the_way_of_any_table_is_said_before_anything_is_written(
+def test_obstacle_of_any_table_is_reported_before_anything_is_written(
     readers: tuple[DerivedTable, ...], changes: dict[str, Any], reason: str, said: str
 ) -> None:
     found = of(seen(*readers, **changes))
@@ -187,7 +187,9 @@ def test_the_other_tables_follow_once_the_first_is_done_each_by_an_operation_tha
         (None, {}, "deleted before it finished"),
     ],
 )
-def test_one_that_fails_fails_the_whole_and_is_named(state: str | None, changes: dict[str, Any], said: str) -> None:
+def test_failed_erasure_of_a_reader_fails_the_cascade_and_is_named(
+    state: str | None, changes: dict[str, Any], said: str
+) -> None:
     asked = erasing()
     going = look(asked, CascadeSeen(readers=("totals",))).status
     assert going is not None
@@ -216,9 +218,7 @@ def test_one_that_fails_fails_the_whole_and_is_named(state: str | None, changes:
         ({"state": "Running"}, "Cascading"),
     ],
 )
-def test_one_that_cannot_begin_any_more_because_its_table_has_changed_fails_the_whole(
-    told: dict[str, Any], reason: str
-) -> None:
+def test_erasure_that_can_no_longer_begin_fails_the_cascade(told: dict[str, Any], reason: str) -> None:
     asked = erasing()
     going = look(asked, CascadeSeen(readers=("totals",))).status
     assert going is not None
@@ -234,7 +234,7 @@ def test_one_that_cannot_begin_any_more_because_its_table_has_changed_fails_the_
     assert look(asked.copy_with(status=going), others).deletes == (), "it is somebody else's"
 
 
-def test_what_is_approved_or_expires_later_than_its_parent_is_still_its_own() -> None:
+def test_approval_and_expiry_of_a_cascaded_erasure_are_its_own() -> None:
     asked = erasing()
     going = look(asked, CascadeSeen(readers=("totals",))).status
     assert going is not None
@@ -244,7 +244,7 @@ def test_what_is_approved_or_expires_later_than_its_parent_is_still_its_own() ->
     assert step.status.state is OperationState.SUCCEEDED
 
 
-def test_nothing_is_made_for_other_tables_before_or_without_success() -> None:
+def test_no_erasure_of_a_reader_is_created_before_or_without_success() -> None:
     asked = erasing()
     for state, reason in (("Running", "Running"), ("Failed", "NotErased"), ("Pending", "Waiting")):
         remembered = entry(kind="Erase", state=state, reason=reason)
@@ -254,7 +254,7 @@ def test_nothing_is_made_for_other_tables_before_or_without_success() -> None:
         assert [one.table for one in step.status.cascade] == ["totals"], "it is noted from the first look on"
 
 
-def test_what_it_does_on_other_tables_is_never_taken_for_work_on_its_own() -> None:
+def test_cascade_on_other_tables_is_never_taken_for_work_on_its_own_table() -> None:
     going = look(erasing(), CascadeSeen(readers=("totals",))).status
     assert going is not None
     cascading = erasing(status=going.copy_with(begun=True))
@@ -267,7 +267,7 @@ def test_what_it_does_on_other_tables_is_never_taken_for_work_on_its_own() -> No
     assert gone.status.reason == "Cascading"
 
 
-def test_a_copy_of_one_that_was_at_work_on_other_tables_makes_nothing_for_them() -> None:
+def test_copy_of_a_cascading_erasure_creates_nothing_for_other_tables() -> None:
     going = look(erasing(), CascadeSeen(readers=("totals",))).status
     assert going is not None
     copied = erasing(status=going, annotations={"hudi-operator.io/operation-uid": "uid-from-before"})
@@ -279,7 +279,7 @@ def test_a_copy_of_one_that_was_at_work_on_other_tables_makes_nothing_for_them()
     assert (of(world(copied)).state, of(world(copied)).reason) == (OperationState.FAILED, "CopiedOperation")
 
 
-def test_one_that_is_deleted_meanwhile_goes_and_says_what_is_left() -> None:
+def test_deleted_cascade_is_released_and_says_what_is_left() -> None:
     going = look(erasing(), CascadeSeen(readers=("totals",))).status
     assert going is not None
     step = look(erasing(status=going, deleted=NOW), CascadeSeen())
@@ -288,7 +288,7 @@ def test_one_that_is_deleted_meanwhile_goes_and_says_what_is_left() -> None:
     assert step.notice.reason == "OperationIncomplete"
 
 
-def test_what_is_made_asks_for_the_same_and_is_approved_as_its_parent_was() -> None:
+def test_created_erasure_asks_for_the_same_keys_and_keeps_the_approval() -> None:
     verified = HudiOperationStatus(observed_generation=1, requested_by="anna", requester_verified=True)
     asked = erasing(approved=True, dryRun=True, acceptOtherWriters=True, requestedBy="anna", status=verified)
     made = build_cascaded(asked, "totals")
@@ -327,7 +327,7 @@ def test_the_request_says_where_the_table_lies_that_is_read_if_the_same_values_m
         assert other.upstream is None
 
 
-def test_who_asks_is_noted_at_the_first_look_and_not_believed_later() -> None:
+def test_requester_is_noted_at_the_first_look_and_not_believed_later() -> None:
     asked = operation(requestedBy="anna")
     first = decide_operation(asked, None, now=NOW, verifies_requesters=False).status
     assert first is not None

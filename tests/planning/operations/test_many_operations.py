@@ -51,7 +51,9 @@ def waiting_before(last: HudiOperation, **changes: Any) -> Observation:
         "of a stranger, a dry run",
     ],
 )
-def test_what_may_not_begin_takes_no_place_of_what_may(last: dict[str, Any], changes: dict[str, Any]) -> None:
+def test_blocked_operation_takes_no_place_of_an_operation_that_may_begin(
+    last: dict[str, Any], changes: dict[str, Any]
+) -> None:
     seen = waiting_before(operation("last", created=NOW, **last), **changes)
     (launch,) = launches(seen)
     assert launch.job.operation is not None
@@ -66,17 +68,17 @@ NOT_VERIFIED = {"state": "Failed", "reason": "NotVerified"}
     [
         (
             (begun("no-00"),),
-            "until another of them finishes. One that only waits and is not wanted can be deleted: no-19",
+            "until another of them finishes. If you no longer want a waiting operation, delete it: no-19",
         ),
         (
             (entry("no-00", **NOT_VERIFIED),),
-            "until another of them finishes or one of the 1 that a person has to look at is deleted. One that only",
+            "until another of them finishes or one of the 1 that a person has to check is deleted. If you no longer",
         ),
-        (tuple(entry(f"no-{number:02}", **NOT_VERIFIED) for number in range(20)), "has to look at is deleted."),
+        (tuple(entry(f"no-{number:02}", **NOT_VERIFIED) for number in range(20)), "has to check is deleted."),
     ],
     ids=["one is at work", "one holds the table", "all hold the table"],
 )
-def test_one_that_has_no_place_names_another_that_only_waits_or_none(taking: tuple[Any, ...], said: str) -> None:
+def test_operation_without_a_place_names_another_that_only_waits_or_none(taking: tuple[Any, ...], said: str) -> None:
     waits = tuple(entry(f"no-{number:02}", state="Pending") for number in range(20))
     seen = world(remembered=(*taking, *waits[len(taking) :]))
     told = decide_operation(operation("last"), seen.table, now=NOW).status
@@ -86,13 +88,13 @@ def test_one_that_has_no_place_names_another_that_only_waits_or_none(taking: tup
     assert "no-00" not in (told.message or "")
 
 
-def test_what_is_at_work_has_a_place() -> None:
+def test_operation_at_work_has_a_place() -> None:
     many = [operation(f"no-{number}", created=NOW - minutes(9 - number)) for number in range(3)]
     seen = world(*many, remembered=(begun("no-0"),), table_class=allowing(maxPerTable=2))
     assert [of(seen, f"no-{number}").reason for number in range(1, 3)] == ["Pending", "TooManyOperations"]
 
 
-def test_each_of_many_is_done_once() -> None:
+def test_each_of_many_operations_is_done_once() -> None:
     known = {f"no-{number:02}": HudiOperationStatus() for number in range(OPERATIONS_SHOWN + 5)}
     seen, ran = world(), []
     for step in range(3 * len(known)):

@@ -16,7 +16,7 @@ FAILED = OperationState.FAILED
 COPIED = {"hudi-operator.io/operation-uid": "uid-from-before"}
 
 
-def test_one_that_comes_again_from_a_backup_is_not_done_again() -> None:
+def test_operation_restored_from_a_backup_is_not_done_again() -> None:
     """A backup keeps no uid, and need not keep a status; to go back once more takes away what came since."""
     copied: dict[str, Any] = {"annotations": COPIED}
     seen = world(operation(**copied))

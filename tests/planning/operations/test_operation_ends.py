@@ -90,7 +90,7 @@ def test_the_rows_of_each_partition_are_shown_until_the_resource_says_them_itsel
     assert (kept.verification.different, kept.verification.partitions) == (0, ())
 
 
-def test_what_another_operation_has_compared_is_not_this_ones() -> None:
+def test_comparison_of_another_operation_is_not_this_operations() -> None:
     told = of(with_comparison(after_run(Outcome.SUCCEEDED, report=DONE, **RESTORED), "uid-of-another")).report
     assert told is not None
     assert told.verification is None
@@ -126,7 +126,7 @@ def test_a_commit_of_its_run_is_not_the_whole_of_it() -> None:
     assert of(replace(seen, snapshot=marked)).state is RUNNING
 
 
-def test_what_is_refused_while_it_is_checked_has_changed_nothing_and_is_over() -> None:
+def test_operation_refused_by_its_check_has_changed_nothing_and_is_over() -> None:
     seen = after_run(
         Outcome.FAILED, reason="OperationRefused", message="No. Nothing was changed.", report={"phase": "Checking"}
     )
@@ -152,7 +152,7 @@ def test_a_run_that_was_killed_while_it_checked_does_not_hold_a_table_whose_oper
     assert maintenance(status_of(seen)) is None
 
 
-def test_what_a_job_says_that_only_has_its_name_is_not_said_of_it() -> None:
+def test_report_of_a_job_with_only_the_same_name_is_ignored() -> None:
     """Else an operation that is halfway would count as one that has only been checked, and could be forgotten."""
     seen = after_run(
         Outcome.FAILED, reason="OperationRefused", message="No. Nothing was changed.", report={"phase": "Checking"}
@@ -173,7 +173,7 @@ UNFINISHED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("changes", UNFINISHED.values(), ids=UNFINISHED)
-def test_what_may_have_begun_is_tried_until_it_is_finished(changes: dict[str, Any]) -> None:
+def test_possibly_begun_operation_is_retried_until_it_is_finished(changes: dict[str, Any]) -> None:
     seen = after_run(**changes)
     after = of(seen)
     assert (after.state, after.begun, after.failures, after.reason) == (RUNNING, True, 1, "Retrying")
@@ -185,7 +185,7 @@ def test_what_may_have_begun_is_tried_until_it_is_finished(changes: dict[str, An
     assert launch.job.operation.instant == ago(20)
 
 
-def test_it_is_tried_however_often_it_fails() -> None:
+def test_begun_operation_is_retried_however_often_it_fails() -> None:
     seen = after_run(None, remembered=begun(failures=500))
     assert of(seen).state is RUNNING
     wait = (plan_for(again(replace(seen, jobs=()), status_of(seen))).changes_in or 0) / 60
@@ -199,7 +199,7 @@ NOT_BEGUN: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("changes", NOT_BEGUN.values(), ids=NOT_BEGUN)
-def test_what_has_not_begun_is_tried_again_and_can_be_deleted(changes: dict[str, Any]) -> None:
+def test_operation_that_has_not_begun_is_retried_and_can_be_deleted(changes: dict[str, Any]) -> None:
     seen = after_run(Outcome.FAILED, message="No.", **changes)
     after = of(seen)
     assert (after.state, after.begun, attempts(after)) == (OperationState.DRAINING, False, 1)
@@ -207,13 +207,13 @@ def test_what_has_not_begun_is_tried_again_and_can_be_deleted(changes: dict[str,
     assert status_of(gone).operations == ()
 
 
-def test_what_never_gets_to_begin_ends_after_as_many_runs_as_the_class_allows() -> None:
+def test_operation_that_never_begins_ends_after_as_many_runs_as_the_class_allows() -> None:
     tried = entry(state="Running", job=decided(), failures=9)
     seen = after_run(Outcome.FAILED, remembered=tried, reason="HudiError", message="No.", report={"phase": "Checking"})
     assert (of(seen).state, of(seen).reason, of(seen).begun) == (FAILED, "HudiError", False)
 
 
-def test_what_finds_its_source_gone_before_it_has_changed_anything_ends_after_so_many_runs_and_not_at_once() -> None:
+def test_operation_without_its_source_ends_after_so_many_runs_and_not_at_once() -> None:
     """Until then it had begun, by its record, and had failed so often as the budget allows."""
     recorded = {"phase": "Checking", "target": ago(20), "rowsExpected": 20}
     gone = {"reason": "SourceUnavailable", "message": "No broker.", "report": recorded}
@@ -273,7 +273,7 @@ def test_rows_that_are_not_as_expected_stop_the_table_until_a_person_has_looked(
     assert [one.warning for one in found] == [True]
 
 
-def test_nothing_is_ingested_before_that_resource_is_deleted_and_all_is_after() -> None:
+def test_ingestion_waits_until_the_unverified_operation_is_deleted() -> None:
     left = entry(state="Failed", reason="NotVerified", begun=True, message="19 rows.", finished_at=at(NOW))
     blocked = world(operation(), remembered=(left,), ingestion={}, gone=(10,))
     assert launches(blocked) == []
@@ -282,7 +282,7 @@ def test_nothing_is_ingested_before_that_resource_is_deleted_and_all_is_after() 
         assert len(launches(world(*acknowledged, remembered=(left,), ingestion={}, gone=(10,)))) == 1
 
 
-def test_another_operation_may_repair_what_was_left() -> None:
+def test_another_operation_may_repair_the_leftovers() -> None:
     left = entry(state="Failed", reason="NotVerified", begun=True, finished_at=at(NOW))
     further = operation("further", restore={"instant": ago(30)})
     seen = world(operation(), further, remembered=(left, entry("further")), gone=(10,))

@@ -52,7 +52,7 @@ def test_the_class_has_to_allow_it() -> None:
         ({"keys": [{"id": "x" * 256}] * (MOST_BYTES // 256)}, "Use keysFrom"),
     ],
 )
-def test_what_no_run_could_take_fails_at_once(erase: dict[str, Any], said: str) -> None:
+def test_erasure_that_no_run_could_take_fails_at_once(erase: dict[str, Any], said: str) -> None:
     found = of(seen(erasing(**erase)))
     assert (found.state, found.reason) == (OperationState.FAILED, "OperationRefused")
     assert said in found.message
@@ -103,7 +103,7 @@ def test_files_that_still_hold_keys_fail_it_and_hold_nothing_else_back() -> None
     assert plan_for(ended).maintenance is None
 
 
-def test_one_whose_resource_was_removed_by_hand_says_that_the_keys_are_lost() -> None:
+def test_erasure_with_a_resource_removed_by_hand_says_that_the_keys_are_lost() -> None:
     left = entry(kind="Erase", state="Running", begun=True, job=decided(kind="Erase", instant=None))
     gone = world(remembered=(left,), table_class=allowing(**ALLOWED))
     found = of(gone)

@@ -139,7 +139,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("document", "table", "words"), REFUSED.values(), ids=REFUSED)
-def test_what_can_never_be_is_refused_before_anything_stops(
+def test_service_run_that_can_never_succeed_is_refused_before_anything_stops(
     document: dict[str, Any], table: dict[str, Any], words: str
 ) -> None:
     observation = seen(document, **table)
@@ -153,7 +153,7 @@ def test_a_class_allows_a_kind_by_its_name() -> None:
     assert of(observation).reason == "OperationNotAllowed"
 
 
-def test_one_that_waits_for_approval_says_for_what() -> None:
+def test_service_run_awaiting_approval_says_for_what() -> None:
     slow = table_class(operations={"allowed": ["RunService"], "approval": "Manual"})
     assert "The compaction waits for approval" in of(seen(COMPACT, table_class=slow)).message
 
@@ -286,7 +286,7 @@ def test_an_operation_waits_for_the_heartbeat_of_a_write_whose_process_was_not_s
     assert [one.job.service for one in launches(waits, now=NOW + minutes(160 / 60))] == [Service.OPERATION]
 
 
-def test_what_a_repair_fails_to_mend_stays_broken_and_is_not_tried_without_end() -> None:
+def test_failed_repair_leaves_the_defect_and_is_not_retried_without_end() -> None:
     job = decided(kind="Repair", instant=None, repair={"step": "RebuildMetadataTable"})
     tired = remembered("Repair", state="Running", job=job, failures=99)
     rebuild = asked({"repair": {"rebuildMetadataTable": {}}})

@@ -30,7 +30,7 @@ def told(asked: HudiOperation, one: HudiTable | InvalidObject | None) -> HudiOpe
     return found
 
 
-def test_it_says_what_its_table_says() -> None:
+def test_operation_shows_the_report_of_its_table() -> None:
     known = entry(state="Running", reason="Running", message="Job x.", begun=True, job=decided(), started_at=at(NOW))
     after = told(operation(), saying(known))
     assert (after.state, after.reason, after.message) == (OperationState.RUNNING, "Running", "Job x.")
@@ -98,18 +98,18 @@ def test_the_end_of_an_operation_that_cannot_be_read_any_more_stays(state: str, 
     assert decide_operation(parse_operation(document), None, now=NOW).status == before
 
 
-def test_without_a_table_it_waits_and_without_an_answer_too() -> None:
+def test_operation_waits_without_a_table_and_without_its_answer() -> None:
     assert (told(operation(), None).state, told(operation(), None).reason) == (OperationState.PENDING, "TableNotFound")
     assert told(operation(), saying()).reason == "Pending"
 
 
-def test_what_is_over_stays_so_when_its_table_has_forgotten_it() -> None:
+def test_finished_operation_stays_finished_when_its_table_has_forgotten_it() -> None:
     over = told_as(OperationState.SUCCEEDED, "Succeeded", finished_at=at(NOW), begun=True)
     assert told(operation(status=over), saying()).state is OperationState.SUCCEEDED
     assert told(operation(status=over), None).state is OperationState.SUCCEEDED
 
 
-def test_an_event_tells_of_its_end_once() -> None:
+def test_end_of_an_operation_posts_one_event() -> None:
     done = saying(entry(state="Succeeded", reason="Succeeded", message="Done."))
     step = decide_operation(operation(), done, now=NOW)
     assert step.notice is not None
@@ -125,25 +125,25 @@ def test_rows_that_are_not_as_expected_are_a_warning_of_their_own() -> None:
     assert (notice.reason, notice.warning) == ("OperationNotVerified", True)
 
 
-def test_it_is_held_also_when_it_is_over() -> None:
+def test_finished_operation_keeps_its_finalizer() -> None:
     assert decide_operation(operation(held=False), saying(), now=NOW).hold
     assert decide_operation(operation(held=False), saying(entry(state="Succeeded")), now=NOW).hold
 
 
-def test_one_that_had_a_job_says_so_until_its_table_knows_it_again() -> None:
+def test_operation_that_had_a_job_says_so_until_its_table_knows_it_again() -> None:
     told = told_as(OperationState.RUNNING, "Running", instant=ago(20))
     after = decide_operation(operation(status=told), saying(), now=NOW).status
     assert after is not None
     assert (after.state, after.instant) == (OperationState.RUNNING, ago(20))
 
 
-def test_one_that_has_not_begun_goes_once_its_table_has_forgotten_it() -> None:
+def test_deleted_operation_that_has_not_begun_goes_once_its_table_forgot_it() -> None:
     gone = operation(deleted=NOW)
     assert decide_operation(gone, saying(entry()), now=NOW).released is None
     assert decide_operation(gone, saying(), now=NOW).released is not None
 
 
-def test_one_that_has_begun_is_held_until_it_is_over() -> None:
+def test_deleted_begun_operation_is_held_until_it_is_over() -> None:
     begun = told_as(OperationState.RUNNING, begun=True)
     gone = operation(deleted=NOW, status=begun)
     for known in (saying(entry(begun=True)), saying()):
@@ -151,7 +151,7 @@ def test_one_that_has_begun_is_held_until_it_is_over() -> None:
     assert decide_operation(gone, saying(entry(begun=True, state="Succeeded")), now=NOW).released is not None
 
 
-def test_one_without_a_table_goes_and_says_what_it_leaves() -> None:
+def test_deleted_operation_without_a_table_goes_and_says_what_it_leaves() -> None:
     begun = told_as(OperationState.RUNNING, begun=True)
     step = decide_operation(operation(deleted=NOW, status=begun), None, now=NOW)
     assert step.notice is not None
@@ -162,7 +162,7 @@ def test_one_without_a_table_goes_and_says_what_it_leaves() -> None:
 AT_WORK = told_as(OperationState.RUNNING, "Running", instant=ago(20))
 
 
-def test_one_whose_table_is_gone_while_its_job_is_at_work_may_have_begun() -> None:
+def test_operation_may_have_begun_if_its_table_goes_while_its_job_is_at_work() -> None:
     after = told(operation(status=AT_WORK), None)
     assert (after.state, after.reason, after.begun) == (OperationState.PENDING, "TableNotFound", True)
     (known,) = status_of(world(operation(status=after))).operations
@@ -170,7 +170,7 @@ def test_one_whose_table_is_gone_while_its_job_is_at_work_may_have_begun() -> No
     assert not told(operation(status=AT_WORK, dryRun=True), None).begun
 
 
-def test_one_that_is_deleted_with_its_table_while_its_job_is_at_work_says_what_it_leaves() -> None:
+def test_operation_deleted_with_its_table_during_its_job_says_what_it_leaves() -> None:
     for after in (AT_WORK, told(operation(status=AT_WORK), None)):
         step = decide_operation(operation(deleted=NOW, status=after), None, now=NOW)
         assert step.notice is not None
@@ -178,7 +178,7 @@ def test_one_that_is_deleted_with_its_table_while_its_job_is_at_work_says_what_i
     assert decide_operation(operation(deleted=NOW, status=AT_WORK, dryRun=True), None, now=NOW).notice is None
 
 
-def test_one_that_cannot_be_read_is_told_so_and_held_while_it_has_begun() -> None:
+def test_unreadable_begun_operation_is_reported_and_held() -> None:
     metadata = ObjectMetadata(name="back", uid="uid-of-back", finalizers=("hudi-operator.io/operation",))
     odd = InvalidObject(metadata=metadata, message="Odd.")
     found = decide_operation(odd, None, now=NOW).status
@@ -197,7 +197,7 @@ def test_a_table_that_cannot_be_read_holds_only_what_has_begun() -> None:
     assert decide_operation(operation(deleted=NOW), begun, now=NOW).released is None
 
 
-def test_it_expires_after_its_end_unless_a_person_must_look_at_it() -> None:
+def test_operation_expires_after_its_end_unless_a_person_must_check_it() -> None:
     ended = {"state": "Succeeded", "reason": "Succeeded", "finished_at": at(NOW - minutes(9))}
     kept = operation(ttlAfterFinished="10m")
     assert decide_operation(kept, saying(entry(**ended)), now=NOW).requeue == 61
@@ -213,7 +213,7 @@ def test_a_table_names_the_operations_of_which_it_says_something_else() -> None:
     assert moved_operations(before, before) == ()
 
 
-def test_one_that_waits_or_goes_for_long_is_looked_at_less_often() -> None:
+def test_operation_that_waits_or_goes_for_long_is_looked_at_less_often() -> None:
     ages = (0, 1, 10, 600)
     waits = [decide_operation(operation(created=NOW - minutes(age)), saying(), now=NOW).requeue for age in ages]
     assert waits == [30, 30, 60, 300]

@@ -66,7 +66,7 @@ def test_a_change_of_version_has_the_table_to_itself_and_every_run_is_to_do_the_
         (UP, 6, 8, "pins 8, not 9"),
     ],
 )
-def test_one_that_cannot_be_done_is_refused_with_a_sentence_before_a_run_starts(
+def test_impossible_version_change_is_refused_with_a_sentence_before_a_run(
     document: dict[str, Any], found: int, pinned: int | None, sentence: str
 ) -> None:
     observation = asked(document, found, pinned=pinned)
@@ -76,12 +76,12 @@ def test_one_that_cannot_be_done_is_refused_with_a_sentence_before_a_run_starts(
     assert sentence in told.message
 
 
-def test_one_on_a_table_without_a_commit_is_refused() -> None:
+def test_version_change_of_a_table_without_a_commit_is_refused() -> None:
     bare = world(operation(**UP), remembered=(entry(kind="Upgrade"),), gone=(30, 20, 10))
     assert "no completed commit" in of(with_version(bare, 6)).message
 
 
-def test_what_has_begun_is_finished_whatever_the_table_shows_by_then() -> None:
+def test_begun_version_change_is_finished_whatever_the_table_shows_by_then() -> None:
     """A run that was killed after the version had changed, and a pin that was set meanwhile, change nothing."""
     remembered = begun(kind="Upgrade", job={**UPGRADE, "resource": "back", "uid": "uid-of-back"})
     observation = with_version(world(operation(**UP), remembered=(remembered,), tableVersion=6), 9)

@@ -66,7 +66,7 @@ def test_an_operation_is_recorded_before_its_job_is_decided() -> None:
     assert (launch.job.operation.kind, launch.job.operation.instant) == (OperationKind.RESTORE, ago(20))
 
 
-def test_what_is_decided_is_remembered_with_the_job() -> None:
+def test_decided_work_is_remembered_with_the_job() -> None:
     seen = world(operation(), remembered=(entry(),))
     after = of(seen)
     assert (after.state, after.started_at) == (RUNNING, "2026-03-10T12:00:00Z")
@@ -74,11 +74,11 @@ def test_what_is_decided_is_remembered_with_the_job() -> None:
     assert after.job.instant == ago(20)
 
 
-def test_one_that_is_not_held_never_starts() -> None:
+def test_operation_without_the_finalizer_never_starts() -> None:
     assert launches(world(operation(held=False), remembered=(entry(),))) == []
 
 
-def test_one_that_goes_before_it_has_begun_is_forgotten() -> None:
+def test_operation_deleted_before_it_has_begun_is_forgotten() -> None:
     seen = world(operation(deleted=NOW), remembered=(entry(),))
     assert launches(seen) == []
     assert status_of(seen).operations == ()
@@ -118,19 +118,19 @@ def test_on_an_optimistic_table_somebody_has_to_say_that_the_others_have_stopped
     assert [one.job.service for one in launches(accepted)] == [Service.OPERATION]
 
 
-def test_what_has_failed_stays_so_whatever_is_changed_later() -> None:
+def test_failed_operation_stays_failed_whatever_is_changed_later() -> None:
     seen = world(operation(), remembered=(entry(state="Failed", reason="OtherWriters", message="No."),))
     assert (of(seen).state, launches(seen)) == (FAILED, [])
 
 
-def test_what_its_own_status_says_to_be_over_never_begins_again() -> None:
+def test_operation_finished_by_its_own_status_never_begins_again() -> None:
     told = told_as(OperationState.SUCCEEDED, "Succeeded", begun=True, instant=ago(20))
     seen = world(operation(status=told))
     assert launches(again(seen, status_of(seen))) == []
     assert of(seen).state is OperationState.SUCCEEDED
 
 
-def test_what_its_own_status_says_to_have_begun_is_finished_as_far_as_it_is_recorded_beside_the_table() -> None:
+def test_operation_begun_by_its_own_status_finishes_only_recorded_work() -> None:
     told = told_as(RUNNING, "Retrying", begun=True, instant=ago(20))
     seen = world(operation(status=told), gone=(20,), **INGESTS)
     assert launches(seen) == [], "the table has to remember it first, and starts nothing else meanwhile"
@@ -139,14 +139,14 @@ def test_what_its_own_status_says_to_have_begun_is_finished_as_far_as_it_is_reco
     assert (launch.job.operation.instant, launch.job.operation.only_recorded) == (ago(20), True)
 
 
-def test_what_had_a_job_before_its_table_forgot_it_counts_as_begun() -> None:
+def test_operation_with_a_job_before_its_table_forgot_it_counts_as_begun() -> None:
     told = told_as(RUNNING, "Running", instant=ago(20))
     for one, begun_again in ((operation(status=told), True), (operation(status=told, dryRun=True), False)):
         assert of(world(one)).begun is begun_again
     assert status_of(world(operation(status=told, deleted=NOW))).operations == (), "it has not begun, and was forgotten"
 
 
-def test_what_has_begun_on_a_table_of_another_folder_is_over() -> None:
+def test_operation_begun_in_another_folder_is_over() -> None:
     told = told_as(RUNNING, begun=True, instant=ago(20), base_path="s3a://lake/team-a/other")
     seen = world(operation(status=told), **INGESTS)
     assert (of(seen).state, of(seen).reason, of(seen).finished_at) == (FAILED, "TableNotFound", at(NOW))
@@ -156,7 +156,7 @@ def test_what_has_begun_on_a_table_of_another_folder_is_over() -> None:
 @pytest.mark.parametrize(
     "path", [f"{scheme}://lake/team-a/flights{end}" for scheme in ("s3a", "s3") for end in ("", "/")]
 )
-def test_what_has_begun_on_a_table_that_was_declared_again_in_the_same_folder_is_finished(path: str) -> None:
+def test_begun_operation_is_finished_on_a_table_declared_again_in_the_same_folder(path: str) -> None:
     told = told_as(RUNNING, begun=True, instant=ago(20), base_path=path)
     seen = world(operation(status=told))
     assert [one.job.service for one in launches(again(seen, status_of(seen)))] == [Service.OPERATION]
@@ -175,7 +175,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("spec", "changes", "reason"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_is_refused_before_anything_stops(
+def test_impossible_operation_is_refused_before_anything_stops(
     spec: dict[str, Any], changes: dict[str, Any], reason: str
 ) -> None:
     seen = world(operation(**spec), remembered=(entry(),), **changes, **INGESTS)
@@ -217,7 +217,7 @@ ALL_DUE: dict[str, Any] = {
 }
 
 
-def test_nothing_else_starts_while_an_operation_is_to_begin() -> None:
+def test_no_other_job_starts_while_an_operation_is_to_begin() -> None:
     seen = world(operation(), **ALL_DUE)
     seen = replace(seen, related={**seen.related, SAVEPOINTS: (savepoint(),)})
     assert launches(seen) == []
@@ -257,7 +257,7 @@ def test_a_continuous_driver_ends_between_two_batches(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["Serialized", "Optimistic"])
-def test_nothing_starts_beside_an_operation_at_work(mode: str) -> None:
+def test_no_job_starts_beside_an_operation_at_work(mode: str) -> None:
     seen = world(
         operation(acceptOtherWriters=True),
         remembered=(entry(state="Running", job=decided()),),
@@ -317,7 +317,7 @@ def test_an_operation_of_any_kind_is_verifying_once_its_driver_says_so(
     assert of(seen).state is state
 
 
-def test_of_two_the_older_goes_first() -> None:
+def test_older_of_two_operations_goes_first() -> None:
     younger = operation("later", created=NOW - minutes(1))
     seen = world(younger, operation(), remembered=(entry(), entry("later")))
     (launch,) = launches(seen)
@@ -326,7 +326,7 @@ def test_of_two_the_older_goes_first() -> None:
     assert (of(seen, "later").state, of(seen, "later").message) == (PENDING, "Waiting for HudiOperation back.")
 
 
-def test_one_that_waits_for_approval_keeps_no_later_one_waiting() -> None:
+def test_operation_awaiting_approval_keeps_no_later_operation_waiting() -> None:
     younger = operation("later", created=NOW - minutes(1), approved=True)
     seen = world(operation(), younger, table_class=allowing(approval="Manual"), remembered=(entry(), entry("later")))
     (launch,) = launches(seen)
@@ -334,7 +334,7 @@ def test_one_that_waits_for_approval_keeps_no_later_one_waiting() -> None:
     assert launch.job.operation.resource == "later"
 
 
-def test_one_that_was_approved_says_so_while_it_waits_for_its_turn() -> None:
+def test_approved_operation_says_so_while_it_waits_for_its_turn() -> None:
     later = [operation(name, created=NOW - minutes(1), **spec) for name, spec in APPROVALS.items()]
     remembered = (begun(), *(entry(name) for name in APPROVALS))
     seen = world(operation(approved=True), *later, table_class=allowing(approval="Manual"), remembered=remembered)
@@ -376,7 +376,7 @@ HELD: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("changes", HELD.values(), ids=HELD)
-def test_nothing_begins_where_nothing_may_start(changes: dict[str, Any]) -> None:
+def test_no_operation_begins_on_a_blocked_table(changes: dict[str, Any]) -> None:
     seen = world(operation(), remembered=(entry(),), **changes)
     assert launches(seen) == []
     assert of(seen).state is PENDING
@@ -392,14 +392,14 @@ def test_beside_a_restore_that_is_pending_only_another_restore_begins(*, dry_run
     for other in (operation(rollback={"instant": ago(10)}), operation(repair={"rebuildMetadataTable": {}})):
         seen = world(other, remembered=(entry(kind=other.spec.kind),), **kept)
         assert launches(seen) == []
-        assert "another one that restores to the same commit" in of(seen).message
+        assert "another HudiOperation that restores to the same commit" in of(seen).message
     (launch,) = launches(world(operation(dryRun=dry_run), remembered=(entry(dry_run=dry_run),), **kept))
     assert launch.job.operation is not None
     assert (launch.job.operation.instant, launch.job.operation.dry_run) == (ago(20), dry_run)
     assert launches(world(operation(), remembered=(entry(),), managementPolicy="Observe", **kept)) == []
 
 
-def test_one_that_has_begun_finishes_its_own_restore() -> None:
+def test_begun_operation_finishes_its_own_restore() -> None:
     seen = world(operation(), remembered=(begun(),), files=RESTORING, gone=(10,), **INGESTS)
     assert [one.job.service for one in launches(seen)] == [Service.OPERATION]
     ready = find_condition(status_of(seen).conditions, ConditionType.READY)
@@ -408,7 +408,7 @@ def test_one_that_has_begun_finishes_its_own_restore() -> None:
 
 
 @pytest.mark.parametrize("changes", [{"managementPolicy": "Observe"}, {"table_class": None}])
-def test_one_that_has_begun_waits_while_no_job_of_its_table_may_run(changes: dict[str, Any]) -> None:
+def test_begun_operation_waits_while_no_job_of_its_table_may_run(changes: dict[str, Any]) -> None:
     seen = world(operation(), remembered=(begun(),), **changes)
     assert (launches(seen), of(seen).state, of(seen).reason, of(seen).begun) == ([], RUNNING, "Blocked", True)
 
@@ -422,13 +422,13 @@ GONE: dict[str, tuple[object, ...]] = {
 
 
 @pytest.mark.parametrize("resources", GONE.values(), ids=GONE)
-def test_one_that_has_begun_is_finished_although_its_resource(resources: tuple[object, ...]) -> None:
+def test_begun_operation_is_finished_although_its_resource(resources: tuple[object, ...]) -> None:
     seen = world(*resources, remembered=(begun(),), table_class=table_class(), **INGESTS)
     assert [one.job.service for one in launches(seen)] == [Service.OPERATION]
 
 
 @pytest.mark.parametrize(("name", "only"), [(name, name in {"is gone", "goes"}) for name in GONE])
-def test_what_nobody_wants_any_more_is_finished_only_where_a_run_has_recorded_it(name: str, *, only: bool) -> None:
+def test_unwanted_operation_is_finished_only_if_a_run_has_recorded_it(name: str, *, only: bool) -> None:
     for told in (False, True):
         remembered = begun(job=decided(only_recorded=told))
         (launch,) = launches(world(*GONE[name], remembered=(remembered,), table_class=table_class()))
@@ -436,7 +436,7 @@ def test_what_nobody_wants_any_more_is_finished_only_where_a_run_has_recorded_it
         assert launch.job.operation.only_recorded is only, "it is asked anew for each run"
 
 
-def test_one_that_has_begun_is_finished_before_the_table_goes() -> None:
+def test_begun_operation_is_finished_before_the_table_goes() -> None:
     seen = world(operation(), operation("later"), remembered=(begun(), entry("later")), **INGESTS)
     going = seen.table.metadata.copy_with(deletion_timestamp="2026-03-10T11:59:00Z")
     seen = replace(seen, table=seen.table.copy_with(metadata=going))

@@ -180,7 +180,7 @@ def test_a_whole_prefix_is_told_to_be_no_folder_of_one_table() -> None:
 @pytest.mark.parametrize(
     "spec", [source("s3a://elsewhere/x"), quarantine("s3a://elsewhere/bad"), {"sparkConf": {"spark.jars": "x"}}]
 )
-def test_what_does_not_concern_the_base_path_hides_nothing(spec: dict[str, Any]) -> None:
+def test_blocker_without_the_base_path_hides_nothing(spec: dict[str, Any]) -> None:
     (blocker,) = policy_blockers(table(**spec), table_class())
     assert not blocker.hides
 

@@ -15,7 +15,7 @@ TOLD_BY_A_TIMELINE = {one.code for one in DEFINITIONS if one.needs_timeline}
 
 
 @given(observations())
-def test_nothing_of_a_folder_is_shown_and_nothing_starts(observation: Observation) -> None:
+def test_hidden_table_shows_nothing_of_its_folder_and_starts_nothing(observation: Observation) -> None:
     assume(observation.is_hidden)
     after = status_of(observation)
     if after.timeline is not None:

@@ -158,13 +158,13 @@ LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("changes", ALLOWED.values(), ids=ALLOWED)
-def test_what_one_entry_allows_is_allowed(changes: dict[str, Any]) -> None:
+def test_source_inside_one_entry_is_allowed(changes: dict[str, Any]) -> None:
     assert blocked(OURS, **changes) == ""
     assert blocked(OTHER, OURS, **changes) == ""
 
 
 @pytest.mark.parametrize(("changes", "named"), LEFT_OUT.values(), ids=LEFT_OUT)
-def test_what_no_entry_allows_is_named_with_what_to_do(changes: dict[str, Any], named: str) -> None:
+def test_source_outside_every_entry_is_named_with_what_to_do(changes: dict[str, Any], named: str) -> None:
     message = blocked(OURS, **changes)
     assert named in message
     assert "allowedKafka of class standard" in message
@@ -176,7 +176,7 @@ def test_a_class_allows_no_kafka_by_default() -> None:
     assert "class standard allows no Kafka cluster: ask the platform team for an entry of allowedKafka" in message
 
 
-def test_what_two_entries_allow_together_is_not_allowed() -> None:
+def test_source_split_over_two_entries_is_not_allowed() -> None:
     """Else a Secret of one cluster could be sent to the brokers of another."""
     assert "broker other:9092" in blocked(OURS, OTHER, bootstrapServers=["other:9092"])
     assert "Secret kafka-user for the brokers, Secret kafka-ca for the brokers" in blocked(

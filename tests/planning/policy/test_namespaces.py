@@ -38,7 +38,7 @@ def test_labels_that_cannot_be_read_let_nobody_in() -> None:
 
 
 @pytest.mark.parametrize("allowed", [AllowedNamespaces(), AllowedNamespaces(selector=NamespaceSelector())])
-def test_what_the_api_server_should_have_refused_lets_nobody_in(allowed: AllowedNamespaces) -> None:
+def test_selector_that_the_api_server_should_refuse_lets_nobody_in(allowed: AllowedNamespaces) -> None:
     policy = table_class()
     policy = policy.copy_with(spec=policy.spec.copy_with(allowed_namespaces=allowed))
     for namespace, labels in LABELS.items():
@@ -80,6 +80,6 @@ def test_a_class_shows_its_namespaces(document: dict[str, Any] | None, text: str
     assert described(None if document is None else AllowedNamespaces.model_validate(document)) == text
 
 
-def test_what_is_shown_is_bounded() -> None:
+def test_description_of_allowed_namespaces_is_bounded() -> None:
     names = tuple(f"{number:0>253}" for number in range(256))
     assert len(described(AllowedNamespaces(names=names))) <= 512

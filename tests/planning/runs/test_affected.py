@@ -89,7 +89,7 @@ def test_every_instant_of_others_that_a_run_dealt_with_is_a_line_of_history_and_
     ]
 
 
-def test_it_is_reported_once_also_by_a_process_that_starts_later() -> None:
+def test_effect_is_reported_once_also_by_a_process_that_starts_later() -> None:
     observation = seen(cleaned(ROLLED_BACK))
     after = status_of(observation)
     later = again(observation, after)
@@ -97,7 +97,7 @@ def test_it_is_reported_once_also_by_a_process_that_starts_later() -> None:
     assert status_of(later).history == after.history
 
 
-def test_what_a_run_of_this_table_had_left_is_not_called_another_tools() -> None:
+def test_leftover_of_this_tables_run_is_not_called_another_tools() -> None:
     (event,) = reported(seen(cleaned(ROLLED_BACK), left_behind=(WRITE,)))
     assert (event.warning, event.message) == (False, f"Rolled back deltacommit {WRITE} of an earlier run.")
 
@@ -126,7 +126,9 @@ DIED = ended(service="Cleaning", exit_code=137)
         ((WRITING, CLEANING), [("RolledBack", PLAN)]),
     ],
 )
-def test_of_a_driver_that_died_the_timeline_tells(files: tuple[str, ...], expected: list[tuple[str, str]]) -> None:
+def test_timeline_tells_the_effects_of_a_driver_that_died(
+    files: tuple[str, ...], expected: list[tuple[str, str]]
+) -> None:
     (line,) = plan_for(seen(DIED, *files)).history
     assert [(one.effect, one.time) for one in line.affected or ()] == expected
 
@@ -137,7 +139,7 @@ def test_beside_others_the_end_of_an_instant_is_taken_for_a_dead_runs_doing_by_n
     assert line.affected is None
 
 
-def test_what_is_no_longer_in_the_active_timeline_was_not_rolled_back_for_that() -> None:
+def test_archived_instant_does_not_count_as_rolled_back() -> None:
     observation = seen(DIED)
     archived = story(done("deltacommit", 10))
     (line,) = plan_for(observe(observation.table, snapshot=TimelineSnapshot(timeline=archived), jobs=(DIED,))).history

@@ -60,13 +60,13 @@ from hudi_operator.planning.model import (
 from hudi_operator.planning.requeue import requeue_after
 
 
-def test_it_is_due_whenever_no_driver_runs() -> None:
+def test_continuous_ingestion_is_due_whenever_no_driver_runs() -> None:
     plan = plan_for(observe(a_table(status=status(ingestion=memory(last_run=run())))))
     assert [one.service for one in launches(plan)] == [Service.INGESTION]
     assert launches(plan)[0].live == LiveStatus(class_version=VERSION)
 
 
-def test_it_is_not_due_while_one_does_and_none_is_started_or_stopped() -> None:
+def test_continuous_ingestion_is_not_due_while_a_driver_runs() -> None:
     plan = plan_for(seen())
     assert plan.actions == ()
     ingestion = plan.services.ingestion
@@ -120,7 +120,7 @@ BLOCKED = (Blocker(reason=BlockerReason.SIZE_NOT_ALLOWED, message="It is too lar
         ({"known": running(circumstances="other")}, False),
     ],
 )
-def test_what_ends_a_driver_at_the_boundary_of_a_batch(case: dict[str, Any], drains: bool) -> None:
+def test_reasons_that_end_a_driver_at_the_boundary_of_a_batch(case: dict[str, Any], drains: bool) -> None:
     plan = plan_for(seen(**case))
     assert stops(plan) == (["Draining"] if drains else [])
     assert launches(plan) == []
@@ -137,7 +137,7 @@ def test_a_foreign_commit_on_a_serialized_table_ends_it() -> None:
     assert stops(plan) == ["Draining"]
 
 
-def test_while_it_ends_it_is_asked_once_and_nothing_starts() -> None:
+def test_ending_driver_is_asked_once_and_nothing_starts() -> None:
     first = seen(a_table(generation=2))
     stored = status_of(first)
     orphan = replace(first.jobs[0], phase=JobPhase.ENDING, class_version=None)
@@ -235,7 +235,7 @@ def test_a_driver_that_has_not_looked_at_its_source_yet_makes_nothing_ready() ->
     assert ready.status is ConditionStatus.FALSE
 
 
-def test_what_the_run_has_done_is_shown_while_it_runs() -> None:
+def test_status_shows_the_work_of_a_run_while_it_runs() -> None:
     told = status_of(seen()).active_jobs[0].live
     assert told is not None
     assert (told.batches, told.rows_read, told.instant, told.state) == (3, 40, ago(2), "Waiting")
@@ -309,7 +309,7 @@ def served(interval: str, since: float, **changes: Any) -> Plan:
     return plan_for(seen(one, known=running(live=live(running_since=at(NOW - minutes(since)))), shows=shows))
 
 
-def test_on_a_serialized_table_a_driver_ends_for_what_is_due_once_it_has_had_its_turn() -> None:
+def test_driver_of_a_serialized_table_ends_for_due_services_after_its_turn() -> None:
     assert stops(served("30m", 29)) == []
     plan = served("30m", 30)
     assert stops(plan) == ["Draining"]
@@ -331,7 +331,7 @@ def test_however_much_is_due_ingestion_has_its_turn() -> None:
     assert [job.service for job in launches(plan_for(observe(one, snapshot=shows)))] == [Service.INGESTION]
 
 
-def test_beside_an_optimistic_one_services_have_jobs_of_their_own() -> None:
+def test_services_beside_an_optimistic_driver_have_jobs_of_their_own() -> None:
     plan = served("1m", 600, **LOCK)
     assert stops(plan) == []
     assert [job.service for job in launches(plan)] == [Service.CLEANING]
@@ -341,7 +341,7 @@ def write(minutes_ago: float) -> tuple[str, str]:
     return f"{ago(minutes_ago)}.deltacommit.requested", f"{ago(minutes_ago)}.deltacommit.inflight"
 
 
-def test_what_a_driver_leaves_that_was_killed_within_its_last_batch_is_its_own() -> None:
+def test_instant_left_by_a_driver_killed_within_its_last_batch_is_its_own() -> None:
     shows = TimelineSnapshot(timeline=story(done("deltacommit", 4), *write(1)), runs=((JOB, ago(4)),))
     known = running(state="Draining", message="The spec has changed.")
     before = seen(a_table(generation=2, type="MergeOnRead"), known=known, shows=shows)

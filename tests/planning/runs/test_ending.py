@@ -151,9 +151,7 @@ def test_the_last_batch_of_a_continuous_ingestion_takes_nothing_of_the_time_for_
 
 
 @pytest.mark.parametrize(("seen", "words"), LATE_ENDINGS.values(), ids=LATE_ENDINGS)
-def test_what_stands_in_the_way_is_waited_for_and_then_the_data_is_retained(
-    seen: EndingObservation, words: str
-) -> None:
+def test_deletion_waits_for_an_obstacle_and_then_retains_the_data(seen: EndingObservation, words: str) -> None:
     assert not released(decide_ending(seen, now=NOW))
     plan = decide_ending(seen, now=LATE)
     assert end_of(plan).reason is EndingEvent.DATA_RETAINED

@@ -61,7 +61,7 @@ KINDS: dict[StrEnum, FailureKind] = {
 
 
 @pytest.mark.parametrize("reason", sorted(KINDS, key=str), ids=str)
-def test_every_reason_has_somebody_to_blame(reason: StrEnum) -> None:
+def test_every_reason_has_a_cause(reason: StrEnum) -> None:
     assert failure_kind(run(Outcome.FAILED, reason=str(reason))) is KINDS[reason]
 
 
@@ -74,7 +74,7 @@ def test_every_reason_has_somebody_to_blame(reason: StrEnum) -> None:
         (Outcome.FENCED, CONFLICT),
     ],
 )
-def test_what_is_no_failure_has_nobody_to_blame(kind: Outcome, expected: FailureKind | None) -> None:
+def test_run_without_a_failure_has_no_cause(kind: Outcome, expected: FailureKind | None) -> None:
     assert failure_kind(run(kind, reason=None)) is expected
 
 

@@ -72,5 +72,7 @@ def test_a_table_that_is_behind_is_told_at_once_that_it_is_not_any_more() -> Non
     ],
     ids=["another run's", "a commit that the timeline lacks", "an earlier spec", "no continuous run"],
 )
-def test_what_is_not_of_this_run_and_its_commits_is_not_believed(observation: Observation, active: ActiveJob) -> None:
+def test_freshness_of_another_run_or_without_its_commits_is_not_believed(
+    observation: Observation, active: ActiveJob
+) -> None:
     assert after(known(5), observation, active) == known(5)

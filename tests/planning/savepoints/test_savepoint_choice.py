@@ -40,7 +40,7 @@ def test_the_latest_waits_while_the_commit_that_was_decided_is_undone() -> None:
     assert (of(seen).state, of(seen).reason, works(seen)) == (SavepointState.WAITING, "InstantPending", [])
 
 
-def test_the_commit_that_was_decided_is_remembered_until_the_job_for_another_one_is() -> None:
+def test_decided_commit_is_remembered_until_the_job_for_another_commit_is() -> None:
     seen = world(savepoint(), remembered=(DECIDED,), suspend=True, **CLEANED)
     assert (of(seen).state, of(seen).reason, of(seen).instant) == (SavepointState.WAITING, "InstantCleaned", ago(20))
 
@@ -68,7 +68,7 @@ def refused_by_the_driver(**changes: Any) -> Observation:
     return world(savepoint(), told={"active_jobs": (at_work(),)}, jobs=(told,), **changes)
 
 
-def test_what_the_driver_refused_of_the_latest_waits_for_another_commit() -> None:
+def test_refused_savepoint_of_the_latest_waits_for_another_commit() -> None:
     seen = refused_by_the_driver()
     after = of(seen)
     assert (after.state, after.reason, after.message) == (
@@ -98,7 +98,7 @@ def test_the_whole_timeline_is_read_where_another_commit_may_be_chosen() -> None
     assert not may_choose_again(status_of(world(files=(saved(20),))))
 
 
-def test_one_that_always_fails_delays_no_other() -> None:
+def test_failing_savepoint_delays_no_other_savepoint() -> None:
     bad = entry("bad", instant=ago(30), state="Waiting", failures=9, retry_at=at(later(60)))
     good = entry("good", instant=ago(20), state="Waiting", failures=1, retry_at=at(later(1)))
     both = (savepoint("bad", instant=ago(30)), savepoint("good", instant=ago(20), created=NOW))
@@ -110,7 +110,7 @@ def test_one_that_always_fails_delays_no_other() -> None:
     assert works(alone, now=later(61)) == [(SavepointWork.MAKE, ago(30))]
 
 
-def test_each_failure_of_one_doubles_its_own_wait_alone() -> None:
+def test_failure_doubles_only_the_wait_of_its_own_savepoint() -> None:
     bound = table_class(retry={"initialDelay": "1m", "maxDelay": "30m", "maxAttempts": 5})
     failed = over(Outcome.FAILED, reason="HudiError", message="No.")
     waits = []
@@ -121,7 +121,7 @@ def test_each_failure_of_one_doubles_its_own_wait_alone() -> None:
     assert waits == [at(later(wait)) for wait in (1, 2, 4, 60)]
 
 
-def test_who_asks_for_an_attempt_gets_one_at_once() -> None:
+def test_requested_attempt_starts_at_once() -> None:
     bad = entry(instant=ago(20), state="Waiting", failures=9, retry_at=at(later(60)))
     seen = world(savepoint(instant=ago(20)), remembered=(bad,), told={"savepoint": FAILED})
     assert works(seen) == []

@@ -52,7 +52,7 @@ def test_its_deletion_removes_what_was_made_and_leaves_what_was_adopted(
     assert of(seen).state is (REMOVING if work else RETAINED)
 
 
-def test_who_has_no_savepoint_removes_none() -> None:
+def test_resource_without_a_savepoint_removes_none() -> None:
     never = world(savepoint(deleted=NOW, deletionPolicy="Delete"), files=(saved(10),))
     assert (of(never).state, works(never)) == (REMOVED, [])
     refused_one = world(
@@ -63,7 +63,7 @@ def test_who_has_no_savepoint_removes_none() -> None:
     assert (of(refused_one).state, works(refused_one)) == (REMOVED, [])
 
 
-def test_once_it_is_gone_from_the_table_the_resource_may_go() -> None:
+def test_resource_is_released_once_its_savepoint_is_gone() -> None:
     remembered = (entry(instant=ago(20), since=at(NOW), state="Removing", reason="Running"),)
     seen = world(
         savepoint(deleted=NOW),
@@ -76,7 +76,7 @@ def test_once_it_is_gone_from_the_table_the_resource_may_go() -> None:
     assert run.outcome is Outcome.SUCCEEDED, "the timeline shows it, whatever became of the driver"
 
 
-def test_what_a_killed_run_has_left_half_removed_is_removed_first() -> None:
+def test_half_removed_savepoint_of_a_killed_run_is_removed_first() -> None:
     remembered = (entry(instant=ago(20), since=at(NOW)),)
     seen = world(savepoint(deleted=NOW), files=(f"{ago(20)}.savepoint.inflight",), remembered=remembered)
     assert works(seen) == [(SavepointWork.REMOVE, ago(20))]
@@ -128,7 +128,7 @@ def test_its_time_is_over_and_it_is_removed_though_the_resource_stays() -> None:
 
 
 @pytest.mark.parametrize("restore", [{"savepoint": "daily"}, {"instant": ago(20)}], ids=["by-name", "by-commit"])
-def test_one_that_has_expired_stays_for_a_restore_until_that_is_over(restore: dict[str, str]) -> None:
+def test_expired_savepoint_stays_until_its_restore_is_over(restore: dict[str, str]) -> None:
     one = savepoint(expiresAfter="30m", created=NOW - minutes(60))
     known = entry(instant=ago(20), since=at(NOW - minutes(50)), data_complete="True")
     seen = world(one, files=(saved(20),), remembered=(known,))
@@ -165,7 +165,7 @@ def test_an_intent_is_dropped_when_nobody_asks_for_it_any_more() -> None:
     assert plan_for(world(savepoint(deleted=NOW), told={"active_jobs": (intent,)})).actions == ()
 
 
-def test_a_table_is_looked_at_when_a_savepoint_expires_and_when_patience_with_one_is_over() -> None:
+def test_table_is_reconciled_when_a_savepoint_expires_and_when_patience_ends() -> None:
     expiring = savepoint(expiresAfter="2h", created=NOW - minutes(60))
     kept: dict[str, Any] = {"files": (saved(10),), "remembered": (entry(instant=ago(10), since=at(NOW)),)}
     assert plan_for(world(expiring, **kept)).changes_in == 3600
@@ -179,7 +179,7 @@ def over_and_saved_again(state: str, *, adopted: bool = True, **spec: Any) -> Ob
 
 
 @pytest.mark.parametrize("adopted", [True, False])
-def test_one_that_has_expired_removes_nothing_that_somebody_else_keeps_afterwards(adopted: bool) -> None:
+def test_expired_resource_leaves_a_later_savepoint_of_another_owner(adopted: bool) -> None:
     seen = over_and_saved_again("Removed", adopted=adopted, expiresAfter="30m")
     assert (of(seen).state, works(seen)) == (REMOVED, [])
     assert [one.resource for one in status_of(seen).savepoints if one.instant == ago(20)] == ["daily", None]
@@ -188,7 +188,7 @@ def test_one_that_has_expired_removes_nothing_that_somebody_else_keeps_afterward
 
 
 @pytest.mark.parametrize("deleted", [None, NOW])
-def test_one_that_was_lost_takes_no_other_for_its_own(deleted: Any) -> None:
+def test_lost_savepoint_takes_no_other_savepoint_for_its_own(deleted: Any) -> None:
     seen = over_and_saved_again("Lost", deletionPolicy="Delete", deleted=deleted)
     assert (of(seen).state, works(seen)) == (LOST if deleted is None else REMOVED, [])
     told = HudiSavepointStatus.model_validate(
@@ -212,7 +212,7 @@ def test_one_that_was_lost_takes_no_other_for_its_own(deleted: Any) -> None:
 
 
 @pytest.mark.parametrize("state", ["Removed", "Lost"])
-def test_one_that_is_over_keeps_no_other_resource_from_its_commit(state: str) -> None:
+def test_ended_savepoint_leaves_its_commit_to_another_resource(state: str) -> None:
     known = entry("old", instant=ago(20), since=at(NOW - minutes(50)), state=state)
     old = savepoint("old", instant=ago(20), expiresAfter="30m", created=NOW - minutes(60))
     new = savepoint("new", instant=ago(20), created=NOW)
@@ -221,7 +221,7 @@ def test_one_that_is_over_keeps_no_other_resource_from_its_commit(state: str) ->
     assert (of(there, "new").state, works(there)) == (KEPT, [])
 
 
-def test_what_a_run_that_failed_may_have_made_counts_as_made_and_the_driver_looks_whose_it_is() -> None:
+def test_savepoint_of_a_failed_run_counts_as_made_and_the_driver_checks_its_owner() -> None:
     known = entry(instant=ago(10), state="Waiting", failures=1)
     seen = world(savepoint(), files=(saved(10),), remembered=(known,))
     assert (of(seen).state, of(seen).adopted) == (KEPT, False)
@@ -232,7 +232,7 @@ def test_what_a_run_that_failed_may_have_made_counts_as_made_and_the_driver_look
     assert (named.work, named.instant, named.adopted) == (SavepointWork.REMOVE, ago(10), False)
 
 
-def test_the_latest_that_was_decided_is_removed_although_nothing_says_how_its_run_ended() -> None:
+def test_decided_latest_savepoint_is_removed_although_its_run_ended_unknown() -> None:
     decided = HudiSavepointStatus(instant=ago(20))
     there = world(savepoint(status=decided), files=(saved(20),))
     assert (of(there).state, of(there).adopted) == (KEPT, False)
@@ -242,7 +242,7 @@ def test_the_latest_that_was_decided_is_removed_although_nothing_says_how_its_ru
     assert (of(begun).state, works(begun)) == (REMOVED, [])
 
 
-def test_one_that_may_have_been_made_is_not_let_go_before_the_table_can_be_read() -> None:
+def test_possibly_made_savepoint_is_not_released_while_the_table_is_unreadable() -> None:
     trouble = TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="No answer.")
     known = entry(instant=ago(10), state="Waiting", failures=1)
     seen = world(savepoint(deleted=NOW), snapshot=trouble, remembered=(known,))
@@ -251,7 +251,7 @@ def test_one_that_may_have_been_made_is_not_let_go_before_the_table_can_be_read(
     assert of(never).state is REMOVED
 
 
-def test_a_run_is_told_that_it_removes_one_of_somebody_else_where_that_was_adopted() -> None:
+def test_run_is_told_that_it_removes_an_adopted_savepoint() -> None:
     known = entry(instant=ago(20), since=at(NOW), adopted=True)
     (launch,) = launches(
         world(savepoint(deleted=NOW, deletionPolicy="Delete"), files=(saved(20),), remembered=(known,))
@@ -260,18 +260,18 @@ def test_a_run_is_told_that_it_removes_one_of_somebody_else_where_that_was_adopt
     assert launch.job.named_savepoint.adopted
 
 
-def test_those_that_another_controller_holds_after_their_end_take_no_place() -> None:
+def test_ended_resources_held_by_another_controller_take_no_place() -> None:
     over_long_ago = [savepoint(f"s{number:03}", deleted=NOW, held=False) for number in range(60)]
     assert works(world(*over_long_ago, savepoint("new"))) == [(SavepointWork.MAKE, ago(10))]
 
 
 @pytest.mark.parametrize("policy", [{}, {"deletionPolicy": "Delete"}, {"expiresAfter": "30m"}])
-def test_one_that_never_had_a_savepoint_retains_none(policy: dict[str, str]) -> None:
+def test_resource_that_never_had_a_savepoint_retains_none(policy: dict[str, str]) -> None:
     for one in (savepoint(deleted=NOW, **policy), savepoint(instant=ago(20), deleted=NOW, **policy)):
         assert (of(world(one)).state, of(world(one)).message[-20:]) == (REMOVED, "it had no savepoint.")
 
 
-def test_one_that_somebody_removed_is_not_told_to_stay() -> None:
+def test_savepoint_removed_by_hand_is_not_reported_as_retained() -> None:
     known = entry(instant=ago(20), since=at(NOW), adopted=True)
     assert of(world(savepoint(deleted=NOW), remembered=(known,))).state is REMOVED
     assert of(world(savepoint(deleted=NOW), files=(saved(20),), remembered=(known,))).state is RETAINED

@@ -54,14 +54,14 @@ def test_each_rule_keeps_the_newest_of_as_many_as_it_counts(made: set[datetime],
 
 
 @given(MOMENTS, MOMENTS, COUNTS)
-def test_who_sees_fewer_keeps_all_that_who_sees_them_all_keeps(
+def test_incomplete_list_keeps_all_moments_that_the_complete_list_keeps(
     seen: set[datetime], unseen: set[datetime], counts: dict[str, int]
 ) -> None:
     assert kept(seen | unseen, schedule(**counts)) & seen <= kept(seen, schedule(**counts))
 
 
 @given(MOMENTS, COUNTS)
-def test_what_was_kept_is_kept_again(made: set[datetime], counts: dict[str, int]) -> None:
+def test_kept_moments_are_kept_again(made: set[datetime], counts: dict[str, int]) -> None:
     found = kept(made, schedule(**counts))
     assert kept(found, schedule(**counts)) == found
 
@@ -156,7 +156,7 @@ def many(**changes: Any) -> Observation:
     return world(*own, remembered=known, files=files, savepoints=HOURLY, **changes)
 
 
-def test_what_the_schedule_keeps_no_more_is_deleted_by_its_uid() -> None:
+def test_savepoint_outside_the_schedule_is_deleted_by_its_uid() -> None:
     assert asked(many()) == [("delete", "a")]
     (action,) = [one for one in plan_for(many()).actions if isinstance(one, DeleteSavepoint)]
     assert action.uid == "uid-of-a"
@@ -179,7 +179,7 @@ def test_nothing_is_deleted_twice_or_without_the_label_or_of_another_table() -> 
         assert asked(replace(seen, related={SAVEPOINTS: (other, *others)})) == []
 
 
-def test_one_without_a_savepoint_goes_when_a_newer_one_is_there_and_takes_no_place_of_those_that_have_one() -> None:
+def test_broken_scheduled_savepoint_goes_after_a_newer_whole_one_and_takes_no_place() -> None:
     own = [scheduled(name, NOW - minutes(age)) for name, age in (("a", 300), ("b", 200), ("lost", 100), ("now", 0))]
     lost = entry("lost", instant=ago(15), since=at(NOW), state="Lost")
     known = (kept_entry("a", 30), kept_entry("b", 20), lost)
@@ -206,7 +206,7 @@ def test_whole_savepoints_lose_no_place_to_those_that_lack_files() -> None:
     assert with_known(broken[0], cleaned[1], whole[2]) == [("delete", "a"), ("delete", "b")]
 
 
-def test_what_an_unfinished_restore_goes_back_to_is_not_deleted() -> None:
+def test_savepoint_of_an_unfinished_restore_is_not_deleted() -> None:
     seen = many(table_class=allowing(approval="Manual"))
     for restore in ({"savepoint": "a"}, {"instant": ago(30)}):
         asks = operation(restore=restore)
@@ -226,13 +226,13 @@ def test_a_day_is_that_of_the_moment_whatever_the_clock_of_the_api_server() -> N
     assert asked(world(*own, remembered=known, files=files, savepoints=daily)) == []
 
 
-def test_without_the_schedule_what_it_has_asked_for_stays() -> None:
+def test_scheduled_savepoints_stay_without_the_schedule() -> None:
     seen = many()
     spec = seen.table.spec.copy_with(savepoints=None)
     assert asked(replace(seen, table=seen.table.copy_with(spec=spec))) == []
 
 
-def test_what_is_created_is_read_as_the_tables_own_and_goes_with_it() -> None:
+def test_created_savepoint_is_the_tables_own_and_goes_with_it() -> None:
     table = world().table
     manifest = build_savepoint(table, "flights-20260310120000")
     read = parse_savepoint(manifest)

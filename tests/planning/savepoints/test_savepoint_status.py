@@ -38,14 +38,14 @@ def kstatus(found: HudiSavepointStatus) -> str:
     return "Current" if said.get("Ready", "True") == "True" else "InProgress"
 
 
-def test_a_savepoint_whose_time_is_over_and_that_was_removed_is_no_failure_and_nothing_goes_on() -> None:
+def test_expired_and_removed_savepoint_is_neither_failed_nor_in_progress() -> None:
     over_now = told(entry(instant=ago(20), since=at(NOW - minutes(50)), state="Removed"), expiresAfter="30m")
     assert conditions(over_now) == {"Expired": ("True", "Expired")}, "it is not ready either"
     assert kstatus(over_now) == "Current"
 
 
 @pytest.mark.parametrize("state", ["Removed", "Retained"])
-def test_one_that_was_never_made_or_cannot_be_removed_by_its_time_is_a_failure(state: str) -> None:
+def test_expired_savepoint_that_was_never_made_or_cannot_be_removed_is_a_failure(state: str) -> None:
     since = at(NOW - minutes(50)) if state == "Retained" else None
     found = told(entry(instant=ago(20), since=since, state=state, reason="SavepointRetained"), expiresAfter="30m")
     assert (conditions(found)["Ready"][0], kstatus(found)) == ("False", "Failed")
@@ -61,11 +61,11 @@ def test_one_that_was_never_made_or_cannot_be_removed_by_its_time_is_a_failure(s
         ("Lost", "Failed"),
     ],
 )
-def test_what_goes_on_is_in_progress_and_what_a_person_has_to_see_to_has_failed(state: str, expected: str) -> None:
+def test_waiting_savepoint_is_reconciling_and_refused_savepoint_is_stalled(state: str, expected: str) -> None:
     assert kstatus(told(entry(instant=ago(20), state=state, reason="Waiting"))) == expected
 
 
-def test_what_is_over_stays_so_where_the_table_has_no_place_for_it_any_more() -> None:
+def test_ended_savepoint_stays_ended_without_a_place_in_the_table() -> None:
     before = told(entry(instant=ago(20), since=at(NOW - minutes(50)), state="Removed"), expiresAfter="30m")
     assert conditions(told(None, status=before, expiresAfter="30m")) == {"Expired": ("True", "Expired")}
 
@@ -117,7 +117,7 @@ def test_a_savepoint_that_the_table_cannot_be_restored_to_is_not_ready() -> None
     assert kstatus(found) == "Failed"
 
 
-def test_what_was_once_seen_of_the_data_is_remembered_when_later_cleans_hide_it() -> None:
+def test_data_complete_is_remembered_when_later_cleans_hide_it() -> None:
     for answer in ("True", "False"):
         files = (saved(20, 12), done("clean", 18), done("clean", 5))
         known = entry(instant=ago(20), since=at(NOW), data_complete=answer)
@@ -137,5 +137,5 @@ def test_the_data_are_complete_where_the_driver_that_made_the_savepoint_has_look
     assert (of(seen).state.value, of(seen).data_complete) == ("Kept", expected)
 
 
-def test_when_it_expires_is_told() -> None:
+def test_status_shows_when_the_savepoint_expires() -> None:
     assert told(None, expiresAfter="2h").expires_at == at(later(60))

@@ -103,7 +103,7 @@ def test_success_that_the_timeline_does_not_show_is_none() -> None:
     assert (run.outcome, run.reason) == (Outcome.FAILED, "NotConfirmed")
 
 
-def test_what_the_driver_refuses_is_not_tried_again() -> None:
+def test_savepoint_that_the_driver_refuses_is_not_retried() -> None:
     told = over(Outcome.NOTHING_TO_DO, reason="SavepointRefused", message="It was cleaned.")
     seen = world(savepoint(instant=ago(10)), told={"active_jobs": (at_work(),)}, jobs=(told,))
     after = of(seen)
@@ -135,7 +135,7 @@ UNKEEPABLE: list[tuple[str, str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("reason", "words", "changes"), UNKEEPABLE)
-def test_what_cannot_be_kept_is_refused_before_a_job_is_made_and_says_which_commits_can_be(
+def test_impossible_savepoint_is_refused_before_a_job_and_names_possible_commits(
     reason: str, words: str, changes: dict[str, Any]
 ) -> None:
     instant, further = changes["instant"], {key: value for key, value in changes.items() if key != "instant"}
@@ -159,7 +159,7 @@ def test_a_commit_after_the_last_clean_can_be_kept_whatever_that_kept() -> None:
     assert works(world(savepoint(instant=ago(20)), **clean)) == [(SavepointWork.MAKE, ago(20))]
 
 
-def test_one_that_the_table_has_is_adopted_by_its_instant_without_a_job() -> None:
+def test_existing_savepoint_is_adopted_by_its_instant_without_a_job() -> None:
     alone = status_of(world(files=(saved(20),))).savepoints
     assert [(one.instant, one.resource, one.state) for one in alone] == [(ago(20), None, KEPT)]
     seen = world(savepoint(instant=ago(20)), files=(saved(20),), suspend=True)
@@ -175,7 +175,7 @@ def test_the_newest_commit_is_not_adopted_by_whoever_asks_for_the_latest() -> No
     assert works(newer) == [(SavepointWork.MAKE, ago(2))]
 
 
-def test_of_two_that_ask_for_one_commit_the_first_has_it() -> None:
+def test_first_of_two_resources_for_the_same_commit_gets_it() -> None:
     both = (savepoint("late", instant=ago(20), created=NOW - minutes(1)), savepoint("early", instant=ago(20)))
     seen = world(*both)
     assert [one.job.named_savepoint.resource for one in launches(seen) if one.job.named_savepoint] == ["early"]
@@ -197,14 +197,14 @@ def test_the_operators_own_of_a_takeover_belongs_to_no_resource() -> None:
     assert (of(seen).state, of(seen).reason) == (REFUSED, "AlreadySavepointed")
 
 
-def test_one_that_somebody_removed_is_told_and_not_made_again() -> None:
+def test_savepoint_removed_by_hand_is_reported_and_not_recreated() -> None:
     seen = world(savepoint(instant=ago(20)), remembered=(entry(instant=ago(20), since=at(NOW)),))
     assert (of(seen).state, works(seen)) == (LOST, [])
     by_itself = world(savepoint(status=HudiSavepointStatus(instant=ago(20), completed_at=at(NOW))))
     assert (of(by_itself).state, works(by_itself)) == (LOST, [])
 
 
-def test_nothing_is_made_for_a_resource_that_may_go_unnoticed() -> None:
+def test_savepoint_waits_for_the_finalizer_of_its_resource() -> None:
     seen = world(savepoint(held=False))
     assert (of(seen).state, works(seen)) == (WAITING, [])
 
@@ -219,14 +219,14 @@ def test_the_class_bounds_the_savepoints_of_a_table(limit: int) -> None:
 
 
 @pytest.mark.parametrize("changes", [{"suspend": True}, {"managementPolicy": "Observe"}], ids=["suspended", "observed"])
-def test_nothing_is_made_while_nothing_may_start(changes: dict[str, Any]) -> None:
+def test_savepoint_waits_while_the_table_is_blocked(changes: dict[str, Any]) -> None:
     seen = world(savepoint(), **changes)
     assert works(seen) == []
     assert of(seen).state is WAITING
     assert "until spec.suspend" in of(seen).message or "Observe" in of(seen).message
 
 
-def test_while_the_table_cannot_be_read_what_is_known_stays() -> None:
+def test_known_savepoints_stay_while_the_table_cannot_be_read() -> None:
     trouble = TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="No answer.")
     remembered = (entry(instant=ago(20), since=at(NOW - minutes(5)), adopted=True),)
     seen = world(savepoint(instant=ago(20)), snapshot=trouble, remembered=remembered)
@@ -234,7 +234,7 @@ def test_while_the_table_cannot_be_read_what_is_known_stays() -> None:
     assert (after.state, after.since, after.adopted) == (KEPT, at(NOW - minutes(5)), True)
 
 
-def test_it_goes_after_an_ingestion_that_is_due_and_before_the_table_services() -> None:
+def test_savepoint_goes_after_a_due_ingestion_and_before_the_table_services() -> None:
     for commits in (2, 1):  # is due, and is three times as far as that
         cleaning = {"mode": "Async", "retainCommits": 1, "trigger": {"commits": commits}}
         due: dict[str, Any] = {"ingestion": {}, "cleaning": cleaning}
@@ -246,7 +246,7 @@ def test_it_goes_after_an_ingestion_that_is_due_and_before_the_table_services() 
         assert [one.job.service for one in launches(world(**{**due, "ingestion": None}))] == [Service.CLEANING]
 
 
-def test_one_that_always_fails_does_not_stop_the_others() -> None:
+def test_failing_savepoint_does_not_stop_the_others() -> None:
     bad, good = savepoint("bad", instant=ago(30)), savepoint("good", instant=ago(20), created=NOW)
     remembered = (entry("bad", instant=ago(30), state="Waiting", failures=3),)
     assert works(world(bad, good, remembered=remembered)) == [(SavepointWork.MAKE, ago(20))]
@@ -263,7 +263,7 @@ def test_a_job_that_the_api_server_refuses_is_a_failure_that_backs_off() -> None
     assert after.services.savepoint.reason == "WaitingForRetry"
 
 
-def test_what_a_later_version_wrote_is_not_forgotten() -> None:
+def test_savepoint_of_a_later_version_is_not_forgotten() -> None:
     unreadable = InvalidObject(metadata=ObjectMetadata(name="daily", uid="uid-of-daily"), message="no")
     known = entry(instant=ago(20), since=at(NOW))
     (kept,) = status_of(world(unreadable, files=(saved(20),), remembered=(known,))).savepoints
@@ -276,7 +276,7 @@ def test_a_table_without_any_shows_nothing_of_savepoints() -> None:
     assert "savepoints" not in document["memory"]
 
 
-def test_what_it_keeps_from_being_cleaned_is_remembered_until_another_clean_tells() -> None:
+def test_retained_files_are_remembered_until_another_clean_reports() -> None:
     def cleaned(ended: int, size: int) -> Any:
         found = [
             {"instant": ago(20), "files": 3, "bytes": size, "missing": size // 200},
@@ -310,7 +310,7 @@ def test_what_it_keeps_from_being_cleaned_is_remembered_until_another_clean_tell
     assert of(world(savepoint(instant=ago(20)), files=(saved(20),))).retained is None
 
 
-def test_what_it_blocks_is_told() -> None:
+def test_status_shows_what_the_savepoint_blocks() -> None:
     seen = world(savepoint(instant=ago(20)), files=(saved(20),))
     assert of(seen).blocks == "Cleaning keeps its files, although 1 commit is newer."
     latest = world(savepoint(instant=ago(10)), files=(saved(10),))
@@ -320,7 +320,7 @@ def test_what_it_blocks_is_told() -> None:
     assert of(old).blocks == "Cleaning keeps its files, although at least 200 commits are newer."
 
 
-def test_what_it_keeps_in_the_active_timeline_is_told_by_it_and_by_archival() -> None:
+def test_savepoint_and_archival_report_the_commits_that_the_savepoint_holds() -> None:
     newer = tuple(done("deltacommit", 9 - number / 8) for number in range(40))
     seen = world(savepoint(instant=ago(20)), files=(saved(20), *newer), archival={"minCommits": 20, "maxCommits": 30})
     held = f"Commits from {ago(20)} on stay: there is a savepoint."
@@ -342,7 +342,7 @@ def told(seen: Observation) -> tuple[list[str], str]:
     return [one.code.value for one in after.findings], after.conditions[0].status.value
 
 
-def test_what_nobody_asks_for_any_more_has_not_failed() -> None:
+def test_savepoint_without_a_resource_has_not_failed() -> None:
     failed = run(Outcome.FAILED, service="Savepoint", reason="HudiError")
     known = memory(last_run=failed, failures=3, failures_generation=1)
     seen = world(told={"savepoint": known})
@@ -355,7 +355,7 @@ def test_what_nobody_asks_for_any_more_has_not_failed() -> None:
     assert told(asked) == (["SavepointFailed"], "True")
 
 
-def test_one_that_this_version_cannot_read_keeps_its_savepoint() -> None:
+def test_unreadable_resource_keeps_its_savepoint() -> None:
     unreadable = InvalidObject(metadata=ObjectMetadata(name="other", uid="uid-of-other"), message="no")
     known = entry("other", instant=ago(20), since=at(NOW))
     seen = world(unreadable, savepoint(instant=ago(20)), files=(saved(20),), remembered=(known,))

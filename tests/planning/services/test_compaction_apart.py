@@ -42,13 +42,13 @@ def beside_a_driver(index: str) -> Plan:
     return plan_for(seen(a_table(index={"type": index}, **COMPACTION, **LOCK), known=known, shows=shows))
 
 
-def test_it_runs_beside_the_driver_where_the_index_finds_them() -> None:
+def test_compaction_runs_beside_the_driver_if_the_index_finds_the_keys() -> None:
     plan = beside_a_driver("Bucket")
     assert (started(plan), stops(plan)) == ([Service.COMPACTION], [])
 
 
 @pytest.mark.parametrize("index", MAY_NOT_FIND)
-def test_the_driver_ends_for_it_between_two_batches(index: str) -> None:
+def test_driver_ends_for_the_compaction_between_two_batches(index: str) -> None:
     plan = beside_a_driver(index)
     assert (started(plan), stops(plan)) == ([], ["Draining"])
     assert "Compaction is due, and could leave keys only in log files" in plan.active_jobs[0].message
@@ -57,7 +57,7 @@ def test_the_driver_ends_for_it_between_two_batches(index: str) -> None:
 @pytest.mark.parametrize(
     ("index", "expected"), [("Bloom", [Service.COMPACTION]), ("Bucket", [Service.COMPACTION, Service.INGESTION])]
 )
-def test_once_the_driver_has_ended_it_goes_first_and_alone(index: str, expected: list[Service]) -> None:
+def test_compaction_goes_first_and_alone_once_the_driver_has_ended(index: str, expected: list[Service]) -> None:
     one = a_table(index={"type": index}, **COMPACTION, **LOCK)
     plan = plan_for(observe(one, snapshot=snapshot((JOB, ago(2)), timeline=DUE)))
     assert sorted(filter(None, started(plan))) == sorted(expected)

@@ -89,7 +89,7 @@ def test_a_lane_that_the_limit_of_the_class_closes_is_passed_over_too() -> None:
     assert plan.services.compaction.passed_over == 1
 
 
-def test_what_is_no_longer_due_begins_anew() -> None:
+def test_count_of_a_service_that_is_no_longer_due_begins_anew() -> None:
     before = {"compaction": memory(due=True, passed_over=7)}
     plan = plan_for(world(19, ingested=True, remembered=before))
     assert plan.services.compaction.passed_over == 0

@@ -140,9 +140,7 @@ def test_the_newest_time_holds_and_the_backlog_is_the_newest_words(
     said=st.text(max_size=40) | st.datetimes(timezones=st.just(UTC)).map(lambda one: one.isoformat()),
     number=st.integers(),
 )
-def test_whatever_is_said_a_time_is_never_in_the_future_and_never_goes_back(
-    before: str, said: str, number: int
-) -> None:
+def test_complete_up_to_is_never_in_the_future_and_never_goes_back(before: str, said: str, number: int) -> None:
     first = merge_progress(None, Progress(complete_up_to=before), source=SOURCE, now=NOW)
     both = merge_progress(first, Progress(complete_up_to=said, backlog_records=number), source=SOURCE, now=NOW)
     times = [one.complete_up_to for one in (first, both) if one is not None and one.complete_up_to is not None]
@@ -187,7 +185,7 @@ def test_another_source_begins_anew_and_another_schedule_does_not() -> None:
     assert told(seen(ingestion=later)) == ("True", "Fresh")
 
 
-def test_what_a_restore_has_undone_is_not_in_the_table_any_more() -> None:
+def test_rows_undone_by_a_restore_are_no_longer_in_the_table() -> None:
     remembered = ingested(last_run=run(instant=ago(3)))
     undoing = Undoing(instant=instant(ago(2), Action.RESTORE), targets=(ago(3),))
     one = observe(
@@ -230,7 +228,7 @@ def test_a_table_is_as_fresh_as_asked_or_says_why_not(
     assert told(seen(remembered, **changes)) == expected
 
 
-def test_nothing_is_said_of_a_table_of_which_nothing_is_asked() -> None:
+def test_table_without_a_declared_freshness_has_no_condition_fresh() -> None:
     assert fresh(seen(ingestion={"schedule": {"every": "5m"}})) is None
     assert fresh(seen(ingestion=None)) is None
 
@@ -311,7 +309,7 @@ def test_the_table_is_looked_at_when_it_misses_it_and_each_time_that_doubles(
     assert status_of(again(one, before), now=at_the_moment) != before
 
 
-def test_an_observed_table_is_not_looked_at_for_it() -> None:
+def test_freshness_does_not_requeue_an_observed_table() -> None:
     assert plan_for(seen(ingested(9), managementPolicy="Observe")).changes_in is None
 
 
@@ -319,7 +317,7 @@ def events(before: HudiTableStatus, after: HudiTableStatus) -> list[tuple[bool, 
     return [(one.warning, one.reason) for one in transitions(before, after) if one.reason.startswith("Fresh")]
 
 
-def test_it_is_told_once_when_it_is_missed_and_once_when_it_is_met_again() -> None:
+def test_missed_freshness_posts_an_event_when_missed_and_when_met_again() -> None:
     met, missed, later = (status_of(seen(ingested(age))) for age in (5, 15, 45))
     nothing = status_of(seen(memory()))
     assert events(met, missed) == [(True, "FreshnessMissed")]
@@ -347,7 +345,7 @@ def test_an_ingestion_that_misses_its_freshness_goes_before_services_that_are_fa
     assert plan.services.compaction.passed_over == 1
 
 
-def test_what_is_not_due_does_not_keep_services_waiting() -> None:
+def test_ingestion_that_is_not_due_keeps_no_service_waiting() -> None:
     assert launched(plan_for(behind(last=1))) == ["Compaction"]
 
 
@@ -394,7 +392,7 @@ def test_beside_one_another_neither_waits() -> None:
         ("clustering", 99, "Clustering"),
     ],
 )
-def test_of_what_is_pending_only_a_clustering_goes_before_it(action: str, age: float, expected: str) -> None:
+def test_only_a_pending_clustering_goes_before_a_late_ingestion(action: str, age: float, expected: str) -> None:
     deltas = (done("deltacommit", 50 - number) for number in range(6))
     clusterings = [ago(45.5)] if action == "clustering" else []
     pending = story(*deltas, f"{ago(45.5)}.{action}.requested", clusterings=clusterings)

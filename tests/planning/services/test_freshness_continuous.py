@@ -118,7 +118,7 @@ def test_a_service_is_passed_over_once_in_a_turn_and_the_status_is_written_no_mo
     assert plan_for(observation, now=NOW + minutes(TURN)).services.cleaning.passed_over == 2
 
 
-def test_once_it_was_passed_over_for_long_the_driver_ends_for_it_once_and_it_starts_then() -> None:
+def test_driver_ends_once_for_a_service_that_was_passed_over_for_long() -> None:
     observation, now, turns = driven(), NOW, 0
     while not stops(plan_for(observation, now=now)):
         assert turns <= PATIENCE
@@ -130,7 +130,7 @@ def test_once_it_was_passed_over_for_long_the_driver_ends_for_it_once_and_it_sta
     assert plan_for(following).services.cleaning.passed_over == 0
 
 
-def test_what_a_driver_has_ended_for_starts_although_the_table_misses_its_freshness_by_then() -> None:
+def test_service_that_a_driver_ended_for_starts_although_freshness_is_missed() -> None:
     plan = plan_for(driven(age=9))
     [told] = [one.live for one in plan.active_jobs]
     assert told is not None
@@ -142,7 +142,7 @@ def test_what_a_driver_has_ended_for_starts_although_the_table_misses_its_freshn
     assert (last.reason, last.ended_for) == ("Drained", Service.CLEANING)
 
 
-def test_what_a_driver_has_ended_for_starts_before_what_is_requested_meanwhile() -> None:
+def test_service_that_a_driver_ended_for_starts_before_a_later_request() -> None:
     request = {"hudi-operator.io/requested-at": "2026-03-10T11:59:30Z"}
     assert started(after_driver(driven(age=1), age=1, annotations=request)) == [Service.CLEANING]
 
@@ -175,7 +175,7 @@ def rested(last: RunStatus, cleaned: RunStatus | None = None, **changes: Any) ->
         (Service.DELETION, None, Service.INGESTION),
     ],
 )
-def test_only_what_the_driver_has_ended_for_goes_before_ingestion_and_only_once(
+def test_only_the_service_that_the_driver_ended_for_goes_before_ingestion_once(
     ended_for: Service | None, cleaned: RunStatus | None, expected: Service
 ) -> None:
     last = run(reason="Drained", finished_at=at(NOW - minutes(3)), ended_for=ended_for)

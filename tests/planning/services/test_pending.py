@@ -99,7 +99,7 @@ def test_a_pending_instant_is_named_with_its_age_and_what_it_blocks() -> None:
     }
 
 
-def test_what_only_an_old_table_version_blocks_is_named_there() -> None:
+def test_blocks_of_an_old_table_version_are_named_only_there() -> None:
     seen = story(*DELTAS, f"{OLD}.compaction.requested", version=6)
     (pending,) = planned(seen, **QUIET).services.compaction.pending
     assert pending.blocks.endswith("The metadata table is not compacted.")

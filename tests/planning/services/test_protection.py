@@ -84,7 +84,7 @@ def test_the_first_table_service_is_asked_for_the_savepoint(service: str) -> Non
     assert any('"savepoint":{"step":"Keep"' in text.replace(" ", "") for text in request.values())
 
 
-def test_an_ingestion_makes_it_only_where_services_run_inside_the_writer() -> None:
+def test_ingestion_makes_the_savepoint_only_if_services_run_inside_the_writer() -> None:
     inline = {"compaction": {"mode": "Inline", "trigger": {"deltaCommits": 2}}}
     for spec, step in (({}, None), (inline, SavepointStep.KEEP)):
         off: dict[str, Any] = {"clustering": OFF, "cleaning": OFF, "archival": OFF, "compaction": OFF, **spec}
@@ -93,7 +93,7 @@ def test_an_ingestion_makes_it_only_where_services_run_inside_the_writer() -> No
 
 
 @pytest.mark.parametrize("protection", [Protection.KEPT, Protection.OVER, None])
-def test_it_is_asked_for_once(protection: Protection | None) -> None:
+def test_savepoint_of_a_takeover_is_requested_once(protection: Protection | None) -> None:
     assert [job.savepoint for job in launched(plan_for(seen(taken(protection, SAVED))))] == [None]
 
 
@@ -104,7 +104,7 @@ def concluded(takeover: TakeoverStatus | None, told: str | None, **changes: Any)
     return plan_for(seen(takeover, active_jobs=(job,), jobs=(over,), **changes)).takeover
 
 
-def test_what_runs_tell_is_remembered() -> None:
+def test_reported_savepoint_is_remembered() -> None:
     wanted = taken(Protection.WANTED)
     assert concluded(wanted, SAVED) == taken(Protection.KEPT, SAVED)
     assert concluded(wanted, "") == taken(Protection.OVER), "somebody else's is there"
@@ -123,7 +123,7 @@ def test_a_status_that_was_lost_learns_of_the_savepoint_from_the_next_run() -> N
 CYCLE: dict[str, Any] = {"compaction_memory": after(), "cleaning_memory": after(Outcome.NOTHING_TO_DO)}
 
 
-def test_it_is_removed_by_a_run_of_its_own_once_every_service_has_had_its_turn() -> None:
+def test_savepoint_is_removed_by_its_own_run_once_every_service_has_had_its_turn() -> None:
     plan = plan_for(seen(KEPT, deltas=2, **CYCLE))
     (job,) = launched(plan)
     assert (job.service, job.savepoint, job.taken_over_at) == (Service.CLEANING, SavepointStep.REMOVE, TAKEN)
@@ -145,7 +145,7 @@ NOT_OVER: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("why", NOT_OVER)
-def test_it_stays_as_long_as_the_first_cycle_is_not_over(why: str) -> None:
+def test_savepoint_stays_until_the_first_cycle_is_over(why: str) -> None:
     assert SavepointStep.REMOVE not in [job.savepoint for job in launched(plan_for(seen(KEPT, **NOT_OVER[why])))]
 
 

@@ -56,13 +56,13 @@ def started(plan: Plan) -> list[Service | None]:
 
 
 @pytest.mark.parametrize("times", [0, ATTEMPTS_BESIDE - 1, ATTEMPTS_BESIDE + 1, 2 * ATTEMPTS_BESIDE])
-def test_it_runs_beside_the_driver_as_long_as_it_may_win(times: int) -> None:
+def test_clustering_runs_beside_the_driver_as_long_as_it_may_win(times: int) -> None:
     plan = plan_for(followed(times))
     assert (started(plan), stops(plan)) == ([Service.CLUSTERING], [])
 
 
 @pytest.mark.parametrize("times", [ATTEMPTS_BESIDE, 2 * ATTEMPTS_BESIDE + 1])
-def test_then_the_driver_ends_for_it_between_two_batches(times: int) -> None:
+def test_driver_ends_for_a_beaten_clustering_between_two_batches(times: int) -> None:
     plan = plan_for(followed(times))
     assert (started(plan), stops(plan)) == ([], ["Draining"])
     assert "Clustering is due, and gave way to writers again and again" in plan.active_jobs[0].message
@@ -73,7 +73,7 @@ def test_a_driver_has_its_own_turn_first() -> None:
     assert (started(plan), stops(plan)) == ([], [])
 
 
-def test_no_driver_ends_for_what_waits_for_another_service() -> None:
+def test_no_driver_ends_for_a_service_that_waits_for_another() -> None:
     observation = followed(ATTEMPTS_BESIDE)
     other = active("flights-cleaning-0123456789", service="Cleaning")
     state = observation.table.status.copy_with(active_jobs=(*observation.table.status.active_jobs, other))
@@ -89,7 +89,7 @@ def test_no_driver_ends_for_what_waits_for_another_service() -> None:
     ("times", "expected"),
     [(ATTEMPTS_BESIDE, [Service.CLUSTERING]), (ATTEMPTS_BESIDE - 1, [Service.INGESTION, Service.CLUSTERING])],
 )
-def test_once_the_driver_has_ended_it_goes_first_and_alone(times: int, expected: list[Service]) -> None:
+def test_clustering_goes_first_and_alone_once_the_driver_has_ended(times: int, expected: list[Service]) -> None:
     one = a_table(**CLUSTERING, **LOCK)
     state = status(clustering=beaten(times))
     plan = plan_for(observe(one.copy_with(status=state), snapshot=snapshot((JOB, ago(2)), timeline=DUE)))

@@ -97,7 +97,7 @@ def test_a_table_whose_services_run_elsewhere_has_none_inside(spec: dict[str, An
     assert (launches(plan), stops(plan)) == ([], ["Draining"])
 
 
-def test_what_failed_inside_is_tried_alone() -> None:
+def test_service_that_failed_inside_is_tried_alone() -> None:
     failed = after_failures(1, service="Cleaning", finished_at=at(NOW - minutes(40)))
     plan = plan_for(served(memories={"cleaning": failed}))
     assert (launches(plan), stops(plan)) == ([], ["Draining"])
@@ -219,7 +219,7 @@ def _spec(**changes: Any) -> HudiTableSpec:
     return a_table(**changes).spec
 
 
-def test_what_may_run_inside_follows_from_the_spec() -> None:
+def test_services_inside_follow_from_the_spec() -> None:
     every = {name: {"mode": "Async"} for name in ("clustering", "cleaning", "archival")}
     assert services_inside(_spec(**every)) == (Service.CLUSTERING, Service.CLEANING, Service.ARCHIVAL)
     assert services_inside(_spec(**CLEANING)) == (Service.CLEANING,)

@@ -74,7 +74,7 @@ def test_a_run_of_an_unknown_service_stays_in_the_status_without_the_service() -
     assert found.unreadable == ("activeJobs.0.service", "history.0.service")
 
 
-def test_what_is_remembered_of_known_services_stays_beside_an_unknown_one() -> None:
+def test_memory_of_known_services_stays_beside_an_unknown_service() -> None:
     before = status(active_jobs=(active(),), left_behind=("20260310115900000",))
     before = before.copy_with(
         services=before.services.replaced({Service.CLEANING: before.services.cleaning.copy_with(failures=3)})

@@ -84,7 +84,7 @@ def test_a_restore_is_reported_and_marks_what_it_undid() -> None:
     ]
 
 
-def test_it_is_reported_once_and_what_was_marked_stays_when_the_restore_is_archived() -> None:
+def test_restore_is_reported_once_and_its_marks_stay_when_it_is_archived() -> None:
     observation = seen(FIRST, RESTORE, undoing=(40, 30), remembered=before())
     later = again(observation, status_of(observation))
     assert reported(later) == []
@@ -93,13 +93,13 @@ def test_it_is_reported_once_and_what_was_marked_stays_when_the_restore_is_archi
     assert reported(archived) == []
 
 
-def test_what_was_archived_is_not_undone() -> None:
+def test_archived_commit_is_not_undone() -> None:
     observation = seen(THIRD, remembered=before())
     assert set(undone(observation).values()) == {None}
     assert reported(observation) == []
 
 
-def test_what_is_archived_behind_a_savepoint_is_not_undone() -> None:
+def test_commit_archived_behind_a_savepoint_is_not_undone() -> None:
     """Hudi can archive past a savepoint, whose commit then is the first of the active timeline."""
     observation = seen(FIRST, SAVEPOINT, done("commit", 5), remembered=before())
     assert set(undone(observation).values()) == {None}
@@ -137,7 +137,7 @@ def test_a_compaction_that_completes_under_the_instant_that_was_rolled_back_is_n
     assert undone(seen(FIRST, SECOND, ROLLBACK, undoing=(40,), remembered=remembered)) == {ago(40): None}
 
 
-def test_what_a_restore_undid_and_our_cleanup_then_rolled_back_is_no_act_of_another_tool() -> None:
+def test_rollback_by_our_cleanup_after_a_restore_is_no_act_of_another_tool() -> None:
     """A restore over a completed clustering leaves it pending."""
     files = (FIRST, RESTORE, done("rollback", 5))
     observation = seen(*files, undoing=(40, 30), remembered=before())
@@ -238,7 +238,7 @@ def test_an_act_that_names_nothing_is_reported_all_the_same() -> None:
     assert "undid no known instant" in event.message
 
 
-def test_what_a_person_sees_of_an_act() -> None:
+def test_message_of_an_act_for_a_person() -> None:
     shown = status_of(seen(FIRST, RESTORE, undoing=(40, 30), remembered=before())).timeline
     assert shown is not None
     assert shown.acts == (

@@ -181,9 +181,7 @@ RAN = run(started_at=at(NOW - minutes(32)), finished_at=at(NOW - minutes(28)), s
         (Action.COMMIT, "CopyOnWrite", [ago(30)]),
     ],
 )
-def test_what_a_service_of_ours_made_without_leaving_its_name_is_not_foreign(
-    action: Action, kind: str, expected: list[str]
-) -> None:
+def test_unnamed_commit_of_our_service_is_not_foreign(action: Action, kind: str, expected: list[str]) -> None:
     remembered = {"compaction": memory(last_run=RAN)}
     assert foreign(seen(*unmarked(30, action=action), remembered=remembered, type=kind, verified=40)) == expected
     assert foreign(seen(*unmarked(10, action=action), remembered=remembered, type=kind, verified=40)) == [ago(10)]
@@ -230,12 +228,12 @@ def test_old_compactions_and_clusterings_are_not_foreign_in_the_first_reconcile(
 
 
 @pytest.mark.parametrize(("verified", "expected"), [(29, []), (29.95, [ago(30)]), (31, [ago(30)])])
-def test_only_what_completed_since_the_last_good_reconcile_is_checked(verified: float, expected: list[str]) -> None:
+def test_only_commits_since_the_last_good_reconcile_are_checked(verified: float, expected: list[str]) -> None:
     late = (instant(ago(30))._replace(action=Action.DELTA_COMMIT, completed_at=ago(29.9)),)
     assert foreign(seen(*late, verified=verified)) == expected
 
 
-def test_what_was_verified_moves_on_and_stands_still_at_a_foreign_commit() -> None:
+def test_verified_up_to_moves_on_and_stands_still_at_a_foreign_commit() -> None:
     assert plan_for(seen()).verified_up_to == ago(29.9)
     assert plan_for(seen(*unmarked(30), verified=35)).verified_up_to == ago(35)
     watched_no_more: dict[str, Any] = {
@@ -267,7 +265,7 @@ def test_a_compaction_that_an_earlier_run_of_ours_had_planned_is_not_foreign() -
     assert foreign(seen(*finished, remembered=remembered, verified=40)) == []
 
 
-def test_what_a_run_under_way_has_made_is_not_foreign() -> None:
+def test_commit_of_an_active_run_is_not_foreign() -> None:
     remembered = {"active_jobs": (active(service="Clustering", started_at=at(NOW - minutes(31))),)}
     observation = seen(*unmarked(30, action=Action.REPLACE_COMMIT), remembered=remembered, jobs=(job(),))
     assert foreign(observation) == []
@@ -419,7 +417,7 @@ def test_a_commit_of_a_run_that_is_not_remembered_shows_that_the_memory_is_older
 
 
 @pytest.mark.parametrize("action", ["clean", "replacecommit"])
-def test_in_local_time_only_what_came_while_no_job_was_there_is_foreign(action: str) -> None:
+def test_in_local_time_only_commits_without_an_existing_job_are_foreign(action: str) -> None:
     """The times of runs are in UTC, and where the table's clock stands is not certain."""
     made = () if action == "clean" else unmarked(10, action=Action(action))
     local: dict[str, Any] = {"files": [*FILES, done(action, 10)], "verified": 29, "zone": TimelineZone.LOCAL}
@@ -439,7 +437,7 @@ def test_nothing_starts_before_all_new_commits_are_checked() -> None:
     plan = plan_for(observation)
     assert not any(isinstance(action, LaunchJob) for action in plan.actions)
     assert plan.services.ingestion.reason == "CheckingCommits"
-    assert "until all of them are checked" in plan.services.ingestion.message
+    assert "until the operator has checked all of them" in plan.services.ingestion.message
     assert plan.verified_up_to == ago(39.9)
     assert requeue_after(observation, plan, poll=60) == 1
 

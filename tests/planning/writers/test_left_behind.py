@@ -107,7 +107,7 @@ def next_run(observation: Observation, *, seconds: float = 60) -> ActiveJob | No
         reporting(KILLED, outcome(Outcome.CONFLICT, reason="Conflict")),
     ],
 )
-def test_what_a_driver_has_named_is_given_to_the_next_run_at_once_however_it_ended(end: JobObservation) -> None:
+def test_named_instant_of_a_driver_goes_to_the_next_run_at_once_however_it_ended(end: JobObservation) -> None:
     observation = after(end)
     assert left(observation) == {T: True}
     [shown] = plan_for(observation).services.ingestion.pending
@@ -128,7 +128,7 @@ def test_no_clock_is_compared_with_that_of_the_driver(skew: float) -> None:
     assert (shown.owner, shown.left_alone_until) == ("ThisTable", at(NOW + WAIT))
 
 
-def test_what_is_in_its_report_counts_where_the_store_did_not_take_its_document() -> None:
+def test_report_counts_if_the_store_did_not_take_the_progress_document() -> None:
     observation = after(told(made=(ago(3), T), newest_instant=T), said=UNNAMED)
     assert left(observation) == {T: True}
 
@@ -160,7 +160,7 @@ def test_a_writer_that_was_not_seen_to_end_is_waited_for_as_long_as_its_heartbea
     assert (following.abandoned, following.left_behind, following.dead) == ((T,), (T,), None)
 
 
-def test_while_it_waits_it_says_which_run_and_until_when() -> None:
+def test_waiting_instant_says_which_run_and_until_when() -> None:
     observation = after()
     assert plan_for(observation).changes_in == 10, "then it is tried again, and says why it is not"
     following = again(observation, status_of(observation))
@@ -186,7 +186,7 @@ def test_a_writer_without_a_heartbeat_is_kept_from_the_table_by_the_lease_alone(
     assert (following.abandoned, following.dead) == ((T,), None)
 
 
-def test_what_was_not_named_in_time_is_still_the_runs_own_and_waits_for_its_heartbeat() -> None:
+def test_unnamed_instant_is_still_the_runs_own_and_waits_for_its_heartbeat() -> None:
     """It died within a tenth of a second after it had made the instant, or is of a release before."""
     observation = after(KILLED, said=UNNAMED)
     assert left(observation) == {T: False}
@@ -210,7 +210,7 @@ def test_the_document_of_another_run_names_nothing() -> None:
         {"known": running(pending=None)},
     ],
 )
-def test_what_is_named_is_the_runs_own_where_nothing_else_tells_it(changes: dict[str, Any]) -> None:
+def test_named_instant_is_the_runs_own_without_any_other_sign(changes: dict[str, Any]) -> None:
     assert left(after(KILLED, **changes)) == {T: True}
     assert left(after(KILLED, said=UNNAMED, **changes)) == {}
 
@@ -221,7 +221,7 @@ def test_a_driver_that_began_at_the_moment_at_which_it_was_given_up_has_left_wha
     assert left(after(known=given_up, said=UNNAMED)) == {}
 
 
-def test_beside_what_a_driver_has_named_the_write_of_a_stranger_stays_a_strangers() -> None:
+def test_write_of_a_stranger_beside_a_named_instant_stays_the_strangers() -> None:
     observation = after(KILLED, writes=(T, STRANGERS), beating=(T, STRANGERS))
     owners = {one.time: (one.owner, one.run) for one in plan_for(observation).services.ingestion.pending}
     assert owners == {T: ("ThisTable", JOB), STRANGERS: ("Other", None)}
@@ -229,7 +229,7 @@ def test_beside_what_a_driver_has_named_the_write_of_a_stranger_stays_a_stranger
 
 
 @pytest.mark.parametrize(("name", "is_known"), [(JOB, True), ("somebody-elses", False)])
-def test_what_a_driver_writes_on_whose_pod_was_removed_by_force_is_its_runs(name: str, *, is_known: bool) -> None:
+def test_writes_of_a_driver_after_its_pod_was_removed_by_force_are_its_runs(name: str, *, is_known: bool) -> None:
     """It holds the lease for as long as it lives; without its name the table would stand for an hour after that."""
     over = run(Outcome.FAILED, job=JOB, reason="NodeLost")
     observation = after(said=NAMED.copy_with(run=name))
@@ -247,7 +247,7 @@ def test_an_instant_that_was_pending_before_the_run_is_not_its_own_whatever_it_s
 
 
 @pytest.mark.parametrize("pod", ["another-pod", None])
-def test_only_of_the_pod_that_was_seen_to_end_what_it_named_is_dead(pod: str | None) -> None:
+def test_named_instant_is_dead_only_for_a_pod_that_was_seen_to_end(pod: str | None) -> None:
     """The Job controller may start a Job's program twice, and another pod of it may have been removed by force."""
     said = NAMED.copy_with(pod=pod)
     assert left(after(KILLED, said=said)) == {T: False}
@@ -270,7 +270,7 @@ def test_a_service_names_no_write_whatever_is_said_for_it() -> None:
     assert left(after(said, known=asked, said=UNNAMED)) == {}
 
 
-def test_what_a_driver_that_works_has_named_is_its_own_however_long_it_takes() -> None:
+def test_named_instant_of_a_working_driver_is_its_own_however_long_it_takes() -> None:
     """Status had lost it, so that nobody knows what was pending before it, and its store shows no heartbeat."""
     living = job(class_version=VERSION, generation=1)
     first = after(living, known=running(pending=None, live=live()), beating=(), **LOCK)
@@ -282,7 +282,7 @@ def test_what_a_driver_that_works_has_named_is_its_own_however_long_it_takes() -
     assert plan_for(unnamed, now=NOW + minutes(24 * 60)).services.cleaning.reason == "FailedWrite"
 
 
-def test_beside_what_a_driver_has_named_nothing_is_guessed_in_an_optimistic_table() -> None:
+def test_no_instant_is_guessed_beside_a_named_one_in_an_optimistic_table() -> None:
     """What another tool has begun meanwhile keeps the time that it has."""
     two: dict[str, Any] = {"writes": (T, STRANGERS), "beating": (T, STRANGERS), **LOCK}
     assert left(after(KILLED, **two)) == {T: True}
@@ -341,7 +341,7 @@ def test_of_two_runs_in_sequence_each_has_left_its_own() -> None:
     }
 
 
-def test_what_a_version_before_has_noted_stays_and_is_nobodys_to_wait_for() -> None:
+def test_instant_noted_by_an_earlier_version_stays_and_is_not_waited_for() -> None:
     observation = after(remembered={"left_behind": (T,)}, known=active(pending=()))
     quiet = replace(observation, table=observation.table.copy_with(status=status(left_behind=(T,))))
     assert plan_for(quiet).left_by == (LeftInstant(time=T),)
@@ -349,7 +349,7 @@ def test_what_a_version_before_has_noted_stays_and_is_nobodys_to_wait_for() -> N
     assert (started.abandoned, started.left_behind, started.dead) == ((T,), (T,), None)
 
 
-def test_what_a_continuous_run_rolled_back_is_an_earlier_runs_though_it_reports_that_when_it_ends() -> None:
+def test_instant_rolled_back_by_a_continuous_run_belongs_to_an_earlier_run() -> None:
     """By then neither the timeline nor the status holds anything of it."""
     rolled_back = AffectedInstant(instant=T, action="deltacommit", effect=Effect.ROLLED_BACK)
     over = told(affected=(rolled_back,), newest_instant="")

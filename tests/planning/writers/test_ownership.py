@@ -182,7 +182,7 @@ def test_a_table_that_is_only_observed_may_be_anybodys() -> None:
     assert elsewhere(seen(record(operator=OTHER), managementPolicy="Observe")) is None
 
 
-def test_what_is_remembered_outlives_a_store_that_does_not_answer() -> None:
+def test_remembered_owner_outlives_a_store_that_does_not_answer() -> None:
     observation = seen(None, known=remembered())
     observation = observe(
         observation.table, snapshot=TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="Away.")
@@ -230,7 +230,7 @@ def test_a_commit_of_this_operator_for_this_table_is_not_foreign() -> None:
     assert foreign(with_commits(marked(NEW), OURS)) == []
 
 
-def test_what_the_resource_before_has_written_is_old() -> None:
+def test_commits_of_the_earlier_resource_are_old() -> None:
     assert foreign(with_commits(marked(NEW), marked(MINE, table_uid="before"))) == []
 
 
@@ -242,7 +242,7 @@ def test_commit_that_names_a_run_alone_is_foreign(name: str, verified: float | N
     ]
 
 
-def test_what_the_owner_of_a_table_writes_is_its_own_affair_and_stays_so_when_it_is_taken_over() -> None:
+def test_commits_of_the_former_owner_are_not_foreign_after_the_takeover() -> None:
     theirs = marked(NEW, operator=OTHER, table_uid="theirs")
     before = with_commits(theirs, OURS, owner=record(operator=OTHER))
     assert foreign(before) == []

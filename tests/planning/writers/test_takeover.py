@@ -87,7 +87,7 @@ def phase(plan: Plan) -> TakeoverPhase | None:
     return plan.takeover.phase if plan.takeover else None
 
 
-def test_nothing_starts_before_nothing_has_moved_for_as_long_as_the_class_asks() -> None:
+def test_table_of_others_waits_until_it_is_quiet_for_as_long_as_the_class_asks() -> None:
     first = found()
     assert launches(plan_for(first)) == []
     following = later(first)
@@ -98,12 +98,12 @@ def test_nothing_starts_before_nothing_has_moved_for_as_long_as_the_class_asks()
     assert phase(plan) is TakeoverPhase.DONE
 
 
-def test_while_it_waits_the_table_says_why_until_when_and_what_to_do() -> None:
+def test_waiting_table_says_why_until_when_and_what_to_do() -> None:
     after = status_of(found())
     state, reason, message = ready(after)
     assert (state, reason) == ("Unknown", "WaitingForQuiet")
     assert f"for 10m. It has been quiet since {at(NOW)} and is taken over at {at(NOW + minutes(QUIET))}" in message
-    assert "is the newest commit; of the newest 4, one came about every 5m" in message
+    assert "is the newest commit; of the newest 4, a commit came about every 5m" in message
     assert "Stop every other writer" in message
     assert "spec.concurrency.mode: Optimistic" in message
     assert after.services.ingestion.reason == "WaitingForQuiet"
@@ -123,7 +123,7 @@ MOVES = {
 
 
 @pytest.mark.parametrize("what", MOVES)
-def test_whatever_moves_lets_it_wait_anew(what: str) -> None:
+def test_any_movement_restarts_the_wait(what: str) -> None:
     waiting = moved(later(found()), *MOVES[what])
     now = NOW + minutes(QUIET)
     assert launches(plan_for(waiting, now=now)) == []
@@ -160,7 +160,7 @@ def test_a_heartbeat_that_beats_is_a_writer_that_lives_however_old_its_write_is(
         )
 
 
-def test_commits_that_keep_coming_are_said_for_ever_and_stall_nothing() -> None:
+def test_continued_commits_of_others_are_reported_and_stall_nothing() -> None:
     observation = found()
     for step in range(1, 40):
         now = NOW + minutes(5 * step)
@@ -168,7 +168,7 @@ def test_commits_that_keep_coming_are_said_for_ever_and_stall_nothing() -> None:
         observation = moved(later(observation, now=now - minutes(5)), *names)
         plan = plan_for(observation, now=now)
         assert (launches(plan), plan.foreign) == ([], ())
-        assert "one came about every 5m" in ready(status_of(observation, now=now))[2]
+        assert "a commit came about every 5m" in ready(status_of(observation, now=now))[2]
 
 
 def test_commits_from_before_the_takeover_are_nobodys_fault_and_later_ones_are_a_foreign_writers() -> None:
@@ -197,7 +197,7 @@ def test_an_observed_table_that_moved_just_now_waits_when_it_is_managed() -> Non
     assert launches(plan_for(managed, now=NOW + minutes(60 + QUIET))) == ["Ingestion"]
 
 
-def test_what_moved_while_nobody_looked_counts_from_when_it_is_seen() -> None:
+def test_movement_while_nobody_looked_counts_from_when_it_is_seen() -> None:
     managed = moved(later(found(**OBSERVED), policy=ManagementPolicy.MANAGE), done("deltacommit", -1))
     now = NOW + minutes(600)
     assert launches(plan_for(managed, now=now)) == []

@@ -119,7 +119,7 @@ def test_beside_others_nothing_of_another_tool_is_touched_until_it_is_overdue(wh
 
 
 @pytest.mark.parametrize("what", [what for what in FOREIGN if DEALT_WITH[what]])
-def test_what_is_left_alone_is_shown_with_whose_it_is_and_until_when(what: str) -> None:
+def test_instant_left_alone_is_shown_with_its_owner_and_until_when(what: str) -> None:
     after = status_of(seen(FOREIGN[what], **BESIDE))
     (shown,) = [one for service in services_of(plan_for(seen(FOREIGN[what], **BESIDE))) for one in service.pending]
     assert (shown.owner, shown.left_alone_until) == ("Other", at(NOW + minutes(ALARM)))
@@ -130,13 +130,14 @@ def test_what_is_left_alone_is_shown_with_whose_it_is_and_until_when(what: str) 
 
 
 @pytest.mark.parametrize("what", ["a clustering that is executed", "a write", "a rollback"])
-def test_what_is_overdue_is_announced_as_another_tools_before_it_is_dealt_with(what: str) -> None:
+def test_overdue_instant_is_announced_as_another_tools_before_it_is_handled(what: str) -> None:
     following = remembered_from(seen(FOREIGN[what], **BESIDE))
     after = status_of(following, now=NOW + minutes(ALARM - 1))
     alarm = finding(after, FindingCode.PENDING_INSTANT_OVERDUE)
     assert alarm is not None
-    assert f"Another tool or an unknown run began it. It is left alone until {at(NOW + minutes(ALARM))}." in (
-        alarm.message
+    assert (
+        f"Another tool or an unknown run began it. The operator leaves it alone until {at(NOW + minutes(ALARM))}."
+        in (alarm.message)
     )
     plan = plan_for(following, now=NOW + minutes(ALARM - 1))
     assert plan.changes_in == 60
@@ -173,7 +174,7 @@ def test_a_plan_that_names_a_run_of_this_table_is_dealt_with_at_once(action: str
     assert (shown.owner, shown.left_alone_until) == ("ThisTable", None)
 
 
-def test_a_plan_whose_run_still_works_is_nobody_elses() -> None:
+def test_plan_of_a_working_run_belongs_to_nobody_else() -> None:
     """A writer of ours that ran its services inside itself when it began: it may be executing the plan right now."""
     working = {"active_jobs": (active("writer", pending=()),)}
     plan = plan_for(
@@ -225,7 +226,7 @@ def concluded(timeline: Timeline, observed: Any, *, remembered: Any = WORKED, **
 
 
 @pytest.mark.parametrize("skew", [-1000, -10, -1, 0, 1, 10, 1000])
-def test_what_a_run_began_and_left_is_known_whatever_clock_named_it(skew: float) -> None:
+def test_instant_left_by_a_run_is_known_whatever_clock_named_it(skew: float) -> None:
     time = ago(5 + skew)
     plan = concluded(pending("deltacommit", "requested", "inflight", time=time), ended(exit_code=137), **ALONE)
     assert plan.left_behind == (time,)
@@ -299,7 +300,7 @@ def test_in_the_first_cycle_after_a_takeover_a_run_that_died_without_a_word_has_
     assert left == (() if protection in {"Wanted", "Kept"} else (T,))
 
 
-def test_what_was_left_is_remembered_through_any_number_of_failed_runs_until_it_is_gone() -> None:
+def test_left_instant_is_remembered_through_any_number_of_failed_runs() -> None:
     plan = concluded(FILES_AFTER, ended(exit_code=137), **ALONE)
     behind = plan.left_behind
     for number in range(40):
@@ -325,13 +326,13 @@ def test_what_was_left_is_remembered_through_any_number_of_failed_runs_until_it_
         (ended(exit_code=137), WORKED.copy_with(pending=None)),
     ],
 )
-def test_what_a_run_cannot_have_begun_is_not_taken_for_its_own(observed: Any, remembered: Any) -> None:
+def test_instant_that_a_run_cannot_have_begun_is_not_its_own(observed: Any, remembered: Any) -> None:
     plan = concluded(FILES_AFTER, observed, remembered=remembered, **ALONE)
     assert plan.left_behind == ()
     assert [one.owner for one in plan.services.ingestion.pending] == ["Other"]
 
 
-def test_what_a_writer_failed_to_finish_after_its_commit_is_its_own_where_nobody_else_writes() -> None:
+def test_unfinished_service_after_a_commit_is_the_writers_own_if_nobody_else_writes() -> None:
     over = ended(outcome=outcome(Outcome.SUCCEEDED, instant=DELTAS[-1].partition("_")[0]))
     for what, left in (("a clean", (T,)), ("a compaction that is executed", (T,)), ("a write", ())):
         seen_then = seen(FOREIGN[what], remembered={"active_jobs": (WORKED,)}, jobs=(over,), **ALONE)
@@ -341,7 +342,7 @@ def test_what_a_writer_failed_to_finish_after_its_commit_is_its_own_where_nobody
         assert plan.left_behind == left, what
 
 
-def test_beside_others_a_run_leaves_only_what_is_of_its_kind() -> None:
+def test_run_beside_other_writers_leaves_only_instants_of_its_kind() -> None:
     for what in ("a clustering that is executed", "a compaction that is executed", "a clean", "a rollback"):
         assert concluded(FOREIGN[what], ended(exit_code=137), **{**BESIDE, "ingestion": {}}).left_behind == (), what
     assert concluded(FOREIGN["a write"], ended(exit_code=137), **{**BESIDE, "ingestion": {}}).left_behind == (T,)

@@ -85,7 +85,7 @@ def test_an_instant_is_told_as_soon_as_it_is_made_and_not_once_the_batch_has_end
 
 
 @pytest.mark.parametrize(("machine", "pod"), [("flights-x7k2p", "flights-x7k2p"), ("_ a machine", None), ("", None)])
-def test_what_is_told_names_the_pod_that_has_made_it(
+def test_reported_instants_name_the_pod_that_made_them(
     run: Run, monkeypatch: pytest.MonkeyPatch, machine: str, pod: str | None
 ) -> None:
     """Also where a machine has a name that no pod has: then it names none, and is told all the same."""
@@ -112,7 +112,7 @@ def test_of_a_batch_that_fails_all_of_it_is_told_and_stays_for_the_result(run: R
     assert run.list == ["2", "3", "4"]
 
 
-def test_what_the_store_did_not_take_is_told_again(run: Run) -> None:
+def test_report_that_the_store_did_not_take_is_repeated(run: Run) -> None:
     run.is_away = True
     with run.made.of_a_batch():
         run.makes("2")

@@ -159,7 +159,7 @@ def test_an_order_brings_neither_options_nor_services_that_the_driver_was_not_to
     assert driver.done == []
 
 
-def test_what_is_no_order_for_this_driver_is_left_alone(driver: Driver) -> None:
+def test_order_for_another_driver_is_left_alone(driver: Driver) -> None:
     with driver.at_work():
         before = driver.put(driver="another-run")
         driver.files.write("other.json", b"", expected=None)

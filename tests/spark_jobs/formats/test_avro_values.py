@@ -278,7 +278,7 @@ def test_a_name_of_another_namespace_is_no_recursion() -> None:
     require_readable(OTHER_T, 4)
 
 
-def test_what_is_no_schema_of_avro_is_said(topic: Topic, registry: FakeRegistry) -> None:
+def test_invalid_avro_schema_is_reported(topic: Topic, registry: FakeRegistry) -> None:
     registry.schema(1, "{")
     topic.put(b"\0\0\0\0\1x")
     with pytest.raises(TaskFailed, match="not an Avro schema"):

@@ -71,6 +71,6 @@ def test_the_checkpoint_keeps_the_names() -> None:
 
 
 @pytest.mark.parametrize("events", [{"logs": []}, {"deleted": {"a": 5}}, {"deleted": {"a": [None]}}])
-def test_what_this_release_has_not_kept_is_refused(events: dict[str, Any]) -> None:
+def test_state_of_another_release_is_refused(events: dict[str, Any]) -> None:
     with pytest.raises(TaskFailed, match="This release cannot read the checkpoint"):
         Kept.of(events)

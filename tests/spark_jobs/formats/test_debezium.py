@@ -277,12 +277,12 @@ NO_EVENTS: list[Any] = [
 ]
 
 
-def test_what_debezium_sends_beside_events_is_no_row(topic: Topic) -> None:
+def test_message_of_debezium_beside_events_is_no_row(topic: Topic) -> None:
     topic.put(*BESIDE, postgres("c", {"id": 1, "note": "a"}, lsn=1))
     assert table(rows_of(unwrapped(topic)), "id", CORRUPT_RECORD) == [(1, None)]
 
 
-def test_what_is_no_event_is_a_bad_record(topic: Topic) -> None:
+def test_value_that_is_no_event_is_a_bad_record(topic: Topic) -> None:
     topic.put(*NO_EVENTS, postgres("c", {"id": 1, "note": "a"}, lsn=1))
     rows = rows_of(unwrapped(topic))
     assert [row[CORRUPT_RECORD] is None for row in rows] == [*[False] * len(NO_EVENTS), True]

@@ -111,7 +111,7 @@ def test_a_part_of_a_name_is_refused() -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 3, 9])
-def test_what_is_no_descriptor_is_refused(cut: int) -> None:
+def test_invalid_descriptor_is_refused(cut: int) -> None:
     assert "is not a file descriptor set" in refusal(doubling(2)[:-cut])
     assert "is not a file descriptor set" in refusal(b"\xff" * 20)
     assert "is not a file descriptor set" in refusal(b"\x0b")

@@ -72,7 +72,7 @@ def test_descriptors_without_the_message_are_invalid(spark: SparkSession, value:
         (source(descriptor="%"), "not base64"),
         (source(descriptor=""), "0 bytes"),
         (source(message_type="shop/../Order"), "not the name of a message"),
-        (source(schema_ddl="id BIGINT"), "remove the declared ones"),
+        (source(schema_ddl="id BIGINT"), "remove the declared columns"),
         ({**source(), "registry": {"url": "http://registry"}}, "either a registry or a descriptor"),
     ],
 )

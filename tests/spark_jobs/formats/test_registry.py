@@ -55,7 +55,7 @@ def test_the_newest_schema_of_a_subject_is_read_whatever_is_in_its_name(server: 
 
 
 @pytest.mark.parametrize("code", [40401, 40402, 40403])
-def test_what_the_registry_does_not_have_is_none(server: FakeRegistry, code: int) -> None:
+def test_schema_missing_in_the_registry_is_none(server: FakeRegistry, code: int) -> None:
     server.put("/schemas/ids/1", {"error_code": code, "message": "not found"}, status=404)
     assert client(server.url).by_id(1) is None
 

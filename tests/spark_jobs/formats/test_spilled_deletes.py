@@ -85,7 +85,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_whatever_was_deleted_stands_before_every_older_event(followed: Followed) -> None:
+def test_every_delete_wins_over_every_older_event(followed: Followed) -> None:
     """Compared with a database whose deletes are all remembered; events come in any order, and again."""
     chance, last = random.Random(7), dict[int, int]()
     for batch in range(14 if ALL else 4):
@@ -108,7 +108,7 @@ def test_whatever_was_deleted_stands_before_every_older_event(followed: Followed
 
 
 @pytest.mark.usefixtures("small")
-def test_what_a_run_wrote_that_died_before_its_commit_counts_for_nothing(followed: Followed) -> None:
+def test_deletes_of_a_run_that_died_before_its_commit_are_ignored(followed: Followed) -> None:
     followed.batch(*(gone(number, number) for number in range(1, 4)))
     followed.decoded(*(gone(number, 100) for number in range(10, 19))).before_commit()
     assert followed.files == {}

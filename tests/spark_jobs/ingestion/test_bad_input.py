@@ -216,7 +216,7 @@ def test_a_row_without_an_ordering_value_is_refused_or_quarantined(lake: Any, ta
     assert lake.rows() == [(1, "BB", 6), (2, "UA", 3)]
 
 
-def test_what_is_deleted_needs_no_ordering_value(lake: Any) -> None:
+def test_deleted_row_needs_no_ordering_value(lake: Any) -> None:
     lake.table = {"orderingFields": ["delay"]}
     lake.put("a.csv", "id,carrier,delay\n1,AA,5\n2,UA,6\n")
     assert lake.ingest(**TYPED).outcome is Outcome.SUCCEEDED

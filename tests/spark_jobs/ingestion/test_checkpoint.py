@@ -109,7 +109,7 @@ class Table:
         ("", "nothing", True),
     ],
 )
-def test_what_counts_as_input(path: str, glob: str | None, expected: bool) -> None:
+def test_files_that_count_as_input(path: str, glob: str | None, expected: bool) -> None:
     assert (is_visible(file(path), FileFormat.CSV) and matches(file(path), glob)) is expected
 
 
@@ -312,7 +312,7 @@ def test_a_request_reads_what_it_names_once_and_in_as_many_runs_as_the_limits_as
 @pytest.mark.parametrize(
     "text", ["", "all", "skipped", "read:", "read\n", "read:" + "*" * 300, "skipped;read", "#1", "READ"]
 )
-def test_what_is_no_request_is_refused(text: str) -> None:
+def test_invalid_rescan_is_refused(text: str) -> None:
     with pytest.raises(InvalidRescan, match="is not a valid request"):
         parse_rescan(text)
 

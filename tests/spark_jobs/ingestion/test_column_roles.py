@@ -38,7 +38,7 @@ def test_a_table_that_has_a_timestamp_partition_goes_on_and_its_runs_say_what_re
     assert lake.rows("id", "v") == [("1", 2)]
 
 
-def test_what_the_refusal_of_a_timestamp_partition_advises_is_read_by_all(lake: Any) -> None:
+def test_advised_replacement_of_a_timestamp_partition_is_read_by_all(lake: Any) -> None:
     lake.table = {"partitionBy": ["hour_text", "day"]}
     lake.put("a.json", '{"id":"1","hour":"2026-03-01 12:30:00","v":1}\n{"id":"2","v":2}\n')  # apache/hudi#11900
     query = "SELECT *, date_format(hour, 'yyyy-MM-dd-HH') AS hour_text, CAST(hour AS DATE) AS day FROM source"

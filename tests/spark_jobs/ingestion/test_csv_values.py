@@ -272,7 +272,7 @@ def test_a_table_of_an_earlier_release_is_refused_until_its_source_sets_escape(l
         ("a DATE", {"dateFormat": "dd.MM.yy"}, "'yy'"),
     ],
 )
-def test_what_leaves_values_open_is_refused_before_reading(
+def test_ambiguous_csv_option_is_refused_before_reading(
     lake: Any, ddl: str, options: dict[str, str], part: str
 ) -> None:
     path = str(lake.put("a.csv", "a\n1\n"))

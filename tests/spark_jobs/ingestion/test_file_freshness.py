@@ -10,7 +10,7 @@ from hudi_jobs.ingestion.batch import of_milliseconds, rfc3339
 from hudi_jobs.ingestion.sources.files.selection import SourceFile, select_files
 
 
-def test_what_waits_is_told_by_its_oldest_file_and_its_size() -> None:
+def test_backlog_is_reported_by_its_oldest_file_and_its_size() -> None:
     waiting = [SourceFile(3000, "c", 30), SourceFile(1000, "a", 10), SourceFile(2000, "b", 20)]
     some = select_files(waiting, max_files=1, max_bytes=None)
     assert (some.left, some.oldest_left) == (50, 2000)

@@ -221,7 +221,7 @@ def test_accepted_changes_of_a_type_keep_old_and_new_values(lake: Any, table_typ
     assert lake.rows("id", *columns) == [(1, *(old for _, _, old, _ in CHANGES)), (2, *(new for *_, new in CHANGES))]
 
 
-def test_what_a_killed_first_write_left_behind_does_not_block_the_table(lake: Any) -> None:
+def test_leftovers_of_a_killed_first_write_do_not_block_the_table(lake: Any) -> None:
     (lake.folder / "table/.hoodie/timeline/history").mkdir(parents=True)
     (lake.folder / "table/.hoodie/.aux").mkdir()
     lake.put("a.csv", FIRST)

@@ -83,12 +83,12 @@ def messages(numbers: random.Random) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("table", LEFT_TO_HUDI)
-def test_what_is_not_certain_is_left_to_hudi(stream: Any, combined: list[bool], table: str) -> None:
+def test_uncertain_order_is_left_to_hudi(stream: Any, combined: list[bool], table: str) -> None:
     ingest_twice(stream, **LEFT_TO_HUDI[table])
     assert combined == [True, True]
 
 
-def test_who_sets_the_parallelism_of_the_search_keeps_it(stream: Any, combined: list[bool]) -> None:
+def test_declared_parallelism_of_the_search_is_kept(stream: Any, combined: list[bool]) -> None:
     stream.lake.options = {"hoodie.upsert.shuffle.parallelism": "4"}
     ingest_twice(stream)
     assert combined == [True, True]

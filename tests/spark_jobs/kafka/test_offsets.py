@@ -177,7 +177,7 @@ def test_thousands_of_partitions_fit_and_too_many_are_refused_in_a_sentence() ->
     assert refused.value.reason is FailureReason.INVALID_REQUEST
 
 
-def test_what_is_kept_of_change_events_is_not_given_up_for_partitions() -> None:
+def test_state_of_change_events_is_not_dropped_for_partitions() -> None:
     offsets = {"orders": TopicProgress("x" * 22, (10**11,) * 30_000)}
     deleted = {f"{number:032x}": [number, 0] for number in range(4_000)}
     assert len(encode_checkpoint(KafkaProgress(1, "kafka", offsets).checkpoint(offsets))) < CHECKPOINT_LIMIT
@@ -204,7 +204,7 @@ def test_a_state_that_this_release_does_not_write_is_refused(state: dict[str, ob
     assert refused.value.reason is FailureReason.TABLE_MISMATCH
 
 
-def test_what_people_are_shown_is_short() -> None:
+def test_display_of_offsets_is_short() -> None:
     assert display({"orders": TopicProgress("x", (1204, 1310, 1300))}) == "orders: 3 partitions, offsets 1,204..1,310"
     many = {f"topic-{number}": TopicProgress("x", (number,)) for number in range(9)}
     assert display(many).endswith("topic-2: 1 partition, offsets 2..2; and 6 topics more")

@@ -42,7 +42,7 @@ def check(source: dict[str, Any], ingestion: dict[str, Any] | None = None, table
         {"startingOffsets": {"reset": "Latest"}, "value": {"schemaDdl": "id INT"}},
     ],
 )
-def test_what_is_allowed(source: dict[str, Any]) -> None:
+def test_valid_kafka_request_is_accepted(source: dict[str, Any]) -> None:
     check(source)
 
 
@@ -87,7 +87,7 @@ def test_what_is_allowed(source: dict[str, Any]) -> None:
         {"columns": {"key": ""}},
     ],
 )
-def test_what_is_refused(source: dict[str, Any]) -> None:
+def test_invalid_kafka_request_is_refused(source: dict[str, Any]) -> None:
     with pytest.raises(TaskFailed) as refused:
         check(source)
     assert refused.value.reason is FailureReason.INVALID_REQUEST

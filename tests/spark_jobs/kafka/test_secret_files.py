@@ -66,7 +66,7 @@ def test_a_file_for_the_brokers_that_does_not_come_ends_the_run_within_seconds(t
     assert kubelet.waited == 15
 
 
-def test_what_the_registry_lacks_is_left_to_who_asks_it(tmp_path: Path) -> None:
+def test_missing_secret_of_the_registry_is_reported_when_it_is_queried(tmp_path: Path) -> None:
     kubelet = Kubelet(*declared(tmp_path)[:-1])
     require_files(source(tmp_path), pause=kubelet.pause)
     assert kubelet.waited == 15

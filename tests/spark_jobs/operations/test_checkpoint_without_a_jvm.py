@@ -76,7 +76,7 @@ def test_a_compaction_that_stays_does_not_keep_the_checkpoint_of_what_is_undone(
         assert to_commit(table, known, "4", "3", reingest=False) == THIRD
     known = undone(Table(between), "4", "3")
     assert known == Undone(None, THIRD, (THIRD, SECOND))
-    with pytest.raises(TaskFailed, match=r"A compaction stays that carries the checkpoint .* set reingest: false"):
+    with pytest.raises(TaskFailed, match=r"A remaining compaction carries the checkpoint .* set reingest: false"):
         to_commit(Table(between), known, "4", "3")
 
 

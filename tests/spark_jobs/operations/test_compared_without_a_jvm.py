@@ -64,7 +64,7 @@ def test_a_path_that_holds_a_key_is_not_told() -> None:
     assert [(each.path, each.rows) for each in found.listed] == [(HIDDEN, 1)]
 
 
-def test_what_somebody_else_has_written_says_nothing() -> None:
+def test_document_of_another_writer_says_nothing() -> None:
     assert decode_told(b"") is None
     assert decode_told(b"[" * 60_000) is None
     assert decode_told(b'{"uid": "u", "run": "r", "phase": "Verifying"}' + b" " * TOLD_LIMIT) is None

@@ -31,7 +31,7 @@ def test_a_dry_run_names_each_once_and_counts_those_that_follow_the_first() -> N
     assert said.message == "One. The report names 2 more obstacles. Nothing was changed."
 
 
-def test_what_only_happens_behind_an_obstacle_is_named_after_it() -> None:
+def test_failure_behind_an_obstacle_is_named_after_it() -> None:
     obstacles = Obstacles(gathers=True)
     with obstacles.each():
         raise refused("A file is missing.")

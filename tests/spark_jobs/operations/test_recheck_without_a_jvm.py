@@ -74,7 +74,7 @@ def test_a_refusal_of_what_has_removed_nothing_says_no_more(work: Any) -> None:
 
 
 @pytest.mark.parametrize("reason", [FailureReason.CONFLICT, FailureReason.STORAGE_UNAVAILABLE])
-def test_what_may_pass_by_itself_is_repeated_from_the_record(work: Any, reason: FailureReason) -> None:
+def test_check_that_may_pass_later_is_repeated_from_the_record(work: Any, reason: FailureReason) -> None:
     assert ended(work, record("a", savepoints=(LATER,)), reason, "Later.") is None
     assert work.said[-1].phase is OperationPhase.RUNNING
     assert work.journal.find(RestoreRecord, "a") == record("a", savepoints=(LATER,))

@@ -174,7 +174,7 @@ def test_a_report_counts_all_instants_and_lists_some() -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"{", b'{"version":2,"records":[]}', b'{"records":[{"uid":"a"}]}', NEWER, b"[" * 9999]
 )
-def test_what_is_no_record_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+def test_invalid_record_is_refused_and_left_unchanged(tmp_path: Path, content: bytes) -> None:
     (tmp_path / RECORD_FILE).write_bytes(content)
     with pytest.raises(TaskFailed, match="is damaged") as failed:
         journal(tmp_path).find(RestoreRecord, "a")
@@ -255,7 +255,7 @@ def test_a_pending_restore_is_told_to_be_that_of_an_operation_that_runs(tmp_path
     assert journal(tmp_path).record_of(Restore(LATER, TARGET)) is None, "it was there when the operation was checked"
 
 
-def test_what_another_operation_goes_on_with_counts_as_done(tmp_path: Path) -> None:
+def test_operation_continued_by_another_counts_as_done(tmp_path: Path) -> None:
     journal(tmp_path).keep(record("a", checkpoint="{}"))
     journal(tmp_path).keep(record("b", checkpoint="{}"), instead_of="a")
     former, present = (journal(tmp_path).find(RestoreRecord, uid) for uid in ("a", "b"))
@@ -349,7 +349,7 @@ def staged(said: str) -> TaskFailed:
         (RuntimeError("Duplicate recordKey customer-00001 found"), "HudiError"),
     ],
 )
-def test_what_a_failed_step_of_an_erasure_says_quotes_no_key(error: Exception, reason: str) -> None:
+def test_message_of_a_failed_erasure_step_quotes_no_key(error: Exception, reason: str) -> None:
     keys = keys_of(("id",), frozenset({("customer-00001",)}), "uid")
     with pytest.raises(TaskFailed, match="quotes a key") as raised, run._unquoted(keys):
         raise error

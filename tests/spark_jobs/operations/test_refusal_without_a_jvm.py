@@ -92,7 +92,7 @@ def test_later_commits_that_only_the_archive_has_would_stay_so_it_is_refused(
         check(archived=archived)
 
 
-def test_what_hudi_does_not_undo_is_to_be_finished_first() -> None:
+def test_action_that_hudi_does_not_undo_has_to_be_finished_first() -> None:
     with pytest.raises(TaskFailed, match=f"A restore cannot undo the logcompaction {LAST}; finish it first"):
         check(goes=(NEXT, Write(LAST, "logcompaction", None, is_service=True)))
 

@@ -49,7 +49,7 @@ def savepoint(lake: Any, instant: str, user: str = "somebody") -> None:
         client.savepoint(instant, user=user, comment="mine")
 
 
-def test_what_is_no_commit_is_refused_by_what_it_is_and_the_oldest_that_a_clean_keeps_is_not(
+def test_instant_that_is_no_commit_is_refused_and_the_oldest_kept_commit_is_not(
     lake: Any,
 ) -> None:
     assert "There is no table" in refused_untouched(lake, "20260101000000000")

@@ -36,7 +36,7 @@ def test_the_rows_of_the_target_are_there_again_and_ingestion_reads_on_from_it(l
     assert rows(lake) == rows(lake, metadata=True) == newest
 
 
-def test_it_goes_back_over_a_completed_compaction(lake: Any) -> None:
+def test_restore_goes_back_over_a_completed_compaction(lake: Any) -> None:
     lake.table, lake.metadata_table = {"type": "MergeOnRead"}, True
     fill(lake, 3)
     target = commits(lake)[-2]
@@ -52,7 +52,7 @@ def test_it_goes_back_over_a_completed_compaction(lake: Any) -> None:
 
 
 @pytest.mark.parametrize(("kind", "version"), sampled(*product(TYPES, (9, 6))))
-def test_it_goes_back_over_a_completed_clustering(lake: Any, kind: str, version: int) -> None:
+def test_restore_goes_back_over_a_completed_clustering(lake: Any, kind: str, version: int) -> None:
     lake.table, lake.spec, lake.metadata_table = {"type": kind}, {"tableVersion": version, **SMALL}, True
     add(lake, 3)
     expected, target = rows(lake), commits(lake)[-1]

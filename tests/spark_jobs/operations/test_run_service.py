@@ -122,7 +122,7 @@ def test_an_archival_goes_below_the_bound_of_the_table(lake: Any) -> None:
     assert succeeded(serve_once(lake, ARCHIVAL, replaced=FEWER)).message == "An earlier run has done the archival."
 
 
-def test_what_cannot_be_is_refused_with_nothing_written(lake: Any) -> None:
+def test_impossible_service_run_is_refused_with_nothing_written(lake: Any) -> None:
     fill(lake, 2)
     before = files(lake)
     lacking = serve_once(lake, COMPACTION, dry_run=True)

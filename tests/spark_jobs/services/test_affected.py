@@ -61,7 +61,7 @@ def test_an_ingestion_tells_what_it_rolled_back_before_it_wrote(lake: Any, tool:
     assert affected(lake.ingest()) == []
 
 
-def test_what_was_finished_is_reported_with_the_run_that_had_planned_it(lake: Any, tool: Tool) -> None:
+def test_finished_instant_is_reported_with_the_run_that_had_planned_it(lake: Any, tool: Tool) -> None:
     lake.table = {"type": "MergeOnRead"}
     fill(lake, 3)
     plan = tool().plan("compaction")

@@ -89,7 +89,7 @@ def test_a_batch_without_a_good_row_is_counted(spark: SparkSession, sql: str | N
     spark.catalog.clearCache()
 
 
-def test_what_is_kept_is_not_computed_from_the_source_again(spark: SparkSession) -> None:
+def test_kept_rows_are_not_computed_from_the_source_again(spark: SparkSession) -> None:
     seen, rows = spark.sparkContext.accumulator(0), source(spark)
 
     def passed(row: Row) -> Row:

@@ -65,7 +65,7 @@ def clean(lake: Any, **options: str) -> TaskResult:
 
 
 @crossed(("version", [6, 9]), ("concurrency", [*ConcurrencyMode]))
-def test_it_is_made_once_found_again_and_removed(lake: Any, version: int, concurrency: ConcurrencyMode) -> None:
+def test_savepoint_is_made_once_found_again_and_removed(lake: Any, version: int, concurrency: ConcurrencyMode) -> None:
     last = adopted(lake, version)
     made = change(lake, MAKE, last, concurrency=concurrency)
     assert made.outcome is Outcome.SUCCEEDED, made
@@ -137,7 +137,7 @@ def test_a_commit_whose_files_a_clean_has_removed_gets_none(lake: Any, version: 
     assert savepoints(lake) == [(latest, SAVEPOINT_USER)]
 
 
-def test_what_is_no_completed_commit_of_the_timeline_gets_none(lake: Any) -> None:
+def test_instant_that_is_no_completed_commit_gets_no_savepoint(lake: Any) -> None:
     last = adopted(lake, 9, "CopyOnWrite")
     for value in (4, 5):
         write(lake, value, version=9)
@@ -187,7 +187,7 @@ def test_somebody_elses_is_neither_taken_for_it_nor_is_that_of_a_takeover_remove
 
 
 @crossed(("version", [6, 9]), ("work", [*SavepointWork]))
-def test_what_a_run_that_was_killed_had_only_begun_is_made_or_removed_by_the_next(
+def test_savepoint_begun_by_a_killed_run_is_made_or_removed_by_the_next(
     lake: Any, version: int, work: SavepointWork
 ) -> None:
     last = adopted(lake, version, "CopyOnWrite")

@@ -54,5 +54,5 @@ def test_a_commit_that_somebody_has_begun_to_roll_back_is_refused() -> None:
     assert refusal(EARLY, seen) is None
 
 
-def test_what_is_no_commit_is_refused() -> None:
+def test_instant_that_is_no_commit_is_refused() -> None:
     assert refusal("20200101000000000", Seen()) is not None

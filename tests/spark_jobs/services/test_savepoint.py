@@ -75,7 +75,7 @@ def version_of(lake: Any) -> int:
 
 
 @pytest.mark.parametrize("version", [6, 9] if ALL else [6])
-def test_it_is_made_before_the_first_service_and_restoring_to_it_gives_every_row(lake: Any, version: int) -> None:
+def test_savepoint_before_the_first_service_restores_every_row(lake: Any, version: int) -> None:
     last = adopted(lake, version)
 
     first = serve(lake, Service.COMPACTION, SavepointStep.KEEP)
@@ -119,7 +119,7 @@ def test_the_commands_of_the_page_on_services_restore_to_it_and_delete_it(
 
 
 @pytest.mark.parametrize("version", [6, 9] if ALL else [9])
-def test_it_is_removed_by_a_run_that_does_nothing_else_and_never_somebody_elses(lake: Any, version: int) -> None:
+def test_savepoint_is_removed_by_its_own_run_and_never_somebody_elses(lake: Any, version: int) -> None:
     last = adopted(lake, version, "CopyOnWrite")
     assert serve(lake, Service.CLEANING, SavepointStep.KEEP).savepoint == last
     write(lake, 4, version=version)
@@ -140,7 +140,9 @@ def test_it_is_removed_by_a_run_that_does_nothing_else_and_never_somebody_elses(
     assert values(lake) == [4] * 10
 
 
-def test_one_that_a_killed_run_was_removing_is_gone_after_the_next(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_savepoint_half_removed_by_a_killed_run_is_gone_after_the_next(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     last = adopted(lake, 9, "CopyOnWrite")
     assert serve(lake, Service.CLEANING, SavepointStep.KEEP).savepoint == last
     with monkeypatch.context() as dying:
@@ -163,7 +165,7 @@ def test_another_takeover_makes_another_one_and_both_are_removed(lake: Any) -> N
     assert savepoints(lake) == []
 
 
-def test_one_that_somebody_made_on_the_same_commit_is_enough(lake: Any) -> None:
+def test_foreign_savepoint_on_the_same_commit_is_enough(lake: Any) -> None:
     last = adopted(lake, 9, "CopyOnWrite")
     with write_client(lake.spark, lake.base_path, lake.hudi_options(Service.CLEANING)) as client:
         client.savepoint(last, user="somebody", comment="mine")
@@ -173,7 +175,7 @@ def test_one_that_somebody_made_on_the_same_commit_is_enough(lake: Any) -> None:
     assert savepoints(lake) == [(last, "somebody")]
 
 
-def test_one_that_a_run_had_only_begun_is_made_by_the_next(lake: Any) -> None:
+def test_savepoint_only_begun_by_a_run_is_made_by_the_next(lake: Any) -> None:
     last = adopted(lake, 9, "CopyOnWrite")
     begun = lake.folder / f"table/.hoodie/timeline/{last}.savepoint.inflight"
     begun.touch()

@@ -231,7 +231,7 @@ def snapshot_of(lake: Any) -> TimelineSnapshot:
     return read_snapshot(TimelineReader(LocalFileSystem()), lake.base_path, NO_QUESTIONS)
 
 
-def test_what_hudi_runs_inside_our_writer_is_not_taken_for_another_writer(lake: Any) -> None:
+def test_service_of_hudi_inside_our_writer_is_not_another_writer(lake: Any) -> None:
     lake.owner = TableOwner(operator=OPERATOR, table_uid=UID, table="team-a/flights")
     lake.table = {"type": "MergeOnRead"}
     lake.options = {

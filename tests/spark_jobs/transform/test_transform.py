@@ -153,7 +153,7 @@ def test_the_name_of_a_column_is_only_a_name(watch: Watch) -> None:
     ],
     ids=["sum", "long sum", "not", "brackets", "calls", "case", "subqueries", "from", "union", "type"],
 )
-def test_what_is_nested_too_deep_is_refused_with_a_sentence(watch: Watch, sql: str) -> None:
+def test_query_nested_too_deep_is_refused_with_a_sentence(watch: Watch, sql: str) -> None:
     assert len(sql) <= 32_768
     watch.require_refused(sql, "nested too deep")
 

@@ -134,7 +134,7 @@ def test_removed_rows_stop_ingestion_until_a_person_keeps_them(upstream: Any, ki
     ],
     ids=["one_field", "fields_in_another_order_by_another_operation", "archived_by_another_operation", "by_itself"],
 )
-def test_what_was_erased_upstream_and_here_is_no_removal(
+def test_erasure_done_upstream_and_here_is_no_removal(
     upstream: Any, *, fields: tuple[str, ...], cascaded_from: str | None, is_archived: bool
 ) -> None:
     def key(number: int) -> dict[str, str]:
@@ -315,7 +315,7 @@ def test_a_cleaning_that_leaves_what_is_read_is_none_of_its_business(upstream: A
     assert upstream.follow().outcome is Outcome.SUCCEEDED
 
 
-def test_what_a_restore_undoes_is_read_again_unless_it_was_removed_or_undone_upstream(upstream: Any) -> None:
+def test_rows_undone_by_a_restore_are_read_again_unless_removed_upstream(upstream: Any) -> None:
     upstream.write([(1, "d", "a", 1)])
     upstream.follow()
     upstream.write([(2, "d", "b", 1)])

@@ -66,7 +66,7 @@ def test_compaction_and_clustering_of_the_upstream_table_bring_no_row_again(eith
 
 
 @sampled("MERGE_ON_READ")
-def test_what_comes_after_the_first_run_is_all_that_latest_reads(either: Any) -> None:
+def test_latest_reads_only_commits_after_the_first_run(either: Any) -> None:
     either.write([(1, "d", "before", 1), (2, "d", "before", 1)])
     first = either.follow(starting_commit="Latest")
     assert (first.outcome, first.rows_read) == (Outcome.SUCCEEDED, 0)

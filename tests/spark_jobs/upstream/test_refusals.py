@@ -88,7 +88,7 @@ def test_upstream_partitions_whose_values_no_reader_gets_back_are_refused_and_ot
         partitioned_by(upstream, value)
         message = upstream.refused(FailureReason.UPSTREAM_UNSUPPORTED)
         assert f"partition column day is {kind}" in message
-        assert "follow that one" in message
+        assert "follow that table" in message
     times = {
         "hoodie__datasource__write__partitionpath__urlencode": "true",
         "hoodie__datasource__write__keygenerator__consistent__logical__timestamp__enabled": "true",

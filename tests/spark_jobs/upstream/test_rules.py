@@ -161,5 +161,5 @@ KEPT: dict[str, tuple[dict[str, str], str]] = {
 
 
 @pytest.mark.parametrize(("properties", "named"), KEPT.values(), ids=KEPT)
-def test_what_keeps_a_table_from_being_followed(properties: dict[str, str], named: str) -> None:
+def test_obstacles_that_keep_a_table_from_being_followed(properties: dict[str, str], named: str) -> None:
     assert any(named in one for one in obstacles({**PLAIN, **properties}))

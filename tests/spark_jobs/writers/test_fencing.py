@@ -35,7 +35,7 @@ DISTANCES = [
 
 @IN_FULL  # otherwise `test_one_writer.py` has two at once
 @pytest.mark.parametrize(("service", "distance", "store"), DISTANCES)
-def test_of_two_drivers_for_one_instant_one_executes_it(
+def test_only_one_of_two_drivers_executes_an_instant(
     trial: Callable[[Service, str], Any], program: Callable[..., Any], service: Service, distance: float, store: str
 ) -> None:
     table = trial(service, store)

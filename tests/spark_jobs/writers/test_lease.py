@@ -147,7 +147,7 @@ def test_a_released_lease_file_is_free_at_once(open_store: Callable[[], Any], re
     assert time.now < LEASE / 4
 
 
-def test_who_has_lost_the_lease_file_neither_renews_nor_releases_it(open_store: Callable[[], Any]) -> None:
+def test_former_holder_of_the_lease_file_neither_renews_nor_releases_it(open_store: Callable[[], Any]) -> None:
     frozen = take_as(open_store(), "first")
     assert isinstance(frozen, LeaseFile)
     store = open_store()
@@ -187,7 +187,7 @@ def renewed(store: Any) -> None:
     store.write(found[0].replace(b"Z", b"1Z"), expected=found[1])
 
 
-def test_that_a_holder_may_be_frozen_is_not_forgotten_by_those_who_come_between(open_store: Callable[[], Any]) -> None:
+def test_possibly_frozen_holder_is_not_forgotten_by_later_holders(open_store: Callable[[], Any]) -> None:
     """Ingestions hold the lease of the services too, and do not deal with what a frozen service has begun."""
     abandoned(open_store(), "frozen")
     for run in ("ingestion", "compaction"):
@@ -200,9 +200,7 @@ def test_that_a_holder_may_be_frozen_is_not_forgotten_by_those_who_come_between(
 
 
 @pytest.mark.parametrize("content", [b"[" * 5000, b" " * 100_000])
-def test_what_is_no_lease_file_counts_for_the_lease_and_is_replaced(
-    open_store: Callable[[], Any], content: bytes
-) -> None:
+def test_invalid_lease_file_counts_for_the_lease_and_is_replaced(open_store: Callable[[], Any], content: bytes) -> None:
     open_store().write(content, expected=None)
     time = Time()
     assert isinstance(take_as(open_store(), "second", time), LeaseFile)

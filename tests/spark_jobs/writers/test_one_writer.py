@@ -121,7 +121,7 @@ def test_a_write_that_an_overtaken_driver_has_begun_can_not_complete_after_the_n
 
 
 @pytest.mark.parametrize("store", ["local", "s3"] if ALL else ["local"])
-def test_of_two_first_runs_at_once_one_makes_the_table(
+def test_only_one_of_two_simultaneous_first_runs_makes_the_table(
     lake: Any, program: Callable[..., Any], request: pytest.FixtureRequest, store: str
 ) -> None:
     lake.put("a.csv", FIRST)

@@ -91,7 +91,9 @@ def test_the_record_says_since_when_the_table_is_ours_and_which_run_saw_that_las
         (None, HERE.operator, False),
     ],
 )
-def test_who_may_go_on(files: LocalFiles, owner: TableOwner | None, take_over: str | None, allowed: bool) -> None:
+def test_owners_that_may_go_on(
+    files: LocalFiles, owner: TableOwner | None, take_over: str | None, allowed: bool
+) -> None:
     files.write(OWNER_FILE, json.dumps(RECORD).encode(), expected=None)
     if allowed:
         require_ownership(files, task(owner, take_over), "run")
@@ -123,7 +125,7 @@ class Meanwhile:
         return self._files.write(name, content, expected=expected)
 
 
-def test_of_two_operators_that_come_at_once_the_second_is_refused(files: LocalFiles) -> None:
+def test_second_of_two_simultaneous_operators_is_refused(files: LocalFiles) -> None:
     def other() -> None:
         if files.read(OWNER_FILE) is None:
             files.write(OWNER_FILE, json.dumps(RECORD | {"operator": "other"}).encode(), expected=None)

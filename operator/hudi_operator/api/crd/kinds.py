@@ -157,7 +157,7 @@ TABLE_CLASS = ResourceKind(
         PrinterColumn(
             name="Namespaces",
             json_path=".status.namespaces",
-            description="Namespaces whose tables may use the class",
+            description="Namespaces with tables that may use the class",
         ),
         PrinterColumn(
             name="Unsafe",

@@ -78,7 +78,7 @@ CONTINUOUS_RULES = (
     ),
     (
         "!has(self.schedule) || !has(self.mode) || self.mode != 'Continuous'",
-        "schedule is not for mode Continuous, whose driver runs all the time",
+        "schedule is not for mode Continuous, because its driver runs all the time",
     ),
     (
         "!has(self.mode) || self.mode != 'Continuous' || !has(self.operation) || self.operation != 'InsertOverwrite'",

@@ -60,7 +60,7 @@ class HudiSavepointSpec(Model):
 
     deletion_policy: Annotated[
         SavepointDeletionPolicy | None,
-        DefaultsTo("Delete for a savepoint that the operator made, Retain for an adopted one"),
+        DefaultsTo("Delete for a savepoint that the operator made, Retain for an adopted savepoint"),
     ] = None
     """On deletion of the resource: Delete removes the savepoint from the table, Retain leaves it."""
 

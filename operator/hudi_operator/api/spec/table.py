@@ -320,7 +320,7 @@ class HudiTableSpec(Model):
     """CopyOnWrite or MergeOnRead; cannot be changed."""
 
     table_version: Annotated[
-        TableVersion | None, DefaultsTo(f"{max(WRITTEN_VERSIONS)} for a new table, and its own for an existing one")
+        TableVersion | None, DefaultsTo(f"{max(WRITTEN_VERSIONS)} for a new table, and its own for an existing table")
     ] = None
     """Version of the format that a new table is created with: 6 for readers of Hudi 0.14 and 0.15, 8 for readers of
     1.0, 9 for readers of 1.1 and later. An existing table keeps its own.

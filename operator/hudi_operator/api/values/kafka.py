@@ -97,7 +97,7 @@ AllowedTopic = Annotated[
             (
                 "!self.matches('[{]namespace[}][^._]')",
                 "{namespace} must stand at the end or before a dot or an underscore: otherwise it would also allow "
-                "topics of namespaces whose longer names begin the same",
+                "topics of namespaces with longer names that begin the same",
             ),
         ),
     ),

@@ -76,7 +76,7 @@ class Actor:
         self._namespaces: Sequence[str | None] = namespaces or (None,)
 
     async def act(self, target: Target, action: Action, document: dict[str, Any]) -> None:
-        """Carry out one action on a stored table; raise `JobRefused` when a Job is rejected."""
+        """Carry out an action on a stored table; raise `JobRefused` when a Job is rejected."""
         namespace = target.metadata.namespace
         if isinstance(action, StopJob):
             key = ObjectKey(JOB, namespace, action.job.name)

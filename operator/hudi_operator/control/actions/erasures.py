@@ -1,4 +1,4 @@
-"""What the run of an erasure is told when its Job is created: read from its resource, and kept nowhere else."""
+"""The keys for the run of an erasure: read from its resource when its Job is created, and kept nowhere else."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ _log = structlog.get_logger(__name__)
 
 
 class KeysLost(Exception):
-    """The resource that says what is erased is gone, or cannot be read; the message quotes nothing of it."""
+    """The resource with the keys to erase is gone, or cannot be read; the message quotes nothing of it."""
 
 
 async def erasure_of(
@@ -29,12 +29,12 @@ async def erasure_of(
     table_class: HudiTableClassSpec,
     namespaces: Sequence[str | None],
 ) -> EraseTask | None:
-    """Return what a Job is to erase, with the tables that read this one; those of other namespaces are logged only."""
+    """Return the keys for a Job, with the tables that read this table; tables of other namespaces are only logged."""
     namespace = table.metadata.namespace
     found = await kube.get(operation_key(namespace, named.resource))
     resource = parse_operation(found) if found is not None else None
     if not isinstance(resource, HudiOperation) or resource.metadata.uid != named.uid:
-        raise KeysLost(f"HudiOperation {named.resource} is gone or cannot be read, and it alone holds the keys")
+        raise KeysLost(f"HudiOperation {named.resource} is gone or cannot be read, and no other place holds the keys")
     lineage = lineage_of(root_of(table), (await list_readings(kube, namespaces)).seen_from(namespace))
     if lineage.elsewhere and not resource.spec.cascades:
         _log.warning("tables of other namespaces are not erased", operation=named.resource, tables=lineage.elsewhere)

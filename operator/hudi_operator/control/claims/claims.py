@@ -1,8 +1,8 @@
-"""Ownership of base paths: one Lease per path, named by the hash of its canonical spelling.
+"""Ownership of base paths: a Lease per path, named by the hash of its canonical spelling.
 
-Two resources that write to one folder destroy the table, so the claim is created atomically before any other action,
-and nested paths are refused as well. Only the leader writes claims: it lists them once, keeps an index, and reads a
-claim live before relying on it.
+Two resources that write to the same folder destroy the table, so the claim is created atomically before any other
+action, and nested paths are refused as well. Only the leader writes claims: it lists them once, keeps an index, and
+reads a claim live before relying on it.
 """
 
 import asyncio
@@ -161,7 +161,7 @@ class Claims:
         table = await self._kube.get(table_key(namespace, name))
         if table is not None and table["metadata"]["uid"] == claim.holder:
             return True
-        # A table whose finalizer was removed by hand may have left a driver that still writes or deletes.
+        # A table without its finalizer, removed by hand, may have left a driver that still writes or deletes.
         pods = await self._kube.list(POD, namespace, label_selector=table_selector(claim.holder))
         return not all(pod_has_ended(pod) for pod in pods if controller_of(pod) is not None)
 
@@ -188,7 +188,7 @@ def _claimed(table: HudiTable, rival: str) -> Blocker:
         whose, way_out = "a HudiTable of another namespace", "or ask the platform team: the operator's log names it"
     return Blocker(
         reason=BlockerReason.PATH_CLAIMED,
-        message=f"basePath {table.spec.base_path} is the folder of {whose}, or one lies inside the other: give this "
+        message=f"basePath {table.spec.base_path} is the folder of {whose}, or lies inside it or around it: give this "
         f"table its own folder, {way_out}.",
     )
 

@@ -55,7 +55,7 @@ _FINGERPRINT_LIMIT = 64
 _INSTANT_LIMIT = 32
 _EXECUTORS_SHOWN = 3
 _EXECUTORS_REMOVED = 100
-"""The most executors of a run to remove in one reconcile; the next reconcile takes the others."""
+"""The most executors of a run to remove in a reconcile; the next reconcile takes the rest."""
 
 _JOB_CONTROLLER = "kubernetes.io/job-controller"
 
@@ -190,7 +190,7 @@ def _phase(job: Document, pods: list[Document], executors: list[Document], *, no
 
 
 def _has_had_pod(job: Document) -> bool:
-    """Whether the Job controller knows of a pod, even one already gone. Only the Job's counters tell until it ends.
+    """Whether the Job controller knows of a pod, even a deleted pod. Only the Job's counters tell until it ends.
 
     A pod deleted by force is gone before its Job fails. Its program did start.
     """
@@ -230,8 +230,8 @@ def _held_version(job: Document) -> str | None:
 def _may_have_had_others(job: Document) -> bool:
     """Whether earlier pods of the Job may have run: a queue that takes a Job back leaves no trace of them.
 
-    `generation` counts the deletion and every change of the spec; a queue releases a new Job, or holds it, with one
-    change.
+    `generation` counts the deletion and every change of the spec; a queue releases a new Job, or holds it, with a
+    single change.
     """
     generation = whole_number(part(job, "metadata"), "generation")
     return generation is None or generation - _is_deleted(job) > 2  # a Job without a queue stays at 1
@@ -256,8 +256,8 @@ def _executors_message(executors: Sequence[Document]) -> str:
         return ""
     names = listed(list(map(_name, executors)), _EXECUTORS_SHOWN)
     return (
-        f"The driver has ended, but executors still run: {names}. They are asked to end; for one on a lost node, "
-        "repair the node or delete it from the cluster."
+        f"The driver has ended, but executors still run: {names}. They are asked to end; for an executor on a lost "
+        "node, repair the node or delete it from the cluster."
     )
 
 

@@ -18,13 +18,13 @@ OURS = frozenset({DRIVER_CONTAINER, EXECUTOR_CONTAINER})
 _SENTENCE_LIMIT = 400
 
 _NEVER_RAN = frozenset({"StartError", "ContainerCannotRun"})
-"""Reasons of a terminated container whose program never started (kubelet, containerd)."""
+"""Reasons of a terminated container with a program that never started (kubelet, containerd)."""
 
 _NODE_LOST = frozenset({"DeletionByPodGC", "DeletionByTaintManager"})
 """Reasons of the condition DisruptionTarget that mean a lost or silent node."""
 
 _TOLD = frozenset({"Completed", "Error", "OOMKilled", *_NEVER_RAN})
-"""Reasons of a terminated container whose end the runtime observed (containerd, CRI-O).
+"""Reasons of a terminated container with an end that the runtime observed (containerd, CRI-O).
 
 For containers they can no longer find, kubelets and runtimes report `ContainerStatusUnknown` and `Unknown`.
 """
@@ -33,7 +33,7 @@ _AT_REST = frozenset({"Succeeded", "Failed"})
 """Phases of a pod without running containers."""
 
 _MAY_RUN = frozenset({"Running", "Unknown"})
-"""Phases of a pod whose containers may be running; Unknown means that its node does not report."""
+"""Phases of a pod with containers that may be running; Unknown means that its node does not report."""
 
 _ORDINARY_GRACE = timedelta(seconds=15)
 _NATIVE_GRACE = timedelta(seconds=90)

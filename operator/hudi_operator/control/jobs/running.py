@@ -1,6 +1,6 @@
 """Counts the running Jobs per class and namespace, for the limits of a class, and shares the places of a class.
 
-A table counts for at most two Jobs: one run, and in an Optimistic table one more table service. So forged Jobs with one
+A table counts for at most two Jobs: a run, and in an Optimistic table another table service. So forged Jobs with a
 table's labels take two places of a class and no more.
 """
 
@@ -18,7 +18,7 @@ from hudi_operator.runtime.documents import job_has_ended
 from hudi_operator.runtime.fair import FairLines
 
 MOST_OF_A_TABLE = 2
-"""The most Jobs that one table can have at once."""
+"""The most Jobs that a table can have at once."""
 
 _PROMISED_SECONDS = 10.0
 """The time for which a free place is kept for a table that was woken for it."""

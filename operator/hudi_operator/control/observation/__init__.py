@@ -1,1 +1,1 @@
-"""Gathers everything that a decision about one table needs."""
+"""Gathers everything that a decision about a table needs."""

@@ -54,7 +54,7 @@ class Readings:
         """Return the readings visible to a namespace, read at `since` or later, else at most a minute old.
 
         Pass `since` (seconds of the event loop) before a permanent decision, such as that no further table reads
-        another one.
+        another table.
         """
         async with self._one_at_a_time:  # callers that arrive meanwhile share the next listing
             return (await self._known.get(None, since=since)).seen_from(namespace)

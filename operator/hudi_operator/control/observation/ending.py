@@ -56,7 +56,7 @@ class EndingObserver:
         self._identity = identity
 
     async def observe(self, key: TableKey, document: Document, parsed: HudiTable | InvalidObject) -> EndingObservation:
-        """Return one observation of a deleted table, even if its spec is invalid."""
+        """Return an observation of a deleted table, even if its spec is invalid."""
         metadata, spec = parsed.metadata, document.get("spec") or {}
         policy = DeletionPolicy.DELETE if spec.get("deletionPolicy") == "Delete" else DeletionPolicy.RETAIN
         deletes = policy is DeletionPolicy.DELETE
@@ -70,7 +70,7 @@ class EndingObserver:
         operator = await self._identity.get()
         snapshot = await self._snapshot(metadata, base_path, table_class, blockers) if reads else None
         if isinstance(parsed, HudiTable) and snapshot is not None:
-            # Whose the table is may keep its data from removal, and a person may decide that meanwhile.
+            # The owner of the table may keep its data from removal, and a person may decide that meanwhile.
             seen = Observation(
                 table=parsed,
                 table_class=table_class,

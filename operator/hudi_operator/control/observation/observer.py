@@ -1,4 +1,4 @@
-"""Observes everything that a decision about one table needs.
+"""Observes everything that a decision about a table needs.
 
 The trigger decides how much is read live. A poll reads the timeline, and Jobs only if the status lists some; a Job's or
 pod's event reads Jobs and pods; any other trigger, and every action, reads everything live.
@@ -84,7 +84,7 @@ class Observer:
     async def observe(
         self, key: TableKey, table: HudiTable, trigger: Trigger, *, since: float | None = None
     ) -> Observation:
-        """Return one observation of a table. Raises Kubernetes API errors; store errors become part of the observation.
+        """Return an observation of a table. Raises Kubernetes API errors; store errors become part of the observation.
 
         `since` is the start of the reconcile, in seconds of the event loop: anything read since then counts as live.
         """
@@ -118,7 +118,7 @@ class Observer:
         )
 
     async def _derived_from(self, table: HudiTable, *, since: float | None) -> Derived:
-        """Return the tables that read from this one, directly or indirectly, with their classes."""
+        """Return the tables that read from this table, directly or indirectly, with their classes."""
         namespace = table.metadata.namespace
         derived = await derived_from(self._kube, table, await self._readings.get(namespace, since=since))
         circle = derived.lineage.circle
@@ -188,7 +188,7 @@ class Observer:
             missing = (
                 f"HudiTableClass {name} does not exist: create it, or name another in spec.tableClassName."
                 if name is not None
-                else "No HudiTableClass is marked as the default: name one in spec.tableClassName."
+                else "No HudiTableClass is marked as the default: name a class in spec.tableClassName."
             )
             return None, (Blocker(reason=BlockerReason.CLASS_NOT_FOUND, message=missing),)
         problem = class_problem(parsed)

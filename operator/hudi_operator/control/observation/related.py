@@ -25,9 +25,9 @@ class RelatedObjects:
     """Reads the objects that refer to a table, of the kinds observed with it.
 
     They are read live, one by one. Objects named in the table's status are always read, whatever events have said: if
-    an object is missing from the result, it is gone or refers to another table. Of the others, only as many are read as
-    fit into `MOST_RELATED` unfinished objects per kind. So other objects of a namespace cost nothing, and a table
-    without any costs no call: the first one's event triggers a reconcile.
+    an object is missing from the result, it is gone or refers to another table. Of the other objects, only as many are
+    read as fit into `MOST_RELATED` unfinished objects per kind. So they cost nothing in most namespaces. A table
+    without related objects costs no call: the event of its first object triggers a reconcile.
     """
 
     def __init__(self, *, kube: ObjectApi, known: KnownObjects, controllers: Iterable[Controller[Any]]) -> None:

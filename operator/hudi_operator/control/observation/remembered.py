@@ -45,7 +45,7 @@ def _savepoints(namespace: str, status: HudiTableStatus) -> Iterator[Remembered]
 
 
 def rank_of_operation(document: object) -> int | None:
-    """Return a HudiOperation's read order: operations that hold their table first, then approved ones.
+    """Return a HudiOperation's read order: operations that hold their table first, then approved operations.
 
     An operation may wait for approval for ever. None for a finished operation.
     """
@@ -65,7 +65,7 @@ def rank_of_operation(document: object) -> int | None:
 
 
 def rank_of_savepoint(document: object) -> int:
-    """Return a HudiSavepoint's read order: deleted ones first, finished ones last."""
+    """Return a HudiSavepoint's read order: deleted savepoints first, finished savepoints last."""
     if _is_let_go(document, SAVEPOINT_FINALIZER):
         return 2
     if text(document, "metadata", "deletionTimestamp") is not None:

@@ -29,5 +29,5 @@ def read_owner(filesystem: FileSystem, path: str) -> tuple[OwnerRecord | None, s
         why = str(error)
     return None, (
         f"The record of the table's owner cannot be used: {why}. Another operator may own the table, so nothing "
-        f"starts; when none does, remove the file {OPERATOR_FOLDER}/{OWNER_FILE} from the table's folder."
+        f"starts. If no other operator does, remove the file {OPERATOR_FOLDER}/{OWNER_FILE} from the table's folder."
     )

@@ -68,14 +68,14 @@ class Snapshots(Protocol):
         namespace: str = "",
         questions: Questions = NO_QUESTIONS,
     ) -> TimelineSnapshot:
-        """Read one table; store failures are part of the result, never raised."""
+        """Read a table; store failures are part of the result, never raised."""
 
     async def fingerprint(self, base_path: str, store: ObjectStore | None, /, *, namespace: str = "") -> int | None:
         """Return the current `fingerprint` of a timeline, or None if it cannot be read."""
 
 
 class SnapshotReader:
-    """Reads timelines for the reconciler; one instance and one cache serve all tables of the process.
+    """Reads timelines for the reconciler; a single instance and cache serve all tables of the process.
 
     `threads` is the number of concurrent reads per store. A read beyond the timeout is abandoned; its thread stays
     taken until the store's client gives up as well.
@@ -106,7 +106,7 @@ class SnapshotReader:
         namespace: str = "",
         questions: Questions = NO_QUESTIONS,
     ) -> TimelineSnapshot:
-        """Read one table; store failures are part of the result, never raised.
+        """Read a table; store failures are part of the result, never raised.
 
         The read is charged to the namespace.
         """
@@ -229,7 +229,7 @@ def _counted(filesystem: FileSystem) -> Iterator[CountingFileSystem]:
 
 
 def _place(base_path: str, store: ObjectStore | None) -> str:
-    """Return the unit that hangs together: an endpoint, or all paths of a scheme without one."""
+    """Return the unit that fails together: an endpoint, or all paths of a scheme without an endpoint."""
     try:
         scheme = parse_url(base_path).store
     except StorageError:

@@ -1,4 +1,4 @@
-"""Gathers one snapshot of a table's timeline, within bounds on reads and memory."""
+"""Gathers a snapshot of a table's timeline, within bounds on reads and memory."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -32,13 +32,13 @@ _COMMITS_READ = 10
 """The number of newest commits to read metadata of; they always include a serialized table's last run."""
 
 _COMMITS_CHECKED = 100
-"""The most older commits to check for other writers in one read; later reads continue after them."""
+"""The most older commits to check for other writers in a read; later reads continue after them."""
 
 _PENDING_DATED = 10
 """The number of oldest pending instants to ask the store for their age."""
 
 _PLANS_READ = 20
-"""The most pending plans to read, oldest first; authors of the others are unknown, so they are left alone."""
+"""The most pending plans to read, oldest first; authors of the rest are unknown, so they are left alone."""
 
 _UNDOINGS_READ = 10
 """The number of newest rollbacks and restores, and of oldest pending rollbacks, to read."""
@@ -116,7 +116,7 @@ _Commits = tuple[tuple[Instant, CommitMetadata], ...]
 
 
 def _commits(reader: TimelineReader, path: str, timeline: Timeline) -> tuple[_Commits, tuple[Damaged, ...]]:
-    """Return the newest commits and the damaged ones; commits with very many files keep only their marks."""
+    """Return the newest commits and the damaged commits; commits with very many files keep only their marks."""
     left = _FILES_SUMMED
     understood: list[tuple[Instant, CommitMetadata]] = []
     damaged: list[Damaged] = []
@@ -153,7 +153,7 @@ def _older(
 ) -> _Older:
     """Read commits not yet checked for other writers, oldest first, so that later reads continue there.
 
-    A driver that commits every few seconds makes more than the newest ones while the operator or the store is away.
+    A driver that commits every few seconds makes more than the newest commits while the operator or the store is away.
     """
     checked = questions.checked_up_to
     if checked is None:
@@ -238,7 +238,7 @@ def _plans(reader: TimelineReader, path: str, timeline: Timeline) -> _Plans:
 
 
 def _undoings(reader: TimelineReader, path: str, timeline: Timeline) -> Iterator[Undoing]:
-    """Yield the rollbacks and restores with their targets; unreadable ones are left out."""
+    """Yield the rollbacks and restores with their targets; unreadable instants are left out."""
     done = [one for one in timeline.completed if one.action in {Action.ROLLBACK, Action.RESTORE}]
     begun = [one for one in timeline.pending if one.action is Action.ROLLBACK]
     for instant in (*done[-_UNDOINGS_READ:], *begun[:_UNDOINGS_READ]):

@@ -1,4 +1,4 @@
-"""Threads for blocking reads of one store, shared fairly by namespaces.
+"""Threads for blocking reads of a store, shared fairly by namespaces.
 
 A hanging store blocks only its own threads, and a namespace with slow reads only its own share.
 """
@@ -58,11 +58,11 @@ class _Usage:
 
 
 class StoreThreads:
-    """A bounded number of concurrent reads of one store; use it on one event loop only.
+    """A bounded number of concurrent reads of a store; use it on a single event loop only.
 
     A namespace gets at most three quarters of the threads, and a third of these while it uses much of the processor and
     more than all others together. Among waiting reads, the namespace with the least recent usage comes first. A read
-    waits for a free thread for at most `patience_seconds`, and not at all while the store hangs: while all threads
+    waits for a free thread for at most `patience_seconds`. It does not wait while the store hangs: while all threads
     available to it are taken, one of them for longer than that.
     """
 

@@ -1,1 +1,1 @@
-"""The request document of a run: whole, and its parts about a source, an erasure and a service."""
+"""The request document of a run, and its parts for a source, an erasure and a service."""

@@ -1,4 +1,4 @@
-"""What the request of an erasure says: the only document besides its resource that holds the keys."""
+"""The request of an erasure: the only document besides its resource that holds the keys."""
 
 import posixpath
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from hudi_operator.sources.registry import upstream_of
 
 @dataclass(frozen=True, kw_only=True)
 class Readers:
-    """The tables of a namespace that read one of it, the nearest first, and how many of other namespaces do."""
+    """The tables of a namespace that read a table of it, the nearest first, and the number of readers elsewhere."""
 
     names: tuple[str, ...] = ()
     elsewhere: int = 0
@@ -20,7 +20,7 @@ class Readers:
 def build_erase_task(
     resource: HudiOperation, table: HudiTable, table_class: HudiTableClassSpec, readers: Readers | None = None
 ) -> EraseTask | None:
-    """Return what the run of a HudiOperation erases; None for one that erases nothing. `readers` are other tables."""
+    """Return what the run of a HudiOperation erases; None for other kinds. `readers` are the tables that read it."""
     erase = resource.spec.erase
     if erase is None:
         return None
@@ -44,9 +44,9 @@ def build_erase_task(
 
 
 def _upstream_of(resource: HudiOperation, table: HudiTable) -> str | None:
-    """Return the table that a table reads where the same values may be the same keys: not behind a transform.
+    """Return the upstream table if equal values are equal keys there: not behind a transform.
 
-    Whoever lists the keys may have erased the same from that table, in another namespace as well.
+    Whoever lists the keys may have erased the same from that table, in another namespace too.
     """
     erase, ingestion = resource.spec.erase, table.spec.ingestion
     upstream = upstream_of(table.spec)
@@ -57,13 +57,13 @@ def _upstream_of(resource: HudiOperation, table: HudiTable) -> str | None:
 
 
 def parent_of(resource: HudiOperation) -> str | None:
-    """Return the uid of the operation that has made this one; the driver compares the keys of both by their digests."""
+    """Return the uid of the operation that created this operation; the driver compares the keys of both by digest."""
     owners = resource.metadata.owner_references
     return next((one.uid for one in owners if one.controller and one.kind == "HudiOperation"), None)
 
 
 def requester_of(resource: HudiOperation) -> Requester | None:
-    """Return who asks; whether that is certain was noted when the operator saw the resource first."""
+    """Return the requester; the operator recorded at its first look whether the name is certain."""
     name, told = resource.spec.requested_by, resource.status
     if name is None:
         return None

@@ -58,15 +58,15 @@ def build_request(
     operation: TableOperation | None = None,
     inside: str | None = None,
 ) -> JobRequest:
-    """Return the request for one run of one service of one table.
+    """Return the request for a run of a service of a table.
 
-    `operator` is the identity of the operator. `run_mode` and `instant` are for compaction and clustering: which
-    pending plan to execute, or to make a new one. `abandoned` are pending instants that the run may end, `dead` those
-    of them that nobody can write on.
-    `savepoint` is what the run does with the savepoint of the takeover, which `taken_over_at` names;
-    `named_savepoint` is what a run of the service Savepoint does, `operation` what one of the service Operation does.
-    `inside` is the run of the continuous ingestion that the service is handed over to; such an ingestion is told all
-    services that it may be asked for. Raises `ValueError` where the part is missing that the service is about.
+    `operator` is the identity of the operator. `run_mode` and `instant` are for compaction and clustering: the pending
+    plan to execute, or to make a new plan. `abandoned` are pending instants that the run may end, `dead` the subset
+    whose writer is known to have exited. `savepoint` is the run's step on the savepoint of the takeover
+    `taken_over_at`. `named_savepoint` is the work of a run of the service Savepoint, `operation` of a run of the
+    service Operation. `inside` is the run of the continuous ingestion that the service is handed over to; a continuous
+    ingestion receives all services that other runs may hand over. Raises `ValueError` if the part of the service is
+    missing.
     """
     shared = _shared(table, table_class, service, operator=operator) | {"abandoned": abandoned, "dead": dead}
     kept = SavepointTask(step=savepoint, taken_over_at=taken_over_at or "") if savepoint is not None else None
@@ -99,7 +99,7 @@ def build_request(
 
 
 def reads_source(table: HudiTable, operation: TableOperation) -> bool:
-    """Whether the run of an operation asks the source: what was read may be gone by the time it is read again."""
+    """Whether the run of an operation reads the source: input that was read may be gone when it is read again."""
     return table.spec.ingestion is not None and operation.kind in GOES_BACK and operation.reingest
 
 
@@ -138,13 +138,13 @@ def _options_of(table: HudiTable, table_class: HudiTableClassSpec, operation: Ta
 
 
 def _asked_source(table: HudiTable, table_class: HudiTableClassSpec, operation: TableOperation) -> IngestionTask | None:
-    """Return the source that an operation asks whether it still holds what is to be read again; nothing is ingested."""
+    """Return the source that an operation checks for the input that is to be read again; nothing is ingested."""
     ingestion = _ingestion(table, table_class) if reads_source(table, operation) else None
     return ingestion.copy_with(continuous=None, rescan=None) if ingestion is not None else None
 
 
 def _required(part: _Part | None) -> _Part:
-    """Return the part of a task without which its service has nothing to do; raise `ValueError` where it is missing."""
+    """Return the part of a task that its service needs; raise `ValueError` if it is missing."""
     if part is None:
         raise ValueError("the request lacks what its service is to do")
     return part
@@ -156,12 +156,12 @@ def _planned(run_mode: RunMode | None, instant: str | None) -> PlannedServiceTas
 
 
 def _take_over(table: HudiTable) -> str | None:
-    """Return whom the table is taken over from."""
+    """Return the owner from whom the table is taken over."""
     return table.status.decisions.take_over if table.status.decisions is not None else None
 
 
 def definition_of(table: HudiTable) -> TableDefinition:
-    """Return what a table is declared to be."""
+    """Return the declared definition of a table."""
     spec = table.spec
     return TableDefinition(
         name=table.table_name,

@@ -1,4 +1,4 @@
-"""The options of Hudi for a table service that is run once: the table's, but for what the operation gives itself."""
+"""The Hudi options of a table service that is run once: the table's, except those that the operation replaces."""
 
 from typing import Any
 
@@ -12,20 +12,20 @@ _CLEAN_TRIGGER = "hoodie.clean.trigger.max.commits"
 
 
 def service_run(spec: HudiTableSpec, named: NamedServiceRun) -> ServiceRun:
-    """Return what the driver is told; raise `ValidationError` for what nobody can have asked for."""
+    """Return the service run for the driver; raise `ValidationError` for a request that nobody can have made."""
     return ServiceRun(service=named.service, options=_options(RunServiceSpec.model_validate_json(named.asked), spec))
 
 
 def without_replaced(spec: HudiTableSpec, options: dict[str, str], run: ServiceRun) -> dict[str, str]:
-    """Return the options of a table without those whose place the driver gives to the ones of the run."""
+    """Return the options of a table without those that the run replaces."""
     replaced = options_of_one(spec, Service(run.service.value)) if run.options else {}
     return {key: value for key, value in options.items() if key not in replaced}
 
 
 def _options(run: RunServiceSpec, spec: HudiTableSpec) -> dict[str, str]:
-    """Return the options that take the place of the table's: only of the service that is given otherwise.
+    """Return the options that replace the table's: only those of the part that the operation gives.
 
-    Hudi archives nothing before there are more than the most commits, so these are one more than the least.
+    Hudi archives nothing before there are more than the most commits, so the maximum is the minimum plus one.
     """
     service = Service(run.service.value)
     if run.service is RunnableService.ARCHIVAL:

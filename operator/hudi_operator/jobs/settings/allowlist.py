@@ -11,7 +11,7 @@ _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 def refused_keys(
     settings: Mapping[str, str], *, allowed: Iterable[str], prefix: str, owned: Iterable[str]
 ) -> tuple[str, ...]:
-    """Return one sentence for each setting that the table may not make.
+    """Return a sentence for each setting that the table may not make.
 
     `allowed` and `owned` hold keys, or prefixes that end with `*`. Keys owned by the operator cannot be allowed. An
     allowed prefix opens only keys known to be harmless; any other key must be named. Keys are compared without regard

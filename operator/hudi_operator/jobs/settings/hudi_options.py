@@ -71,7 +71,7 @@ _KEYS_OF_ROWS = frozenset(
 )
 """Keys, and key prefixes, that define a row's key and its index.
 
-Changing one would make a table lose track of its rows and write them again, so no table may set them.
+A change of them would make a table lose track of its rows and write them again, so no table may set them.
 """
 
 

@@ -1,4 +1,4 @@
-"""The settings known to be harmless, and the risks of others: a class's wildcard opens only harmless ones.
+"""The settings known to be harmless, and the risks of other settings: a wildcard opens only harmless settings.
 
 A key is harmless when no value of it loads code, changes an identity, an endpoint or a path, or ignores damaged input:
 numbers, sizes, times, switches of the optimizer and names out of a closed list. Every other key, including those of

@@ -12,7 +12,7 @@ from hudi_operator.services.registry import TABLE_SERVICES, mode_of
 
 
 def service_options(spec: HudiTableSpec, service: Service) -> dict[str, str]:
-    """Return the options of all table services for a job that runs one service."""
+    """Return the options of all table services for a job that runs a single service."""
     options: dict[str, str] = {}
     for one in TABLE_SERVICES:
         options |= {**_switches(spec, one, job=service), **one.options(spec)}
@@ -22,7 +22,7 @@ def service_options(spec: HudiTableSpec, service: Service) -> dict[str, str]:
 
 
 def options_of_one(spec: HudiTableSpec, service: Service) -> dict[str, str]:
-    """Return the options from the spec for a run of one table service."""
+    """Return the options from the spec for a run of a single table service."""
     one = _definition_of(service)
     return {**one.options(spec), **one.gates_open, **_scope(spec, service)}
 

@@ -147,8 +147,8 @@ def _blockers_in(snapshot: TimelineSnapshot) -> Iterator[ServiceBlocker]:
     if snapshot.read_up_to is not None:
         yield (
             Waiting.CHECKING_COMMITS,
-            "There are more new commits than one reconcile reads; nothing starts until all of them are checked for "
-            "another writer, because two writers without a lock lose data.",
+            "The table has more new commits than one reconcile reads. Nothing starts until the operator has checked "
+            "all of them for another writer, because two writers without a lock lose data.",
         )
 
 

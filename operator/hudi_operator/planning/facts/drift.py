@@ -1,4 +1,4 @@
-"""What a table has that its resource declares otherwise, and what of it cannot be honoured."""
+"""The differences between a table and its resource, and the properties that cannot be honoured."""
 
 from collections.abc import Iterable
 

@@ -140,7 +140,7 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """What the status of a service shows beside the decision."""
+    """The part of a service's status beside the decision."""
 
     pending: tuple[PendingStatus, ...] = ()
     blocked_by: str | None = None

@@ -48,7 +48,7 @@ def _next_match(expression: str, *, previous: datetime, zone: ZoneInfo) -> datet
     if len(expression.split()) != 5:
         raise InvalidSchedule(f"schedule.cron {expression!r} must have five fields, for example '*/15 * * * *'")
     if any(part[:1] in _CHANCE for field in expression.lower().split() for part in field.split(",")):
-        raise InvalidSchedule(f"schedule.cron {expression!r} must name its times: H and R stand for random ones")
+        raise InvalidSchedule(f"schedule.cron {expression!r} must name its times: H and R stand for random times")
     try:
         match = croniter(expression, previous.astimezone(zone)).get_next(datetime)
     except (CroniterError, ValueError) as error:

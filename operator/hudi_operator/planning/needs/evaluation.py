@@ -127,7 +127,7 @@ def _unseen(snapshot: TimelineSnapshot) -> Decision | None:
     if snapshot.trouble is not None:
         return Decision(due=False, reason=snapshot.trouble, message=snapshot.message)
     if snapshot.timeline is None:
-        return Decision(due=False, reason=Reason.NO_TABLE, message="There is no table yet.")
+        return Decision(due=False, reason=Reason.NO_TABLE, message="The table does not exist yet.")
     return None
 
 

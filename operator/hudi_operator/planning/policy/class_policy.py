@@ -135,7 +135,7 @@ def _lock(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
 
 
 def _patterns(table: HudiTable) -> Iterator[Blocker]:
-    """Yield a blocker for each invalid pattern: Java matches the patterns, and Python refuses nearly the same ones."""
+    """Yield a blocker for each invalid pattern: Java matches the patterns, and Python refuses nearly the same."""
     patterns = {
         "compaction.plan.partitionRegex": table.spec.compaction.plan.partition_regex,
         "clustering.plan.partitions.regex": table.spec.clustering.plan.partitions.regex,

@@ -1,6 +1,6 @@
-"""The archived timeline: history that cleaning and archival have taken out of the active one.
+"""The archived timeline: the history that archival has moved out of the active timeline.
 
-Never read by the control loop: layout 1 must be scanned whole, and nothing that a decision needs is there.
+The control loop never reads it: layout 1 must be scanned whole, and decisions need nothing from it.
 """
 
 from hudi_operator.timeline.archive.parts import ArchivedTimeline

@@ -8,7 +8,7 @@ from hudi_operator.timeline.files.reading import as_unreadable
 from hudi_operator.timeline.model import Action, Instant, Problem, State
 
 ARCHIVE_LIMIT = 64 * 2**20
-"""The most bytes to read from one archive file."""
+"""The most bytes to read from an archive file."""
 
 INSTANTS_LIMIT = 1_000_000
 """The most archived instants to read."""
@@ -23,7 +23,7 @@ class ArchivedTimeline:
 
 
 Found = tuple[Sequence[Instant], Sequence[Problem]]
-"""Instants of the readable files, and problems of the unreadable ones."""
+"""Instants of the readable files, and problems of the unreadable files."""
 
 
 class ArchiveDamaged(Exception):
@@ -49,7 +49,7 @@ def beyond_the_limit(name: str) -> Problem:
 
 
 def read_part(filesystem: FileSystem, path: str) -> bytes:
-    """Read one file of the archive whole."""
+    """Read a file of the archive whole."""
     try:
         return filesystem.read_file(path, limit=ARCHIVE_LIMIT)
     except StorageError as error:

@@ -11,7 +11,7 @@ from hudi_operator.timeline.model import Action, Instant, Layout, Problem, Table
 
 
 def read_archive(filesystem: FileSystem, base_path: str, properties: TableProperties) -> ArchivedTimeline:
-    """Read the archived timeline of a table. A table without an archive has an empty one.
+    """Read the archived timeline of a table; it is empty for a table without an archive.
 
     Raises `TableUnreadable` if the store does not answer; damaged files become problems.
     """

@@ -24,7 +24,7 @@ _MANIFEST_PREFIX = "manifest_"
 _MANIFESTS_TRIED = 10
 _FOOTER_PART = 2**20
 _COLUMNS_LIMIT = 256 * 2**20
-"""The most bytes that the columns of one file may take."""
+"""The most bytes that the columns of a file may take."""
 
 # The same files hold the instants' content, which is many times larger and never fetched.
 _COLUMNS = ["instantTime", "completionTime", "action"]

@@ -18,10 +18,10 @@ INFLATED_LIMIT = 16 * 2**20
 """The most bytes a block may inflate to. Hudi does not compress its own blocks."""
 
 KEPT_LIMIT = 32 * 2**20
-"""The approximate memory limit, in bytes, for the values of one file."""
+"""The approximate memory limit, in bytes, for the values of a file."""
 
 VALUES_LIMIT = 3_000_000
-"""The most values to read or skip in one file: some seconds of work."""
+"""The most values to read or skip in a file: some seconds of work."""
 
 _SCHEMA_LIMIT = 64 * 2**10
 _HEADER_ENTRIES = 64

@@ -14,7 +14,7 @@ class SchemaError(ValueError):
 
 @dataclass(slots=True, eq=False)
 class Schema:
-    """One Avro type. `parts` holds a union's branches, an array's item type or a map's value type."""
+    """An Avro type. `parts` holds a union's branches, an array's item type or a map's value type."""
 
     kind: str
     name: str = ""

@@ -37,7 +37,7 @@ CLEAN_FIELDS = frozenset({"lastCompletedCommitTimestamp", "earliestCommitToRetai
 """The fields that say how far a clean went."""
 
 _STATISTICS_LIMIT = 6 * 2**20
-"""The memory limit for one commit's statistics, in bytes: about 7,000 files. The cache holds ten of these."""
+"""The memory limit for a commit's statistics, in bytes: about 7,000 files. The cache holds ten of these."""
 
 _LARGEST = 2**63 - 1
 
@@ -46,10 +46,9 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class WriteStat:
-    """The changes of one write to one file (`HoodieWriteStat`). Sizes are bytes.
+    """The changes of a write to a file (`HoodieWriteStat`). Sizes are bytes.
 
-    `path` is relative to the base path. `base_file` and `log_files` are names; `base_file` is None for most
-    log writes.
+    `path` is relative to the base path. `base_file` and `log_files` are names; `base_file` is None for most log writes.
     """
 
     file_id: str
@@ -93,7 +92,7 @@ class CommitMetadata:
 
 
 def decode(data: bytes, wanted: frozenset[str]) -> Record | None:
-    """Decode the wanted fields of one timeline file, or return None if it is empty.
+    """Decode the wanted fields of a timeline file, or return None if it is empty.
 
     Fields are wanted at any depth; a small JSON file returns all of them. Raises `CorruptContent` for any other format,
     and `ContentTooLarge` beyond the limits of memory and time.

@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 class FileContents:
-    """Answers the counters' questions about one table from its files (`counters.Contents`)."""
+    """Answers the counters' questions about a table from its files (`counters.Contents`)."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Plans and results of table services, as values.
 
-One class per Avro record of Hudi (namespace `org.apache.hudi.avro.model`), with the fields that decisions and people
-use. Lists missing in the file are empty, missing texts are None.
+There is a class per Avro record of Hudi (namespace `org.apache.hudi.avro.model`), with the fields that decisions and
+people use. Lists missing in the file are empty, missing texts are None.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from hudi_operator.timeline.content.commits import CommitMetadata
 
 @dataclass(frozen=True, slots=True)
 class FileSlice:
-    """One version of one file group: a base file and its log files (names or paths, as in the plan)."""
+    """A version of a file group: a base file and its log files (names or paths, as in the plan)."""
 
     partition: str
     file_id: str

@@ -14,11 +14,11 @@ LONGEST_TIME = 32
 
 
 class FileKind(NamedTuple):
-    """The action and state that a file extension stands for.
+    """The action and state of a file extension.
 
-    `family` groups the files of one instant whose action changes on completion: a compaction completes as
-    `commit`, a log compaction as `deltacommit`, a clustering as `replacecommit` (`InstantComparatorV1`/`V2`).
-    `rank` orders states.
+    `family` groups the files of an instant with an action that changes on completion: a compaction completes as
+    `commit`, a log compaction as `deltacommit`, a clustering as `replacecommit` (`InstantComparatorV1`/`V2`). `rank`
+    orders states.
     """
 
     action: Action

@@ -1,4 +1,4 @@
-"""Finds in other folders of a table what its timeline does not tell: index metadata, and instants of another layout."""
+"""Finds facts in other folders of a table: index metadata, and instants of another layout."""
 
 from hudi_jobs.contract import VARYING_BUCKETS_FOLDER
 from hudi_jobs.contract.table.layout import META_FOLDER, instant_names, timeline_folders
@@ -11,7 +11,7 @@ _BEHIND_INSTANTS = ":"
 
 
 def has_varying_buckets(files: TableFiles, base_path: str) -> bool:
-    """Tell whether the number of buckets grows or differs between partitions. Costs one listing."""
+    """Tell whether the number of buckets grows or differs between partitions. Costs a listing."""
     try:
         return bool(files.filesystem.list_folders(f"{base_path}/{VARYING_BUCKETS_FOLDER}", limit=1).names)
     except StorageError as error:
@@ -21,7 +21,7 @@ def has_varying_buckets(files: TableFiles, base_path: str) -> bool:
 
 
 def moved_instant(files: TableFiles, base_path: str, version: int) -> str | None:
-    """Return an instant file that lies where tables of another version have their timeline. Costs one listing."""
+    """Return an instant file in the timeline folder of the other layout. Costs a listing."""
     folder = timeline_folders(version)[1]
     after = _BEFORE_INSTANTS if folder == META_FOLDER else None
     try:

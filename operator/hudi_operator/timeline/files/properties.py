@@ -109,7 +109,7 @@ def _version(raw: Mapping[str, str]) -> int:
         raise TableUnreadable(
             UnreadableCause.UNSUPPORTED,
             f"The table has version {version}; versions 6, 8 and 9 are understood. "
-            "Use a release of this reader that knows the version, or upgrade the table if it is an old one.",
+            "Use a release of this reader that knows the version, or upgrade the table if it is old.",
         )
     return version
 
@@ -123,7 +123,7 @@ def _layout(raw: Mapping[str, str], version: int) -> Layout:
         raise TableUnreadable(
             UnreadableCause.UNSUPPORTED,
             f"The table has timeline layout {layout}; layouts 1 and 2 are understood. "
-            "Use a release of this reader that knows the layout, or upgrade the table if it is an old one.",
+            "Use a release of this reader that knows the layout, or upgrade the table if it is old.",
         )
     return Layout(layout)
 

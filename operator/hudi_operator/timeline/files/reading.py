@@ -41,7 +41,7 @@ _CAUSES = {
 
 
 class HeavyFiles:
-    """Limits the heavy files in memory: few per process, one per owner."""
+    """Limits the heavy files in memory: few per process, a single file per owner."""
 
     def __init__(self, *, at_once: int = _HEAVY_AT_ONCE, patience_seconds: float = _HEAVY_PATIENCE) -> None:
         self._all = BoundedSemaphore(at_once)
@@ -62,7 +62,7 @@ class HeavyFiles:
 @contextmanager
 def _acquired(semaphore: BoundedSemaphore, patience: float) -> Iterator[None]:
     if not semaphore.acquire(timeout=patience):
-        raise ReadBudgetSpent("Other large files are being read; this one is read by a later read")
+        raise ReadBudgetSpent("Other large files are being read; a later read reads this file")
     try:
         yield
     finally:
@@ -71,7 +71,7 @@ def _acquired(semaphore: BoundedSemaphore, patience: float) -> Iterator[None]:
 
 @dataclass(slots=True)
 class ReadBudget:
-    """The limits of one read: files, bytes and seconds. `heavy` gives the context for reading a heavy file."""
+    """The limits of a read: files, bytes and seconds. `heavy` gives the context for reading a heavy file."""
 
     files: int = 1_000
     read_bytes: int = 256 * 2**20
@@ -93,7 +93,7 @@ class _Unusable:
 
 
 class TableFiles:
-    """Reads files within the budget of one read, as values."""
+    """Reads files within the budget of a read, as values."""
 
     def __init__(self, filesystem: FileSystem, memory: Memory, budget: ReadBudget | None = None) -> None:
         self.filesystem = filesystem
@@ -165,7 +165,7 @@ class _Failed(Exception):
 
 
 def _again(error: CorruptContent | TableUnreadable) -> CorruptContent | TableUnreadable:
-    """Return a new error of the same kind: a raised one holds on to the read that raised it."""
+    """Return a new error of the same kind: a raised error holds on to the read that raised it."""
     if isinstance(error, TableUnreadable):
         return TableUnreadable(error.cause, str(error))
     return type(error)(str(error))

@@ -15,7 +15,7 @@ def timeline_document(
     archived: Sequence[Instant] | None = None,
     archive_problems: Sequence[Problem] = (),
 ) -> Document:
-    """Return the document of one table. `archived` is omitted if None."""
+    """Return the document of a table. `archived` is omitted if None."""
     document: Document = {
         "path": path,
         "table": _table(timeline.properties),

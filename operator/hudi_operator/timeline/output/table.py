@@ -10,7 +10,7 @@ _HEADER = ("TIME", "ACTION", "STATE", "COMPLETED AT")
 
 
 def timeline_table(path: str, timeline: Timeline, archive: ArchivedTimeline | None = None) -> str:
-    """Return the text for one table: its properties, instants, counters and problems."""
+    """Return the text for a table: its properties, instants, counters and problems."""
     return "\n".join(map(escaped, _lines(path, timeline, archive)))
 
 

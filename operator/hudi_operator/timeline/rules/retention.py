@@ -43,7 +43,7 @@ class Archivable:
 
 
 def earliest_to_retain(timeline: Timeline, *, retain_commits: int) -> str | None:
-    """Return the oldest commit whose files a KeepLatestCommits clean keeps, or None if it keeps all.
+    """Return the oldest commit with files that a KeepLatestCommits clean keeps, or None if it keeps all.
 
     Follows `CleanerUtils.getEarliestCommitToRetain`, as `CleanPlanner` calls it: never after the earliest pending
     commit, compaction or clustering.
@@ -90,7 +90,7 @@ def archivable(
     Follows `TimelineArchiverV1`/`V2.getInstantsToArchive` with `ArchivalUtils.getMinAndMaxInstantsToKeep`: more than
     `max_commits` completed commits start it, `min_commits` stay. `retain_commits` is the cleaner's under
     KeepLatestCommits, None under another policy; `compaction_delta_commits` is the threshold if their number triggers
-    compaction (NumCommits, NumAndTime), else None. `metadata` is the timeline of the metadata table: without it (if the
+    compaction (NumCommits, NumAndTime), else None. `metadata` is the timeline of the metadata table. Without it (if the
     table has one and the writer uses it) the answer is an upper bound, because commits after the metadata table's last
     compaction are not archived. Not for the metadata table itself.
     """

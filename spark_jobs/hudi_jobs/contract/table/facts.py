@@ -42,9 +42,9 @@ class TableFacts:
     `keeps_operations` says that rows name the change that made them. `types` are the columns of types that Spark writes
     differently. `zone` is None for a table in UTC, and for a table without an instant. `early_compaction` is the newest
     compaction that, by the time of its file, completed before it was requested, if no clean has left one slice of each
-    file group since; the driver reads the names of all log files instead (`gates/slice_gate.py`). The operator lists
-    files for `has_varying_buckets` and `moved`, an instant file in the folder of the other layout; the driver uses
-    `gates/index_gate.py` and `gates/layout_gate.py` instead.
+    file group since; the driver reads the names of all log files instead (`preflight/slice_gate.py`). The operator
+    lists files for `has_varying_buckets` and `moved`, an instant file in the folder of the other layout; the driver
+    uses `preflight/index_gate.py` and `preflight/layout_gate.py` instead.
     """
 
     keeps_operations: bool = False

@@ -41,8 +41,9 @@ def half_moved(name: str) -> Unsupported:
         key=LAYOUT_FIELD,
         possible="a timeline in the folder of the table's version",
         found=f"{name}, where tables of another version have their timeline",
-        advice="a change of the version has not ended, and nothing is written meanwhile. If a HudiOperation that is "
-        "gone began it, create another one to the same version, which finishes it; otherwise finish it with the tool "
+        advice="a change of the version has not ended, and nothing is written meanwhile. If a deleted HudiOperation "
+        "began it, create another HudiOperation to the same version, which finishes it; otherwise finish it with the "
+        "tool "
         "that began it",
         refuses=EVERY_SERVICE - {Service.OPERATION},
     )

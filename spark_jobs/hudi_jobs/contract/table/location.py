@@ -32,7 +32,7 @@ class NotALocation(ValueError):
 
 
 def store_of(scheme: str) -> str:
-    """Return the one name of a scheme's store: `s3` for `s3a`; an unknown scheme is its own store."""
+    """Return the name of a scheme's store: `s3` for `s3a`; an unknown scheme is its own store."""
     return _STORES.get(scheme.lower(), scheme.lower())
 
 

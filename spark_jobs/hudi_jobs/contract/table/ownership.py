@@ -21,7 +21,7 @@ _Time = Annotated[str, Field(pattern=r"^[0-9TZ:.+-]{1,40}$")]
 
 
 class TableOwner(Document):
-    """One resource of one operator.
+    """A resource of an operator.
 
     `operator` is equal in all replicas and restarts of an operator, and differs between operators; `table` is for
     people.

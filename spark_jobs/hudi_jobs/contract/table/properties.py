@@ -188,7 +188,7 @@ def _metadata_table(properties: Mapping[str, str], definition: TableDefinition) 
     advice = (
         "the metadata table is kept, because Hudi would delete it and other tools may use it"
         if found
-        else "a run creates one once nothing is pending"
+        else "a run creates a metadata table once nothing is pending"
     )
     yield Difference(
         field="metadataTable.enabled",

@@ -31,7 +31,7 @@ def obstacles(properties: Mapping[str, str]) -> Iterator[str]:
     """Yield why rows cannot be compared or rewritten, a sentence for each reason."""
     keys, kind = columns_of(properties.get("hoodie.table.recordkey.fields")), key_generator_of(properties)
     if not keys:
-        yield "The table has no record key, so no two rows can share one."
+        yield "The table has no record key, so no two rows can share a key."
     elif kind not in _GENERATORS or (kind == COMPLEX and len(keys) == 1):
         yield "The key generator of the table may give a row another key or partition when the row is rewritten."
     if properties.get("hoodie.populate.meta.fields", "true").lower() == "false":

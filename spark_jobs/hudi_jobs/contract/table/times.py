@@ -70,7 +70,7 @@ def unsupported_times(properties: Mapping[str, str]) -> Iterator[Unsupported]:
     patterns = input_patterns(properties)
     unknown = [each for each in patterns if DatePattern.of(each) is None]
     if stored_option(properties, "timestamp.type").upper() in TEXTS and (unknown or not patterns):
-        possible = "digit patterns whose values can be checked, such as yyyy-MM-dd HH:mm:ss"
+        possible = "digit patterns that can be checked, such as yyyy-MM-dd HH:mm:ss"
         yield _refused("input.dateformat", possible, unknown[0] if unknown else "")
 
 

@@ -1,7 +1,7 @@
 """The zone of the instants of a LOCAL table, inferred from the table itself: pure values.
 
 Such a table is written in the default zone of the JVM of each writer, and stores no zone. Two signs show it.
-`hoodie.properties` begins with two comments of the same moment, the first in UTC, the second in the writer's zone
+`hoodie.properties` begins with two comments of the same moment. The first is in UTC, the second in the writer's zone
 (`HoodieTableConfig.storeProperties`, `java.util.Properties.store`). And the name of a timeline file is the time of its
 writing, so that the difference to the store's time is the offset; for copies of a table it is not.
 """
@@ -96,8 +96,7 @@ def signed(offset: timedelta) -> str:
 
 
 _NOT_SHOWN = ZoneProblem(
-    found="instants in the local time of the tool that wrote them, whose zone its files do not show, as in a copy of a "
-    "table",
+    found="instants in a local time, and files that do not show its zone, as in a copy of a table",
     advice="declare the zone of that tool",
 )
 

@@ -1,4 +1,4 @@
-"""One service of one table: a class for each service, told apart by `service`."""
+"""A service of a table: a class for each service, told apart by `service`."""
 
 from typing import Annotated, Any, Literal, TypeAlias
 

@@ -1,1 +1,1 @@
-"""Runs batches in one driver, and reports their progress."""
+"""Runs batches in a driver, and reports their progress."""

@@ -1,13 +1,13 @@
-"""Continuous ingestion: batch after batch under one lease, each with the same steps as a batch run.
+"""Continuous ingestion: batch after batch under the same lease, each with the same steps as a batch run.
 
-Each batch opens the table again and makes one commit with its checkpoint inside, so the successor of a driver that dies
+Each batch opens the table again and makes a commit with its checkpoint inside, so the successor of a driver that dies
 at any moment continues from there. Between batches the run checks whether to end: the pod was asked to stop, or the
 time is over after which growing memory, such as loaded classes, is given back. Then it accepts no further table
-service, and ends after the current one. An exception in a batch ends the run.
+service, and ends after the current service. An exception in a batch ends the run.
 
-If the run executes table services for others beside its batches, a batch may lose to one: Hudi refuses to change a file
-group of a pending clustering. The batch's pending work is then rolled back, and the batch is repeated after the service
-ends, before another one begins. So neither can starve the other.
+If the run executes table services for others beside its batches, a batch may lose to a service: Hudi refuses to change
+a file group of a pending clustering. The batch's pending work is then rolled back, and the batch is repeated after the
+service ends, before another service begins. So neither can starve the other.
 """
 
 import gc
@@ -79,7 +79,7 @@ def ingest_continuously(context: TaskContext[IngestionTableTask]) -> TaskResult:
 
 
 class _Loop:
-    """The batches of one run."""
+    """The batches of a run."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class _Loop:
         return self._ended(why)
 
     def _batch(self) -> TaskResult | None:
-        """Run one batch; None if it gave way to a table service and is repeated."""
+        """Run a batch; return None if it gave way to a table service and is repeated."""
         server = self._context.inline_server
         if server is None:
             self._number += 1
@@ -157,7 +157,7 @@ class _Loop:
             raise
 
     def _ingest(self) -> TaskResult:
-        """Run one batch with the steps of a batch run, on a freshly opened table and a session of its own."""
+        """Run a batch with the steps of a batch run, on a freshly opened table and a session of its own."""
         session = self._context.spark.newSession()
         context = replace(self._context, spark=session, batch=self._number, repeats=self._repeats)
         opened = OpenedTable(context)
@@ -210,7 +210,7 @@ class _Loop:
         totals = self._commits
         if not totals.batches and self._context.stopping.is_set() and not self._number:
             raise DriverStopping
-        last = f"The last one: {totals.message}" if totals.message else ""
+        last = f"The last batch: {totals.message}" if totals.message else ""
         return TaskResult(
             id=self._context.task.id,
             outcome=Outcome.SUCCEEDED if totals.batches else Outcome.NOTHING_TO_DO,

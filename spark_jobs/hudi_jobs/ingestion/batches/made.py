@@ -78,7 +78,7 @@ class MadeInstants:
         self._untold = True
 
     def tell(self, *, now: bool = False) -> None:
-        """Report new instants: the first ones at once, later ones every few seconds."""
+        """Report new instants: the first instants at once, later instants every few seconds."""
         rests = self._told_at is not None and self._clock() - self._told_at < _TELLS_EVERY_SECONDS
         if not self._untold or (rests and not now):
             return

@@ -37,7 +37,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class ProgressWriter:
-    """The progress document of one run; `write` is called often but writes seldom.
+    """The progress document of a run; `write` is called often but writes seldom.
 
     `made` are the instants of the current batch; another thread than the batch's reports them.
     """

@@ -1,1 +1,1 @@
-"""Text of CSV as values of declared columns: each exactly, or a fault; Spark's own reader guesses."""
+"""Converts text of CSV to values of declared columns: each exactly, or with a fault; Spark's own reader guesses."""

@@ -1,4 +1,4 @@
-"""How CSV files are written, by the options of their source, as `CsvFormat.java` reads them."""
+"""The dialect of CSV files, by the options of their source, as `CsvFormat.java` reads them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ _OF_VALUES = ("dateformat", "timestampformat", "timestampntzformat", "nanvalue",
 
 @dataclass(frozen=True)
 class CsvDialect:
-    """How files are written; the names of options are in lower case."""
+    """The dialect of CSV files; the names of options are in lower case."""
 
     options: Mapping[str, str]
     separator: str
     point: str
 
     def reader_options(self, fields: Sequence[StructField | None]) -> dict[str, str]:
-        """Return the options of the reader for files whose fields are these by position; None is left out."""
+        """Return the reader's options for files with these fields by position; a field that is None is left out."""
         kept = {place: field for place, field in enumerate(fields) if field is not None}
         empty, null = self.options.get("emptyvalue"), self.options.get("nullvalue")
         return {
@@ -60,12 +60,12 @@ class CsvDialect:
 
     @property
     def _in_bytes(self) -> bool:
-        """Whether records are found in the bytes: no character of several bytes has those of separators and quotes."""
+        """Whether records are found in the bytes: no character of several bytes holds those of a separator or quote."""
         return not is_true(self.options, "multiline") or self._encoding == "UTF-8"
 
     @property
     def _quote(self) -> str:
-        """The character around values; empty where there is none."""
+        """The character around values; empty without quotes."""
         return self.options.get("quote", '"')
 
     @property
@@ -75,7 +75,7 @@ class CsvDialect:
 
     @property
     def _of_records(self) -> dict[str, str]:
-        """Spark's options by which it finds lines, or records of several lines."""
+        """The options with which Spark finds lines, or records of several lines."""
         lines = {name: self.options[name] for name in _OF_LINES if self.options.get(name)}
         if not is_true(self.options, "multiline"):
             return lines
@@ -92,7 +92,7 @@ class CsvDialect:
 
     @property
     def _not_in_encoding(self) -> str:
-        """The cause for a row with bytes that are not of the encoding."""
+        """The cause for a row with bytes outside the encoding."""
         told = f"the row has bytes that are not {self._encoding}"
         if self._encoding not in ASCII_COMPATIBLE:
             told += ", or the character U+FFFD, which cannot be told apart in this encoding"
@@ -100,7 +100,7 @@ class CsvDialect:
 
 
 def csv_dialect(spark: SparkSession, options: Mapping[str, str]) -> CsvDialect:
-    """Return how files are written; raise `TaskFailed` for options with which values could not be told."""
+    """Return the dialect of the files; raise `TaskFailed` for options that make values ambiguous."""
     refused = refused_csv_options(options)
     if refused:
         raise TaskFailed(FailureReason.INVALID_REQUEST, f"The CSV files cannot be read: {'; '.join(refused)}.")
@@ -111,7 +111,7 @@ def csv_dialect(spark: SparkSession, options: Mapping[str, str]) -> CsvDialect:
 
 
 def _point(spark: SparkSession, locale: str) -> str:
-    """Return what separates the fraction of a number in a locale."""
+    """Return the decimal separator of a locale."""
     java = classes(spark).java
     symbols = java.text.DecimalFormatSymbols.getInstance(java.util.Locale.forLanguageTag(locale))
     point = str(symbols.getDecimalSeparator())

@@ -1,1 +1,1 @@
-"""Text of JSON as values of declared columns: each exactly, or a fault; Spark's own reader guesses."""
+"""Converts text of JSON to values of declared columns: each exactly, or with a fault; Spark's own reader guesses."""

@@ -1,4 +1,4 @@
-"""Frames of JSON texts with the values of columns, or the text and the fault of a bad row."""
+"""Turns frames of JSON texts into columns of values, or into the text and the fault of a bad row."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,9 +21,9 @@ def with_columns(
     corrupt: Column,
     kept: Sequence[str] = (),
 ) -> DataFrame:
-    """Return the `kept` columns of a frame, those of the values in it, and what is bad.
+    """Return the `kept` columns of a frame, the columns of its values, and the bad rows.
 
-    Null has no value and no fault. `corrupt` is the text of a bad row; of whole files it is the part of the file.
+    Null has no value and no fault. `corrupt` is the text of a bad row; for whole files it is the part of the file.
     """
     fields = [one for one in schema.fields if one.name not in {CORRUPT_RECORD, FAULT}]
     # A frame without any column has no rows.
@@ -31,7 +31,7 @@ def with_columns(
     parsed = read(texts.sparkSession, value, StructType(fields), options)
     if is_set(options, "multiline"):
         parsed, corrupt = sf.explode(parsed), sf.col(_PARSED)[TEXT]
-    # A step of its own: what stands in several columns would be read as often.
+    # A step of its own: Spark would parse a text again for each column that uses it.
     frame = texts.select(*texts.columns, parsed.alias(_PARSED))
     fault = sf.col(_PARSED)[FAULT_OF_ROW]
     return frame.select(

@@ -1,6 +1,6 @@
-"""Columns that Spark infers from JSON texts, where nobody has declared any.
+"""Infers columns from JSON texts without declared columns, as Spark does.
 
-What has no value in any text has no type either: `NullType`, or a struct without fields. Spark would make a text of it.
+A part without a value in any text has no type: `NullType`, or a struct without fields. Spark would make it a text.
 """
 
 import json
@@ -36,7 +36,7 @@ def columns_of(texts: DataFrame, options: Mapping[str, str], where: str = "The m
 
 
 def _inferred(texts: DataFrame, options: Mapping[str, str], *, takes_empty_texts: bool = False) -> StructType:
-    """Return the columns of texts; what is no JSON gives none.
+    """Return the columns of texts; a text that is no JSON gives none.
 
     An empty text counts as a value of whichever type the other values have, as in Spark, or as a text.
     """
@@ -50,7 +50,7 @@ def _inferred(texts: DataFrame, options: Mapping[str, str], *, takes_empty_texts
 
 
 def _with_texts(found: DataType, texts_too: DataType) -> DataType:
-    """Return a type in which what has no value but empty texts is a text."""
+    """Return a type in which parts with only empty texts are texts."""
     if isinstance(found, StructType) and isinstance(texts_too, StructType):
         pairs = zip(found.fields, texts_too.fields, strict=True)
         return StructType([StructField(one.name, _with_texts(one.dataType, other.dataType)) for one, other in pairs])
@@ -60,7 +60,7 @@ def _with_texts(found: DataType, texts_too: DataType) -> DataType:
 
 
 def _distinct(found: StructType, where: str) -> StructType:
-    """Return columns of which each is there once, where a text names a field twice."""
+    """Return columns without repetitions, for texts that name a field twice."""
     fields = {field.name: _distinct_within(field.dataType, where) for field in found.fields if field.name}
     require_distinct(fields, where)
     return StructType([StructField(name, kind) for name, kind in fields.items()])
@@ -73,7 +73,7 @@ def _distinct_within(kind: DataType, where: str) -> DataType:
 
 
 def _narrow(found: StructType) -> StructType:
-    """Return columns of which there are not too many: names that are values, such as ids, would be more each day."""
+    """Return the columns unless there are too many: field names that are values, such as ids, would grow each day."""
     if _parts(found) > _WIDEST:
         raise TaskFailed(
             FailureReason.SCHEMA_INCOMPATIBLE,

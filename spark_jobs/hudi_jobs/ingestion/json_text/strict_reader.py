@@ -1,4 +1,4 @@
-"""Columns of JSON texts, for files and messages alike."""
+"""Reads the columns of JSON texts, for files and messages alike."""
 
 from collections.abc import Mapping
 
@@ -22,7 +22,7 @@ from hudi_jobs.java_classes import java_class
 from hudi_jobs.jvm import called_with, java_map
 
 MOST_LEVELS = 50
-"""Objects and arrays inside of each other, where columns are made of them: of a hundred levels the JVM dies."""
+"""The most nested objects and arrays that become columns: a hundred levels kill the JVM."""
 
 ROW, FAULT_OF_ROW, TEXT = "row", "fault", "text"
 """Fields of what `read` returns."""
@@ -31,20 +31,20 @@ _FAULT = StructType([StructField("column", StringType()), StructField("cause", S
 
 
 def inference_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Return options by which Spark infers columns: of all texts, and of those that are JSON."""
+    """Return the options of Spark's inference: all texts, and only those that are JSON."""
     strict = {"allowsinglequotes": "false", "allownonnumericnumbers": "false"}
     return {**strict, **options, "samplingratio": "1.0", "maxnestingdepth": str(MOST_LEVELS)}
 
 
 def read(spark: SparkSession, bytes_of_text: Column, schema: StructType, options: Mapping[str, str]) -> Column:
-    """Return what bytes hold: a struct of `ROW` and `FAULT_OF_ROW`, one of which is null.
+    """Return the content of bytes: a struct of `ROW` and `FAULT_OF_ROW`, one of which is null.
 
-    With the option `multiline` it is an array of these, which have `TEXT` besides. The names of options are those of
-    Spark's reader in small letters; `inferred` says that Spark has found the columns, and not the user.
+    With the option `multiline` the result is an array of these structs, with `TEXT` too. The names of options are those
+    of Spark's reader in small letters; `inferred` says that Spark, and not the user, has chosen the columns.
     """
     require_readable(schema, inferred=is_set(options, "inferred"))
     zone = str(spark.conf.get("spark.sql.session.timeZone"))
-    # A text that was too deep to be inferred has fields that no column is made of.
+    # A text that was too deep for the inference has fields without a column.
     levels = {"maxnestingdepth": str(MOST_LEVELS)} if is_set(options, "inferred") else {}
     given = java_map(spark, {"timezone": zone, **options, **levels})
     target = java_class(spark, "json.JsonRows")(schema.json(), given)
@@ -66,7 +66,7 @@ def is_set(options: Mapping[str, str], name: str) -> bool:
 
 
 def require_readable(schema: StructType, at: str = "", *, inferred: bool = False) -> None:
-    """Raise `TaskFailed` for a type that no value of JSON has; inferred columns may have none."""
+    """Raise `TaskFailed` for a type without values in JSON; inferred columns may have such types."""
     for field in schema.fields:
         _require_type(field.dataType, f"{at}{field.name}", inferred=inferred)
 
@@ -81,6 +81,6 @@ def _require_type(kind: DataType, name: str, *, inferred: bool) -> None:
     elif not isinstance(kind, BinaryType) and not can_be_text(kind) and not (inferred and isinstance(kind, NullType)):
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
-            f"The column {name} is declared as {kind.simpleString()}, and JSON has no value of that type; "
-            "declare another one, such as STRING, and convert it in the transform.",
+            f"The column {name} is declared as {kind.simpleString()}, and JSON has no value of that type; declare "
+            "another type, such as STRING, and convert it in the transform.",
         )

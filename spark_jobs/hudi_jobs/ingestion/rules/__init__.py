@@ -1,1 +1,1 @@
-"""Which rows a table takes: whole keys, values that make one partition each, and bad ones set aside."""
+"""Decides which rows a table takes: rows with whole keys and valid partitions; bad rows are set aside."""

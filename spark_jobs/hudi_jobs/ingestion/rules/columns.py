@@ -1,4 +1,4 @@
-"""Columns that a batch may not be written with: refused before the write, and named behind a failure of Hudi's."""
+"""Refuses columns that a batch cannot be written with, and names such columns after a failure of Hudi."""
 
 from collections.abc import Sequence
 
@@ -13,13 +13,13 @@ from hudi_jobs.table import HudiTable
 
 _SMALL_FILES = "hoodie.parquet.small.file.limit"
 _OF_OLD_LISTS = ("is not a group", "Parquet/Avro schema mismatch")
-"""How Hudi fails to read a list of structs with one field (apache/hudi#19782, apache/hudi#5985)."""
+"""The signs of Hudi's failure to read a list of structs with one field (apache/hudi#19782, apache/hudi#5985)."""
 
 _MOST = 5
 
 
 def roles_of(task: Task, operation: WriteOperation, table: HudiTable | None) -> Roles:
-    """Return what the columns of a task's table are for; the table is None before its first commit."""
+    """Return the roles of the columns of a task's table; the table is None before its first commit."""
     definition, options = task.table, task.hudi_options
     # Updates of a MergeOnRead table go to log files, unless the same batch has new rows for the small base file.
     in_logs = options.get(INDEX_KEY, "").startswith("Bucket") or options.get(_SMALL_FILES) == "0"
@@ -35,19 +35,19 @@ def roles_of(task: Task, operation: WriteOperation, table: HudiTable | None) -> 
 
 
 def require_distinct_names(schema: StructType) -> None:
-    """Raise `TaskFailed` for columns of one name; nothing can be asked of a frame that has them."""
+    """Raise `TaskFailed` for columns with the same name; no later check works on a frame with such columns."""
     _require(list(twins(schema)))
 
 
 def require_writable(schema: StructType, roles: Roles, stored: StructType | None) -> None:
-    """Raise `TaskFailed` for columns that Hudi cannot write or read back; `stored` are those of the table."""
+    """Raise `TaskFailed` for columns that Hudi cannot write or read back; `stored` are the table's columns."""
     _require(list(findings(schema, roles, stored=stored)))
 
 
 def partitions_unread(table: HudiTable | None, schema: StructType | None, roles: Roles) -> str:
-    """Return a remark on partition columns of an existing table whose values readers do not get back.
+    """Return a remark on partition columns of an existing table with values that readers do not get back.
 
-    Folders whose names are encoded may have been made by a writer whose times readers understand.
+    Encoded folder names may come from a writer with times that readers understand.
     """
     if schema is None or PartitionStyle.of(table).encoded:
         return ""
@@ -55,7 +55,7 @@ def partitions_unread(table: HudiTable | None, schema: StructType | None, roles:
 
 
 def explained(failure: TaskFailed, schema: StructType, roles: Roles) -> TaskFailed:
-    """Return a failure of Hudi's with what is known to fail in a table that has such columns already."""
+    """Return a failure of Hudi with the columns of the table that are known to fail."""
     if failure.reason is not FailureReason.HUDI_ERROR:
         return failure
     known = [one.sentence for one in findings(schema, roles)]

@@ -1,17 +1,17 @@
-"""How records that no run can read stand in the quarantine: runs write them, and erasures read them."""
+"""The form of unreadable records in the quarantine: runs write it, and erasures read it."""
 
 import base64
 import binascii
 import re
 
 UNREADABLE = "unreadable"
-"""Folder of records that no run could read."""
+"""The folder of records that no run could read."""
 
 BASE64 = "base64:"
-"""Goes before bytes that are no UTF-8."""
+"""The prefix of bytes that are not UTF-8."""
 
 BINARY = "binary"
-"""Field of a record that says what goes before bytes. Records of earlier releases lack it, and have nothing there."""
+"""The field of a record with the prefix of bytes. Records of earlier releases lack it, and have no prefix."""
 
 TOMBSTONE = "a tombstone with the key "
 TIME, TIME_END = "a message with the time ", " ms: "
@@ -28,7 +28,7 @@ def content_of(record: str) -> str:
 
 
 def bytes_of(text: str) -> bytes | None:
-    """Return the bytes that base64 stands for, which Spark cuts into lines; None for another text."""
+    """Return the bytes of a base64 text, which Spark cuts into lines; None for another text."""
     try:
         return base64.b64decode(re.sub(r"[\r\n]", "", text), validate=True)
     except (binascii.Error, ValueError):

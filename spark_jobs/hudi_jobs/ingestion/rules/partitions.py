@@ -1,9 +1,9 @@
-"""Values of partition columns that make no separate folder inside the table.
+"""Finds values of partition columns that make no separate folder inside the table.
 
-A value is put into the path as it is, unless the table encodes its partitions. Then `..` leads out of the table, empty
-names vanish, readers pass over what lies in a folder of Hudi's own and decode escapes, and a colon in the first name is
-taken for a scheme: rows would lie elsewhere, be lost, or come back changed. Of several columns, `a/p2=b` and `c` make
-the folder of `a` and `b/p2=c`, and no query of the table reads any row any more (seen with Hudi 1.2.0 and Spark 3.5).
+Hudi puts a value into the path unchanged, unless the table encodes its partitions. Then `..` leads out of the table,
+empty names vanish, readers ignore a folder of Hudi's own and decode escapes, and a colon in the first name is taken for
+a scheme. Rows would lie elsewhere, be lost, or come back changed. With several columns, `a/p2=b` and `c` make the
+folder of `a` and `b/p2=c`, and no query of the table reads any row any more (seen with Hudi 1.2.0 and Spark 3.5).
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from hudi_jobs.schemas.types import column_named
 from hudi_jobs.table import HudiTable
 
 _LONGEST_BYTES = 240
-"""File systems take names of 255 bytes, and the name of the column stands before the value."""
+"""File systems allow names of 255 bytes, including the name of the column before the value."""
 
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _TRUE = "true"
@@ -34,10 +34,10 @@ _ESCAPE = "%[0-9A-Fa-f]{2}"
 _CONTROL = r"[\x00-\x1f\x7f-\x9f]"
 _SCHEME = "^[^/]*:"
 _ALONE = "^[.]{1,2}$|^[.](hoodie|hudi-operator)"
-"""What no value may be, or begin with, that makes a name by itself."""
+"""Values, and beginnings of values, that cannot be a name by themselves."""
 
 _BEGINS_ANOTHER = "/[^/]*="
-"""What Spark takes for the beginning of another column, where folders have the names of several columns."""
+"""The text that Spark takes for the beginning of another column, if folders have the names of several columns."""
 
 _NUL = r"\x00"
 _DAY = r"^\d{4}-\d\d-\d\d$"
@@ -54,7 +54,7 @@ class PartitionStyle:
 
     @classmethod
     def of(cls, table: HudiTable | None) -> "PartitionStyle":
-        """Return the style that an existing table was made with, or that of the operator for a new one."""
+        """Return the style of an existing table, or the operator's style for a new table."""
         if table is None:
             return cls()
         properties = table.properties
@@ -75,7 +75,7 @@ class PartitionStyle:
 
 
 def require_zones(context: TaskContext, table: HudiTable | None, schema: StructType, style: PartitionStyle) -> None:
-    """Raise `TaskFailed` when it is not certain in which zone a table's partitions are."""
+    """Raise `TaskFailed` when the zone of a table's partitions is not certain."""
     if table is None or style.times is None:
         return
     for name in style.times.columns:
@@ -89,7 +89,7 @@ def require_zones(context: TaskContext, table: HudiTable | None, schema: StructT
 def misplaced(schema: StructType, partition_by: Sequence[str], style: PartitionStyle) -> Column:
     """Return the condition that a row's partition is no separate folder inside the table.
 
-    No value at all is the default partition's. Other types than text make names that are always plain.
+    A missing value is in the default partition. Types other than text always make plain names.
     """
     plain = [name for name in partition_by if not style.is_time(name)]
     texts = [name for name in plain if isinstance(schema[name].dataType, StringType | BinaryType)]

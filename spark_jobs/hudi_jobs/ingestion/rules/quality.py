@@ -1,10 +1,10 @@
-"""Rows that must not be written: unparsable ones, ones without a key of their own, an ordering value or a partition.
+"""Rows that must not be written: unparsable rows, and rows without a key, an ordering value or a partition.
 
 Hudi 1.2.0 writes a row without an ordering value and cannot compare it (`BufferedRecordMergerFactory`, HUDI issue
-19636): from then on every write to its file group fails, and of a MergeOnRead table every read as well.
+19636). From then on every write to its file group fails, and in a MergeOnRead table every read too.
 
-They are counted in the same pass that materialises the rows for the writer, so a good run reads its input once. Only a
-run that has bad rows reads the source again, to say where they are or to copy them to the quarantine.
+The pass that materialises the rows for the writer also counts them, so a good run reads its input once. Only a run with
+bad rows reads the source again, to locate them or to copy them to the quarantine.
 """
 
 import re
@@ -36,10 +36,10 @@ _LIMIT = re.compile("(Global|Local)Limit")
 
 @dataclass(frozen=True)
 class Counts:
-    """Rows of one run: all that the source holds, the unparsable ones, and those that `Faults` tells apart.
+    """Counts of a run's rows: all rows of the source, the unparsable rows, and the rows by each fault.
 
-    `passed_over` are those that are no rows, such as messages without a value. `deletes` are rows of the source that
-    delete their record, and `deleting` those of them that came out of the transform.
+    `passed_over` counts items that are no rows, such as messages without a value. `deletes` are rows of the source that
+    delete their record, and `deleting` the deletes among the transform's rows.
     """
 
     read: int
@@ -49,7 +49,7 @@ class Counts:
     passed_over: int = 0
     unordered: int = 0
     ambiguous: Mapping[str, int] = field(default_factory=dict)
-    """By the column of the record key."""
+    """The counts by column of the record key."""
     deletes: int = 0
     deleting: int = 0
 
@@ -60,7 +60,7 @@ class Counts:
 
     @property
     def unwritable(self) -> int:
-        """Rows that could be read and cannot be written."""
+        """Rows that are readable and cannot be written."""
         return self.keyless + sum(self.ambiguous.values()) + self.misplaced + self.unordered
 
     @property
@@ -71,9 +71,9 @@ class Counts:
 
 @dataclass(frozen=True)
 class Faults:
-    """Conditions by which rows are not written: no whole key, no partition inside of the table, no ordering value.
+    """The conditions of rows that are not written: no whole key, no partition in the table, no ordering value.
 
-    `ambiguous` has for columns of the key the condition that another row may have the same key.
+    `ambiguous` maps columns of the key to the condition that another row may have the same key.
     """
 
     keyless: Column
@@ -83,7 +83,7 @@ class Faults:
 
     @property
     def ambiguous_in(self) -> dict[str, Column]:
-        """Whether a row has a whole record key that may be that of another row, by the first such column."""
+        """Whether the first ambiguous column in a row's whole key is this column."""
         found, before = {}, self.keyless
         for name, condition in self.ambiguous.items():
             found[name] = ~before & condition
@@ -112,17 +112,17 @@ class Faults:
 
 
 def without_order(names: Sequence[str]) -> Column:
-    """Return the condition that a row has no value in one of the ordering columns."""
+    """Return the condition that a row lacks a value in an ordering column."""
     return reduce(or_, (column_named(name).isNull() for name in names), never())
 
 
 def observed(rows: SourceRows) -> DataFrame:
-    """Return the parsed rows so that whoever reads them also counts all rows."""
+    """Return the parsed rows; reading them also counts all rows."""
     return replace(rows, frame=rows.frame.observe(_SOURCE, *_source_counts(rows))).parsed
 
 
 def observed_faults(frame: DataFrame, faults: Faults) -> DataFrame:
-    """Return the rows to write so that whoever reads them also counts those that must not be, and deletes."""
+    """Return the rows to write; reading them also counts the rows that must not be written, and deletes."""
     has_deletes = isinstance(frame.schema[IS_DELETED].dataType, BooleanType) if IS_DELETED in frame.columns else False
     deleting = sf.when(sf.col(IS_DELETED), 1) if has_deletes else sf.lit(None)
     return frame.observe(
@@ -136,12 +136,12 @@ def observed_faults(frame: DataFrame, faults: Faults) -> DataFrame:
 
 
 def keep(rows: SourceRows, frame: DataFrame, faults: Faults, *, shuffled: bool) -> tuple[DataFrame, Counts]:
-    """Compute the rows to write once and keep them; return what reads them again, and what was counted on the way.
+    """Compute the rows to write once and keep them; return a frame that reads them again, and the counts.
 
-    Rows that were shuffled after they had been counted lie in the files of the shuffle; others are kept in the cache.
+    Rows that were shuffled after they were counted are read from the shuffle's files; other rows are kept in the cache.
 
-    Spark leaves the source out, or reads only its beginning, where the transform needs no more of it (`WHERE false`,
-    `LIMIT`). Its rows are then counted in their own pass, so that no bad row goes unnoticed.
+    Spark leaves the source out, or reads only its beginning, if the transform needs no more of it (`WHERE false`,
+    `LIMIT`). Then a separate pass counts the source's rows, so that no bad row goes unnoticed.
     """
     is_whole = not _LIMIT.search(str(query_execution(frame).analyzed().toString()))
     kept, found = in_shuffle_files(frame) if shuffled else (frame, {})
@@ -164,7 +164,7 @@ def keep(rows: SourceRows, frame: DataFrame, faults: Faults, *, shuffled: bool) 
 
 
 def count_unparsable(rows: SourceRows) -> Counts:
-    """Count rows that have no column at all, and so no record key."""
+    """Count rows without any column, and so without a record key."""
     read, corrupt, passed_over, _ = _count_source(rows)
     return Counts(read=read, corrupt=corrupt, keyless=read - corrupt - passed_over, passed_over=passed_over)
 
@@ -187,7 +187,7 @@ def _source_counts(rows: SourceRows) -> tuple[Column, Column, Column, Column]:
 
 
 def refuse(counts: Counts, rows: SourceRows) -> None:
-    """Raise `TaskFailed` that counts the bad rows and names where the unparsable ones are."""
+    """Raise `TaskFailed` with the counts of bad rows and the places of unparsable rows."""
     if counts.corrupt:
         raise TaskFailed(
             FailureReason.BAD_RECORDS,
@@ -232,7 +232,7 @@ def _refuse_ambiguous(name: str, number: int, read: int) -> None:
 def quarantine(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults] | None, folder: str) -> None:
     """Copy the bad rows below a folder as JSON lines of their origin, reason and record.
 
-    Writing the same run again replaces the folder's content, so nothing is doubled within a run.
+    Another write of the same run replaces the folder's content, so nothing is doubled within a run.
     """
     with stage(f"The quarantine {folder} cannot be written", otherwise=FailureReason.INTERNAL_ERROR):
         corrupt = rows.corrupt
@@ -263,7 +263,7 @@ def _records(frame: DataFrame, reason: str) -> DataFrame:
 
 
 def require_quarantine(task: IngestionTask) -> None:
-    """Raise `TaskFailed` for a policy without the path that it needs."""
+    """Raise `TaskFailed` for a policy without its path."""
     if task.bad_records is BadRecordPolicy.QUARANTINE and not task.quarantine_path:
         raise TaskFailed(
             FailureReason.INVALID_REQUEST, "The policy for bad records is Quarantine, but no quarantine path is given."

@@ -1,4 +1,4 @@
-"""Record keys that are not whole, and texts in keys of several columns that would give two different rows one key.
+"""Finds record keys that are not whole, and texts that would give two rows the same key of several columns.
 
 Hudi 1.2.0 joins the columns without an escape: `k1:a,k2:b,k2:c` is the key of ('a,k2:b', 'c') and of ('a', 'b,k2:c').
 """
@@ -14,13 +14,13 @@ from pyspark.sql.types import StringType, StructType
 from hudi_jobs.schemas.types import column_named
 
 NOTHING = ("__null__", "__empty__")
-"""What Hudi writes into a key of several columns for one without a value (`KeyGenUtils`)."""
+"""Hudi's text in a key of several columns for a column without a value (`KeyGenUtils`)."""
 
 
 def without_key(schema: StructType, keys: Sequence[str]) -> Column:
     """Return the condition that a row's record key is not whole.
 
-    A part that is null is never whole; Hudi also refuses a key of nothing but empty texts.
+    A null part is never whole; Hudi also refuses a key with only empty texts.
     """
     parts = [column_named(name).isNull() for name in keys]
     if all(isinstance(schema[name].dataType, StringType) for name in keys):
@@ -29,10 +29,10 @@ def without_key(schema: StructType, keys: Sequence[str]) -> Column:
 
 
 def ambiguous_keys(schema: StructType, keys: Sequence[str]) -> dict[str, Column]:
-    """Return for columns of a record key the condition that a row's key may be that of another one.
+    """Return for columns of a record key the condition that another row may have the same key.
 
-    The condition is null where the value is. Only a column with a later one of text can be mistaken for more than
-    itself: behind the last text, columns are told from the right, because no number, date or time holds a comma.
+    The condition is null if the value is. Only a column before a later text column is ambiguous: after the last text,
+    columns are told apart from the right, because no number, date or time holds a comma.
     """
     texts = [name for name in keys if isinstance(schema[name].dataType, StringType)] if len(keys) > 1 else []
     conditions = {name: column_named(name).isin(*NOTHING) for name in texts}

@@ -1,1 +1,1 @@
-"""Where input comes from: one module or package for each kind of source, and the registry that names them."""
+"""The kinds of sources: a module or package each, and the registry of them."""

@@ -1,4 +1,4 @@
-"""The kinds of source that a driver knows, one line each."""
+"""The kinds of source that a driver knows, a line each."""
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, IngestionTask
@@ -13,11 +13,11 @@ SOURCES: dict[str, SourceFactory] = {
     "kafka": Kafka,
     "hudi": Hudi,
 }
-"""By the `kind` of the request's source, which is that of its checkpoint too."""
+"""By the `kind` of the request's source, which is the kind of its checkpoint too."""
 
 
 def source_of(context: TaskContext, task: IngestionTask) -> Source:
-    """Return the source that a task names; raise `TaskFailed` for a kind that this driver does not know."""
+    """Return the source of a task; raise `TaskFailed` for a kind that this driver does not know."""
     make = SOURCES.get(task.source.kind)
     if make is None:
         raise TaskFailed(

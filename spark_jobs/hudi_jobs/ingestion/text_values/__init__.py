@@ -1,1 +1,1 @@
-"""Texts as values of plain types, for CSV, JSON, names of folders and keys alike: each exactly, or a fault."""
+"""Converts texts to values of plain types, for CSV, JSON, names of folders and keys alike: exactly, or with a fault."""

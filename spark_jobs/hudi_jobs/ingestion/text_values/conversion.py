@@ -1,4 +1,4 @@
-"""Columns of texts as values of a plain type."""
+"""Converts columns of texts to values of a plain type."""
 
 from collections.abc import Mapping
 
@@ -44,21 +44,21 @@ _TYPES = (
 
 
 def can_be_text(kind: DataType) -> bool:
-    """Tell whether texts write values of a type: `text_value` and `text_fault` take no other one."""
+    """Tell whether texts can write values of a type: `text_value` and `text_fault` take no other type."""
     return type(kind) in _TYPES
 
 
 def text_value(spark: SparkSession, text: Column, kind: DataType, options: Mapping[str, str] | None = None) -> Column:
-    """Return the value that a text writes, null where the text is null or writes none of this type.
+    """Return the value that a text writes, or null if the text is null or no value of this type.
 
-    The options are those of `TextValues.java`, such as `dateformat`. A time without a zone is one in UTC, unless
-    `timezone` names another zone.
+    The options are those of `TextValues.java`, such as `dateformat`. A time without a zone is in UTC, unless `timezone`
+    names another zone.
     """
     return _read(spark, text, kind, options)[_VALUE]
 
 
 def text_fault(spark: SparkSession, text: Column, kind: DataType, options: Mapping[str, str] | None = None) -> Column:
-    """Return why a text writes no value of a type, as a clause behind the name of its column; null where it does.
+    """Return why a text is no value of a type, as a clause after the name of its column, or null if it is.
 
     The clause never quotes the text: it goes into the status.
     """

@@ -14,7 +14,7 @@ from hudi_jobs.operations.rows import current_rows
 
 
 def asked(work: OperationRun) -> EraseTask:
-    """Return what to erase; raise `TaskFailed` when the request does not name exactly one way."""
+    """Return what to erase; raise `TaskFailed` unless the request names exactly one way."""
     erase = work.operation.erase
     if erase is None or sum((bool(erase.keys), erase.keys_from is not None, erase.where is not None)) != 1:
         raise TaskFailed(FailureReason.INVALID_REQUEST, "The request does not say which records are to be erased.")

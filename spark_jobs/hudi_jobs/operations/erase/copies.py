@@ -16,7 +16,7 @@ from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.rows import are_doubled, indexed_by
 
 MOST_COPIES = 20
-"""Most rows of a key in one file: each needs a commit of its own."""
+"""Most rows of a key in a file: each needs a commit of its own."""
 
 _GROUP = "_hoodie_file_group"
 _BUCKET = 8
@@ -42,7 +42,7 @@ def require_deletable(work: OperationRun, rows: DataFrame, keys: Keys) -> None:
 
 
 def lie_apart(rows: DataFrame) -> bool:
-    """Tell whether rows of one key are in several file groups."""
+    """Tell whether rows of the same key are in several file groups."""
     places = rows.withColumn(_GROUP, file_group()).select(PARTITION, _GROUP, RECORD_KEY).distinct()
     return are_doubled(places, (RECORD_KEY,))
 

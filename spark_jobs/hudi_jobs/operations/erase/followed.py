@@ -1,4 +1,4 @@
-"""Finds the upstream erasures that an erasure of a derived table follows: earlier ones of the same keys.
+"""Finds the upstream erasures that an erasure of a derived table follows: earlier erasures of the same keys.
 
 Keys are the same only when both tables have the same record key fields: the operator checks this for a cascaded
 erasure, the driver for any other.
@@ -21,10 +21,10 @@ MOST_COMPARED = 1_000
 
 
 def followed_by(work: OperationRun, erase: EraseTask, keys: Keys) -> tuple[str, ...]:
-    """Return the digests of the upstream erasures that this one follows.
+    """Return the digests of the upstream erasures that this erasure follows.
 
-    When an operation replaces one that failed midway, the rows are already gone upstream, and the commit of the first
-    one is still to be read. An unreadable upstream table does not stop the erasure.
+    When an operation replaces an operation that failed midway, the rows are already gone upstream, and the commit of
+    the first operation is still to be read. An unreadable upstream table does not stop the erasure.
     """
     found: list[Erasure] = []
     if erase.upstream is not None:
@@ -42,7 +42,7 @@ def _has_same_fields(work: OperationRun, upstream: str, keys: Keys) -> bool:
 
 
 def matching(keys: Keys, cascaded_from: str | None, found: Iterable[Erasure]) -> tuple[str, ...]:
-    """Return the digest of the erasure that cascaded to this one, and of others with the same keys."""
+    """Return the digest of the erasure that cascaded to this erasure, and of others with the same keys."""
     told = [one for one in found if re.fullmatch(DIGEST, one.digest) and re.fullmatch(UID, one.uid)]
     first = () if cascaded_from is None else (cascaded_from,)
     uids = list(dict.fromkeys((*first, *(one.uid for one in told))))[: MOST_COMPARED + 1]

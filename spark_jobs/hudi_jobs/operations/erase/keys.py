@@ -203,7 +203,7 @@ def where_found(rows: DataFrame, keys: Keys) -> tuple[frozenset[str], bool]:
     """Return the partitions of the rows with one of the keys, and whether such a row is another record.
 
     The text of a key does not tell the values of its fields: `a:1,b:2` comes from a Complex key generator for `a` alone
-    with the value `1,b:2`, and from a Simple one for just this value.
+    with the value `1,b:2`, and from a Simple key generator for just this value.
     """
     places = [f"field_{place}" for place in range(len(keys.fields))]
     values = sorted((*key, True) for key in keys.plain_values)

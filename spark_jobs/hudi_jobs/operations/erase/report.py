@@ -18,7 +18,7 @@ _REPLACING = True
 def write_report(
     context: TaskContext, asked: EraseTask, record: EraseRecord, partitions: Iterable[ComparedPartition]
 ) -> str | None:
-    """Write the report to the requested path, over one of an earlier run, and return the path."""
+    """Write the report to the requested path, over the report of an earlier run, and return the path."""
     path = asked.report_file
     if path is None:
         return None

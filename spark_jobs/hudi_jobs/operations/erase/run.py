@@ -157,7 +157,7 @@ class _Run:
         return record
 
     def _verify(self, record: EraseRecord) -> EraseRecord:
-        """Compare all other rows with the expected ones, and search every file below the table."""
+        """Compare all other rows with the expected rows, and search every file below the table."""
         found = rows_now(self._context)
         record = record.copy_with(rows_after=found.rows)
         wrong = compare(self._work, record.expected, found, hides=self._holds_a_key)

@@ -1,4 +1,4 @@
-"""Finds savepoints that keep files with keys: a clean keeps a whole file slice when a savepoint lists one of its files.
+"""Finds savepoints that keep files with keys: a clean keeps a whole file slice when a savepoint lists any of its files.
 
 So a log file that joined the slice later and is in no list stays too (`CleanPlanner`).
 """
@@ -18,7 +18,7 @@ from hudi_jobs.table import names_in, saved_files
 def holding_savepoints(
     work: OperationRun, savepoints: Collection[Savepoint], paths: Collection[str]
 ) -> list[Savepoint]:
-    """Return the savepoints that make a clean keep one of the files."""
+    """Return the savepoints that make a clean keep any of the files."""
     if not savepoints:
         return []
     holding = {path.rpartition("/")[2] for path in paths} | _beside(work, {path for path in paths if is_log(path)})

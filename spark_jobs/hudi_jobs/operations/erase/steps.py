@@ -44,7 +44,7 @@ _CLEANING = {
     "hoodie.clean.trigger.max.commits": "0",
     "hoodie.clean.trigger.strategy": "NUM_COMMITS",
 }
-"""Keeps only the newest version of each file group, and none of a replaced one (`CleanPlanner`)."""
+"""Keeps only the newest version of each file group, and no version of a replaced file group (`CleanPlanner`)."""
 
 _MOST_ROUNDS = 100
 
@@ -55,7 +55,7 @@ _BY_HUDIS_COLUMNS = "_hoodie.spark.sql.writes.prepped"
 def require_as_checked(context: TaskContext, seen: Timeline) -> None:
     """Raise `TaskFailed` when the table changed after the check.
 
-    Rows written since are not among the expected ones, and a new savepoint would keep the keys.
+    Rows written since are not among the expected rows, and a new savepoint would keep the keys.
     """
     with stage("The table cannot be looked at again", otherwise=FailureReason.HUDI_ERROR):
         timeline = load_timeline(context)
@@ -75,7 +75,7 @@ def prepare(context: TaskContext, record: EraseRecord) -> None:
 
 
 def _release(context: TaskContext, instants: Sequence[str]) -> None:
-    """Delete savepoints, also one that a killed run left pending.
+    """Delete savepoints, also a savepoint that a killed run left pending.
 
     Hudi makes a savepoint pending before it deletes it (`SavepointHelpers.deleteSavepoint`). A pending instant would
     keep the metadata table from being rebuilt.
@@ -95,7 +95,7 @@ def _release(context: TaskContext, instants: Sequence[str]) -> None:
 def _require_no_write_left(context: TaskContext) -> None:
     """Raise while a pending write remains: its files may hold keys, so nothing can be proven.
 
-    With a lock, Hudi's next write leaves the pending one alone, and a killed run of this operation shows a heartbeat
+    With a lock, Hudi's next write leaves the pending write alone, and a killed run of this operation shows a heartbeat
     for some minutes. Without a lock Hudi rolls it back itself.
     """
     left = load_timeline(context).unfinished_writes()
@@ -110,7 +110,8 @@ def _require_no_write_left(context: TaskContext) -> None:
 def delete_rows(context: TaskContext, record: EraseRecord, keys: Keys) -> str | None:
     """Delete the rows until none is left, and return the last commit; None when there were no rows.
 
-    Of several rows with the same key in one file a delete removes one, so log files are merged before the next delete.
+    Of several rows with the same key in a file, a delete removes a single row, so log files are merged before the next
+    delete.
     """
     found = commit_of(context, record.uid)
     for _ in range(MOST_COPIES + 1):

@@ -1,1 +1,1 @@
-"""Repairs a table: one module for each step, and one run for all steps."""
+"""Repairs a table: a module for each step, and the same run for all steps."""

@@ -39,7 +39,7 @@ def pending_instant(work: OperationRun, timeline: Timeline) -> Begun:
 
 
 def require_dead(work: OperationRun, named: Begun, timeline: Timeline, files: tuple[str, ...]) -> None:
-    """Refuse when the instant or another one shows a sign of life; `files` are the instant's timeline files."""
+    """Refuse when the named or another instant shows a sign of life; `files` are the named instant's timeline files."""
     others, check = Others(work.context), work.obstacles.each
     alive = [each for each in timeline.begun() if others.is_alive(each.instant)]
     with check():
@@ -59,7 +59,7 @@ def require_dead(work: OperationRun, named: Begun, timeline: Timeline, files: tu
 
 
 def _newest_marker(work: OperationRun, instant: str) -> tuple[str, ...]:
-    """Return the newest marker of a write; it creates one for each file (`DirectWriteMarkers`)."""
+    """Return the newest marker of a write, which creates a marker for each file (`DirectWriteMarkers`)."""
     folder = f"{_MARKERS}/{instant}"
     newest, found = 0, ""
     with stage("The markers of a pending write cannot be listed", otherwise=FailureReason.HUDI_ERROR):

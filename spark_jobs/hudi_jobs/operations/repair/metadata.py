@@ -102,7 +102,7 @@ def _require_remade(work: OperationRun, record: RepairRecord) -> None:
 
 
 def require_indexes(work: OperationRun, record: RepairRecord) -> None:
-    """Raise `TaskFailed` when the metadata table lacks one of its earlier indexes."""
+    """Raise `TaskFailed` when the metadata table lacks any of its earlier indexes."""
     lacking = sorted(set(record.indexes) - _present(work))
     if lacking:
         raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi did not rebuild {', '.join(lacking)}; see the driver's log.")

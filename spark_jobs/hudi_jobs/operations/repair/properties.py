@@ -1,8 +1,8 @@
 """Restores a missing or damaged `hoodie.properties` from its backup (RestoreProperties).
 
 Hudi keeps a backup while it writes the file, and removes it afterwards (`HoodieTableConfig.modify`). Its `recover` does
-the work, and readers use the backup meanwhile. An empty file, or one cut before its checksum, prevents opening the
-table (`HoodieTableConfig`), and one cut later may give wrong properties. So a damaged file is moved aside first.
+the work, and readers use the backup meanwhile. A file that is empty or cut before its checksum prevents opening the
+table (`HoodieTableConfig`), and a file cut later may give wrong properties. So a damaged file is moved aside first.
 """
 
 from hudi_jobs.context import TaskContext

@@ -23,7 +23,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Step:
-    """One repair.
+    """A repair.
 
     `look` writes nothing, and raises `TaskFailed` when nothing needs repair or others may be at work; a dry run
     collects such obstacles (`Obstacles`). `mend` repairs, can be repeated after a killed run, and returns a changed

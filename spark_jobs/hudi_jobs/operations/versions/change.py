@@ -44,7 +44,7 @@ _ARCHIVED_AT_ONCE, _ALL = "500", "100000"
 def prepare_change(context: TaskContext, record: VersionRecord, known: Collection[str]) -> str:
     """Merge all log files, protect the latest commit by a savepoint, and return that commit.
 
-    Merging may take hours, so commits beyond the `known` ones are looked for again afterwards.
+    Merging may take hours, so it looks for commits beyond the `known` commits again afterwards.
     """
     remove_metadata_table(context)
     Others(context).roll_back(load_timeline(context))
@@ -77,7 +77,7 @@ def prepare_change(context: TaskContext, record: VersionRecord, known: Collectio
 
 
 def drop_savepoints(context: TaskContext, record: VersionRecord, *, but: str | None = None) -> None:
-    """Remove the operation's savepoints, except the one on the commit `but`.
+    """Remove the operation's savepoints, except the savepoint on the commit `but`.
 
     A run may be killed between making a savepoint and recording it. The next run may be refused, or find a newer
     commit.

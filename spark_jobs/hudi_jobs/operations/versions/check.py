@@ -81,7 +81,7 @@ def _require_direction(work: OperationRun, version: int) -> None:
 
 
 def _require_nothing_pending(work: OperationRun, timeline: Timeline) -> None:
-    """Refuse instants of other writers, and pending ones of this table's runs that cannot be ended here."""
+    """Refuse instants of other writers, and pending instants of this table's runs that cannot be ended here."""
     others = {each.instant for each in busy(work.context, timeline)}
     for each in timeline.begun():
         if each.instant in others or each.action not in _ENDED_HERE:

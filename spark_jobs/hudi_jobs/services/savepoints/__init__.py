@@ -1,1 +1,1 @@
-"""Savepoints: those of HudiSavepoints, the one of a takeover, and the files they hold back."""
+"""Savepoints: those of HudiSavepoints, the savepoint of a takeover, and the files they hold back."""

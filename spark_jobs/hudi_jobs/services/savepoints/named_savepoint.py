@@ -117,9 +117,9 @@ def _delete(context: TaskContext, instant: str) -> None:
 
 
 def _drop_begun(context: TaskContext, timeline: Timeline, instant: str) -> TaskResult | None:
-    """Remove a killed run's unfinished savepoint; give way to another tool that may be making one.
+    """Remove a killed run's unfinished savepoint; give way to another tool that may be making a savepoint.
 
-    Hudi would not begin another. Making one takes moments, but beside others its author is unknown.
+    Hudi would not begin another savepoint. Making one takes moments, but beside other writers its author is unknown.
     """
     if instant in Others(context).savepoints_at_work(timeline):
         return TaskResult(
@@ -151,7 +151,7 @@ def _other(timeline: Timeline, named: NamedSavepoint) -> str | None:
 def _undoing(timeline: Timeline, instant: str) -> str | None:
     """Return a sentence if a commit's rollback has begun: with a savepoint Hudi could not finish it.
 
-    Then no run could begin, not even one that removes the savepoint.
+    Then no run could begin, not even a run that removes the savepoint.
     """
     found = next((each.instant for each in timeline.unfinished_rollbacks() if each.target == instant), None)
     return None if found is None else f"the rollback {found} of commit {instant} has not completed."

@@ -317,7 +317,7 @@ def test_a_savepoint_of_which_a_killed_run_has_left_a_pending_one_is_gone_and_th
     assert len(rows(lake, metadata=True)) == 29
 
 
-def test_what_has_come_to_the_table_while_it_was_checked_ends_the_run_before_anything_is_erased(
+def test_commit_during_the_check_ends_the_run_before_anything_is_erased(
     lake: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upsert(lake, 0)
@@ -355,7 +355,7 @@ def test_beside_a_write_that_stays_pending_nothing_more_is_erased_until_it_is_de
     assert len(rows(lake)) == 29
 
 
-def test_what_cannot_be_erased_is_refused_before_anything_is_written(lake: Any) -> None:
+def test_impossible_erasure_is_refused_before_anything_is_written(lake: Any) -> None:
     put(lake, 0, f"{customers(0, 5)}id:{customer(3)},0\n{customer(9)},sent by {customer(4)}.\n")
     assert "Another record has the same key" in refusal(erase(lake, ids=(customer(3),)))
     assert "Another record has the same key" in refusal(erase(lake, where=f"id = '{customer(3)}'"))

@@ -22,7 +22,7 @@ def test_an_earlier_erasure_of_the_same_keys_is_followed_and_one_of_other_keys_i
     assert matching(KEYS, "uid-first", [erasure("uid-first")]) == (erasure("uid-first").digest,)
 
 
-def test_one_that_nobody_has_cascaded_follows_those_of_the_same_keys_alone() -> None:
+def test_erasure_without_a_parent_follows_only_erasures_of_the_same_keys() -> None:
     others = erasure("uid-of-others", frozenset({("1", "x")}))
     assert matching(KEYS, None, [others]) == ()
     assert matching(KEYS, None, [others, erasure("uid-first")]) == (erasure("uid-first").digest,)

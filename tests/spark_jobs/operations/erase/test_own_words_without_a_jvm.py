@@ -48,7 +48,7 @@ def test_a_text_of_a_document_that_comes_from_outside_may_be_one(key: str) -> No
     assert is_told(key)
 
 
-def test_what_is_no_document_is_damaged_and_none_of_it_is_judged() -> None:
+def test_invalid_document_is_damaged_and_not_judged() -> None:
     assert texts_from_outside(b"") is None
     assert texts_from_outside(b"[" * 100_000) is None
     assert texts_from_outside(b'["customer-7"]') == ["customer-7"]

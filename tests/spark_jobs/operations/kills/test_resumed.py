@@ -80,7 +80,7 @@ def test_the_next_run_goes_on_from_the_step_that_failed(lake: Any, monkeypatch: 
         assert restores(lake) == number, "it is restored once"
 
 
-def test_what_nobody_wants_any_more_is_begun_by_no_run_and_finished_where_one_has_recorded_it(
+def test_unwanted_operation_is_never_begun_and_is_finished_if_recorded(
     lake: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(lake, 2)
@@ -154,7 +154,7 @@ def test_a_half_done_restore_whose_operation_is_gone_is_finished_by_another_one_
 
     another: dict[str, Any] = {"uid": "uid-of-another"}
     for kind, instant in ((RESTORE, other), (ROLLBACK, other)):
-        assert f"create one that restores to {target}" in refusal(operate(lake, instant, kind, **another))
+        assert f"create a HudiOperation that restores to {target}" in refusal(operate(lake, instant, kind, **another))
     said = operate(lake, target, dry_run=True, **another)
     assert (said.outcome, report_of(said).rows_expected) == (Outcome.SUCCEEDED, before.rows_expected)
     assert "Would finish the restore" in said.message
@@ -322,7 +322,7 @@ def test_a_savepoint_that_comes_after_the_check_does_not_end_a_restore_midway(
     done(operate(lake, target, savepoints=NewerSavepoints.REMOVE))
 
 
-def test_what_comes_between_the_last_look_and_the_restore_is_named_whichever_run_finishes_it(
+def test_commits_between_the_last_look_and_the_restore_are_named_by_every_run(
     lake: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake.table, lake.metadata_table = {"type": "MergeOnRead"}, True

@@ -153,7 +153,7 @@ def test_a_write_that_is_stuck_is_rolled_back(lake: Any, kind: str, monkeypatch:
 
 @pytest.mark.slow
 @IN_FULL
-def test_what_is_alive_or_not_stuck_is_not_rolled_back(lake: Any) -> None:
+def test_living_or_healthy_instant_is_not_rolled_back(lake: Any) -> None:
     lake.table = {"type": "MergeOnRead"}
     fill(lake, 3)
     planned = succeeded(lake.serve(Service.COMPACTION, mode=RunMode.SCHEDULE)).instant

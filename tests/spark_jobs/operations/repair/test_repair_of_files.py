@@ -124,7 +124,7 @@ def test_files_that_no_instant_accounts_for_go_and_nothing_else(
     assert again.outcome is Outcome.NOTHING_TO_DO, again
 
 
-def test_what_a_reader_sees_stays_whatever_the_timeline_says(lake: Any) -> None:
+def test_file_that_a_reader_sees_stays_whatever_the_timeline_says(lake: Any) -> None:
     """Of an archive: what it holds, what it has never held, and what it holds no more."""
     lake.metadata_table = False
     for number in range(6):
@@ -165,7 +165,7 @@ def as_of(lake: Any, instants: list[str]) -> dict[str, list[tuple[Any, ...]]]:
 @IN_FULL
 @pytest.mark.parametrize("version", [6, 9])
 @pytest.mark.parametrize("kind", ["MergeOnRead", "CopyOnWrite"])
-def test_what_writes_rollbacks_services_and_another_version_leave_is_no_orphan(
+def test_files_of_writes_rollbacks_services_and_another_version_are_no_orphans(
     lake: Any, kind: str, version: int
 ) -> None:
     """A log file of version 6 bears the instant of its base file, also where it only says what was rolled back."""

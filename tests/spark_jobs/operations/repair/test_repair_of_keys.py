@@ -110,9 +110,7 @@ def test_of_rows_with_the_same_key_the_newest_stays(
     assert mend(lake, DOUBLES, uid="another").outcome is Outcome.NOTHING_TO_DO
 
 
-def test_what_others_commit_meanwhile_stays_in_the_table_or_is_named(
-    lake: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_concurrent_commit_of_others_stays_in_the_table_or_is_named(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     table(lake, "CopyOnWrite", "Simple", version=9, metadata=False)
     late, later = ("late", "a", 1, 8), ("later", "a", 1, 8)
 

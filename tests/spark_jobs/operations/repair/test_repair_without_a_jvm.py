@@ -85,7 +85,7 @@ def test_a_file_that_something_may_account_for_is_none(path: str) -> None:
     ],
     ids=["no attempt", "a draft", "a line", "changes", "a flag", "no partition", "no partition either", "Hudi's own"],
 )
-def test_what_is_no_data_file_of_a_partition_is_unknown_and_stays(path: str) -> None:
+def test_file_that_is_no_data_file_of_a_partition_is_unknown_and_stays(path: str) -> None:
     assert told(path) == [Kind.UNKNOWN]
 
 

@@ -42,7 +42,7 @@ LEGACY = {"hoodie.table.legacy.payload.class": "org.apache.hudi.common.model.Par
         ({"hoodie.record.merge.property.hoodie.payload.delete.field": "op"}, (9, 6), "record.merge.property"),
     ],
 )
-def test_what_hudi_trips_over_or_loses_is_named(
+def test_property_that_hudi_fails_on_or_loses_is_named(
     properties: dict[str, str], way: tuple[int, int], sentence: str
 ) -> None:
     assert sentence in " ".join(obstacles(PLAIN | properties, *way))
@@ -58,7 +58,7 @@ def test_what_hudi_trips_over_or_loses_is_named(
         (PLAIN | LEGACY | {"hoodie.table.partial.update.mode": "IGNORE_DEFAULTS"}, (9, 8)),
     ],
 )
-def test_what_hudi_takes_along_is_no_obstacle(properties: dict[str, str], way: tuple[int, int]) -> None:
+def test_property_that_hudi_converts_is_no_obstacle(properties: dict[str, str], way: tuple[int, int]) -> None:
     assert list(obstacles(properties, *way)) == []
 
 

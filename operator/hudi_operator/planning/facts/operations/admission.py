@@ -106,7 +106,7 @@ def copy_problem(resource: HudiOperation) -> Answer | None:
         return None
     return fails(
         OperationReason.COPIED_OPERATION,
-        f"This is a copy of an earlier HudiOperation (uid {named[:_SHOWN]}), such as one restored from a backup. "
+        f"This HudiOperation is a copy of an earlier HudiOperation (uid {named[:_SHOWN]}), for example from a backup. "
         "Running it again could undo what was done since. To run it, create another HudiOperation without the "
         f"annotation {OPERATION_UID_ANNOTATION}. Nothing was changed.",
     )

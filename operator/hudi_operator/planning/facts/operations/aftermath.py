@@ -1,7 +1,7 @@
 """Removes memory of a table that an operation made invalid by going back to an earlier state.
 
 The checkpoint, the counts and the pending instants come from the timeline with every reconcile. The position in the
-source is forgotten with the runs that a restore has undone (`writers/acts.py`).
+source is forgotten with the runs that a restore has undone (`facts/writers/acts.py`).
 """
 
 from hudi_operator.api.status.operation import FINISHED

@@ -25,7 +25,7 @@ def waits(reason: str, message: str) -> Answer:
 
 def waits_for_table(observation: Observation) -> Answer:
     """Return the answer to an operation on a table without a readable timeline."""
-    return waits(OperationReason.PENDING, observation.snapshot.message or "There is no table yet.")
+    return waits(OperationReason.PENDING, observation.snapshot.message or "The table does not exist yet.")
 
 
 def fails(reason: str, message: str) -> Answer:

@@ -128,15 +128,15 @@ def _brief(one: Declared, entry: TableOperation) -> TableOperation:
 
 def _without_keys(one: Declared, *, now: datetime) -> Declared:
     message = (
-        "The erasure had begun when its HudiOperation, which alone held the keys, was removed by hand. Create another "
-        "HudiOperation that erases the same keys; it does all that is left."
+        "The erasure had begun when its HudiOperation, the only place of the keys, was removed by hand. Create "
+        "another HudiOperation that erases the same keys; it completes the erasure."
     )
     over = {"state": OperationState.FAILED, "reason": OperationReason.KEYS_LOST, "finished_at": format_time(now)}
     return _with(one, message=message, **over)
 
 
 def _too_many(one: Declared, limit: int) -> Declared:
-    message = f"The class allows {limit} operations per table that may begin; this one waits until another finishes."
+    message = f"The class allows {limit} operations per table that may begin; it waits until another finishes."
     return _with(one, state=OperationState.PENDING, reason=OperationReason.TOO_MANY, message=message)
 
 

@@ -28,7 +28,7 @@ def cascade_problem(resource: HudiOperation, observation: Observation) -> Answer
         return None
     derived = observation.derived
     if derived is None:
-        return waits(OperationReason.PENDING, "The tables that read this one are not known yet.")
+        return waits(OperationReason.PENDING, "The operator does not know yet which tables read this table.")
     if (refused := _lineage_problem(derived, observation.table)) is not None:
         return refused
     found = [answer for one in derived.tables for answer in _problems(one, resource, observation.table)]
@@ -68,7 +68,7 @@ def _lineage_problem(derived: Derived, table: HudiTable) -> Answer | None:
         return _refused(_circle(table, lineage.circle))
     if len(lineage.tables) > MOST_CASCADED:
         return _refused(
-            f"{len(lineage.tables):,} tables read this one, directly or through others, and the limit is "
+            f"{len(lineage.tables):,} tables read this table, directly or through others, and the limit is "
             f"{MOST_CASCADED}: {_ALONE}."
         )
     return None
@@ -89,13 +89,13 @@ def _problems(one: DerivedTable, resource: HudiOperation, upstream: HudiTable) -
     """Yield why the same keys cannot be erased from a table."""
     table = one.table
     if table is None:
-        yield _refused(f"The HudiTable {one.name} reads this one and is not valid: correct or delete it.")
+        yield _refused(f"The HudiTable {one.name} reads this table and is not valid: correct or delete it.")
         return
     if (problem := key_problem(table, upstream)) is not None:
         yield _refused(problem)
     if table.spec.concurrency.mode is ConcurrencyMode.OPTIMISTIC and not _may_be_beside_others(resource):
         message = (
-            f"The table {one.name}, which reads this one, is Optimistic: stop its other writers, then create another "
+            f"The table {one.name}, which reads this table, is Optimistic: stop its other writers, then create another "
             f"HudiOperation with acceptOtherWriters: true. {_UNCHANGED}"
         )
         yield fails(OperationReason.OTHER_WRITERS, message)
@@ -112,12 +112,13 @@ def key_problem(table: HudiTable, upstream: HudiTable) -> str | None:
     if set(table.spec.record_key) != set(fields):
         own = ", ".join(table.spec.record_key) or "none"
         return (
-            f"The table {name} reads this one and has other record keys ({own} instead of {', '.join(fields)}), so the "
+            f"The table {name} reads this table and has other record keys ({own} instead of {', '.join(fields)}), so "
+            "the "
             f"operator cannot tell which of its records hold the keys: {_ALONE}."
         )
     if table.spec.ingestion is not None and table.spec.ingestion.transform is not None:
         return (
-            f"The table {name} reads this one through a transform, so its record key may not be the same value: "
+            f"The table {name} reads this table through a transform, so its record key may not be the same value: "
             f"{_ALONE}."
         )
     return None
@@ -128,9 +129,9 @@ def _not_allowed(one: DerivedTable, table: HudiTable, resource: HudiOperation) -
     for blocker in one.blockers:
         yield waits(OperationReason.BLOCKED, f"Nothing starts on the table {one.name}: {blocker.message}")
     if table.metadata.deletion_timestamp is not None:
-        yield waits(OperationReason.BLOCKED, f"The table {one.name}, which reads this one, is being deleted.")
+        yield waits(OperationReason.BLOCKED, f"The table {one.name}, which reads this table, is being deleted.")
     if table.spec.management_policy is ManagementPolicy.OBSERVE:
-        yield waits(OperationReason.BLOCKED, f"The table {one.name}, which reads this one, is only observed.")
+        yield waits(OperationReason.BLOCKED, f"The table {one.name}, which reads this table, is only observed.")
     if one.table_class is None:
         return
     name, policy = one.table_class.metadata.name, one.table_class.spec

@@ -135,7 +135,7 @@ def _rescan(resource: HudiOperation, observation: Observation, memory: Decisions
     if problem is not None:
         return fails(OperationReason.REFUSED, f"{problem} {_UNCHANGED}")
     if len(memory.rescans) >= DECISIONS_SHOWN:
-        message = f"{DECISIONS_SHOWN} requests to read input again wait for a run; this one waits until one is served."
+        message = f"{DECISIONS_SHOWN} requests to read input again wait for a run; this request waits for a free place."
         return waits(OperationReason.TOO_MANY, message)
     what = "All input is" if pattern is None else f"Files that match {pattern!r} are"
     message = f"{what} read once more by the next run of ingestion."

@@ -40,7 +40,7 @@ def operation_metadata(uid: str, observation: Observation) -> ObjectMetadata | N
 
 
 def _operations(observation: Observation) -> Iterator[ObjectMetadata]:
-    """Yield the metadata of all existing operations, including unparsable ones."""
+    """Yield the metadata of all existing operations, including unparsable operations."""
     for one in observation.related.get(OPERATIONS, ()):
         if (metadata := getattr(one, "metadata", None)) is not None:
             yield metadata

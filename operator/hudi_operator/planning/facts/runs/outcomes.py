@@ -126,7 +126,7 @@ def _lost(job: ActiveJob) -> Failure:
     if job.state in set(PodTrouble):
         return Failure(reason=job.state, message=f"Job {job.name} vanished after its pod had ended: {job.message}")
     if job.uid is None:
-        message = f"Job {job.name} was not seen: it was never created, or it has run and gone while nobody looked."
+        message = f"Job {job.name} was not seen: it was never created, or it ran and disappeared between two looks."
         return Failure(reason=RunTrouble.JOB_LOST, message=message)
     return Failure(
         reason=RunTrouble.JOB_LOST,

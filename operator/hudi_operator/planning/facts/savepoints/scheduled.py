@@ -97,7 +97,7 @@ def _is_needed(deletion: DeleteSavepoint, known: _Known, needed: Mapping[str, st
 
 
 def _deletions(schedule: SavepointSchedule, own: list[HudiSavepoint], known: _Known) -> Iterator[DeleteSavepoint]:
-    """Yield the resources to delete: unretained ones, and broken ones once a newer whole savepoint exists.
+    """Yield the resources to delete: unretained savepoints, and broken savepoints once a newer whole one exists.
 
     Savepoints with missing files take no places of whole savepoints, and the reverse.
     """

@@ -72,9 +72,10 @@ def elsewhere(
         if take_over == record.operator:
             return None
         return (
-            f"The table belongs to {record.table} of another operator, {record.operator}, whose run {record.run} "
-            f"worked on it at {record.renewed_at}. Nothing starts, because two operators would repeat each other's "
-            "rows. When the other one no longer works on it, create a HudiOperation with takeOver: "
+            f"The table belongs to {record.table} of another operator, {record.operator}, and its run {record.run} "
+            f"worked on the table at {record.renewed_at}. Nothing starts, because two operators would repeat each "
+            "other's "
+            "rows. When the other operator no longer works on the table, create a HudiOperation with takeOver: "
             f"{{owner: {record.operator!r}}}."
         )
     return _copy(record, status=status, known=known, take_over=take_over)
@@ -95,6 +96,6 @@ def _copy(record: OwnerRecord, *, status: HudiTableStatus, known: Collection[str
     return (
         f"The run {record.run} of {record.table} worked on the table at {record.renewed_at}, and this operator did not "
         "start it: a copy of this operator may run elsewhere, for example from a backup of its cluster. Nothing "
-        "starts, because both would write the same rows. When only this one runs, create a HudiOperation with "
+        "starts, because both would write the same rows. When only this operator runs, create a HudiOperation with "
         f"takeOver: {{owner: {record.run!r}}}."
     )

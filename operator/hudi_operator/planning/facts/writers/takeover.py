@@ -162,7 +162,7 @@ def _pace(snapshot: TimelineSnapshot, timeline: Timeline) -> Iterator[str]:
     gaps = [following - one for one, following in pairwise(moments)]
     if len(gaps) > 1:
         pace = timedelta(seconds=median(gap.total_seconds() for gap in gaps))
-        text += f"; of the newest {len(newest)}, one came about every {_length(pace)}"
+        text += f"; of the newest {len(newest)}, a commit came about every {_length(pace)}"
     yield text[:_WRITER_LIMIT]
 
 

@@ -38,8 +38,9 @@ def _pending_restore(snapshot: TimelineSnapshot) -> str | None:
     return (
         f"The restore {restore.time} was started and has not completed: the table may be half restored, and nothing "
         "starts beside it. If nobody works on it any more, finish it with the tool that started it "
-        "(restore to the same savepoint once more). If that was a HudiOperation which is gone, create another one that "
-        "restores to the same commit; for any other commit it is refused, and says to which."
+        "(restore to the same savepoint once more). If a deleted HudiOperation started it, create another "
+        "HudiOperation that restores to the same commit; an operation to any other commit is refused, and its message "
+        "names the commit."
     )
 
 

@@ -18,8 +18,8 @@ def _bad_rows(observation: Observation, plan: Plan) -> Evidence | None:
     since = f" since {memory.since}" if memory is not None and memory.since is not None else ""
     return Evidence(
         message=(
-            f"Ingestion of table {table.metadata.name} has quarantined {rows:,} bad rows{since}. They are not in the "
-            f"table; they lie {place}, in one folder per run."
+            f"Ingestion of table {table.metadata.name} has quarantined {rows:,} bad rows{since}. These rows are not "
+            f"in the table; they are {place}, in a folder per run."
         )
     )
 

@@ -13,7 +13,7 @@ def _find(_observation: Observation, plan: Plan) -> Evidence | None:
     oldest = plan.overdue[0]
     whose = "" if oldest.owner is PendingOwner.THIS_TABLE else "Another tool or an unknown run began it. "
     if oldest.left_alone_until is not None:
-        whose += f"It is left alone until {oldest.left_alone_until}. "
+        whose += f"The operator leaves it alone until {oldest.left_alone_until}. "
     others = f" {len(plan.overdue) - 1} more are overdue too." if len(plan.overdue) > 1 else ""
     message = (
         f"{oldest.action} {oldest.time} has been {oldest.state.lower()} since {oldest.since}. "

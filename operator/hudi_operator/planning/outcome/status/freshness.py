@@ -94,7 +94,7 @@ def _unknown(observation: Observation, ingestion: ServiceStatus) -> str:
             f"{ingestion.message}"
         )
     return (
-        "No run of this source has reported yet how far it was read; the next one will, unless its Spark image is "
+        "No run of this source has reported yet how far it was read; the next run will, unless its Spark image is "
         f"older than the operator. {ingestion.message}"
     )
 

@@ -233,7 +233,7 @@ def _end_of(entry: TableOperation | DecisionAnswer | None, *, now: datetime) -> 
 
 def _unanswered(operation: HudiOperation, table: HudiTable | InvalidObject | None) -> tuple[str, str]:
     if table is None:
-        message = f"There is no HudiTable {operation.spec.table_ref.name} in this namespace."
+        message = f"This namespace has no HudiTable {operation.spec.table_ref.name}."
         return OperationReason.TABLE_NOT_FOUND, message
     unfinished = [one for one in table.status.operations if one.state not in FINISHED]
     looked_at = [one for one in table.status.operations if one.state in FINISHED and one.reason in _LOOKED_AT]
@@ -241,9 +241,10 @@ def _unanswered(operation: HudiOperation, table: HudiTable | InvalidObject | Non
         return OperationReason.PENDING, "Waiting for the next reconcile of the table."
     waiting = [one.resource for one in unfinished if one.state in WAITING and not one.begun]
     sentences = (
-        f"The table considers {OPERATIONS_SHOWN} operations at once, and this one waits until another of them finishes",
-        f" or one of the {len(looked_at):,} that a person has to look at is deleted" if looked_at else "",
-        f". One that only waits and is not wanted can be deleted: {waiting[-1]}, for example." if waiting else ".",
+        f"The table considers {OPERATIONS_SHOWN} operations at once, and this operation waits until another of them "
+        "finishes",
+        f" or one of the {len(looked_at):,} that a person has to check is deleted" if looked_at else "",
+        f". If you no longer want a waiting operation, delete it: {waiting[-1]}, for example." if waiting else ".",
     )
     return OperationReason.TOO_MANY, "".join(sentences)
 
@@ -305,8 +306,8 @@ def _ending_cascade(operation: HudiOperation | InvalidObject) -> OperationStep |
         return None
     waiting = ", ".join(one.table for one in known.cascade if one.ready is None)
     left = (
-        f"The resource is removed before the erasure is done on the tables that read this one: {waiting}. What has "
-        "begun there is finished."
+        f"The resource is removed before the erasure is done on the tables that read this table: {waiting}. "
+        "Operations that have begun there are finished."
     )
     notice = Transition(warning=True, reason=OperationEvent.LEFT, message=left[:_MESSAGE_LIMIT])
     return OperationStep(released=left, notice=notice)

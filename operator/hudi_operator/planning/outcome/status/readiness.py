@@ -184,7 +184,7 @@ def _missing(observation: Observation) -> Readiness | None:
         ready=ConditionStatus.FALSE,
         reason=TableReason.TABLE_NOT_FOUND,
         message=f"There is no Hudi table at {spec.base_path}: check spec.basePath, or wait until another tool creates "
-        "it; the operator creates none while spec.managementPolicy is Observe.",
+        "it; the operator creates no table while spec.managementPolicy is Observe.",
     )
 
 

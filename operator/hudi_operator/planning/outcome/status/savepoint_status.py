@@ -107,7 +107,7 @@ def _conditions(
     make: ConditionMaker,
 ) -> Iterator[Condition]:
     if table is None:
-        message = f"There is no HudiTable {savepoint.spec.table_ref.name} in this namespace."
+        message = f"This namespace has no HudiTable {savepoint.spec.table_ref.name}."
         return _reconciling(make, ConditionStatus.FALSE, SavepointReason.TABLE_NOT_FOUND, message)
     return _unanswered(savepoint, table, make) if entry is None else _answered(savepoint, entry, make)
 
@@ -119,7 +119,9 @@ def _unanswered(
     if any(one.reason in ENDS for one in told):
         return iter(told)  # is over, and the table has no place for its entry
     if sum(one.resource is not None and one.state not in OVER for one in table.status.savepoints) >= MOST_RELATED:
-        message = f"More than {MOST_RELATED} HudiSavepoints name the table; the operator considers no further ones."
+        message = (
+            f"More than {MOST_RELATED} HudiSavepoints name the table; the operator considers no further HudiSavepoints."
+        )
         return _stalled(make, SavepointReason.TOO_MANY, message)
     return _reconciling(
         make, ConditionStatus.UNKNOWN, TableReason.PROGRESSING, "Waiting for the next reconcile of the table."
@@ -213,7 +215,7 @@ def _not_waited_for(
     if isinstance(savepoint, InvalidObject):
         return "This version of the operator cannot read the spec"
     if table is None:
-        return f"There is no HudiTable {savepoint.spec.table_ref.name} any more"
+        return f"This namespace no longer has a HudiTable {savepoint.spec.table_ref.name}"
     if table.metadata.deletion_timestamp is not None:
         return f"The HudiTable {table.metadata.name} is being deleted"
     since = parse_time(savepoint.metadata.deletion_timestamp) or now

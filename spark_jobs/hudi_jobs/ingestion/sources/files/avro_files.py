@@ -1,6 +1,6 @@
-"""Inspecting Avro files before Spark reads them: their schemas, and whether they are whole.
+"""Inspects Avro files before Spark reads them: their schemas, and whether they are whole.
 
-Avro's reader takes the end of a file that was cut off as the end of the data, so Spark would read a half-written file
+Avro's reader takes the end of a truncated file for the end of the data, so Spark would read a half-written file
 silently and lose the rest. A whole Avro file ends with the sync marker that its header announces.
 """
 
@@ -22,7 +22,7 @@ _FIRST_READ = 64 * 1024
 _AT_ONCE = 8
 
 ReadRange = Callable[[int, int], bytes]
-"""Reads so many bytes from an offset."""
+"""Reads a number of bytes from an offset."""
 
 
 class BrokenAvro(ValueError):
@@ -35,7 +35,7 @@ class _Short(Exception):
 
 @dataclass(frozen=True)
 class AvroHeader:
-    """What the beginning of an Avro file says: its schema as JSON, its sync marker, and how long the header is."""
+    """The beginning of an Avro file: its schema as JSON, its sync marker, and the length of the header."""
 
     schema: str
     marker: bytes
@@ -43,7 +43,7 @@ class AvroHeader:
 
 
 def schemas_of(spark: SparkSession, paths: Sequence[str]) -> list[str]:
-    """Return the schema of each file; raise `TaskFailed` for the first one that is not a whole Avro file."""
+    """Return the schema of each file; raise `TaskFailed` for the first file that is not a whole Avro file."""
 
     def schema_of(path: str) -> str:
         filesystem, root = located(spark, path)

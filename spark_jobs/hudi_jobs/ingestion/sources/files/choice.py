@@ -1,4 +1,4 @@
-"""Which files of a source are unread, found batch by batch, so that memory holds the unread ones and not all."""
+"""Finds the unread files of a source batch by batch, so that memory holds only unread files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from hudi_jobs.ingestion.sources.files.selection import SourceFile, is_visible, 
 class Question:
     """Decides of every file whether it is input, and whether it has been read.
 
-    `rescan` is the request to read files again that has not been served yet.
+    `rescan` is the request to read files again that no run has served yet.
     """
 
     glob: str | None
@@ -23,7 +23,7 @@ class Question:
 
 @dataclass
 class Answer:
-    """Holds the unread files, and what the record forgets."""
+    """The unread files, and the files that the record forgets."""
 
     waiting: list[SourceFile] = field(default_factory=list)
     forgotten: set[bytes] = field(default_factory=set)
@@ -31,7 +31,7 @@ class Answer:
     candidates: int = 0
 
     def examine(self, question: Question, root: str, batch: Sequence[SourceFile]) -> None:
-        """Take in some files of the source at a canonical path."""
+        """Examine some files of the source at a canonical path."""
         prints = {fingerprint(root, file): file for file in batch if is_visible(file, question.format)}
         known = known_among(prints, question.record)
         for mark, file in prints.items():

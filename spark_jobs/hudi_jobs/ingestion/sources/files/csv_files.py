@@ -1,4 +1,4 @@
-"""CSV files as rows with columns by name: the files of each header are read by themselves, and then united."""
+"""CSV files as rows with columns by name: the files of each header are read separately, and then united."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,17 +27,17 @@ from hudi_jobs.ingestion.sources.files.mergeable import united
 from hudi_jobs.schemas.types import column_named
 
 MOST_HEADERS = 100
-"""Different headers of the files of one run; the plan of Spark grows with each."""
+"""The most different headers of the files of a run; Spark's plan grows with each."""
 
 SOURCE_FILE = "_source_file"
-"""Column that has the path of a row's file where files of several headers were united."""
+"""The column with the path of a row's file, if files of several headers were united."""
 
 _HIDDEN_FILE = "_metadata.file_path"
 
 
 @dataclass(frozen=True)
 class CsvFiles:
-    """The rows of CSV files, the column that says which file a row is from, and a sentence for people."""
+    """The rows of CSV files, the column with a row's file, and a sentence for people."""
 
     frame: DataFrame
     origin: str = _HIDDEN_FILE
@@ -46,7 +46,7 @@ class CsvFiles:
 
 @dataclass(frozen=True)
 class CsvReader:
-    """How CSV files are read: Spark's options with names in lower case, and the columns that the source declares."""
+    """How CSV files are read: Spark's options with names in lower case, and the declared columns of the source."""
 
     spark: SparkSession
     options: Mapping[str, str]
@@ -56,10 +56,11 @@ class CsvReader:
     """Declared columns that a header may lack, because folders have them."""
 
     def read(self, paths: Sequence[str]) -> CsvFiles:
-        """Return the rows of the files; raise `TaskFailed` where a header lacks a column that is needed."""
+        """Return the rows of the files; raise `TaskFailed` if a header lacks a needed column."""
         csv_dialect(self.spark, self.options)
         if not has_header(self.options):
-            # Positions are all there is: the names are the declared ones, or those that Spark counts in the first file.
+            # Without headers, columns are positions: the declared names, or the names that Spark counts in the first
+            # file.
             return CsvFiles(self._rows(_own(self.declared or self._counted(paths)), paths))
         groups = grouped(paths, headers_of(self.spark, self.options, paths))
         remark = self._remark(groups)
@@ -76,7 +77,7 @@ class CsvReader:
             raise TaskFailed(
                 FailureReason.SCHEMA_INCOMPATIBLE,
                 f"The CSV files of this run have {len(groups):,} different headers, and a run unites at most "
-                f"{MOST_HEADERS}; read fewer files per run (maxFilesPerRun), or write the files with one header.",
+                f"{MOST_HEADERS}; read fewer files per run (maxFilesPerRun), or write the files with the same header.",
             )
         if self.declared is not None:
             names = [field.name for field in _own(self.declared)]
@@ -87,7 +88,7 @@ class CsvReader:
         return lacking_some(groups)
 
     def _group(self, group: HeaderGroup) -> DataFrame:
-        """Return the rows of files with one header: the declared columns, or all of them."""
+        """Return the rows of files with the same header: the declared columns, or all columns."""
         if self.declared is None:
             own = (
                 None if name in (CORRUPT_RECORD, FAULT) else StructField(name, StringType()) for name in group.header
@@ -106,7 +107,7 @@ class CsvReader:
         return read_csv(self.spark, self.options, fields or [StructField(NO_COLUMN, StringType())], paths)
 
     def _counted(self, paths: Sequence[str]) -> StructType:
-        """Return the columns that Spark counts in the first file, by its own names for them."""
+        """Return the columns that Spark counts in the first file, by Spark's own names."""
         return GivenFiles(self.spark, paths[:1]).frame(FileFormat.CSV.value, options=self.options).schema
 
 

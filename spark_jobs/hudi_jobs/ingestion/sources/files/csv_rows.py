@@ -1,4 +1,4 @@
-"""The rows of CSV files that have one header: the values that the bytes write, or a bad row with its column and cause.
+"""The rows of CSV files with the same header: the exact values, or a bad row with its column and cause.
 
 Spark lists, divides and schedules the files; `CsvFormat.java` reads them.
 """
@@ -23,17 +23,17 @@ _FAULT = StructType([StructField("column", StringType()), StructField("cause", S
 def read_csv(
     spark: SparkSession, options: Mapping[str, str], fields: Sequence[StructField | None], paths: Sequence[str]
 ) -> DataFrame:
-    """Return the rows of files whose fields are these by position, with `CORRUPT_RECORD` and `FAULT`.
+    """Return the rows of files with these fields by position, with `CORRUPT_RECORD` and `FAULT`.
 
-    A field that is None is left out. Names of options are in lower case. Raises `TaskFailed` for options and types with
-    which values could not be told.
+    A field that is None is left out. Names of options are in lower case. Raises `TaskFailed` for options and types that
+    make values ambiguous.
     """
     dialect = csv_dialect(spark, options)
     kept = [field for field in fields if field is not None]
     for field in kept:
         if not can_be_text(field.dataType):
             raise _no_text(field)
-    # The places stand for names, which Spark would compare with those of its own columns.
+    # The columns are named by position, because Spark would compare real names with its own columns.
     placed = [StructField(_at(place), field.dataType) for place, field in enumerate(kept)]
     marks = [StructField(CORRUPT_RECORD, StringType()), StructField(FAULT, _FAULT)]
     reader = java_class(spark, "csv.CsvFormat")()
@@ -51,6 +51,7 @@ def _at(place: int) -> str:
 def _no_text(field: StructField) -> TaskFailed:
     return TaskFailed(
         FailureReason.INVALID_REQUEST,
-        f"The column {field.name} is declared as {field.dataType.simpleString()}, for which CSV has no text. Declare "
+        f"The column {field.name} is declared as {field.dataType.simpleString()}, and CSV has no text for that type. "
+        "Declare "
         "it as STRING, and convert it in the transform (unbase64, unhex, from_json).",
     )

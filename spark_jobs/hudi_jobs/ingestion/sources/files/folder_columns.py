@@ -1,4 +1,4 @@
-"""Columns whose values are in the names of folders, as in `dt=2026-03-01/`, where the source declares such a column."""
+"""Declared columns with their values in the names of folders, as in `dt=2026-03-01/`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from hudi_jobs.ingestion.text_values.conversion import can_be_text, text_fault, 
 from hudi_jobs.schemas.types import column_named
 
 FOLDER_FILE = "_file_of_folder"
-"""Column that has the file of a row where folders have columns."""
+"""The column with a row's file, if folders have columns."""
 
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _LOCAL = "^file:/+"
@@ -27,14 +27,14 @@ _FAULT_TYPE = "struct<column:string,cause:string>"
 
 @dataclass(frozen=True)
 class FolderColumns:
-    """The declared columns that folders have, and the texts of each file; None is the folder of no value."""
+    """The declared columns of folders, and the texts of each file; None is the folder without a value."""
 
     fields: tuple[StructField, ...]
     texts: Mapping[str, Mapping[str, str | None]]
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of the columns, which a file need not have."""
+        """The names of the columns, which a file may lack."""
         return frozenset(field.name for field in self.fields)
 
 
@@ -49,7 +49,7 @@ def folder_columns(root: str, paths: Sequence[str], declared: StructType | None)
 
 
 def folder_texts(path: str, names: Mapping[str, str]) -> dict[str, str | None]:
-    """Return the texts of a path's folders by the names of columns; `names` has those in lower case.
+    """Return the texts of a path's folders by the names of columns; `names` are in lower case.
 
     Hive writes a character that a folder cannot have as % and two digits (`ExternalCatalogUtils.unescapePathName`).
     """
@@ -63,9 +63,9 @@ def folder_texts(path: str, names: Mapping[str, str]) -> dict[str, str | None]:
 
 
 def with_folder_columns(spark: SparkSession, frame: DataFrame, folders: FolderColumns) -> DataFrame:
-    """Return the rows with the values of their folders, and with the file that a row is from.
+    """Return the rows with the values of their folders, and with the file of each row.
 
-    A row whose file has another value in such a column is a bad one.
+    A row with another value than its folder in such a column is a bad row.
     """
     marks_of_rows = {CORRUPT_RECORD, FAULT, NO_COLUMN, SOURCE_FILE}
     kept = [name for name in frame.columns if name not in marks_of_rows]
@@ -88,7 +88,7 @@ def with_folder_columns(spark: SparkSession, frame: DataFrame, folders: FolderCo
 
 
 def _first(frame: DataFrame, name: str, found: Sequence[Column], kind: str) -> Column:
-    """Return what the reader has found wrong with a row, else what the folder shows."""
+    """Return the reader's fault of a row, else the folder's."""
     known = [sf.col(name)] if name in frame.columns else []
     return sf.coalesce(*known, *found, sf.lit(None).cast(kind)).alias(name)
 
@@ -99,7 +99,7 @@ def _fault(name: str) -> Column:
 
 
 def _values(spark: SparkSession, folders: FolderColumns) -> DataFrame:
-    """Return the values of each file in their types; raise `TaskFailed` for the first text that is none."""
+    """Return the typed values of each file; raise `TaskFailed` for the first invalid text."""
     rows = [
         (uri, path, *(folders.texts[path][field.name] for field in folders.fields))
         for path, uri in _uris(spark, list(folders.texts)).items()

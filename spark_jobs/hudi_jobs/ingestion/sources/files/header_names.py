@@ -1,4 +1,4 @@
-"""What the names in files say about columns: which are there, which are missing, which cannot be told apart."""
+"""Compares the columns in files: present, missing and ambiguous names."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -13,7 +13,7 @@ _LONGEST_NAME = 60
 _WORD = re.compile(r"[\w.-]+")
 
 Header = tuple[str, ...]
-"""The names of a header, or of the columns in a footer, in the order of the file."""
+"""The names in a header, or of the columns in a footer, in the order of the file."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class HeaderGroup:
 
 
 def grouped(paths: Sequence[str], headers: Sequence[Header | None]) -> list[HeaderGroup]:
-    """Return the files by header, in the order of the files; a file without a header has no rows either."""
+    """Return the files by header, in the order of the files; a file without a header has no rows."""
     groups: dict[Header, list[str]] = {}
     for path, header in zip(paths, headers, strict=True):
         if header is not None:
@@ -34,7 +34,7 @@ def grouped(paths: Sequence[str], headers: Sequence[Header | None]) -> list[Head
 
 
 def shown(name: str) -> str:
-    """Return a name from a file as messages show it: bounded, and quoted where it is more than a word."""
+    """Return a name from a file as messages show it: bounded, and quoted unless it is a plain word."""
     cut = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
     return cut if _WORD.fullmatch(cut) else repr(cut)
 
@@ -45,7 +45,7 @@ def shown_all(names: Collection[str]) -> str:
 
 
 def require_telling(path: str, header: Header) -> None:
-    """Raise `TaskFailed` where a column has no name, or two have one, also if only the case of letters differs.
+    """Raise `TaskFailed` for a column without a name, or two with the same name, even in another case of letters.
 
     Spark makes up names for such columns (`CSVUtils.makeSafeHeader`), which change with the order of the columns.
     """
@@ -64,7 +64,7 @@ def require_telling(path: str, header: Header) -> None:
 
 
 def positions(header: Header, declared: Sequence[str]) -> dict[str, int]:
-    """Return where the declared columns are in a header, as far as it has them, whatever the case of letters."""
+    """Return the positions of the declared columns in a header, in any case of letters; missing columns have none."""
     places = {name.lower(): place for place, name in enumerate(header)}
     return {name: places[name.lower()] for name in declared if name.lower() in places}
 
@@ -89,7 +89,7 @@ def require_same(groups: Sequence[HeaderGroup]) -> None:
 
 
 def lacking_some(groups: Sequence[HeaderGroup]) -> str:
-    """Return a sentence about files without columns that other files of the run have; nothing where all have all."""
+    """Return a sentence about files without columns that other files of the run have, or an empty text."""
     wanted = {name.lower(): name for group in groups for name in group.header}
     without = {name: _paths_without(groups, key) for key, name in wanted.items()}
     absent = [f"{shown(name)} ({_some_of(paths)})" for name, paths in without.items() if paths]
@@ -97,7 +97,7 @@ def lacking_some(groups: Sequence[HeaderGroup]) -> str:
 
 
 def left_out(groups: Sequence[HeaderGroup], declared: Sequence[str]) -> str:
-    """Return a sentence about columns of the files that are not declared; nothing where there are none."""
+    """Return a sentence about columns of the files that are not declared, or an empty text."""
     known = {name.lower() for name in declared}
     names = dict.fromkeys(name for group in groups for name in group.header if name.lower() not in known)
     if not names:

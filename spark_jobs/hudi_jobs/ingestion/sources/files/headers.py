@@ -1,4 +1,4 @@
-"""Reading the header of each CSV file, with the options and the parser that Spark reads its rows with."""
+"""Reads the header of each CSV file, with the options and the parser that Spark reads its rows with."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,15 +17,15 @@ from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, scala_map
 
 _AT_ONCE = 8
 _AMOUNTS = (4 * 1024, 64 * 1024, 1024 * 1024)
-"""Bytes that are read of a file until its header is whole; with the last of them a header has its longest."""
+"""The bytes to read of a file, one amount after another, until its header is whole; the last is the longest header."""
 
 _MOST_COLUMNS = 20_480
-"""How many columns Spark reads where the option maxColumns does not say so."""
+"""The most columns that Spark reads without the option maxColumns."""
 
 _UTF_8 = frozenset({"utf-8", "utf8"})
 _BYTE_ORDER = "\ufeff"
 _BLANK = "".join(map(chr, range(33)))
-"""What Java trims."""
+"""The characters that Java trims."""
 
 Tokens: TypeAlias = Sequence[str | None] | None
 
@@ -42,7 +42,7 @@ def has_header(options: Mapping[str, str]) -> bool:
 def headers_of(spark: SparkSession, options: Mapping[str, str], paths: Sequence[str]) -> list[Header | None]:
     """Return the header of each file, None for a file without any record.
 
-    Raises `TaskFailed` for the first file whose header does not name each column.
+    Raises `TaskFailed` for the first file with a header that does not name each column.
     """
     reader = _HeaderReader(spark, options, paths[0])
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -50,9 +50,9 @@ def headers_of(spark: SparkSession, options: Mapping[str, str], paths: Sequence[
 
 
 def first_line(text: str, *, whole: bool, separator: str | None, comment: str | None) -> str | None:
-    """Return the first line that is neither blank nor a comment (`CSVExprUtils.skipComments`), None without any.
+    """Return the first line that is neither blank nor a comment (`CSVExprUtils.skipComments`), or None.
 
-    Raises `Short` where the text ends within that line and the file goes on.
+    Raises `Short` if the text ends within that line and the file continues.
     """
     ends = re.compile(re.escape(separator) if separator else r"\r\n|\r|\n")
     start = 0
@@ -88,7 +88,7 @@ class _HeaderReader:
         self._parse = lru_cache(maxsize=1024)(self._parsed_line)
 
     def header_of(self, path: str) -> Header | None:
-        """Return the names in the header of a file, which are told apart."""
+        """Return the names in the header of a file, all different."""
         for amount in _AMOUNTS:
             data, whole = self._head(path, amount)
             try:
@@ -105,7 +105,7 @@ class _HeaderReader:
         raise _broken(path, f"its header is longer than {_AMOUNTS[-1] >> 20} MiB")
 
     def _head(self, path: str, amount: int) -> tuple[bytes, bool]:
-        """Return the beginning of a file, as it is without its compression, and whether that is all."""
+        """Return the beginning of a file, decompressed, and whether it is the whole file."""
         place = self._path(path)
         stream = self._filesystem.open(place)
         try:
@@ -117,7 +117,7 @@ class _HeaderReader:
 
     def _text(self, data: bytes) -> str:
         if self._encoding.lower() in _UTF_8:
-            # What is no UTF-8 may be in the rows alone.
+            # Invalid UTF-8 may be only in the rows.
             text = data.decode("utf-8", errors="surrogateescape")
         else:
             text = str(classes(self._spark).java.lang.String(bytearray(data), self._encoding))
@@ -132,14 +132,14 @@ class _HeaderReader:
         return None if tokens is None else tuple(token or "" for token in tokens)
 
     def _parsed_line(self, line: str) -> Tokens:
-        line.encode()  # raises for what was no UTF-8
+        line.encode()  # raises for invalid UTF-8
         tokens = self._parser().parseLine(line)
         return None if tokens is None else list(tokens)
 
     def _parsed_text(self, text: str, *, whole: bool) -> Tokens:
         """Return the first record of a text, which may have several lines."""
         parser = self._parser()
-        replaced = text.encode(errors="replace").decode()  # what is no UTF-8 may be in the rows alone
+        replaced = text.encode(errors="replace").decode()  # invalid UTF-8 may be only in the rows
         parser.beginParsing(classes(self._spark).java.io.StringReader(replaced))
         tokens = parser.parseNext()
         consumed = int(parser.getContext().currentChar())

@@ -1,4 +1,4 @@
-"""Files of JSON as one frame, read line by line or, with `multiLine`, each as a whole."""
+"""Reads files of JSON as a frame, line by line or, with `multiLine`, each as a whole."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,7 +21,7 @@ _TEXT = "value"
 def read_json(
     spark: SparkSession, options: Mapping[str, str], schema: StructType | None, paths: Sequence[str]
 ) -> DataFrame:
-    """Return the rows of files, with bad ones; `options` are those of Spark's reader, with names in small letters."""
+    """Return the rows of files, including bad rows; `options` are those of Spark's reader, with lower-case names."""
     encoding = options.get("encoding")
     of_lines = {name: value for name, value in options.items() if name == "linesep"}
     if is_set(options, "multiline"):
@@ -42,7 +42,7 @@ def read_json(
 
 
 def _require_lines(encoding: str) -> None:
-    """Raise `TaskFailed` for an encoding whose ends of lines are not those of ASCII: Spark would cut characters."""
+    """Raise `TaskFailed` for an encoding without the line ends of ASCII: Spark would cut characters."""
     if encoding.upper().startswith(("UTF-16", "UTF-32", "UTF16", "UTF32", "UTF_16", "UTF_32")):
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,

@@ -1,4 +1,4 @@
-"""Listing a source with Hadoop's file systems, so that every store that Spark can read can be a source."""
+"""Lists a source with Hadoop's file systems, so that every store that Spark can read can be a source."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -37,9 +37,9 @@ class Listing:
 
 
 def list_source(spark: SparkSession, path: str) -> Listing:
-    """List the file at a path and every file below it, of which a store without folders may have both.
+    """List the file at a path and every file below it; a store without folders may have both.
 
-    Raises `TaskFailed` when there is no such path, or no access to it.
+    Raises `TaskFailed` if the path does not exist, or access is denied.
     """
     with stage(f"The source {path} cannot be listed", otherwise=FailureReason.SOURCE_UNREADABLE):
         try:
@@ -76,7 +76,7 @@ def _list(spark: SparkSession, path: str) -> Listing:
 
 
 def _batches(found: Iterable[list[tuple[str, int, int]]], above: str, odd: OddKeys) -> Iterator[list[SourceFile]]:
-    """Yield the files below the source, each once; what is listed and not below, or twice, has an odd key."""
+    """Yield each file below the source once; files listed twice, or outside, have an odd key."""
     for batch in found:
         files = dict[SourceFile, None]()
         for path, size, time in batch:
@@ -91,8 +91,8 @@ def _batches(found: Iterable[list[tuple[str, int, int]]], above: str, odd: OddKe
 def confirmed(spark: SparkSession, path: str, files: Sequence[SourceFile]) -> set[SourceFile]:
     """Return the files that a reader would open under their paths below a source.
 
-    Hadoop makes one path of several keys, such as `in//a` and `in/a`; under it there is the object of one, or none.
-    Stores list times more exactly than they tell them of one object.
+    Hadoop makes the same path of several keys, such as `in//a` and `in/a`; the path leads to the object of one key, or
+    to none. Stores list times more exactly than they report them for a single object.
     """
     filesystem, root = located(spark, path)
     if not has_flat_keys(filesystem):

@@ -1,4 +1,4 @@
-"""Uniting the files of one run: each column has one type in all of them, or types with a common one."""
+"""Unites the files of a run: each column has the same type in all files, or types with a common type."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -13,7 +13,7 @@ from hudi_jobs.schemas.untyped import has_untyped, with_common_types
 
 
 def require_mergeable(one: StructType, other: StructType) -> None:
-    """Raise `TaskFailed` when a column has types in two files that have no common one."""
+    """Raise `TaskFailed` when a column has types without a common type in two files."""
     types = {field.name: field.dataType for field in one.fields}
     for field in other.fields:
         known = types.get(field.name, field.dataType)
@@ -21,12 +21,12 @@ def require_mergeable(one: StructType, other: StructType) -> None:
             raise TaskFailed(
                 FailureReason.SCHEMA_INCOMPATIBLE,
                 f"The column {field.name} is {known.simpleString()} in one file and {field.dataType.simpleString()} "
-                "in another; write them with one type, or read fewer files per run.",
+                "in another; write them with the same type, or read fewer files per run.",
             )
 
 
 def united(frames: Sequence[DataFrame]) -> DataFrame:
-    """Return the rows of all frames by the names of columns; what a frame lacks is null in its rows."""
+    """Return the rows of all frames by the names of columns; missing columns are null."""
     if any(has_untyped(frame.schema) for frame in frames):
         frames = with_common_types(frames)
     for frame in frames[1:]:

@@ -1,4 +1,4 @@
-"""The names of columns in ORC files, as their footers have them."""
+"""Reads the names of columns from the footers of ORC files."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,11 +10,11 @@ from hudi_jobs.jvm import classes, elements, hadoop_configuration
 
 _AT_ONCE = 8
 _POSITION = "_col"
-"""Old Hive named columns by position, and Spark finds them so (`OrcUtils.requestedColumnIds`)."""
+"""Old Hive named columns by position, and Spark finds them by it (`OrcUtils.requestedColumnIds`)."""
 
 
 def orc_columns(spark: SparkSession, paths: Sequence[str]) -> list[Header | None]:
-    """Return the names of each file, None where they are positions or the file has no schema."""
+    """Return the names of each file, None if they are positions or the file has no schema."""
     java = classes(spark)
     utilities = java.org.apache.spark.sql.execution.datasources.orc.OrcUtils
     settings, passes_over = hadoop_configuration(spark), False

@@ -1,4 +1,4 @@
-"""Parquet files before Spark reads them: columns that Spark has no type for, or that have no value."""
+"""Inspects Parquet files before Spark reads them: columns without a type in Spark, or without a value."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -59,7 +59,7 @@ _OTHERWISE = "Write the column with another type, or leave it out of the declare
 
 
 def parquet_columns(spark: SparkSession, paths: Sequence[str]) -> list[list[ParquetColumn]]:
-    """Return the columns of each file; raise `TaskFailed` for the first one without a footer."""
+    """Return the columns of each file; raise `TaskFailed` for the first file without a footer."""
 
     def one(path: str) -> list[ParquetColumn]:
         filesystem, place = located(spark, path)
@@ -85,9 +85,10 @@ def parquet_columns(spark: SparkSession, paths: Sequence[str]) -> list[list[Parq
 
 
 def require_readable(files: Mapping[str, Sequence[ParquetColumn]], wanted: Sequence[str] | None) -> None:
-    """Raise `TaskFailed` for the first file with a column that Spark has no type for, or takes for another one.
+    """Raise `TaskFailed` for the first file with a column that Spark cannot read, or would misread.
 
-    `wanted` are the declared columns: then Spark reads no others, and says itself which types it does not turn.
+    `wanted` are the declared columns: with them Spark reads no other columns, and reports itself which types it does
+    not convert.
     """
     asked = None if wanted is None else {name.lower() for name in wanted}
     for path, columns in files.items():
@@ -99,7 +100,7 @@ def require_readable(files: Mapping[str, Sequence[ParquetColumn]], wanted: Seque
 
 
 def unreadable(path: str, column: ParquetColumn) -> TaskFailed:
-    """Return the refusal of a column that Spark has no type for."""
+    """Return the refusal of a column without a type in Spark."""
     name = ".".join(map(shown, column.path))
     advice = next((text for kind, text in _ADVICE.items() if column.annotation.startswith(kind)), _OTHERWISE)
     return TaskFailed(
@@ -114,21 +115,21 @@ def without_type(columns: Sequence[ParquetColumn]) -> frozenset[ParquetColumn]:
 
 
 def without_guesses(found: StructType, empty: Iterable[ParquetColumn]) -> StructType:
-    """Return the columns that Spark finds in a file with no type for those that have none."""
+    """Return the columns that Spark finds in a file, without a type for untyped columns."""
     made = _with_leaves(found, {one.path: NullType() for one in empty})
     assert isinstance(made, StructType), "a row stays a row"
     return made
 
 
 def as_stored(declared: StructType, empty: Iterable[ParquetColumn]) -> StructType:
-    """Return declared columns with what a file has in place of those without a type: Spark reads nothing else there."""
+    """Return declared columns with the file's own types for untyped columns: Spark reads nothing else there."""
     made = _with_leaves(declared, {one.path: _STORED[one.physical] for one in empty})
     assert isinstance(made, StructType), "a row stays a row"
     return made
 
 
 def _with_leaves(kind: DataType, leaves: Mapping[tuple[str, ...], DataType]) -> DataType:
-    """Return a type with other types at some paths of Parquet, where elements and values lie two groups deep."""
+    """Return a type with other types at some paths of Parquet; elements and values lie two groups deep."""
     if not leaves or () in leaves:
         return leaves.get((), kind)
     if isinstance(kind, StructType):
@@ -148,13 +149,13 @@ def _with_leaves(kind: DataType, leaves: Mapping[tuple[str, ...], DataType]) -> 
 def _inside(
     leaves: Mapping[tuple[str, ...], DataType], name: str | None, levels: int
 ) -> dict[tuple[str, ...], DataType]:
-    """Return the leaves below a name, or below any, by what follows after so many levels."""
+    """Return the leaves below a name, or below any name, by the rest of their path after these levels."""
     found = {path: kind for path, kind in leaves.items() if len(path) >= levels}
     return {path[levels:]: kind for path, kind in found.items() if name is None or path[0].lower() == name}
 
 
 def _require_names(path: str, columns: Sequence[ParquetColumn]) -> None:
-    """Raise `TaskFailed` where two names at one place differ only in the case of letters."""
+    """Raise `TaskFailed` if two names at the same place differ only in the case of letters."""
     seen: dict[tuple[str, ...], tuple[str, ...]] = {}
     for column in columns:
         for depth in range(1, len(column.path) + 1):
@@ -165,5 +166,5 @@ def _require_names(path: str, columns: Sequence[ParquetColumn]) -> None:
                 raise TaskFailed(
                     FailureReason.SOURCE_UNREADABLE,
                     f"The columns {pair} of the file {path} differ only in the case of letters, and Spark takes them "
-                    "for one; write one of them under another name.",
+                    "for the same column; write one of them under another name.",
                 )

@@ -1,7 +1,7 @@
-"""Read the columns of a Parquet file out of its footer: those that Spark cannot read, and those that have no value.
+"""Reads the columns of a Parquet file from its footer: columns that Spark cannot read, or that have no value.
 
-`parquet-mr` 1.13 fails on types that are younger (FLOAT16), and makes an INT32 of a column that holds only nulls. So
-this reads what `parquet.thrift` says of the schema, in Thrift's compact protocol, and nothing else of the footer.
+`parquet-mr` 1.13 fails on newer types (FLOAT16), and makes an INT32 of a column that holds only nulls. So this module
+reads the schema of `parquet.thrift`, in Thrift's compact protocol, and nothing else of the footer.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 MAGIC, ENCRYPTED = b"PAR1", b"PARE"
 TAIL = 64 * 1024
-"""Bytes at the end of a file that are read at first."""
+"""The bytes at the end of a file that are read first."""
 
 MOST_BYTES = 64 * 1024 * 1024
 _END = 8
@@ -77,7 +77,7 @@ _READABLE = frozenset(
         "BSON",
     ]
 )
-"""What Spark 3.5 makes a type of (`ParquetToSparkSchemaConverter`), besides decimals of up to 38 digits."""
+"""The types that Spark 3.5 reads (`ParquetToSparkSchemaConverter`), besides decimals of up to 38 digits."""
 
 _MOST_DIGITS = 38
 NO_TYPE = "UNKNOWN"
@@ -89,7 +89,7 @@ class BrokenParquet(ValueError):
 
 @dataclass(frozen=True)
 class ParquetColumn:
-    """A leaf of the schema by its path; `annotation` is the logical type as the format names it, or empty."""
+    """A leaf of the schema by its path; `annotation` is the logical type by the format's name, or empty."""
 
     path: tuple[str, ...]
     physical: str
@@ -97,7 +97,7 @@ class ParquetColumn:
 
     @property
     def is_readable(self) -> bool:
-        """Whether Spark has a type for it; one without any value is left out before Spark reads it."""
+        """Whether Spark has a type for the column; a column without any value is left out before Spark reads it."""
         if self.annotation.startswith("DECIMAL("):
             return int(self.annotation[len("DECIMAL(") :].partition(",")[0]) <= _MOST_DIGITS
         return self.annotation in {"", NO_TYPE} or self.annotation in _READABLE
@@ -109,7 +109,7 @@ class ParquetColumn:
 
 
 def footer_of(read: Callable[[int, int], bytes], size: int) -> bytes:
-    """Return the footer of a file of `size` bytes; `read` returns so many bytes from an offset."""
+    """Return the footer of a file of `size` bytes; `read` returns a number of bytes from an offset."""
     tail = read(max(0, size - TAIL), min(size, TAIL))
     if tail[-4:] == ENCRYPTED:
         raise BrokenParquet("its footer is encrypted")
@@ -123,7 +123,7 @@ def footer_of(read: Callable[[int, int], bytes], size: int) -> bytes:
 
 
 def columns_of(footer: bytes) -> list[ParquetColumn]:
-    """Return the leaves of a footer's schema; raise `BrokenParquet` where there is none."""
+    """Return the leaves of a footer's schema; raise `BrokenParquet` if there is none."""
     try:
         elements = _Reader(footer).schema()
         found = list(_leaves(iter(elements[1:]), int_of(elements[0], 5), ()))
@@ -133,7 +133,7 @@ def columns_of(footer: bytes) -> list[ParquetColumn]:
 
 
 def int_of(element: dict[int, Value], field: int) -> int:
-    """Return a number of a Thrift struct, 0 where it has none."""
+    """Return a number of a Thrift struct, 0 if it is missing."""
     value = element.get(field, 0)
     return value if isinstance(value, int) else 0
 

@@ -1,4 +1,4 @@
-"""From what has been read to what a run reads, and from there to what has been read then."""
+"""Turns the read progress into the input of a run, and the input into the next progress."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from hudi_jobs.ingestion.sources.files.selection import OddKeys, Selection, sele
 from hudi_jobs.ingestion.sources.files.state import FileProgress
 
 SealedSegments = Sequence[tuple[Segment, bytes]]
-"""Segments that are to be written, and the content of their files."""
+"""Segments to write, and the content of their files."""
 
 
 @dataclass(frozen=True)
 class Input:
-    """What a run reads of the source at a canonical path, and what is known of all files of that source.
+    """The input of a run from the source at a canonical path, and the state of all files of that source.
 
     Files with `odd` keys are neither read nor recorded, so a later run looks at them again.
     """
@@ -35,24 +35,24 @@ class Input:
     record: Sequence[LoadedSegment]
     rescan: RescanRequest | None
     listed_at: datetime
-    """When the source was about to be listed: what came later may not be in the listing."""
+    """The time before the source was listed: a later file may not be in the listing."""
 
     @property
     def complete_up_to(self) -> str:
-        """The time, as RFC 3339, up to which files are in the table once the selected ones are."""
+        """The time, as RFC 3339, up to which files are in the table once the selected files are."""
         left = self.selection.oldest_left
         return rfc3339(self.listed_at if left is None else min(self.listed_at, of_milliseconds(left)))
 
     @property
     def late(self) -> int:
-        """How many of the files are older than the newest one that had been read of this source."""
+        """The number of files that are older than the newest file read before from this source."""
         newest = self.before.newest
         if newest is None or self.before.source != self.root:
             return 0
         return sum(file.position < newest for file in self.selection.files)
 
     def recorded(self, run: str) -> tuple[FileProgress, SealedSegments]:
-        """Return what has been read once the files have been, and the segments that must be written before that."""
+        """Return the progress after the files have been read, and the segments that must be written before."""
         selected = {fingerprint(self.root, file) for file in self.selection.files}
         after = grown(self.record, selected, forgotten=self.answer.forgotten, listed=bytes(self.answer.listed))
         sealed = [draft.sealed(sequence=self.before.sequence + 1, run=run) for draft in after.drafts]
@@ -68,9 +68,9 @@ class Input:
 def find_input(
     context: TaskContext, source: FileSource, before: FileProgress, limit: Limit, asked: str | None
 ) -> Input:
-    """Return the oldest files of the source that have not been read, within the limit.
+    """Return the oldest unread files of the source, within the limit.
 
-    `asked` is the request to read files again, whether it has been served or not.
+    `asked` is the request to read files again, whether or not a run has served it.
     """
     rescan = _open_request(asked, before)
     listed_at = datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""Reading the chosen files as one data frame that keeps what it cannot parse."""
+"""Reads the chosen files as a data frame that keeps unparsable records."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -116,7 +116,7 @@ def _rows(
 
 
 def reader_options(source: FileSource) -> dict[str, str]:
-    """Return Spark's reader options: the user's, then those without which rows could vanish."""
+    """Return Spark's reader options: the user's, then the options that keep rows from vanishing."""
     options = {key.lower(): value for key, value in source.options.items()}
     if source.format in _TEXT_FORMATS:
         options |= {"mode": "PERMISSIVE", "columnnameofcorruptrecord": CORRUPT_RECORD}
@@ -131,7 +131,7 @@ def reader_options(source: FileSource) -> dict[str, str]:
 
 @contextmanager
 def reading(spark: SparkSession, source: FileSource, paths: Sequence[str]) -> Iterator[None]:
-    """Name the file at fault in whatever goes wrong while the source is read."""
+    """Name the file at fault in every failure while the source is read."""
     with stage(
         f"The source {source.path} cannot be read as {source.format}", otherwise=FailureReason.SOURCE_UNREADABLE
     ):
@@ -148,14 +148,14 @@ def reading(spark: SparkSession, source: FileSource, paths: Sequence[str]) -> It
 
 
 def raise_for_file(text: str, source: FileSource, paths: Sequence[str], error: Exception) -> None:
-    """Raise `TaskFailed` when an error's text shows that one of the files is at fault."""
+    """Raise `TaskFailed` when an error's text shows that a file is at fault."""
     if is_storage_failure(text):
         return
     if _MERGE_FAILED.search(text):
         raise TaskFailed(
             FailureReason.SCHEMA_INCOMPATIBLE,
-            f"The {source.format} files of {source.path} have columns of one name and different types; "
-            "write them with one type, or read fewer files per run.",
+            f"The {source.format} files of {source.path} have columns of the same name and different types; "
+            "write them with the same type, or read fewer files per run.",
         ) from error
     file = file_named_in(text, paths)
     if file is not None and (found := _OTHER_TYPE.search(text)):
@@ -186,13 +186,13 @@ def raise_for_file(text: str, source: FileSource, paths: Sequence[str], error: E
 
 
 def file_named_in(text: str, paths: Sequence[str]) -> str | None:
-    """Return the first of the paths that the text names."""
+    """Return the first of the paths in the text."""
     bare = {path.partition("://")[2] or path.removeprefix("file:"): path for path in paths}
     return next((path for short, path in bare.items() if short in text), None)
 
 
 def _probe(spark: SparkSession, source: FileSource, paths: Sequence[str]) -> None:
-    """Open the files one by one, to name the one at fault where Spark's error does not."""
+    """Open the files singly, to name the file at fault if Spark's error does not."""
     if source.format in _TEXT_FORMATS:
         return
     for path in paths[:_MOST_PROBES]:
@@ -211,7 +211,7 @@ def _load_avro(
     *,
     needed: Sequence[str],
 ) -> DataFrame:
-    """Read each group of files that share a schema by itself: Spark would take one file's schema for all."""
+    """Read each group of files with the same schema separately: Spark would use a single file's schema for all."""
     groups: dict[str, list[str]] = {}
     for path, own in zip(paths, schemas_of(spark, paths), strict=True):
         groups.setdefault(own, []).append(path)
@@ -231,7 +231,7 @@ def _load_parquet(
     *,
     needed: Sequence[str],
 ) -> DataFrame:
-    """Read the files so that what has no value in them has no type, for which Spark would make one up."""
+    """Read the files with no type for columns without a value; Spark would make a type up."""
     footers = dict(zip(paths, parquet_columns(spark, paths), strict=True))
     wanted = None if schema is None else schema.fieldNames()
     if wanted is not None:
@@ -256,7 +256,7 @@ def _load(
     schema: StructType | None,
     paths: Sequence[str],
 ) -> DataFrame:
-    """Open files of one schema; what their footers say of columns besides the types means nothing."""
+    """Open files with the same schema; notes on columns in their footers, other than types, are ignored."""
     files, name = GivenFiles(spark, paths), source.format.value
     frame = files.frame(name, schema=schema, options=options)
     described = schema_json(frame)

@@ -1,9 +1,9 @@
-"""The record of every file that was read: sorted fingerprints in immutable segments that the checkpoint names.
+"""The record of every read file: sorted fingerprints in immutable segments that the checkpoint names.
 
-A fingerprint stands for one version of one file: its path as the store has it, under one spelling of the store's
-scheme, its modification time and its size. So it does not matter by which source a file was found. Segments are merged
-in tiers, each at least twice as large as the next, so that a table has few of them and a run writes little. All is
-pure here; `segments` keeps the files.
+A fingerprint identifies a version of a file: its path in the store, with a single spelling of the store's scheme, its
+modification time and its size. So it does not matter which source found the file. Segments are merged in tiers, each at
+least twice as large as the next, so that a table has few segments and a run writes little. This module is pure;
+`segments` keeps the files.
 """
 
 import hashlib
@@ -18,10 +18,11 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.files.selection import SourceFile
 
 MOST_FINGERPRINTS = 4_000_000
-"""40 MB. Beyond it, files that the source does not hold any more are forgotten."""
+"""40 MB. Beyond it, the record forgets files that the source no longer holds."""
 
 SMALL_SEGMENT = 4_096
-"""Fingerprints up to which a segment is always merged: a request of 40 kB costs what one of 40 bytes costs."""
+"""The most fingerprints of a segment that is always merged: a request of 40 kB costs as much as a request of 40 bytes.
+"""
 
 _GROWTH = 2
 _PRINT = Struct("10s")
@@ -32,7 +33,7 @@ _NAME = re.compile(r"[0-9]{12}-[A-Za-z0-9-]{1,64}-[0-9a-f]{16}")
 
 @dataclass(frozen=True)
 class Segment:
-    """One file of the record as the checkpoint names it."""
+    """A file of the record as the checkpoint names it."""
 
     name: str
     count: int
@@ -45,18 +46,18 @@ class Segment:
 
     @property
     def length(self) -> int:
-        """Bytes of the file."""
+        """The bytes of the file."""
         return _HEADER.size + self.count * _PRINT.size
 
     @property
     def sequence(self) -> int:
-        """Sequence of the checkpoint that the file was written for."""
+        """The sequence of the checkpoint that the file was written for."""
         return sequence_of_name(self.name)
 
 
 @dataclass(frozen=True)
 class LoadedSegment:
-    """A segment and its sorted fingerprints, one after another."""
+    """A segment with its sorted fingerprints in a row."""
 
     segment: Segment
     prints: bytes
@@ -64,12 +65,12 @@ class LoadedSegment:
 
 @dataclass(frozen=True)
 class Draft:
-    """Fingerprints that are to become a segment."""
+    """Fingerprints that will become a segment."""
 
     prints: bytes
 
     def sealed(self, *, sequence: int, run: str) -> tuple[Segment, bytes]:
-        """Return the segment and the content of its file; the name tells it from every other run's."""
+        """Return the segment and the content of its file; the name is different in every run."""
         count = len(self.prints) // _PRINT.size
         content = _HEADER.pack(_MAGIC, count) + self.prints
         checksum = hashlib.sha256(content).hexdigest()
@@ -78,14 +79,14 @@ class Draft:
 
 
 def sequence_of_name(name: str) -> int:
-    """Return the sequence that a segment's name begins with; raise `ValueError` for any other name."""
+    """Return the sequence at the beginning of a segment's name; raise `ValueError` for any other name."""
     if not _NAME.fullmatch(name):
         raise ValueError(name)
     return int(name.partition("-")[0])
 
 
 def opened(segment: Segment, content: bytes) -> LoadedSegment | None:
-    """Return what a segment's file holds, or None when it is not what the checkpoint says."""
+    """Return the content of a segment's file, or None if it differs from the checkpoint's."""
     if len(content) != segment.length or hashlib.sha256(content).hexdigest() != segment.checksum:
         return None
     magic, count = _HEADER.unpack_from(content)
@@ -95,9 +96,9 @@ def opened(segment: Segment, content: bytes) -> LoadedSegment | None:
 
 
 def canonical(path: str) -> str:
-    """Return one spelling of a path that Hadoop has qualified: S3's schemes are one store, and `file:` has no host.
+    """Return a single spelling of a path that Hadoop has qualified: S3's schemes are one store, `file:` has no host.
 
-    Hadoop has removed dot segments and trailing slashes. Percent signs are left alone, because keys of S3 are literal.
+    Hadoop has removed dot segments and trailing slashes. Percent signs stay, because keys of S3 are literal.
     """
     scheme, _, rest = path.partition(":")
     if scheme == "file":
@@ -106,22 +107,22 @@ def canonical(path: str) -> str:
 
 
 def below(path: str, folder: str) -> str | None:
-    """Return the part of a canonical path below a folder, empty for the folder itself, or None when it is elsewhere."""
+    """Return the part of a canonical path below a folder, empty for the folder itself, None outside of it."""
     if path == folder:
         return ""
     return path[len(folder) + 1 :] if path.startswith(f"{folder}/") else None
 
 
 def fingerprint(root: str, file: SourceFile) -> bytes:
-    """Return 80 bits that stand for this version of a file below a canonical source."""
+    """Return 80 bits that identify this version of a file below a canonical source."""
     path = f"{root}/{file.path}" if file.path else root
     text = f"{file.time} {file.size} {path}"
-    # A name may hold halves of characters, which UTF-8 has no bytes for.
+    # A name may hold halves of characters, which have no bytes in UTF-8.
     return hashlib.sha256(text.encode(errors="surrogatepass")).digest()[: _PRINT.size]
 
 
 def each(prints: bytes) -> Iterator[bytes]:
-    """Yield fingerprints one by one."""
+    """Yield the fingerprints."""
     return chain.from_iterable(_PRINT.iter_unpack(prints))
 
 
@@ -132,7 +133,7 @@ def known_among(wanted: Collection[bytes], record: Iterable[LoadedSegment]) -> s
 
 @dataclass(frozen=True)
 class Growth:
-    """What a record becomes: segments that stay as they are, and what is written again."""
+    """The next record: segments that stay, and segments to write."""
 
     kept: tuple[Segment, ...]
     drafts: tuple[Draft, ...]
@@ -145,9 +146,10 @@ def grown(
     forgotten: Collection[bytes] = frozenset(),
     listed: bytes = b"",
 ) -> Growth:
-    """Return the record with the added fingerprints and without the forgotten ones.
+    """Return the record with the added and without the forgotten fingerprints.
 
-    `listed` are those of all that the source holds now: when the record would grow beyond its bound, the rest goes.
+    `listed` are the fingerprints of everything in the source now: if the record would exceed its bound, the rest is
+    dropped.
     """
     if sum(loaded.segment.count for loaded in record) + len(added) > MOST_FINGERPRINTS:
         return Growth((), _drafted(_pruned(record, added, forgotten=forgotten, listed=listed)))

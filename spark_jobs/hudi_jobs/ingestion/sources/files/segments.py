@@ -1,4 +1,4 @@
-"""The files of the record, in the table's own folder, through Hadoop's file systems."""
+"""The files of the record in the table's own folder, through Hadoop's file systems."""
 
 from collections.abc import Collection, Iterable
 
@@ -15,7 +15,7 @@ from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 FOLDER = f"{OPERATOR_FOLDER}/files"
 
 _PIECE = 1_000_000
-"""Bytes that go between the JVM and this process at once."""
+"""The most bytes to pass between the JVM and this process at once."""
 _DAMAGE = {
     "java.io.FileNotFoundException": "missing",
     "org.apache.hadoop.fs.ChecksumException": "not what was written",
@@ -25,7 +25,7 @@ _ALONE = False
 
 
 class SegmentFolder:
-    """Where the segments of one table lie. A segment is written once and never changed."""
+    """The folder of a table's segments. A segment is written once and never changed."""
 
     def __init__(self, spark: SparkSession, base_path: str) -> None:
         self._path = classes(spark).org.apache.hadoop.fs.Path
@@ -33,12 +33,12 @@ class SegmentFolder:
         self._filesystem = self._folder.getFileSystem(hadoop_configuration(spark))
 
     def load(self, segments: Iterable[Segment]) -> tuple[LoadedSegment, ...]:
-        """Read segments; raise `TaskFailed` when one is missing or is not what the checkpoint says."""
+        """Read segments; raise `TaskFailed` when a segment is missing or differs from the checkpoint."""
         with stage("The record of the files that were read cannot be read", otherwise=FailureReason.HUDI_ERROR):
             return tuple(self._load(segment) for segment in segments)
 
     def write(self, segment: Segment, content: bytes) -> None:
-        """Write a new segment; whatever has its name already is somebody else's, and is left alone."""
+        """Write a new segment; an existing file of its name is not ours, and stays."""
         with stage("The record of the files that were read cannot be written", otherwise=FailureReason.HUDI_ERROR):
             stream = self._filesystem.create(self._path(self._folder, segment.name), _ONLY_NEW)
             try:
@@ -48,9 +48,9 @@ class SegmentFolder:
                 stream.close()
 
     def sweep(self, named: Collection[str], *, before: int) -> int:
-        """Remove segments that no commit names and that were written for a checkpoint before the given sequence.
+        """Remove segments of earlier checkpoints than the given sequence that no commit names.
 
-        They also must be a day older than the newest one, by the store's own clock. Returns how many were removed.
+        They must also be a day older than the newest segment, by the store's own clock. Returns how many were removed.
         """
         statuses = self._filesystem.listStatus(self._folder)
         written = {str(status.getPath().getName()): int(status.getModificationTime()) for status in statuses}

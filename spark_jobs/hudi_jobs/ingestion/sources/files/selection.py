@@ -1,4 +1,4 @@
-"""Files of a source: which of them are input, and which of the unread ones a run reads."""
+"""Selects the files of a source that are input, and the unread files for a run."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ _NAMED_LIMIT = 80
 
 @dataclass(frozen=True, order=True, slots=True)
 class Position:
-    """A place in the order in which files are read; the time is in milliseconds since the epoch."""
+    """A place in the reading order of files; the time is in milliseconds since the epoch."""
 
     time: int
     path: str
@@ -38,15 +38,15 @@ class SourceFile:
 
     @property
     def position(self) -> Position:
-        """Where the file stands in the order of reading."""
+        """The place of the file in the reading order."""
         return Position(self.time, self.path)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The files of one run in the order of (modification time, path), and whether more wait beyond the limits.
+    """The files of a run in the order of (modification time, path), and whether more files wait beyond the limits.
 
-    Of those that wait, `left` is how many bytes they have, and `oldest_left` the modification time of the oldest.
+    `left` is the number of bytes of the waiting files, and `oldest_left` the oldest modification time among them.
     """
 
     files: tuple[SourceFile, ...]
@@ -56,19 +56,19 @@ class Selection:
 
     @property
     def size(self) -> int:
-        """Bytes of all files together."""
+        """The bytes of all files together."""
         return sum(file.size for file in self.files)
 
 
 @dataclass
 class OddKeys:
-    """Listed objects that no reader finds under the path that Hadoop makes of their keys, and the names of some."""
+    """The number of listed objects that no reader finds under Hadoop's path for their keys, with some names."""
 
     count: int = 0
     names: list[str] = field(default_factory=list)
 
     def add(self, path: str) -> None:
-        """Count one more, by the path that Hadoop has for it."""
+        """Count another object, by Hadoop's path for it."""
         self.count += 1
         if len(self.names) < _NAMED:
             shown = ascii(path[:_NAMED_LIMIT])
@@ -79,7 +79,7 @@ def is_visible(file: SourceFile, format_: FileFormat) -> bool:
     """Tell whether a listed file can be input, whatever the pattern.
 
     A name that starts with `_` or `.`, at any level, is hidden, as in Hadoop and Spark. An empty CSV or JSON file has
-    no rows and is passed over; an empty file of another format is half-written and stays in, to be refused by name.
+    no rows and is ignored; an empty file of another format is half-written and stays in, to be refused by name.
     """
     if not file.path:
         return True
@@ -89,7 +89,7 @@ def is_visible(file: SourceFile, format_: FileFormat) -> bool:
 
 
 def matches(file: SourceFile, glob: str | None) -> bool:
-    """Tell whether a pattern means the file; without a slash it is about the name, with one about the whole path."""
+    """Tell whether a pattern matches the file: its name, or its whole path if the pattern has a slash."""
     if glob is None or not file.path:
         return True
     return fnmatchcase(file.path if "/" in glob else file.path.rpartition("/")[2], glob)
@@ -115,9 +115,9 @@ def select_confirmed(
     max_files: int | None,
     max_bytes: int | None,
 ) -> Selection:
-    """Choose among the files that `confirm` finds under their paths, and count all others that it was asked about.
+    """Choose among the files that `confirm` finds under their paths, and count the others as odd.
 
-    Each question is about the chosen files and as many more as were odd so far, so few questions suffice.
+    Each call asks about the chosen files and as many more as were odd so far, so few calls suffice.
     """
     left, known, missing = sorted(set(waiting)), set[SourceFile](), 0
     while True:

@@ -1,4 +1,4 @@
-"""Files as a source: the oldest unread ones, as rows, and the record that says that they were read."""
+"""Files as a source: reads the oldest unread files as rows, and records them as read."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -26,7 +26,7 @@ _NAMED = 3
 
 
 class Files:
-    """The files of one task."""
+    """The files of a task."""
 
     def __init__(self, context: TaskContext, task: IngestionTask) -> None:
         if not isinstance(task.source, FileSource):
@@ -36,7 +36,7 @@ class Files:
         self._source: FileSource = task.source
 
     def fetch_next(self, checkpoint: Checkpoint | None, limit: Limit) -> InputBatch:
-        """Return the oldest files that have not been read, within the limit."""
+        """Return the oldest unread files, within the limit."""
         found = find_input(self._context, self._source, FileProgress.of(checkpoint), limit, self._task.rescan)
         selection = found.selection
         self._require_content(found)
@@ -72,10 +72,10 @@ class Files:
         )
 
     def not_again(self, undone: Undone) -> str:
-        """Return where files were read that the source does not include now.
+        """Return a sentence about files that were read and that the source does not include now.
 
-        Which files are gone is not asked: people remove files so that they are not read again. Raises `TaskFailed`
-        where the record of what had been read by then is damaged, which each later run would meet.
+        Missing files are not reported: people remove files so that they are not read again. Raises `TaskFailed` if the
+        record at that time is damaged, which would stop each later run too.
         """
         spark = self._context.spark
         SegmentFolder(spark, self._context.task.table.base_path).load(FileProgress.of(undone.at).segments)
@@ -89,7 +89,7 @@ class Files:
         return f"Files were read from {named}, which is not below the path of the source, {self._source.path}."
 
     def _require_escape(self, checkpoint: Checkpoint | None) -> None:
-        """Raise `TaskFailed` where an earlier release has read CSV by the backslash, and nobody has decided since."""
+        """Raise `TaskFailed` if an earlier release has read CSV by the backslash, and nobody has decided since."""
         options = {name.lower(): value for name, value in self._source.options.items()}
         decided = "escape" in options or options.get("quote") == "" or self._source.format is not FileFormat.CSV
         if decided or checkpoint is None or FileProgress.of(checkpoint).quotes is not None:
@@ -152,6 +152,6 @@ def _odd_keys(found: Input) -> str:
     names = listed(found.odd.names, _NAMED, count=found.odd.count)
     return (
         f"{counted(found.odd.count, 'file')} not read ({names}): at the path that Hadoop makes of the key, the store "
-        "has no object, or another one than was listed. Rename objects whose keys have an empty segment, '.' or '..'; "
-        "what was replaced meanwhile is read by the next run."
+        "has no object, or another object than was listed. Rename objects with an empty segment, '.' or '..' in the "
+        "key; the next run reads objects that were replaced meanwhile."
     )

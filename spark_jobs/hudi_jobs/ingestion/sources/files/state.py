@@ -1,4 +1,4 @@
-"""What the checkpoint of a source of files holds: the segments of the record that count, and where reading stands."""
+"""The checkpoint's state of a source of files: the valid segments of the record, and the reading position."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -18,11 +18,11 @@ _SHOWN = 400
 
 @dataclass(frozen=True)
 class FileProgress:
-    """What has been read of all sources of a table.
+    """The read progress of all sources of a table.
 
-    `newest` is the newest file that was read of `source`, for people. `rescan` is the request to read files again that
-    was served last. `quotes` names the rule that a CSV source without the option `escape` was last read by; commits
-    from before the rule was RFC 4180 have none.
+    `newest` is the newest file that was read from `source`, for people. `rescan` is the last served request to read
+    files again. `quotes` names the rule for quotes of the last read of a CSV source without the option `escape`;
+    commits from before RFC 4180 became the rule have none.
     """
 
     sequence: int = 0
@@ -34,7 +34,7 @@ class FileProgress:
 
     @classmethod
     def of(cls, checkpoint: Checkpoint | None) -> "FileProgress":
-        """Read the state of a checkpoint; raise `TaskFailed` for any other."""
+        """Read the state of a checkpoint; raise `TaskFailed` for any other state."""
         if checkpoint is None:
             return cls()
         with understood():
@@ -42,11 +42,11 @@ class FileProgress:
 
     @property
     def display(self) -> str | None:
-        """How far the source has been read, for people."""
+        """The reading position, for people."""
         return None if self.newest is None else str(self.newest)
 
     def checkpoint(self) -> Checkpoint:
-        """Return the checkpoint that says all this."""
+        """Return the checkpoint with this state."""
         newest = self.newest
         state = {
             "newest": None if newest is None else [newest.time, newest.path],

@@ -11,9 +11,9 @@ from hudi_jobs.table import HudiTable
 
 
 def unread_erasures(context: TaskContext, table: HudiTable, path: str) -> list[Erasure]:
-    """Return what the unread commits of the table at a path say that are those of erasures.
+    """Return the erasures among the unread commits of the table at a path.
 
-    None where nothing was read yet, as a first run takes the rows as they are then.
+    None if nothing was read yet, because a first run reads the rows as they are then.
     """
     checkpoint = newest_progress(table)
     if checkpoint is None or checkpoint.kind != KIND:

@@ -1,4 +1,4 @@
-"""What a commit has removed, by its own metadata: an allowlist of operations that add and replace rows."""
+"""The rows that a commit has removed, by its metadata: an allowlist of operations that add and replace rows."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -21,17 +21,17 @@ _BY_KEY = frozenset(
         "DELETE_PREPPED",
     }
 )
-"""Operations that remove only what their statistics count as deleted."""
+"""Operations that remove only the rows that their statistics count as deleted."""
 
 _REWRITES = frozenset({"CLUSTER", "COMPACT", "LOG_COMPACT", "ALTER_SCHEMA", "INDEX"})
-"""Operations that leave the rows as readers see them; what a compaction drops, the commit before it has deleted."""
+"""Operations that leave the rows as readers see them; the commit before a compaction has deleted what it drops."""
 
 _NAMED = 3
 
 
 @dataclass(frozen=True)
 class Erasure:
-    """What the commit of an erasure says of it: the digest of the keys, and the uid of the operation."""
+    """The erasure that a commit reports: the digest of the keys, and the uid of the operation."""
 
     digest: str
     uid: str
@@ -39,9 +39,9 @@ class Erasure:
 
 @dataclass(frozen=True)
 class Removal:
-    """A commit that has removed rows; how many is not known of one that replaces files or partitions.
+    """A commit that has removed rows; the number is unknown for a commit that replaces files or partitions.
 
-    `erased` is what it says where it is that of an erasure.
+    `erased` is the erasure, if the commit is part of an erasure.
     """
 
     instant: str
@@ -55,7 +55,7 @@ class Removal:
 
 
 def removal_by(instant: str, operation: str, deleted: int, erased: Erasure | None = None) -> Removal | None:
-    """Return what a commit has removed, or None. What is not known is taken for a removal."""
+    """Return the rows that a commit has removed, or None. An unknown operation counts as a removal."""
     if operation in _REWRITES:
         return None
     if operation in _BY_KEY:
@@ -64,7 +64,7 @@ def removal_by(instant: str, operation: str, deleted: int, erased: Erasure | Non
 
 
 def refuse(removals: Iterable[Removal], table: str) -> None:
-    """Raise `TaskFailed` where there are any."""
+    """Raise `TaskFailed` if there are removals."""
     found = list(removals)
     if not found:
         return
@@ -83,7 +83,7 @@ def refuse(removals: Iterable[Removal], table: str) -> None:
 
 
 def _advice_on_erasures(erased: Sequence[Removal]) -> str:
-    """Return what to do about erasures: whoever ignores them keeps the rows of people who asked to be forgotten."""
+    """Return the advice on erasures: ignoring an erasure keeps the rows of people who asked to be forgotten."""
     uids = (one.erased.uid for one in erased if one.erased is not None and re.fullmatch(UID, one.erased.uid))
     operations = listed(list(dict.fromkeys(uids)), _NAMED)
     by = f" (uid of the operation: {operations})" if operations else ""
@@ -98,7 +98,7 @@ def _advice_on_erasures(erased: Sequence[Removal]) -> str:
 
 
 def removed_since(removals: Sequence[Removal], table: str) -> str:
-    """Return a sentence where rows that were read once may be gone by now, whatever the source does about that."""
+    """Return a sentence if rows that were read before may be gone by now, whatever the source does about it."""
     if not removals:
         return ""
     return (

@@ -1,10 +1,10 @@
-"""Another Hudi table as a source: the rows that commits have written which were not read yet.
+"""Another Hudi table as a source: the rows of its unread commits.
 
-A commit is unread while the checkpoint does not name its instant and it has not completed before all that had been
-archived. So one that was requested early and completes late is read, and no clock decides. The rows are those of a
+A commit is unread if the checkpoint does not name its instant and it has not completed before everything that had been
+archived. So a commit that was requested early and completes late is read, and no clock decides. The rows are those of a
 snapshot that carry the instant of an unread commit. A row that is written again meanwhile carries a later instant and
-comes with that one. So cleaning and archival take nothing that is still to be read; a row may come twice, which an
-upsert does not show.
+comes with the later commit. So cleaning and archival remove nothing that is still to be read. A row may come twice,
+which an upsert hides.
 """
 
 from collections.abc import Collection
@@ -43,7 +43,7 @@ _SHOWN = 400
 
 @dataclass(frozen=True)
 class _Seen:
-    """The upstream table as a run found it, and what the archive may hold of unread commits."""
+    """The observed upstream table, and the instants of unread commits that the archive may hold."""
 
     upstream: Upstream
     look: Look
@@ -52,7 +52,7 @@ class _Seen:
 
 
 class Hudi:
-    """The upstream table of one task."""
+    """The upstream table of a task."""
 
     def __init__(self, context: TaskContext, task: IngestionTask) -> None:
         if not isinstance(task.source, HudiSource):
@@ -64,7 +64,7 @@ class Hudi:
         _require_apart(self._source.path, context.task.table.base_path)
 
     def fetch_next(self, checkpoint: Checkpoint | None, limit: Limit) -> InputBatch:
-        """Return the rows of the oldest commits that have not been read, within the limit; at first all rows."""
+        """Return the rows of the oldest unread commits, within the limit; at first all rows."""
         before = UpstreamProgress.of(checkpoint)
         asked_at = datetime.now(UTC)
         upstream = Upstream.open(self._context.spark, self._source)
@@ -82,7 +82,7 @@ class Hudi:
         return self._following(seen, before, commits, commits[: limit.items])
 
     def not_again(self, undone: Undone) -> str:
-        """Return what keeps rows that were read from being read again: commits that were undone, and removed rows."""
+        """Return why rows that were read cannot be read again: undone commits, and removed rows."""
         if undone.at is None and self._source.starting_commit is StartingCommit.LATEST:
             return (
                 f"With startingCommit: Latest and no checkpoint at the commit to return to, no row that the table at "
@@ -101,12 +101,13 @@ class Hudi:
             gone = missing - {one.instant for one in archived}
             if gone:
                 return self._rewound(gone, newest)
-            # Rows that go were read at or after the first of the checkpoints, so what it has read removed none of them.
+            # Rows that will be removed were read at or after the first checkpoint, so the commits before it removed
+            # none of them.
             later = unread(look, (one for one in archived if one.completed >= first.through), first.read)
             return removed_since(self._not_followed(list(upstream.removals(later))), self._source.path)
 
     def _whole(self, seen: _Seen, checkpoint: Checkpoint | None) -> InputBatch:
-        """Return all rows, or none where only what follows is wanted, and name all commits that have completed."""
+        """Return all rows, or none to start after them, and name all completed commits."""
         skips = self._source.starting_commit is StartingCommit.LATEST and checkpoint is None and self._asked is None
         if not seen.look.commits and skips:
             raise TaskFailed(
@@ -138,7 +139,7 @@ class Hudi:
         return self._batch(seen, self._rows(seen, chosen), after, counted(len(chosen), "commit"), left)
 
     def _not_followed(self, removals: list[Removal]) -> list[Removal]:
-        """Return the removals but for erasures whose keys were erased from this table, too."""
+        """Return the removals, except erasures of keys that were erased from this table too."""
         if all(one.erased is None for one in removals):
             return removals
         base_path = self._context.task.table.base_path
@@ -179,7 +180,7 @@ class Hudi:
         chosen: tuple[UpstreamCommit, ...],
         left: tuple[UpstreamCommit, ...] = (),
     ) -> UpstreamProgress:
-        """Return the progress once these commits have been read, and those that are left have not."""
+        """Return the progress once these commits have been read, and the commits left unread."""
         through = max(chosen[-1].completed, before.through)
         read = (*before.read, *(one.instant for one in chosen))
         return UpstreamProgress(
@@ -193,9 +194,9 @@ class Hudi:
         )
 
     def _archived(self, seen: _Seen, before: UpstreamProgress) -> tuple[UpstreamCommit, ...]:
-        """Return what the archive may hold of unread commits.
+        """Return the unread commits that the archive may hold.
 
-        Raises `TaskFailed` where a commit that was read is neither in the active timeline nor in the archive.
+        Raises `TaskFailed` if a read commit is neither in the active timeline nor in the archive.
         """
         missing = frozenset(before.read) - seen.look.instants
         if not missing and seen.look.archive == before.archive:
@@ -221,7 +222,7 @@ class Hudi:
         )
 
     def _require_unchanged(self, look: Look, after: UpstreamProgress) -> None:
-        """Raise `TaskFailed` where a commit was undone, or a file may have been cleaned away, since the look."""
+        """Raise `TaskFailed` if a commit was undone, or a file may have been cleaned away, since the look."""
         upstream = Upstream.open(self._context.spark, self._source)
         with looking_at(self._source.path):
             now = upstream.look()
@@ -233,13 +234,13 @@ class Hudi:
                 raise cleaned(self._source.path)
 
     def _reads_all_again(self, before: UpstreamProgress) -> bool:
-        """Whether a person has asked for all rows, and no commit has said yet that they were read."""
+        """Whether a person has asked for all rows, and no commit records yet that they were read."""
         return self._asked is not None and self._asked != before.rescan and parse_rescan(self._asked).is_everything
 
     def _figures(self, seen: _Seen, left: Collection[UpstreamCommit]) -> Figures:
-        """Return what is known of how complete the table is: up to the oldest commit that is left.
+        """Return how complete the table is: up to the oldest unread commit.
 
-        The time of a commit is one only where the upstream table keeps its instants in UTC.
+        The instant of a commit is a time only if the upstream table keeps its instants in UTC.
         """
         figures = Figures(rescan=self._asked)
         oldest = min((one.completed for one in left), default=None)
@@ -267,5 +268,5 @@ def _require_apart(source: str, base_path: str) -> None:
     if one.holds(other) or other.holds(one):
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
-            f"The upstream table {source} and the table {base_path} are nested, so one would read itself.",
+            f"The upstream table {source} and the table {base_path} are nested, so the table would read itself.",
         )

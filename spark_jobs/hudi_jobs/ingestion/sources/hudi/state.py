@@ -1,4 +1,4 @@
-"""What the checkpoint of a Hudi source holds: the commits that were read, which are also what tells the table."""
+"""The checkpoint's state of a Hudi source: the read commits, which also identify the table."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from hudi_jobs.ingestion.checkpoint import understood
 
 KIND = "hudi"
 MOST_COMMITS = 5_000
-"""Instants that a checkpoint names, of 17 characters each."""
+"""The most instants that a checkpoint names, of 17 characters each."""
 
 
 @dataclass(frozen=True)
 class UpstreamProgress:
-    """How far an upstream table has been read.
+    """The reading position in an upstream table.
 
-    `through` is the time of completion up to which all that is not in `read` had been archived or did not exist.
-    `archive` is what the archive was made of when all of it that completed later had been read; empty where that is
-    not so. `rescan` is the request to read all again that was served last.
+    `through` is the time of completion up to which every commit outside `read` had been archived or did not exist.
+    `archive` names the archive's files at the time when all its later commits had been read; empty if some had not.
+    `rescan` is the last served request to read everything again.
     """
 
     sequence: int = 0
@@ -32,7 +32,7 @@ class UpstreamProgress:
 
     @classmethod
     def of(cls, checkpoint: Checkpoint | None) -> "UpstreamProgress":
-        """Read the state of a checkpoint; raise `TaskFailed` for one that this release has not written."""
+        """Read the state of a checkpoint; raise `TaskFailed` for a state that this release has not written."""
         if checkpoint is None:
             return cls()
         with understood():
@@ -50,12 +50,12 @@ class UpstreamProgress:
             )
 
     def checkpoint(self) -> Checkpoint:
-        """Return the checkpoint that says all this; raise `TaskFailed` where it would be too large for a commit."""
+        """Return the checkpoint with this state; raise `TaskFailed` if it would be too large for a commit."""
         if len(self.read) > MOST_COMMITS:
             raise TaskFailed(
                 FailureReason.UPSTREAM_UNSUPPORTED,
                 f"The active timeline of the upstream table holds {len(self.read):,} commits, but a checkpoint can "
-                f"name at most {MOST_COMMITS:,}. Let archival of that table move the older ones.",
+                f"name at most {MOST_COMMITS:,}. Let archival of that table move the older commits.",
             )
         display = f"{self.table}: commits that completed through {self.through or 'the first one'}"
         state = {

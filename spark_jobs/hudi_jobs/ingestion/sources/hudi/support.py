@@ -1,8 +1,8 @@
-"""Which upstream tables can be followed by what their rows say, by their properties: pure rules.
+"""Upstream tables with rows that show every change, by their properties: pure rules.
 
-The rules for tables that are written hold here as well, because the file is somebody else's and names classes that Hudi
-loads. How a table finds the keys of its rows is its writers' business, except where Hudi's reader makes the value of a
-partition column of the name of its folder.
+The rules for written tables hold here too, because the file is somebody else's and names classes that Hudi loads. The
+key lookup of a table concerns only its writers, unless Hudi's reader takes the value of a partition column from the
+name of its folder.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,8 @@ from hudi_jobs.contract.table.support import (
 )
 
 FIRST_VERSION = 8
-"""Before it no commit says when it completed, and archived ones cannot be told from those that were read."""
+"""The first version with completion times in commits; without them archived commits cannot be told from read commits.
+"""
 
 _WRITERS_BUSINESS = frozenset({"hoodie.table.recordkey.fields"})
 _META_FIELDS = "hoodie.populate.meta.fields"
@@ -30,10 +31,10 @@ _MERGE_PROPERTY = "hoodie.record.merge.property."
 
 
 def obstacles(properties: Mapping[str, str]) -> Iterator[str]:
-    """Yield what keeps a table from being followed, as parts of a sentence."""
+    """Yield the obstacles to following a table, as parts of a sentence."""
     version = version_of(properties)
     if version is not None and version < FIRST_VERSION:
-        yield f"it has {TABLE_VERSION} {version}, whose commits do not say when they completed; upgrade it to 8 or 9"
+        yield f"it has {TABLE_VERSION} {version}, which does not record when commits completed; upgrade it to 8 or 9"
     for one in unsupported(properties, declared_index=None, ingests=False):
         if one.key not in _WRITERS_BUSINESS:
             yield f"it has {one.key} {shown(one.found) or '(empty)'}, and must have {one.possible}"
@@ -44,7 +45,7 @@ def obstacles(properties: Mapping[str, str]) -> Iterator[str]:
 
 
 def _deletes_unseen(properties: Mapping[str, str]) -> Iterator[str]:
-    """Yield what deletes rows when they are merged, which no commit counts."""
+    """Yield the properties that delete rows when they are merged, which no commit counts."""
     if properties.get("hoodie.record.merge.mode", "").upper() == "CUSTOM":
         yield "it has hoodie.record.merge.mode CUSTOM, which may drop rows that no commit counts as deleted"
     for payload in (payload_of(properties), properties.get(_LEGACY_PAYLOAD)):
@@ -52,7 +53,7 @@ def _deletes_unseen(properties: Mapping[str, str]) -> Iterator[str]:
             yield f"it has the payload class {shown(payload)}, which drops rows that no commit counts as deleted"
     for key in sorted(properties):
         if key.startswith(_MERGE_PROPERTY) and "delete" in key:
-            yield f"it has {shown(key)}, by which rows are dropped that no commit counts as deleted"
+            yield f"it has {shown(key)}, which drops rows that no commit counts as deleted"
 
 
 def _partitions_by_name(properties: Mapping[str, str]) -> Iterator[str]:

@@ -29,16 +29,16 @@ COMMIT_TIME = "_hoodie_commit_time"
 _HUDI_COLUMNS = "_hoodie_"
 _READ_AS = {
     "hoodie.datasource.query.type": "snapshot",
-    # An index of statistics that lags behind would hide rows for good.
+    # A statistics index that lags behind would hide rows for good.
     "hoodie.enable.data.skipping": "false",
 }
 _PARTITION_PATH = "_hoodie_partition_path"
 _ENCODED = "hoodie.datasource.write.partitionpath.urlencode"
 _ESCAPE = "%[0-9A-Fa-f]{2}"
-_DECODED = "A partition is read as another one: "
+_DECODED = "A partition is read as another partition: "
 _PROPERTIES = ("hoodie.properties", "hoodie.properties.backup")
 _MOST_NAMED = 5_000
-"""Commits that a condition on rows names; of more, all rows are read."""
+"""The most commits that a condition on rows names; with more, all rows are read."""
 
 
 class Upstream:
@@ -50,7 +50,7 @@ class Upstream:
 
     @classmethod
     def open(cls, spark: SparkSession, source: HudiSource) -> "Upstream":
-        """Open the table; raise `TaskFailed` where there is none, or none that can be followed."""
+        """Open the table; raise `TaskFailed` if it does not exist, or cannot be followed."""
         with looking_at(source.path):
             if not _is_there(spark, source.path):
                 raise TaskFailed(
@@ -63,7 +63,7 @@ class Upstream:
 
     @property
     def name(self) -> str:
-        """The name of the table, as it says itself, for people."""
+        """The name of the table in its own properties, for people."""
         return shown(self._table.properties.get("hoodie.table.name", ""))
 
     @property
@@ -96,7 +96,7 @@ class Upstream:
             yield UpstreamCommit(str(completed), str(one.requestedTime()), str(one.getAction()))
 
     def archived(self, since: str, instants: Collection[str]) -> tuple[UpstreamCommit, ...]:
-        """Return the archived commits that completed since then, and those of these instants."""
+        """Return the archived commits that completed since then, and the commits of these instants."""
         files = archive_files(self._spark, self._table.meta)
         if not files:
             return ()
@@ -107,9 +107,9 @@ class Upstream:
         return tuple(sorted(found))
 
     def retained_by_cleans(self, before: Look) -> Iterator[str]:
-        """Yield of each clean that had not completed in a look from which instant on it keeps files.
+        """Yield the instant from which on each clean keeps files, for cleans not completed in a look.
 
-        Empty where it does not say so, as one that counts versions of files.
+        Empty if the clean does not record it, such as a clean that counts versions of files.
         """
         meta = self._table.meta
         timeline = meta.getActiveTimeline().getCleanerTimeline()
@@ -127,7 +127,7 @@ class Upstream:
                 yield "" if retained is None else str(retained.getTimestamp() or "")
 
     def removals(self, commits: Iterable[UpstreamCommit]) -> Iterator[Removal]:
-        """Yield what commits have removed, by their own metadata."""
+        """Yield the removals of commits, by their own metadata."""
         wanted = list(commits)
         active = {one.instant for one in wanted if not one.archived}
         timeline = self._table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
@@ -156,10 +156,10 @@ class Upstream:
                 yield removal
 
     def rows(self, commits: Collection[UpstreamCommit] | None) -> DataFrame:
-        """Return the newest version of each row that one of the commits wrote last; of all rows without any commits.
+        """Return the newest version of each row that one of the commits wrote last; without any commits, all rows.
 
-        This is a snapshot, and no incremental query: that one reads the files of its commits alone, so that an update
-        which lost against the row in a base file comes as if it had won, and one of some columns as a whole row
+        This is a snapshot, and no incremental query. An incremental query reads only the files of its commits, so that
+        a losing update comes as if it had won against the row in a base file, and a partial update comes as a whole row
         (`MergeOnReadIncrementalRelationV2.listFileSplits`).
         """
         frame = _plain(snapshot(self._spark, self._table.base_path, _READ_AS))
@@ -171,20 +171,20 @@ class Upstream:
 
 
 def _is_read_as_written() -> Column:
-    """Return a condition that holds for every row, or fails for one whose partition readers decode as if encoded."""
+    """Return a condition that fails for rows in a partition that readers decode although it is not encoded."""
     path = column_named(_PARTITION_PATH)
     return ~path.rlike(_ESCAPE) | sf.raise_error(sf.concat(sf.lit(_DECODED), path)).isNull()
 
 
 def _erased(metadata: JavaObject) -> Erasure | None:
-    """Return what the commit of an erasure says of it, by its own metadata."""
+    """Return the erasure that a commit's metadata reports."""
     notes = metadata.getExtraMetadata() or {}
     digest = notes.get(ERASED_KEY)
     return None if digest is None else Erasure(str(digest), str(notes.get(OPERATION_KEY) or ""))
 
 
 def _plain(frame: DataFrame) -> DataFrame:
-    """Return the frame without what its columns are said to be besides name, type and nullability."""
+    """Return the frame without any notes on its columns besides name, type and nullability."""
     described = schema_json(frame)
     plain = plain_type(described)
     if plain == described:
@@ -194,13 +194,13 @@ def _plain(frame: DataFrame) -> DataFrame:
 
 
 def looking_at(path: str) -> AbstractContextManager[None]:
-    """Return a block in which what goes wrong is that the upstream table cannot be read."""
+    """Return a block with failures that say that the upstream table cannot be read."""
     return stage(f"The upstream table {path} cannot be read", otherwise=FailureReason.SOURCE_UNREADABLE)
 
 
 @contextmanager
 def reading(path: str) -> Iterator[None]:
-    """Say of whatever goes wrong while the rows are read what it means."""
+    """Explain every failure while the rows are read."""
     with looking_at(path):
         try:
             yield
@@ -217,7 +217,7 @@ def reading(path: str) -> Iterator[None]:
 
 
 def cleaned(path: str) -> TaskFailed:
-    """Return the failure of a batch whose files may have gone while it was read."""
+    """Return the failure of a batch with files that may have gone while it was read."""
     return TaskFailed(
         FailureReason.UPSTREAM_CLEANED,
         f"The cleaning of the upstream table {path} may have removed files while they were read, so nothing was "
@@ -227,12 +227,12 @@ def cleaned(path: str) -> TaskFailed:
 
 
 def _changed(path: str, partition: str) -> TaskFailed:
-    """Return the failure of a batch with a partition of which readers make another value."""
+    """Return the failure of a batch with a partition that readers change."""
     return TaskFailed(
         FailureReason.UPSTREAM_UNSUPPORTED,
         f"The table at {path} cannot be followed: readers of its partition {shown(partition)} decode the escape in "
         "the name, which is a part of the value, so its rows would change. Nothing was written. Let its rows be "
-        f"written to a table with {_ENCODED} true, and follow that one.",
+        f"written to a table with {_ENCODED} true, and follow that table.",
     )
 
 
@@ -260,16 +260,16 @@ def _require_followable(table: HudiTable) -> None:
 
 
 def _partitions_unread(table: HudiTable) -> list[str]:
-    """Return the partition columns whose values Hudi reads from the names of folders, and not as they were written.
+    """Return the partition columns that Hudi reads from the names of folders, with changed values.
 
-    Encoded names may have been made by a writer whose times can be read back, but in the zone of its JVM.
+    Encoded names may come from a writer with times that can be read back, but in the zone of its JVM.
     """
     columns = table.partition_columns
     schema = table.schema() if columns else None
     found = [] if schema is None else unread_partitions(schema, columns, frozenset())
     return [
         f"its partition column {one.column} {one.what} (let its rows be written to a table that is partitioned by a "
-        f"text or a day made of {one.column}, and follow that one)"
+        f"text or a day made of {one.column}, and follow that table)"
         for one in found
     ]
 

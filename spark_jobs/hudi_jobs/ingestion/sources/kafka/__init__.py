@@ -1,1 +1,1 @@
-"""Kafka topics as a source: every message once, in bounded batches whose offsets are committed with the rows."""
+"""Kafka topics as a source: every message once, in bounded batches that commit their offsets with the rows."""

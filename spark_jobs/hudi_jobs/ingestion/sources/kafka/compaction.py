@@ -15,7 +15,7 @@ from hudi_jobs.ingestion.sources.kafka.clients.broker import Brokers
 def require_deletes_kept(brokers: Brokers, source: KafkaSource, topics: Iterable[str]) -> None:
     """Raise `TaskFailed` if deletes may vanish before they are read, unless losses are accepted.
 
-    Topics whose settings the job may not read are not checked.
+    Topics with settings that the job may not read are not checked.
     """
     if source.value.envelope is not Envelope.NONE and source.on_data_loss is DataLossPolicy.FAIL:
         refuse(brokers.compacted(topics))

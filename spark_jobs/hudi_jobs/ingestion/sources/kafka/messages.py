@@ -25,7 +25,7 @@ _FAIL_ON_LOSS = True
 
 
 def messages(spark: SparkSession, source: KafkaSource, read: Sequence[Range]) -> DataFrame:
-    """Return the messages of the ranges as the one column `MESSAGE`."""
+    """Return the messages of the ranges as the only column `MESSAGE`."""
     if not read:
         return spark.createDataFrame([], f"{MESSAGE}: {MESSAGE_TYPE}")
     jvm = classes(spark)
@@ -45,7 +45,7 @@ def messages(spark: SparkSession, source: KafkaSource, read: Sequence[Range]) ->
 
 
 def message_time() -> Column:
-    """Return a message's time, or null: Kafka writes -1 without one, and knows no time before 1970."""
+    """Return a message's time, or null: Kafka writes -1 without a time, and knows no time before 1970."""
     milliseconds = field("timestamp")
     return sf.when(milliseconds.between(0, LAST_TIME), sf.timestamp_millis(milliseconds))
 

@@ -1,4 +1,4 @@
-"""Validates a request's Kafka settings: allowlists, because many become client options or parts of one."""
+"""Validates a request's Kafka settings: allowlists, because many settings become client options or parts of them."""
 
 import re
 from datetime import datetime
@@ -73,7 +73,7 @@ def topic_pattern(text: str) -> re.Pattern[str]:
 
 
 def matching(text: str, names: list[str]) -> list[str]:
-    """Return the topics whose whole name matches, without Kafka's own."""
+    """Return the topics with a whole name that matches, without Kafka's own."""
     pattern = topic_pattern(text)
     return sorted(name for name in names if not name.startswith(_INTERNAL) and pattern.fullmatch(name))
 

@@ -151,7 +151,7 @@ def _with_message(source: KafkaSource, frame: DataFrame) -> DataFrame:
 
 
 def _with_deletes(table: TableDefinition, decoded: Decoded) -> DataFrame:
-    """Return the rows with tombstones as deletes: those whose key names a record key and partition."""
+    """Return the rows with tombstones as deletes: tombstones with a key that names a record key and partition."""
     own = {one.name: one.dataType for one in decoded.frame.schema.fields if one.name not in RESERVED}
     wanted = [name for name in (*table.record_key, *table.partition_by) if name in own]
     gone = field("value").isNull()

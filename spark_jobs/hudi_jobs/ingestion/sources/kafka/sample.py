@@ -1,4 +1,4 @@
-"""Samples messages in the driver: their average size, and the age of the oldest unread one."""
+"""Samples messages in the driver: their average size, and the age of the oldest unread message."""
 
 import time
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Kafka as a source: reads the messages after the committed offsets, as one bounded batch."""
+"""Kafka as a source: reads the messages after the committed offsets, as a bounded batch."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -51,7 +51,7 @@ from hudi_jobs.phases import Phase, reach
 
 
 class Kafka:
-    """The topics of one task."""
+    """The topics of a task."""
 
     def __init__(self, context: TaskContext, task: IngestionTask) -> None:
         if not isinstance(task.source, KafkaSource):
@@ -119,7 +119,7 @@ class Kafka:
             starts = starting_points(brokers, self._source, topics, at)
         losses = self._standing(at, topics, starts).losses
         log_losses(self._context, losses)
-        # There may be many, and their event states may be large.
+        # The progresses may be many, and their event states large.
         going = (replace(KafkaProgress.of(one), events={}) for one in chain((undone.newest,), undone.going))
         return not_again(at, going, topics=topics, starts=starts, losses=losses)
 

@@ -1,7 +1,7 @@
 """Selects rows by a SQL predicate over values, columns of the table, and a list of allowed functions.
 
-The check against the list runs on the parsed predicate before any lookup, and again on the resolved one. No message
-quotes the predicate or Spark's error about it: both may name a person.
+The check against the list runs on the parsed predicate before any lookup, and again on the resolved predicate. No
+message quotes the predicate or Spark's error about it: both may name a person.
 """
 
 from collections.abc import Iterator

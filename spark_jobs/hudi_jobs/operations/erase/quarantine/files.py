@@ -1,6 +1,6 @@
 """Removes records with an erased key from quarantine files, and keeps all other records.
 
-The kept records are written to a new file before the old one is deleted: a run killed in between leaves them twice
+The kept records are written to a new file before the old file is deleted: a run killed in between leaves them twice
 until the next run, and loses none.
 """
 
@@ -144,7 +144,7 @@ def _judged(context: TaskContext, folder: str, files: list[File], records: BadRe
 
 
 def _judge(line: str, path: str, records: BadRecords, depth: int) -> Verdict:
-    """Judge a record; one left by a killed run is still in the writer's temporary folder."""
+    """Judge a record; a record left by a killed run is still in the writer's temporary folder."""
     return records.judge(line, is_unreadable=UNREADABLE in _segments(path)[depth:-1])
 
 

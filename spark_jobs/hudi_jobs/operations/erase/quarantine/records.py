@@ -40,7 +40,7 @@ class _Number(str):
 
 
 class BadRecords:
-    """Finds the records that have a key, as fast for many keys as for one."""
+    """Finds the records that have a key, as fast for many keys as for a single key."""
 
     def __init__(self, keys: Keys) -> None:
         self._fields, self._whole = keys.fields, WholeTexts(keys)
@@ -196,7 +196,7 @@ def _with_each_name_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _value(record: object, field: str) -> object:
-    """Return the value of a field, also of a nested one; None when it is missing."""
+    """Return the value of a field, also of a nested field; None when it is missing."""
     if isinstance(record, dict) and field in record:
         return record[field]
     name, _, inside = field.partition(".")

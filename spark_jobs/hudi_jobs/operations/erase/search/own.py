@@ -100,7 +100,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def shown_name(path: str, base: str, texts: WholeTexts) -> str | None:
-    """Return the printable part of a path with a key in a name below the table; None without one.
+    """Return the printable part of a path with a key in a name below the table; None without such a name.
 
     Hudi's and the operator's own names are the same for every table, and are not searched.
     """
@@ -121,9 +121,9 @@ def require_not_written(keys: Keys, written: Iterable[str]) -> None:
     if any(map(WholeTexts(keys).are_in, written)):
         raise refused(
             "One of the keys is also a name that the operator writes below the table: that of the namespace, the "
-            "table, the HudiOperation, the file of its report, or a table that reads this one. So no search could "
+            "table, the HudiOperation, the file of its report, or a table that reads this table. So no search could "
             "show that the key is gone. Give the HudiOperation or the folder of reports another name if it is theirs; "
-            "otherwise erase the other keys without this one."
+            "otherwise erase the other keys without this key."
         )
 
 
@@ -140,7 +140,7 @@ def require_none_of_ours(context: TaskContext, files: Iterable[File], keys: Keys
             f"The operator's own folder names a key: {paths_shown(naming, hidden)}. Ingestion and operations need "
             "these files, so leave them where they are; only copies that a repair has made (removed) may be deleted. "
             f"The records in {RECORD_FILE} are those of the newest operations. If another file names the key, write "
-            "the other rows to a new table, and remove this one as a whole."
+            "the other rows to a new table, and remove this table as a whole."
         )
     if seen.unread:
         raise refused(
@@ -155,7 +155,7 @@ def require_no_word_of_metadata(context: TaskContext, keys: Keys) -> None:
     if WholeTexts(keys).are_in(str(avro.HoodieMetadataRecord.getClassSchema().toString())):
         raise refused(
             "One of the keys is also a word of the schema of Hudi's metadata table, which is in each file of that. So "
-            "no search could show that the key is gone. Erase the other keys without this one."
+            "no search could show that the key is gone. Erase the other keys without this key."
         )
 
 

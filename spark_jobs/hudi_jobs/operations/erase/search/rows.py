@@ -38,7 +38,7 @@ def require_in_no_other_row(
 
 
 def mentions(context: TaskContext, rows: DataFrame, keys: Keys) -> tuple[int, list[str]]:
-    """Return the number of rows with a key in one of their texts, also nested ones, and the columns of these texts."""
+    """Return the number of rows with a key in a text, nested texts included, and the columns of these texts."""
     fields = [(field, kind) for field in rows.schema.fields for kind in _KINDS if has_type(field.dataType, kind)]
     values = [_joined(column_named(field.name), field.dataType, kind) for field, kind in fields]
     texts = rows.select(*(value.alias(f"_{place}") for place, value in enumerate(values)))
@@ -62,7 +62,7 @@ def _in_files(rows: DataFrame, data: Iterable[File], holding: Collection[str]) -
 
 
 def _joined(value: Column, kind: DataType, wanted: type[DataType]) -> Column:
-    """Return all texts of a value as one text, or all bytes as one byte string with length prefixes."""
+    """Return all texts of a value as a single text, or all bytes as a byte string with length prefixes."""
     joined = sf.array_join(_all_in(value, kind, wanted), _BETWEEN)
     return joined.cast("binary") if wanted is BinaryType else joined
 

@@ -23,7 +23,7 @@ _OF_HUDI = (
     re.compile(r"\.[^._/]+_[^./]*\.log\.[0-9]+(_[0-9]+-[0-9]+-[0-9]+(\.cdc)?)?"),
     re.compile(r"\.hoodie_partition_metadata(_[0-9A-Za-z-]+)?(\.parquet|\.orc)?"),
 )
-"""Names of log files (`FSUtils.LOG_FILE_PATTERN`) and of `HoodiePartitionMetadata`, also half-written ones."""
+"""Names of log files (`FSUtils.LOG_FILE_PATTERN`) and of `HoodiePartitionMetadata`, also half-written files."""
 
 
 def strays(files: Iterable[File], base: str) -> set[str]:
@@ -33,7 +33,7 @@ def strays(files: Iterable[File], base: str) -> set[str]:
 
 
 def strays_shown(paths: Collection[str], base: str, keys: Keys) -> dict[str, str]:
-    """Return the printable part of each path: names that hold a key, also a short one, are cut off."""
+    """Return the printable part of each path: a name that holds a key, also a short key, is cut off."""
     if not paths:
         return {}
     texts = WholeTexts(keys, also_short=True)

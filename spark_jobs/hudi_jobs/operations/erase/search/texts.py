@@ -19,7 +19,7 @@ _MASK = "***"
 
 
 class Texts:
-    """Finds many whole texts in a text as fast as one, in the same way as `KeyTexts`.
+    """Finds many whole texts in a text as fast as a single text, in the same way as `KeyTexts`.
 
     With `encoding` the text was decoded from binary content, where a length prefix counted in bytes also makes a text
     whole.
@@ -108,7 +108,8 @@ class _Index:
     """Finds texts like `KeyTexts`: the cost per character depends on the longest text, not on their number.
 
     The texts are sorted, so the greatest text not above the rest of the line is the longest match, or starts with it;
-    all other matches are prefixes of that one. `_within` holds for each text its longest proper prefix among the texts.
+    all other matches are prefixes of that match. `_within` holds for each text its longest proper prefix among the
+    texts.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -152,7 +153,7 @@ def _is_joined(line: str, start: int, end: int) -> bool:
 
 
 def before_the_name(path: str, below: str, texts: WholeTexts) -> str | None:
-    """Return the printable part of a path with a key in a name below the folder; None without one."""
+    """Return the printable part of a path with a key in a name below the folder; None without such a name."""
     names = path.removeprefix(below).split("/")
     first = next((place for place, name in enumerate(names) if texts.are_in(name, names_files=True)), None)
     return None if first is None else f"{path[: len(path) - len('/'.join(names[first:]))]}..."

@@ -40,7 +40,7 @@ _VALUE = "val"
 def require_unnamed(context: TaskContext, files: Collection[File], keys: Keys, released: Collection[Savepoint]) -> None:
     """Refuse keys in Hudi's folder, except in the metadata table and released savepoints: the erasure removes those.
 
-    Statistics may hold a short key or one of digits without a trace: offsets and sizes have digits too.
+    Statistics may hold a short key, or a key of digits, without a trace: offsets and sizes have digits too.
     """
     base = located_path(context, context.task.table.base_path)
     staying = [file for file in files if _stays(file, f"{base.rstrip('/')}/", {each.instant for each in released})]
@@ -62,7 +62,7 @@ def require_unnamed(context: TaskContext, files: Collection[File], keys: Keys, r
         raise refused(
             f"Hudi's own folder names a key, as a commit names its input files: {paths_shown(naming, hidden)}. Hudi "
             "needs its commits, so leave these files where they are: write the other rows to a new table, and remove "
-            "this one as a whole."
+            "this table as a whole."
         )
     if seen.unread:
         raise refused(
@@ -76,8 +76,8 @@ def _require_unnamed_folders(paths: Iterable[str], base: str, texts: WholeTexts)
     if named:
         raise refused(
             f"Folders or files of the table are named by a key: {listed(sorted(named), _NAMED)}. They stay with the "
-            "rows in them, so write the other rows to a new table that is not partitioned so, and remove this one as a "
-            "whole."
+            "rows in them, so write the other rows to a new table that is not partitioned so, and remove this table "
+            "as a whole."
         )
 
 

@@ -1,4 +1,4 @@
-"""Reads a table's files from its timelines: the active one, the archive, and the savepoints.
+"""Reads a table's files from its timelines: the active timeline, the archive, and the savepoints.
 
 An archive that cannot be read completely refuses the repair: lost instants would seem never to have existed. Hudi fails
 on missing parts of an archive of layout 2, and skips damaged parts of layout 1.

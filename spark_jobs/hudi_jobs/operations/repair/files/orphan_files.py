@@ -34,7 +34,7 @@ from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.table import HudiTable
 
 MOST_REMOVED = 10_000
-"""Most files to remove in one operation; the next operation removes more."""
+"""Most files to remove in an operation; the next operation removes more."""
 
 _LIST_LIMIT = 8_000_000
 _THAT_FILE_ONLY = False
@@ -91,7 +91,7 @@ def _require_mended(work: OperationRun, record: RepairRecord) -> None:
 
 
 class _Orphans:
-    """One look at a table's files: those to remove, and those that stay without an instant."""
+    """A look at a table's files: those to remove, and those that stay without an instant."""
 
     def __init__(self, work: OperationRun, until: float) -> None:
         table = HudiTable.existing(work.context.spark, work.table.base_path)
@@ -104,7 +104,7 @@ class _Orphans:
         self._seen = len(unaccounted) - len(self.orphans)
 
     def removable(self) -> list[File]:
-        """Return the files to remove in one operation."""
+        """Return the files to remove in this operation."""
         return self.orphans[:MOST_REMOVED]
 
     def left(self) -> str:

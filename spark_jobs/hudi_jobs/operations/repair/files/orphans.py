@@ -113,7 +113,7 @@ def _is_unaccounted(instant: str, known: Known) -> bool:
     """Tell whether an instant cannot have written a file that no active commit lists.
 
     Archived commits are not read again, so their files stay. Nothing is known of instants older than the oldest known
-    one.
+    instant.
     """
     if instant in known.instants:
         return instant in known.commits
@@ -126,7 +126,7 @@ def _partitions(files: Iterable[File]) -> set[str]:
 
 
 def _foreign(files: Iterable[File]) -> set[str]:
-    """Return the folders of other tables below this one."""
+    """Return the folders of other tables below this table."""
     found = set()
     for file in files:
         names = file.path.split("/")

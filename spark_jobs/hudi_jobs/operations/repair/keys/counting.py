@@ -32,10 +32,10 @@ from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.table import HudiTable
 
 MOST_PARTITIONS = 1_000
-"""Most partitions to overwrite in one repair."""
+"""Most partitions to overwrite in a repair."""
 
 _LONGEST_NAMES = 100_000
-"""Characters of all partition names together, one option of the write."""
+"""Characters of all partition names together, which are a single option of the write."""
 
 BETWEEN = ","
 """Separator of the partition names."""
@@ -46,7 +46,7 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Seen:
-    """The result of one look: the figures, and the number of rows to remove per partition."""
+    """The result of a look: the figures, and the number of rows to remove per partition."""
 
     doubles: Doubles
     figures: Figures

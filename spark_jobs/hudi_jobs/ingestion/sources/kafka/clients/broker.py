@@ -23,7 +23,7 @@ Offsets = dict[TopicPartition, int]
 
 
 class Brokers:
-    """Queries one cluster through an admin client."""
+    """Queries a cluster through an admin client."""
 
     def __init__(self, spark: SparkSession, source: KafkaSource, admin: JavaObject) -> None:
         self._jvm = classes(spark)
@@ -55,7 +55,7 @@ class Brokers:
         return [str(name) for name in self._answer(self._admin.listTopics().names())]
 
     def topics(self, names: Sequence[str]) -> dict[str, TopicOffsets]:
-        """Return the topics with their ids and offsets; raise `TaskFailed` for one that does not exist."""
+        """Return the topics with their ids and offsets; raise `TaskFailed` for a missing topic."""
         described = {name: self._described(name, future) for name, future in self._descriptions(names).items()}
         places = [TopicPartition(name, n) for name, (_, count) in described.items() for n in range(count)]
         if len(places) > _MOST_PARTITIONS:
@@ -88,7 +88,7 @@ class Brokers:
     def compacted(self, names: Iterable[str]) -> dict[str, int]:
         """Return the compacted topics, each with its minimum compaction lag in milliseconds.
 
-        A topic whose settings the job may not read is left out.
+        A topic with settings that the job may not read is left out.
         """
         kind = self._jvm.org.apache.kafka.common.config.ConfigResource
         resources = {name: kind(kind.Type.TOPIC, name) for name in names}
@@ -136,7 +136,7 @@ class Brokers:
         levels = self._jvm.org.apache.kafka.common.IsolationLevel
         level = levels.READ_COMMITTED if committed else levels.READ_UNCOMMITTED
         options = self._jvm.org.apache.kafka.clients.admin.ListOffsetsOptions(level)
-        # One response from the JVM for all partitions: a call for each takes seconds with thousands of them.
+        # A single response from the JVM for all partitions: a call for each takes seconds with thousands of them.
         text = str(self._answer(self._admin.listOffsets(wanted, options).all()).toString())
         found = {TopicPartition(topic, int(number)): int(offset) for topic, number, offset, _ in _OFFSET.findall(text)}
         if found.keys() != set(places):

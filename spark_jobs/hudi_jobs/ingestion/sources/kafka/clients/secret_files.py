@@ -12,7 +12,7 @@ _LOOKS = 30
 
 
 def require_files(source: KafkaSource, *, pause: Callable[[float], None] = time.sleep) -> None:
-    """Wait briefly for the declared files, and raise `TaskFailed` if one for the brokers is still missing.
+    """Wait briefly for the declared files, and raise `TaskFailed` if a file for the brokers is still missing.
 
     The volumes are optional, so that the kubelet reports which Secret is missing: for a late Secret it may start the
     container a moment before writing the files. The registry's missing files are reported when it is queried.

@@ -1,1 +1,1 @@
-"""Formats and envelopes of message values: one module each, and the registry of both."""
+"""Formats and envelopes of message values: a module each, and the registry of both."""

@@ -124,14 +124,14 @@ def require_unreserved(names: Iterable[str]) -> None:
         raise TaskFailed(
             FailureReason.SCHEMA_INCOMPATIBLE,
             f"The messages have a column {taken}, by which Hudi deletes rows. This source deletes rows by tombstones "
-            "or the envelope Debezium; without these, declare the columns of JSON values and leave this one out, or "
-            "rename it in the producer.",
+            "or the envelope Debezium; without these, declare the columns of JSON values and leave this column out, "
+            "or rename it in the producer.",
         )
     if taken is not None:
         raise TaskFailed(
             FailureReason.SCHEMA_INCOMPATIBLE,
             f"The messages have a column {taken}, which the driver uses itself; declare the columns of JSON values "
-            "and leave this one out, or rename it in the producer.",
+            "and leave this column out, or rename it in the producer.",
         )
 
 

@@ -1,4 +1,4 @@
-"""Raw values: one binary column `value`."""
+"""Raw values: a binary column `value`."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf

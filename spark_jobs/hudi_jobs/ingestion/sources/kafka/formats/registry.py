@@ -1,4 +1,4 @@
-"""The driver's formats and envelopes, one line each."""
+"""The driver's formats and envelopes, a line each."""
 
 from hudi_jobs.contract import Envelope, FailureReason, KafkaSource, MessageFormat
 from hudi_jobs.failures import TaskFailed
@@ -28,7 +28,7 @@ ENVELOPED: dict[tuple[Envelope, MessageFormat], Format] = {
 
 
 def format_of(source: KafkaSource) -> Format:
-    """Return the format of a source's values; raise `TaskFailed` for one unknown to this driver."""
+    """Return the format of a source's values; raise `TaskFailed` for a format unknown to this driver."""
     value = source.value
     found = ENVELOPED.get((value.envelope, value.format)) or FORMATS.get(value.format)
     if found is None:

@@ -13,7 +13,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import field
 
 MOST_SCHEMAS = 100
-"""The most schemas named by one batch; more were not written by a registry's serializers."""
+"""The most schemas named by a batch; more were not written by a registry's serializers."""
 
 _HEADER = 5
 
@@ -60,10 +60,10 @@ def schemas_named(messages: DataFrame) -> dict[int, tuple[str, ...]]:
 def subjects_that_count(
     named: Mapping[int, tuple[str, ...]], declared: Iterable[str], subject: str | None
 ) -> tuple[list[str], list[str]]:
-    """Return the subjects whose newest schemas make columns: those of the values, and of the other topics.
+    """Return the subjects with newest schemas that make columns: subjects of the values, and of the other topics.
 
     A table also has the columns of topics that are quiet in this batch. Each subject costs a registry request, so only
-    some of the others count if a source has hundreds. A declared `subject` applies to all topics.
+    some of the quiet topics count if a source has hundreds. A declared `subject` applies to all topics.
     """
     if subject:
         return [subject], []

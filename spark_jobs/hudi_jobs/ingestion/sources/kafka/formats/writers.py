@@ -1,4 +1,4 @@
-"""Combines one batch's values of several registry schemas into rows of one type."""
+"""Combines a batch's values of several registry schemas into rows of the same type."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ from hudi_jobs.ingestion.sources.kafka.formats.shapes import shaped
 
 @dataclass(frozen=True)
 class Writer:
-    """How to recognise values of one schema by their header, and read them.
+    """How to recognise values of a schema by their header, and read them.
 
-    `decoded` converts a value's rest to the input of the other two: `row` returns the row, `is_row` whether it is one,
-    never null for a value of this schema.
+    `decoded` converts a value's rest to the input of the other two functions: `row` returns the row, `is_row` whether
+    it is a row, never null for a value of this schema.
     """
 
     headers: tuple[bytes, ...]

@@ -16,7 +16,8 @@ ADVICE = "leave orderingFields out, so that the later message wins, or name a co
 def offset_that_orders(task: IngestionTask, source: KafkaSource, table: TableDefinition) -> str | None:
     """Return the ordering field that is the message's offset, or None.
 
-    With the offset in the record key, rows of one key share one offset. Operations other than Upsert compare nothing.
+    With the offset in the record key, rows of the same key share an offset. Operations other than Upsert compare
+    nothing.
     """
     name = source.columns.offset
     if name is None or task.operation is not WriteOperation.UPSERT:

@@ -165,17 +165,17 @@ def _lost(place: TopicPartition, expected: int, offsets: PartitionOffsets) -> li
 
 
 def is_another(before: TopicProgress, topic: TopicOffsets) -> bool:
-    """Tell whether the topic differs from the one read before; a topic never loses partitions."""
+    """Tell whether the topic differs from the topic read before; a topic never loses partitions."""
     return differ(before.id, topic.id) or len(topic.partitions) < len(before.next)
 
 
 def is_same(before: TopicProgress, topic: TopicOffsets) -> bool:
-    """Tell whether the topic is certainly the one read before, which only its own id can prove."""
+    """Tell whether the topic is certainly the topic read before, which only its own id can prove."""
     return bool(topic.id) and topic.id == before.id and not topic.id.startswith(_CLUSTER)
 
 
 def of_cluster(cluster: str) -> str:
-    """Return a substitute id for a topic without one: its cluster, or an empty text if unknown.
+    """Return a substitute id for a topic without an id: its cluster, or an empty text if unknown.
 
     So its offsets are not mistaken for those of a topic with the same name in another cluster.
     """
@@ -190,7 +190,7 @@ def differ(one: str, other: str) -> bool:
 def ranges(
     following: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int], most: int | None
 ) -> tuple[Range, ...]:
-    """Return a run's ranges: everything, or `most` offsets (at least one), spread by the partitions' backlogs."""
+    """Return a run's ranges: everything, or `most` offsets (at least 1), spread by the partitions' backlogs."""
     left = {place: ends[place] - start for place, start in sorted(following.items()) if ends[place] > start}
     return tuple(
         Range(place, following[place], following[place] + share) for place, share in shares(left, most).items() if share
@@ -198,7 +198,7 @@ def ranges(
 
 
 def shares(left: Mapping[TopicPartition, int], most: int | None) -> dict[TopicPartition, int]:
-    """Divide `most` among partitions by backlog; each gets at least one if it suffices."""
+    """Divide `most` among partitions by backlog; each gets at least 1 if it suffices."""
     total = sum(left.values())
     if most is None or total <= max(most, 1):
         return dict(left)

@@ -28,7 +28,7 @@ def not_again(
     """Return a sentence on messages that resuming from an older progress may miss, or an empty text.
 
     `going` are all later progresses, in any order. `starts` are the current beginnings of topics missing in the older
-    one, `losses` what resuming from it has lost.
+    progress, `losses` what resuming from it has lost.
     """
     past = [at, *sorted(going, key=lambda one: one.sequence)]
     newest = {name: progress for one in past for name, progress in one.topics.items()}
@@ -48,8 +48,8 @@ def not_again(
 def _is_replaced(name: str, past: Sequence[KafkaProgress], topic: TopicOffsets | None) -> bool:
     """Tell whether a topic was replaced or truncated between the oldest of these progresses and now.
 
-    Each is compared with its successor: the offsets may since have grown beyond the earlier ones. If a topic was gone
-    by the first one and is another now, all of it is read again (`standing`).
+    Each is compared with its successor: the offsets may since have grown beyond the earlier offsets. If a topic was
+    gone by the first progress and is another now, all of it is read again (`standing`).
     """
     known = [one.topics[name] for one in past if name in one.topics]
     if name in past[0].gone and topic is not None and is_another(past[0].topics[name], topic):
@@ -63,7 +63,7 @@ def _is_replaced(name: str, past: Sequence[KafkaProgress], topic: TopicOffsets |
 
 
 def _is_back(name: str, past: Sequence[KafkaProgress], topic: TopicOffsets) -> bool:
-    """Tell whether resuming from the first progress mistakes a new topic for one that vanished meanwhile."""
+    """Tell whether resuming from the first progress mistakes a new topic for a topic that vanished meanwhile."""
     at = past[0].topics[name]
     return _has_vanished(name, past) and not is_same(at, topic) and not is_another(at, topic)
 

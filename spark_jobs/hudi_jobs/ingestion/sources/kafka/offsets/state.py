@@ -33,7 +33,7 @@ class KafkaProgress:
 
     @classmethod
     def of(cls, checkpoint: Checkpoint | None) -> "KafkaProgress":
-        """Parse a checkpoint's state; raise `TaskFailed` for one that this release has not written."""
+        """Parse a checkpoint's state; raise `TaskFailed` for a state that this release has not written."""
         if checkpoint is None:
             return cls()
         with understood():

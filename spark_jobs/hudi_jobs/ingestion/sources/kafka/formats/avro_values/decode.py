@@ -1,4 +1,4 @@
-"""Decodes the Avro values of one batch to columns, whatever mixture of schemas wrote them."""
+"""Decodes the Avro values of a batch to columns, whatever mixture of schemas wrote them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -51,7 +51,7 @@ def require(source: KafkaSource) -> None:
     if source.value.schema_ddl is not None and source.value.envelope is Envelope.NONE:
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
-            "The columns of Avro values come from their schema; remove the declared ones.",
+            "The columns of Avro values come from their schema; remove the declared columns.",
         )
 
 
@@ -73,7 +73,7 @@ class _Known:
 
 
 def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> Decoded:
-    """Decode every value by its named schema, as rows of one common type."""
+    """Decode every value by its named schema, as rows of a common type."""
     assert source.registry is not None, "see require"
     schemas = _Schemas(context, source, messages)
     named = wire.schemas_named(messages)
@@ -163,7 +163,7 @@ class _Schemas:
         return newest_of(map(self._type, texts), has_messages=bool(named))
 
     def _reading(self, writer: str, topics: tuple[str, ...]) -> _Known:
-        """Read as the newest schema, with its defaults, if that contains all of this one with the same meaning."""
+        """Read as the newest schema, with its defaults, if it contains all of this schema with the same meaning."""
         own = self._type(writer)
         subject = self._subject or (wire.subject_of(topics[0]) if len(topics) == 1 else None)
         newest = self._newest(subject) if subject else None
@@ -178,7 +178,7 @@ class _Schemas:
         return None if schema is None or schema.language != AVRO else self._text(schema, 0)
 
     def _text(self, schema: Schema, number: int) -> str:
-        """Return the schema as one text without references."""
+        """Return the schema as a text without references."""
         try:
             parser = self._jvm.org.apache.avro.Schema.Parser()
             for other in self._registry.referred(schema).values():

@@ -1,4 +1,4 @@
-"""Checks that values written with one Avro schema keep their meaning when read as another."""
+"""Checks that values written with an Avro schema keep their meaning when read as another schema."""
 
 import json
 from typing import Any, TypeAlias
@@ -12,9 +12,9 @@ _Tree: TypeAlias = dict[str, Any]
 def means_the_same(writer: str, reader: str) -> bool:
     """Tell whether each value of the writer's schema stays the same when read as the reader's.
 
-    For two schemas that Avro finds compatible (`SchemaCompatibility`): that compares neither logical types nor their
-    digits, so milliseconds are read as microseconds, and it reads a symbol missing in the reader's enum as its default.
-    False if uncertain. Both schemas are finite, see `require_readable`.
+    For two schemas that Avro finds compatible (`SchemaCompatibility`): that check compares neither logical types nor
+    their digits, so milliseconds are read as microseconds, and it reads a symbol missing in the reader's enum as its
+    default. False if uncertain. Both schemas are finite, see `require_readable`.
     """
     return _alike(_whole(json.loads(writer), Place(), {}), _whole(json.loads(reader), Place(), {}))
 

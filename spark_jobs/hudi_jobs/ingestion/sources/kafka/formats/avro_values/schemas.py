@@ -30,7 +30,7 @@ def wrapped(text: str) -> str:
     """Return the schema as the only field of the only field of a record.
 
     Avro encodes all three alike. If a body cannot be decoded, Spark returns a row of nulls, so the outer field is null;
-    a decoded one never is, whatever the registry's schema allows.
+    the outer field of a decoded body never is, whatever the registry's schema allows.
     """
     inner = {"type": "record", "name": "hudi_jobs_inner", "fields": [{"name": WRAPPED, "type": json.loads(text)}]}
     return json.dumps({"type": "record", "name": "hudi_jobs_outer", "fields": [{"name": WRAPPED, "type": inner}]})
@@ -83,7 +83,7 @@ def _walk(schema: AvroJson, place: Place, number: int, known: dict[str, int]) ->
         place = place.within(schema)
     parts = 1 + sum(_walk(part, replace(place, depth=place.depth + 1), number, known) for part in _parts(schema))
     if parts > _WIDEST:
-        raise _refused(number, f"has more than {_WIDEST:,} parts, counting every use of a named one")
+        raise _refused(number, f"has more than {_WIDEST:,} parts, counting every use of a named part")
     if is_record:
         known[place.records[-1]] = parts
     return parts

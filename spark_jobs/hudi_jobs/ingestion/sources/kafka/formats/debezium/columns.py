@@ -12,7 +12,7 @@ BEFORE, AFTER, SOURCE, OPERATION, PROCESSED_AT = "before", "after", "source", "o
 """Fields of an event."""
 
 IGNORED = "_debezium_ignored"
-"""Marks a message without an event as one that Debezium sends beside events."""
+"""Marks a message without an event that Debezium sends beside events."""
 
 CREATE, READ, UPDATE, DELETE, TRUNCATE, MESSAGE_OPERATION = "c", "r", "u", "d", "t", "m"
 
@@ -23,7 +23,7 @@ LSN, BINLOG_FILE, BINLOG_POSITION = "_event_lsn", "_event_bin_file", "_event_pos
 
 @dataclass(frozen=True)
 class Database:
-    """A database's added columns, and the ones that order its events."""
+    """A database's added columns, and the columns that order its events."""
 
     name: str
     ordering: tuple[str, ...]
@@ -72,7 +72,7 @@ MYSQL = Database(
 DATABASES = (POSTGRES, MYSQL)
 
 SEQUENCE_TEXT = "_event_seq"
-"""The number of the binlog file and the position as one text; only for people to compare."""
+"""The number of the binlog file and the position as a text; only for people to compare."""
 
 ADDED = frozenset({SEQUENCE_TEXT, *(name for database in DATABASES for name in database.names)})
 """All columns added for any database."""

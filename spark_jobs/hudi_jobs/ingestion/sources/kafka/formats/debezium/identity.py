@@ -1,4 +1,4 @@
-"""Handles rows whose record key differs from the key of the database's table."""
+"""Handles rows with a record key that differs from the key of the database's table."""
 
 from collections.abc import Sequence
 from functools import reduce

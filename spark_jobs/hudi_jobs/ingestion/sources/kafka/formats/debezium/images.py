@@ -125,7 +125,7 @@ def rows_of(frame: DataFrame, database: Database, keys: Sequence[str], declared:
 
 
 def _unconverted(name: str, failed: Column) -> Column:
-    """Return the fault of a column whose value is not converted to its type."""
+    """Return the fault of a column with a value that is not converted to its type."""
     cause = sf.lit("holds a value that is not of its type")
     return sf.when(failed, sf.struct(sf.lit(name).alias("column"), cause.alias("cause")))
 

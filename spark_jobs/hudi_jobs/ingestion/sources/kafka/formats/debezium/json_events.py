@@ -76,7 +76,7 @@ _EMPTY = (frozenset({_PAYLOAD}), frozenset({"schema", _PAYLOAD}))
 
 @dataclass(frozen=True)
 class _Variant:
-    """Events of one schema: their condition, their rows' columns, and whether they are embedded in a payload.
+    """Events of a schema: their condition, their rows' columns, and whether they are embedded in a payload.
 
     `inferred` means that the columns come from the events' content.
     """
@@ -121,7 +121,7 @@ def decode(context: TaskContext[IngestionTableTask], source: KafkaSource, messag
 
 
 def _events(frame: DataFrame, variants: list[_Variant], ignored: list[Column]) -> DataFrame:
-    """Return the events of all schemas in one shape; in steps, so that no text is parsed twice."""
+    """Return the events of all schemas in the same shape; in steps, so that no text is parsed twice."""
     wanted = reduce(merged, [variant.type for variant in variants])
     places = list(enumerate(variants))
     beside = reduce(or_, ignored, sf.col(_SCHEMA).isNull() & _has_keys_of_others(sf.col(_TEXT)))
@@ -198,7 +198,7 @@ def _is_event(event: Column) -> Column:
 
 
 def _lost(event: Column, variant: _Variant) -> Column:
-    """Return the first column of an event whose value has not become what it should, as a fault."""
+    """Return the first column of an event with an unconverted value, as a fault."""
     faults = [
         sf.when(
             event[image][name].isNotNull() & kind.value(event[image][name]).isNull(),

@@ -15,7 +15,7 @@ _GLOBAL = "Global"
 def required_database(definition: TableDefinition, task: IngestionTask) -> Database:
     """Return the database of a table's ordering fields; raise `TaskFailed` if the table cannot take its events.
 
-    With any other order, a late or repeated event would undo newer ones.
+    With any other order, a late or repeated event would undo newer events.
     """
     found = next((one for one in DATABASES if one.ordering == definition.ordering_fields), None)
     if found is None:
@@ -46,7 +46,7 @@ def require_order(properties: Mapping[str, str]) -> None:
         raise TaskFailed(
             FailureReason.TABLE_MISMATCH,
             f"The table lets the row that is written last win ({ordering_of(properties).decided_by[:200]}), so a late "
-            "event would undo newer ones; write to another table.",
+            "event would undo newer events; write to another table.",
         )
 
 

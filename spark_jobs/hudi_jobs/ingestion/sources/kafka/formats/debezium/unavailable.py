@@ -58,7 +58,7 @@ _NUMBERS = (ShortType, IntegerType, LongType, FloatType, DoubleType)
 
 
 def is_unavailable(column: Column, kind: DataType) -> Column | None:
-    """Return the condition for a column's placeholder, or None if its type cannot hold one.
+    """Return the condition for a column's placeholder, or None if its type cannot hold a placeholder.
 
     The shapes are those of Debezium's `UnchangedToastedPlaceholder`.
     """
@@ -89,7 +89,7 @@ def _is_unavailable_array(column: Column, element: DataType) -> Column | None:
 
 
 def _elements(kind: DataType) -> list[list[Column]]:
-    """Return the possible elements of an array with one element per byte of the placeholder."""
+    """Return the possible elements of an array with an element per byte of the placeholder."""
     if isinstance(kind, _NUMBERS):
         return [[sf.lit(one) for one in _BYTES]]
     if isinstance(kind, BooleanType):
@@ -123,10 +123,10 @@ def filled(
     ordering: Sequence[str],
     table: DataFrame | None,
 ) -> DataFrame:
-    """Return the events with placeholders replaced by values, and the names of unresolved ones in `MISSING`.
+    """Return the events with placeholders replaced by values, and the names of unresolved columns in `MISSING`.
 
     The newest older value counts, from the batch or the table. Without `keys`, events with the same message key belong
-    to one row. Only an update has older values under its key: values from before a delete, or before a key change,
+    to the same row. Only an update has older values under its key: values from before a delete, or before a key change,
     belong to another row.
     """
     same_row = list(map(column_named, keys)) or [field("key")]
@@ -168,7 +168,7 @@ def _order(ordering: Sequence[str]) -> Column:
 def _with_rows_of(
     table: DataFrame | None, events: DataFrame, missing: dict[str, Column], keys: Sequence[str], ordering: Sequence[str]
 ) -> DataFrame:
-    """Join the table's rows for keys whose events lack a value."""
+    """Join the table's rows for keys with events that lack a value."""
     if table is None or not {*keys, *ordering} <= set(table.columns):
         return events.withColumn("_table", sf.lit(None).cast("struct<at: int>"))
     lacking = events.where(reduce(or_, missing.values())).select(*map(column_named, keys)).distinct()

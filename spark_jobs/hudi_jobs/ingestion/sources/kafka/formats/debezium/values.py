@@ -53,7 +53,9 @@ def _refuse_missing(rows: DataFrame, task: IngestionTask) -> None:
         return
     named = ", ".join(f"{row['name']} of {counted(row['count'], 'update')}" for row in by_column)
     why = (
-        "with a transform they cannot be taken from the table" if task.transform_sql else "the table has no older ones"
+        "with a transform they cannot be taken from the table"
+        if task.transform_sql
+        else "the table has no older values"
     )
     raise TaskFailed(
         FailureReason.BAD_RECORDS,

@@ -1,4 +1,4 @@
-"""Decodes one batch's Protobuf values to columns, and checks the request for them."""
+"""Decodes a batch's Protobuf values to columns, and checks the request for them."""
 
 import binascii
 import re
@@ -32,7 +32,7 @@ def require(source: KafkaSource) -> None:
     if (source.registry is None) == (value.descriptor is None):
         raise _invalid("Values in Protobuf need either a registry or a descriptor")
     if value.schema_ddl is not None:
-        raise _invalid("The columns of Protobuf values come from their message; remove the declared ones")
+        raise _invalid("The columns of Protobuf values come from their message; remove the declared columns")
     if value.message_type is not None and not _NAME.fullmatch(value.message_type):
         raise _invalid(f"{value.message_type[:100]!a} is not the name of a message, such as shop.Order")
     if source.registry is None:

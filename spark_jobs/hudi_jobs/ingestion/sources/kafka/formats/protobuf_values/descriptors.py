@@ -1,8 +1,8 @@
 """Checks sets of Protobuf descriptors before Spark makes columns of them, and prepares Spark's descriptor.
 
-Spark makes a column wherever a type is named: messages that hold others twice, which hold others twice, would never
-end. The same holds for files that import others twice, each of which it builds again. So a descriptor of some hundred
-bytes can take all of the driver's memory.
+Spark makes a column wherever a type is named, and never ends with chains of messages of which each holds the next
+message twice. The same holds for chains of files that import the next file twice, because Spark builds each import
+again. So a descriptor of some hundred bytes can take all of the driver's memory.
 """
 
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet

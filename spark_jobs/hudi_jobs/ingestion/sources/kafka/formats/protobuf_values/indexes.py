@@ -1,8 +1,8 @@
 """Identifies a value's message in its schema by the array of indexes between schema id and message.
 
-Each number is a zigzag varint: the count of indexes, the position of a message at the top of the file, and that of each
-further message inside the previous one. A single zero is short for the first message (Confluent's `MessageIndexes`). So
-few arrays mean a message that whole bytes are compared, and none is ever parsed.
+Each number is a zigzag varint: the count of indexes, the position of a message at the top of the file, and the position
+of each further message inside the previous message. A single zero is short for the first message (Confluent's
+`MessageIndexes`). Few arrays mean a message, so whole bytes are compared, and no array is ever parsed.
 """
 
 from collections.abc import Iterable, Iterator

@@ -31,7 +31,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.writers import Writer, rows_of
 
 
 def decode(source: KafkaSource, messages: DataFrame) -> Decoded:
-    """Decode every value by its named schema, as rows of one common type."""
+    """Decode every value by its named schema, as rows of a common type."""
     schemas = _Schemas(source, messages)
     named = wire.schemas_named(messages)
     newest = schemas.newest(named)
@@ -69,7 +69,7 @@ class _Schemas:
     def newest(self, named: dict[int, tuple[str, ...]]) -> dict[str, StructType]:
         """Return the rows' messages, with their types in the topics' newest schemas.
 
-        These are the declared message, or the first ones. Topics without a value in this batch count as well if the
+        These are the declared message, or the first messages. Topics without a value in this batch count too if the
         registry has their schema: the table has their columns, or is created with them.
         """
         heard, quiet = wire.subjects_that_count(named, self._topics, self._subject)

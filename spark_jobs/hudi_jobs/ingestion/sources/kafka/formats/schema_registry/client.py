@@ -25,7 +25,7 @@ _MOST_TEXT = 8 * 1024 * 1024
 
 
 class Registry:
-    """A registry during one run; each answer is cached."""
+    """A registry during a run; each answer is cached."""
 
     def __init__(
         self, registry: SchemaRegistry, bounds: Bounds | None = None, pause: Callable[[float], None] = time.sleep

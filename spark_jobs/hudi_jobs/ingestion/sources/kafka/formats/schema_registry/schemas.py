@@ -13,7 +13,7 @@ NOT_FOUND = frozenset({40401, 40402, 40403})
 
 
 class NotTheApi(ValueError):
-    """A response is not one of the API; the text describes what it is."""
+    """A response does not come from the API; the text describes what it is."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def parse(body: bytes) -> dict[str, Any]:
 
 
 def error_code(body: bytes) -> int | None:
-    """Return the API's error code, or None if the response is not one of the API."""
+    """Return the API's error code, or None if the response does not come from the API."""
     try:
         code = parse(body).get("error_code")
     except NotTheApi:

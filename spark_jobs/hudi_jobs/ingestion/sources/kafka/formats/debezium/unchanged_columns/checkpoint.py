@@ -40,7 +40,7 @@ class Kept:
 
     @classmethod
     def of(cls, events: Mapping[str, Any]) -> "Kept":
-        """Parse a checkpoint's state; raise `TaskFailed` for one that this release has not written."""
+        """Parse a checkpoint's state; raise `TaskFailed` for a state that this release has not written."""
         with understood():
             logs = {str(server): str(shape) for server, shape in events.get("logs", {}).items()}
             files = {str(server): (str(name), int(at)) for server, (name, at) in events.get("files", {}).items()}
@@ -84,7 +84,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Changed:
-    """A batch's deletes, its rows that moved to another record key or have a held one, and its tables."""
+    """A batch's deletes, its rows with a moved or a held record key, and its tables."""
 
     has_deletes: bool
     has_moved: bool

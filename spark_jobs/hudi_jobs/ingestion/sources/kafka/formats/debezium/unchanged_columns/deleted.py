@@ -1,8 +1,8 @@
 """Remembers deleted rows' positions, so that a late older event does not restore them.
 
 Hudi compares an event with the existing row: a delete leaves nothing to compare with in a CopyOnWrite table, nor in a
-compacted MergeOnRead one. So deletes are kept by hashes of their keys: the newest in the checkpoint, and the others in
-files beside the table (`spilled.py`).
+compacted MergeOnRead table. So deletes are kept by hashes of their keys: the newest in the checkpoint, and the others
+in files beside the table (`spilled.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ MOST_DELETED = 1_000
 """The most deletes in a checkpoint: some tens of kB in each commit."""
 
 KEPT_DELETED = MOST_DELETED // 2
-"""How many remain when there are more, so that not every batch with a delete writes a file."""
+"""The number of deletes that remain in a full checkpoint, so that not every batch with a delete writes a file."""
 
 LATE = "_debezium_late"
 """True for an event older than its row's delete."""
@@ -42,7 +42,7 @@ Deleted = Mapping[str, Place]
 
 @dataclass(frozen=True)
 class Split:
-    """The newest deletes, and the others, up to the position `below`, if a checkpoint cannot hold all."""
+    """The newest deletes, and the rest, up to the position `below`, if a checkpoint cannot hold all."""
 
     newest: Deleted
     others: DataFrame | None = None
@@ -55,7 +55,7 @@ def deletes_in(spark: SparkSession, deleted: Deleted, database: Database) -> Dat
 
 
 def with_late(rows: DataFrame, deletes: DataFrame | None, keys: Sequence[str], database: Database) -> DataFrame:
-    """Return the rows with the column `LATE`; there is at most one delete per key."""
+    """Return the rows with the column `LATE`; each key has at most one delete."""
     if deletes is None:
         return rows.withColumn(LATE, never())
     joined = rows.withColumn(HASH, hash_of(rows, keys)).join(deletes, HASH, "left")
@@ -79,7 +79,7 @@ def after(before: Deleted, rows: DataFrame, keys: Sequence[str], database: Datab
 
 
 def _split(gone: DataFrame, before: Deleted, database: Database) -> Split:
-    """Return a large batch's and the earlier deletes; the last of the others is also among the newest."""
+    """Return a large batch's and the earlier deletes; the last of the rest is also among the newest."""
     every = last_of_each(gone.unionByName(deletes_in(gone.sparkSession, before, database)))
     newest = dict(list(_newest(every).items())[:KEPT_DELETED])
     below = min(newest.values())

@@ -1,7 +1,7 @@
 """Tracks which database row holds a record key, if that differs from the table's key in the database.
 
-Two rows may exchange their record keys in one transaction, or a new row may take a removed row's key. The delete of the
-row that leaves a key then follows the row that has it now, and would remove that one. So a row that left a key no
+Two rows may exchange their record keys in a transaction, or a new row may take a removed row's key. The delete of the
+row that leaves a key then follows the row that has it now, and would remove the new row. So a row that left a key no
 longer matters once another row holds it. A transaction may span several batches: the checkpoint keeps, for the newest
 keys, which rows came to a key by an update and which left.
 """
@@ -136,7 +136,7 @@ def settled(rows: DataFrame, keys: Sequence[str], database: Database, *, moved: 
 
 
 def _are_shared(rows: DataFrame, keys: Sequence[str]) -> bool:
-    """Tell whether events of one record key, including a delete, belong to several database rows."""
+    """Tell whether events of the same record key, including a delete, belong to several database rows."""
     found = rows.groupBy(hash_of(rows, keys).alias(_HASH)).agg(
         sf.max(IS_DELETED).alias("gone"), sf.min(HOLDER).alias("least"), sf.max(HOLDER).alias("greatest")
     )
@@ -166,7 +166,7 @@ def refuse_taken(number: int, task: IngestionTask) -> None:
     if number and task.bad_records is BadRecordPolicy.FAIL:
         raise TaskFailed(
             FailureReason.BAD_RECORDS,
-            f"{counted(number, 'event')} arrived for rows whose record key another row of the database had held "
+            f"{counted(number, 'event')} arrived for rows with a record key that another row of the database had held "
             "before, as when two rows swap their keys: the table would lose them. In a new table, use the key of "
             "the database table as recordKey, or set the policy for bad records to Quarantine.",
         )

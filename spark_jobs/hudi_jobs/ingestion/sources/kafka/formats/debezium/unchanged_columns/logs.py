@@ -1,7 +1,7 @@
 """Tracks the names of MySQL's binary logs per server: names are compared as texts, and so are events.
 
-If another server takes over, or a number gains a digit, newer events have names that sort before older ones, or far
-behind: they would lose, or win, against all existing rows, silently.
+If another server takes over, or a number gains a digit, newer events have names that sort before older names, or far
+behind. These events would lose, or win, against all existing rows, silently.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ _ELSEWHERE = ("incremental", "false")
 """Values of `source.snapshot` for events outside such a snapshot."""
 
 Logs = Mapping[str, tuple[str, ...]]
-"""The name shapes per server, normally one: `mysql-bin.######`."""
+"""The name shapes per server, normally a single shape: `mysql-bin.######`."""
 
 File = tuple[str, int]
 """A file's name, and when Debezium processed an event of it, in milliseconds."""
@@ -93,14 +93,14 @@ def continued(before: Mapping[str, File], found: Mapping[str, Log]) -> dict[str,
                 FailureReason.TABLE_MISMATCH,
                 f"A snapshot of {server[:100]!a} is at the file {log.snapshot[0][:100]!a} of its binary log, but an "
                 f"older event is in {newest[0][:100]!a}: the file numbers start over, as on another server. Older "
-                "rows would win over newer ones; nothing was written. Have the connector take a new snapshot for a "
+                "rows would win over newer rows; nothing was written. Have the connector take a new snapshot for a "
                 "new table.",
             )
     return dict(list(known.items())[:_MOST_SERVERS])
 
 
 def followed(before: Mapping[str, str], found: Logs) -> dict[str, str]:
-    """Return each server's name shape after a batch; raise `TaskFailed` if one has changed."""
+    """Return each server's name shape after a batch; raise `TaskFailed` if a shape has changed."""
     for server, shapes in found.items():
         had = before.get(server, shapes[0])
         changed = next((shape for shape in shapes if shape != had), None)
@@ -108,7 +108,7 @@ def followed(before: Mapping[str, str], found: Logs) -> dict[str, str]:
             raise TaskFailed(
                 FailureReason.TABLE_MISMATCH,
                 f"The binary log files of {server[:100]!a} were named {had!a}, and are now named {changed!a}. Events "
-                "are ordered by these names, so older rows would win over newer ones; nothing was written. Have the "
+                "are ordered by these names, so older rows would win over newer rows; nothing was written. Have the "
                 "connector take a new snapshot for a new table.",
             )
     known = {**before, **{server: shapes[0] for server, shapes in found.items()}}

@@ -65,13 +65,13 @@ class Spilled:
         return {} if self.below is None else {"below": list(self.below), "files": dict(self.files)}
 
     def read(self, spark: SparkSession, base_path: str, database: Database) -> DataFrame:
-        """Return the deletes of all files; raise `TaskFailed` if one is missing or incomplete."""
+        """Return the deletes of all files; raise `TaskFailed` if a file is missing or incomplete."""
         return self._read(spark, base_path, database, sorted(self.files))
 
     def after(
         self, split: Split, spark: SparkSession, base_path: str, database: Database
     ) -> tuple["Spilled", Callable[[], None]]:
-        """Return the files after a batch's surplus deletes move into one, and a function that writes that file."""
+        """Return the files after a batch's surplus deletes move into a file, and a function that writes that file."""
         if split.others is None or split.below is None:
             return self, nothing
         merged = sorted(self.files, key=lambda name: (self.files[name], name))[: MOST_FILES // 2]

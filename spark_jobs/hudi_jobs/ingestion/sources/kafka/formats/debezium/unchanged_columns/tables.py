@@ -1,4 +1,4 @@
-"""Guards against events of several database tables in one table, which could replace each other's rows."""
+"""Guards against events of several database tables in a table, which could replace each other's rows."""
 
 from collections.abc import Sequence
 
