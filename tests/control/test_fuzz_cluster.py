@@ -23,7 +23,6 @@ from hudi_operator.planning.decide import decide
 from hudi_operator.planning.deletion.decide import decide_ending
 from hudi_operator.planning.deletion.model import EndingObservation
 from hudi_operator.planning.model import CreateJob, LaunchJob, Observation, TimelineSnapshot
-from hudi_operator.planning.outcome.status.build import build_status
 
 Document = dict[str, Any]
 
@@ -150,7 +149,7 @@ def test_no_job_pod_annotation_status_or_report_keeps_a_reconcile_from_its_end( 
             table=table, table_class=table_class(), blockers=(), snapshot=timeline, jobs=jobs, operator=OPERATOR
         )
         plan = decide(seen, default_image=IMAGE, now=NOW)
-        after = build_status(seen, plan, now=NOW)
+        after = plan.status
         HudiTableStatus.model_validate(after.to_document())
         for action in plan.actions:
             if isinstance(action, CreateJob | LaunchJob):

@@ -21,7 +21,7 @@ from hudi_operator.control.jobs.job_view import observe_jobs
 from hudi_operator.jobs.names import ATTEMPT_ANNOTATION, BASE_INSTANT_ANNOTATION, ROLE_LABEL, SERVICE_LABEL
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import Observation, TimelineSnapshot
-from hudi_operator.planning.outcome.status.build import build_invalid_status, build_status
+from hudi_operator.planning.outcome.status.build import build_invalid_status
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 WORDS = st.sampled_from(
@@ -60,7 +60,7 @@ def test_a_poisoned_status_or_annotation_leads_to_a_status_all_the_same(
     assert isinstance(table, HudiTable)
     seen = Observation(table=table, table_class=table_class(), blockers=(), snapshot=TimelineSnapshot(), jobs=())
     plan = decide(seen, default_image=IMAGE, now=NOW)
-    assert build_status(seen, plan, now=NOW).conditions
+    assert plan.status.conditions
 
 
 @settings(max_examples=100)

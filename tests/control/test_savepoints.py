@@ -21,7 +21,7 @@ from hudi_operator.control.keys import savepoint_key
 from hudi_operator.control.observation.observer import _questions
 from hudi_operator.control.savepoints import SAVEPOINTS
 from hudi_operator.jobs.scheduled_savepoint import build_savepoint
-from hudi_operator.planning.model.observation import MOST_RELATED
+from hudi_operator.planning.model.related import MOST_RELATED
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.outcome.status.savepoint_status import decide_savepoint
 

@@ -19,6 +19,7 @@ from hudi_operator.handlers.watches import _KopfThread, watch_settings
 from hudi_operator.kube.kinds import ObjectKey
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import Observation
+from hudi_operator.planning.model.related import Related
 from hudi_operator.runtime.controller import Trigger, reconcile_by_kind
 from hudi_operator.runtime.informer import Informer
 from hudi_operator.runtime.known import KnownObjects
@@ -80,7 +81,7 @@ class Process:
         self.informer.object_event(BOOKMARKS, {"type": kind, "object": document})
 
     def seen_with_the_table(self) -> tuple[object, ...]:
-        return self.observed[-1].related.get("HudiBookmark", ())
+        return self.observed[-1].related.others.get("HudiBookmark", ())
 
 
 async def test_an_object_of_the_kind_is_reconciled_and_enters_the_observation_of_its_table(
@@ -89,7 +90,7 @@ async def test_an_object_of_the_kind_is_reconciled_and_enters_the_observation_of
     process = Process(monkeypatch)
     await process.resync.resync()
     await process.work()
-    assert process.observed[-1].related == {}
+    assert process.observed[-1].related == Related()
     assert "list HudiBookmark" not in process.cluster.calls[process.cluster.calls.index("get HudiTable") :]
 
     process.bookmarks["first"] = bookmark()

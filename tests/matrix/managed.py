@@ -19,9 +19,10 @@ from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.facts.operations.decisions import with_decisions
-from hudi_operator.planning.model import JobObservation, JobPhase, LaunchJob, Observation, Plan
+from hudi_operator.planning.model import JobObservation, JobPhase, LaunchJob, Observation
+from hudi_operator.planning.model.related import Related
 from hudi_operator.planning.outcome.findings.registry import DEFINITIONS
-from hudi_operator.planning.outcome.status.build import build_status
+from hudi_operator.planning.outcome.plan import Plan
 
 IMAGE = "registry.example/hudi-spark:1"
 OPERATOR = "cluster/hudi-operator"
@@ -86,7 +87,7 @@ class Managed:
             snapshot=snapshot,
             jobs=tuple(self.jobs),
             operator=OPERATOR,
-            related={OPERATIONS: tuple(self.decisions)},
+            related=Related.of({OPERATIONS: tuple(self.decisions)}),
         )
         return with_decisions(seen, now=self.now)
 
@@ -94,7 +95,7 @@ class Managed:
         """Observe, decide, store the status, and run what was decided to its end."""
         observation, now = self.observe(), self.now
         plan = decide(observation, default_image=IMAGE, now=now)
-        status = build_status(observation, plan, now=now)
+        status = plan.status
         self.status = HudiTableStatus.model_validate(status.to_document())
         self.jobs = []
         for action in plan.actions:

@@ -32,6 +32,7 @@ from hudi_operator.jobs.names import (
 )
 from hudi_operator.planning.facts.operations.decisions import with_decisions
 from hudi_operator.planning.model import JobObservation, Mark, Observation, TimelineSnapshot, TimelineTrouble, Undoing
+from hudi_operator.planning.model.related import Related
 from hudi_operator.timeline import Action, CleanSummary, Instant, Timeline, TimelineZone
 from hudi_operator.timeline.rules.counters import COMMITS
 
@@ -112,7 +113,7 @@ def observation(world: World, index: int) -> Observation:
         snapshot=as_declared(snapshot_of(world), table) if cluster.fault != "unreachable" else _UNREACHABLE,
         jobs=jobs,
         operator=cluster.identity,
-        related={OPERATIONS: related} if related else {},
+        related=Related.of({OPERATIONS: related}),
     )
     return with_decisions(seen, now=moment(world.now + cluster.skew))
 

@@ -6,7 +6,7 @@ of today's: kept here as short as it can be, and true to what it did wrong.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -23,13 +23,14 @@ from hudi_jobs.contract import Service
 from hudi_operator.api.status.table import ServiceStatus
 from hudi_operator.api.values.base import Model
 from hudi_operator.jobs import names
-from hudi_operator.planning.facts.case import Case
+from hudi_operator.planning.facts.facts import Facts
 from hudi_operator.planning.facts.writers import foreign
 from hudi_operator.planning.facts.writers.authorship import Authorship
 from hudi_operator.planning.facts.writers.takeover import Takeover
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.decision import Decision, Reason
 from hudi_operator.planning.model.times import instant_time
+from hudi_operator.planning.needs.needs import Needs
 from hudi_operator.planning.order import slots
 from hudi_operator.planning.order.inside import services_apart
 from hudi_operator.planning.order.turns import Turn
@@ -104,9 +105,9 @@ def _none(*_: object, **__: object) -> None:
     return None
 
 
-def _any_that_waits(case: Case, decisions: Mapping[Service, Decision], *, quota_reached: bool) -> Turn:
+def _any_that_waits(facts: Facts, needs: Needs) -> Turn:
     """Whether ingestion would start again before it is not asked."""
-    waiting = services_apart(case, decisions, quota_reached=quota_reached)
+    waiting = services_apart(facts, needs.decisions, quota_reached=False)
     return Turn(waiting=waiting, following=next(iter(waiting), None))
 
 
@@ -185,7 +186,7 @@ DEFECTS = (
         name="a table is taken over while others write it",
         scenario=scenarios.ADOPTION,
         says="a run starts beside a writer that moves",
-        old=(("hudi_operator.planning.decide.check_takeover", _at_once),),
+        old=((f"{_PLANNING}.facts.gather.check_takeover", _at_once),),
     ),
     Defect(
         name="another tool's live plan is taken over",
@@ -368,7 +369,7 @@ DEFECTS = (
         scenario=scenarios.CONTINUOUS_BEHIND,
         says="and the next one starts before that",
         old=(
-            (f"{_PLANNING}.decide.turn_of", _any_that_waits),
+            (f"{_PLANNING}.order.order.turn_of", _any_that_waits),
             (f"{_PLANNING}.order.slots.given_turn", _none),
         ),
         deviations=0,

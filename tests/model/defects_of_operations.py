@@ -132,7 +132,7 @@ OF_OPERATIONS = (
         name="services go on beside an operation",
         scenario=_where("driver dies"),
         says="a run starts while an operation has begun",
-        old=(("hudi_operator.planning.decide.under_maintenance", _nothing),),
+        old=(("hudi_operator.planning.facts.blocking.under_maintenance", _nothing),),
     ),
     Defect(
         name="a run is decided before its operation is recorded and held",

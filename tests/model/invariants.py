@@ -13,8 +13,9 @@ from tests.model.world import World
 from hudi_jobs.contract import ConcurrencyMode, Outcome, Service
 from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.planning.facts.runs.continuous import is_healthy
-from hudi_operator.planning.model import CreateJob, JobPhase, LaunchJob, Observation, Plan
+from hudi_operator.planning.model import CreateJob, JobPhase, LaunchJob, Observation
 from hudi_operator.planning.model.reasons import RunTrouble
+from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.services.registry import SERVICES
 
 STARVING = 6

@@ -13,8 +13,9 @@ from tests.model.world import Run, World, moment
 from hudi_jobs.contract import OperationKind, Service
 from hudi_operator.api.status.operation import FINISHED, OperationState
 from hudi_operator.api.status.table import ActiveJob
-from hudi_operator.planning.model import LaunchJob, Observation, Plan
+from hudi_operator.planning.model import LaunchJob, Observation
 from hudi_operator.planning.model.reasons import OperationReason
+from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.outcome.status.operation_status import decide_operation
 
 LAGS = 200

@@ -12,9 +12,9 @@ from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.status.takeover import TakeoverPhase
 from hudi_operator.planning import decide as decision
 from hudi_operator.planning.facts.operations.declared import has_begun
-from hudi_operator.planning.model import CreateJob, LaunchJob, Observation, Plan, StopJob
+from hudi_operator.planning.model import CreateJob, LaunchJob, Observation, StopJob
+from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.outcome.refusal import refused
-from hudi_operator.planning.outcome.status.build import build_status
 
 LONGEST = 3600
 LONGEST_POLL = 300
@@ -53,7 +53,7 @@ def _reconcile(world: World, index: int) -> None:
     if fault == "conflict":
         cluster.next_reconcile = world.now + AGAIN
         return
-    _store(world, index, seen, plan)
+    _store(world, index, plan)
     if fault == "dies":
         cluster.next_reconcile = world.now + AGAIN
         return
@@ -64,8 +64,8 @@ def _reconcile(world: World, index: int) -> None:
         elif not isinstance(action, LaunchJob | CreateJob):
             continue  # the model's drivers have no executors
         elif fault == "refused" or lacks_keys(cluster, action.job):
-            after = refused(plan, action.job, observation=seen, message="quota", now=now)
-            _store(world, index, seen, after, counted=len(plan.finished), again=True)
+            after = refused(plan, action.job, message="quota", now=now)
+            _store(world, index, after, counted=len(plan.finished), again=True)
             cluster.next_reconcile = world.now + AGAIN
             return
         else:
@@ -93,12 +93,10 @@ def _accept_what_was_there(world: World, index: int, seen: Observation, plan: Pl
         world.clusters[index].accepted = max(written, default="")
 
 
-def _store(world: World, index: int, seen: Observation, plan: Plan, *, counted: int = 0, again: bool = False) -> None:
+def _store(world: World, index: int, plan: Plan, *, counted: int = 0, again: bool = False) -> None:
     """Write the status, as the API server gives it back."""
     cluster = world.clusters[index]
-    now = moment(world.now + cluster.skew)
-    built = build_status(seen, plan, now=now)
-    stored = built.model_dump_json(by_alias=True, exclude_none=True)
+    stored = plan.status.model_dump_json(by_alias=True, exclude_none=True)
     if stored != cluster.stored:
         cluster.stored, cluster.status = stored, HudiTableStatus.model_validate_json(stored)
     invariants.check_told(world, index, plan.finished[counted:])
@@ -110,7 +108,8 @@ def _obey(world: World, index: int, plan: Plan) -> None:
     """Let a person do what the status asks for, half an hour later."""
     cluster = world.clusters[index]
     # What the store says of another operator is true where there is one.
-    stranger = world.lake.owner[1] if plan.owned_elsewhere and world.lake.owner and len(world.clusters) == 1 else None
+    owner = world.lake.owner if plan.facts.ownership.elsewhere and len(world.clusters) == 1 else None
+    stranger = owner[1] if owner else None
     if not plan.foreign and stranger is None:
         cluster.stalled_since = None
         return

@@ -25,15 +25,9 @@ from hudi_jobs.contract import Progress, ProgressState
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.table import ActiveJob
-from hudi_operator.planning.model import (
-    JobObservation,
-    LaunchJob,
-    Observation,
-    Plan,
-    StopJob,
-    TimelineSnapshot,
-)
+from hudi_operator.planning.model import JobObservation, LaunchJob, Observation, StopJob, TimelineSnapshot
 from hudi_operator.planning.model.circumstances import class_version_of
+from hudi_operator.planning.outcome.plan import Plan
 
 OFF = {"compaction": {"mode": "Disabled"}, "cleaning": {"mode": "Disabled"}, "archival": {"mode": "Disabled"}}
 LOCK: dict[str, Any] = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}

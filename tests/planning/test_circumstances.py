@@ -24,7 +24,8 @@ from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_operator.api.resources import HudiTableClass, ObjectMetadata
 from hudi_operator.api.status.table import HudiTableStatus, ServiceStatus
 from hudi_operator.planning.decide import decide
-from hudi_operator.planning.model import JobObservation, Plan, PodTrouble, TimelineSnapshot, circumstances
+from hudi_operator.planning.model import JobObservation, PodTrouble, TimelineSnapshot, circumstances
+from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.outcome.refusal import refused
 
 LATER = NOW + minutes(1)
@@ -127,8 +128,7 @@ def test_a_job_that_the_api_server_refuses_is_counted_under_the_circumstances_of
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     plan = decided(HudiTableStatus(), monkeypatch)
-    seen = observe(table())
-    after = refused(plan, plan.active_jobs[0], observation=seen, message="quota", now=LATER)
+    after = refused(plan, plan.active_jobs[0], message="quota", now=LATER)
     counted = status(ingestion=after.services.ingestion)
     assert counted.services.ingestion.infrastructure_failures == 1
     assert decided(counted, monkeypatch).services.ingestion.infrastructure_failures == 1

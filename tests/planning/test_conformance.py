@@ -58,7 +58,7 @@ from hudi_operator.planning.model import (
 )
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.outcome.refusal import refused
-from hudi_operator.planning.outcome.status.build import build_invalid_status, build_status
+from hudi_operator.planning.outcome.status.build import build_invalid_status
 from hudi_operator.planning.outcome.status.transitions import transitions
 from hudi_operator.planning.requeue import requeue_after
 from hudi_operator.services.registry import SERVICES
@@ -366,7 +366,7 @@ def test_nothing_is_written_before_the_next_reconcile_while_nothing_happens(
         world = again(world, status_of(world))
     plan = plan_for(world)
     named = [moment for service in SERVICES for moment in moments_of(plan.services.of(service)) if moment > NOW]
-    pauses = [requeue_after(world, plan, poll=30), *((moment - NOW).total_seconds() for moment in named)]
+    pauses = [requeue_after(plan, poll=30), *((moment - NOW).total_seconds() for moment in named)]
     later = NOW + timedelta(seconds=min(pauses) * part)
     assert json.dumps(status_of(world, now=later).to_document()) == json.dumps(world.table.status.to_document())
 
@@ -433,8 +433,8 @@ def test_the_status_after_a_refusal_conforms_and_is_confirmed_by_the_next_reconc
     for action in plan.actions:
         if not isinstance(action, LaunchJob):
             continue
-        after_refusal = refused(plan, action.job, observation=observation, message=message, now=NOW)
-        written = build_status(observation, after_refusal, now=NOW)
+        after_refusal = refused(plan, action.job, message=message, now=NOW)
+        written = after_refusal.status
         check_conformance(written, generation=observation.table.metadata.generation)
         check_storable(written.to_document())
         world = again(observation, written)

@@ -117,7 +117,7 @@ def test_accepting_the_damaged_commit_unblocks_the_table() -> None:
 )
 def test_a_commit_that_is_known_to_be_ours_stays_ours(ours: dict[str, Any]) -> None:
     plan = plan_for(seen(**ours))
-    assert plan.unknown == ()
+    assert plan.facts.writers.unknown == ()
     assert plan.foreign == ()
 
 
@@ -130,7 +130,8 @@ def test_a_compaction_without_a_readable_file_is_not_taken_for_one_of_ours() -> 
     observation = seen(remembered=remembered)
     timeline = story(done("deltacommit", 50), done("deltacommit", 40), done("commit", 30))
     snapshot = replace(observation.snapshot, timeline=timeline, damaged=(Damaged(instant=compaction, problem=PROBLEM),))
-    assert [one.time for one in plan_for(replace(observation, snapshot=snapshot)).unknown] == [compaction.time]
+    plan = plan_for(replace(observation, snapshot=snapshot))
+    assert [one.time for one in plan.facts.writers.unknown] == [compaction.time]
 
 
 LOCK = {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}
@@ -173,7 +174,7 @@ def test_end_of_a_run_stays_open_while_its_commit_may_be_the_damaged_one() -> No
 def test_a_run_that_names_the_damaged_commit_as_its_own_is_believed() -> None:
     plan = plan_for(seen(**of_a_run(), jobs=(ended(outcome=succeeded(instant=TORN.time)),)))
     assert [(one.outcome, one.instant) for one in plan.finished] == [(Outcome.SUCCEEDED, TORN.time)]
-    assert plan.unknown == ()
+    assert plan.facts.writers.unknown == ()
 
 
 def created(observation: Observation) -> list[str]:

@@ -39,12 +39,12 @@ from hudi_operator.planning.model import (
     JobPhase,
     LaunchJob,
     Observation,
-    Plan,
     PodTrouble,
     StopJob,
     TimelineSnapshot,
     TimelineTrouble,
 )
+from hudi_operator.planning.outcome.plan import Plan
 
 REQUEST = {"hudi-operator.io/requested-at": "2026-03-10T11:59:30Z"}
 BLOCKER = Blocker(reason=BlockerReason.PATH_CLAIMED, message="Taken by team-b/flights.")

@@ -9,9 +9,9 @@ from tests.planning.world import NOW, active, again, done, job, minutes, observe
 
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.table import HudiTableStatus
-from hudi_operator.planning.model import LaunchJob, Observation, Plan, TimelineSnapshot
+from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot
+from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.outcome.refusal import refused
-from hudi_operator.planning.outcome.status.build import build_status
 
 REQUEST = {"hudi-operator.io/requested-at": "2026-03-10T11:59:30Z"}
 
@@ -20,11 +20,7 @@ def refuse(observation: Observation, *, now: datetime = NOW, message: str = "exc
     plan = plan_for(observation, now=now)
     (launch,) = plan.actions
     assert isinstance(launch, LaunchJob)
-    return refused(plan, launch.job, observation=observation, message=message, now=now)
-
-
-def status_after(observation: Observation, plan: Plan) -> HudiTableStatus:
-    return build_status(observation, plan, now=NOW)
+    return refused(plan, launch.job, message=message, now=now)
 
 
 def condition(after: HudiTableStatus, kind: ConditionType) -> Any:
@@ -42,14 +38,14 @@ def test_a_refused_job_counts_as_a_failed_run_that_is_tried_again_later() -> Non
 
 def test_the_status_after_a_refusal_is_the_one_that_the_next_reconcile_confirms() -> None:
     world = observe()
-    first = status_after(world, refuse(world))
+    first = refuse(world).status
     following = again(world, first)
-    assert status_after(following, plan_for(following)) == first
+    assert plan_for(following).status == first
 
 
 def test_the_status_after_a_refusal_names_the_next_attempt() -> None:
     world = observe()
-    after = status_after(world, refuse(world))
+    after = refuse(world).status
     assert after.services.ingestion.next_attempt_at == "2026-03-10T12:00:10Z"
     assert condition(after, ConditionType.READY).reason == "JobRefused"
     assert condition(after, ConditionType.RECONCILING).message == (
@@ -59,7 +55,7 @@ def test_the_status_after_a_refusal_names_the_next_attempt() -> None:
 
 def test_a_request_whose_job_was_refused_is_answered_and_backs_off_like_any_failure() -> None:
     world = observe(table(annotations=REQUEST))
-    after = status_after(world, refuse(world))
+    after = refuse(world).status
     following = plan_for(again(world, after))
 
     assert after.last_handled_reconcile_at == REQUEST["hudi-operator.io/requested-at"]
@@ -99,6 +95,6 @@ def test_a_request_outlasts_the_refusal_of_another_service() -> None:
     assert [run.service for run in plan.finished] == ["Compaction"]
     assert plan.services.ingestion.message.startswith("Requested at")
     assert plan.services.compaction.infrastructure_failures == 1
-    after = status_after(world, plan)
+    after = plan.status
     assert after.last_handled_reconcile_at is None
-    assert status_after(again(world, after), plan_for(again(world, after))) == after
+    assert plan_for(again(world, after)).status == after

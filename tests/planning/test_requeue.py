@@ -6,21 +6,24 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.planning.world import active, memory, observe
+from tests.planning.world import active, memory, observe, plan_for
 
-from hudi_operator.planning.model import Blocker, BlockerReason, Plan
+from hudi_operator.api.status.table import ServicesStatus
+from hudi_operator.planning.model import Blocker, BlockerReason
+from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.requeue import ACTIVE_SECONDS, QUIET_SECONDS, requeue_after
 
-RUNS = Plan(active_jobs=(active(),))
-DUE = Plan(services=Plan().services.copy_with(ingestion=memory(due=True)))
+NOTHING = replace(plan_for(observe()), active_jobs=(), services=ServicesStatus(), changes_in=None)
+RUNS = replace(NOTHING, active_jobs=(active(),))
+DUE = replace(NOTHING, services=ServicesStatus(ingestion=memory(due=True)))
 RIVAL = Blocker(reason=BlockerReason.PATH_CLAIMED, message="Another table has the claim.")
 
 
 @pytest.mark.parametrize(
     ("plan", "changes", "poll", "seconds"),
     [
-        (Plan(), {}, 10, QUIET_SECONDS),
-        (Plan(), {"blockers": (RIVAL,)}, 10, 10),
+        (NOTHING, {}, 10, QUIET_SECONDS),
+        (NOTHING, {"blockers": (RIVAL,)}, 10, 10),
         (RUNS, {}, 10, ACTIVE_SECONDS),
         (RUNS, {}, 300, ACTIVE_SECONDS),
         (DUE, {}, 10, 30),
@@ -36,15 +39,16 @@ RIVAL = Blocker(reason=BlockerReason.PATH_CLAIMED, message="Another table has th
     ],
 )
 def test_a_whole_reconcile_follows_after(plan: Plan, changes: dict[str, Any], poll: float, seconds: float) -> None:
-    assert requeue_after(observe(**changes), plan, poll=poll) == seconds
+    plan = replace(plan, facts=replace(plan.facts, observation=observe(**changes)))
+    assert requeue_after(plan, poll=poll) == seconds
 
 
-@pytest.mark.parametrize("plan", [Plan(), RUNS, DUE], ids=["nothing", "a Job runs", "something is due"])
+@pytest.mark.parametrize("plan", [NOTHING, RUNS, DUE], ids=["nothing", "a Job runs", "something is due"])
 def test_changes_by_time_are_met_to_the_second(plan: Plan) -> None:
     for seconds in (3.0, 29.0):
-        assert requeue_after(observe(), replace(plan, changes_in=seconds), poll=10, spread=lambda _: 30.0) == seconds
-    assert requeue_after(observe(), replace(plan, changes_in=10**6), poll=10) == requeue_after(observe(), plan, poll=10)
+        assert requeue_after(replace(plan, changes_in=seconds), poll=10, spread=lambda _: 30.0) == seconds
+    assert requeue_after(replace(plan, changes_in=10**6), poll=10) == requeue_after(plan, poll=10)
 
 
 def test_pauses_are_drawn_so_that_tables_drift_apart() -> None:
-    assert requeue_after(observe(), RUNS, poll=10, spread=lambda seconds: seconds * 1.1) == pytest.approx(33)
+    assert requeue_after(RUNS, poll=10, spread=lambda seconds: seconds * 1.1) == pytest.approx(33)

@@ -12,8 +12,8 @@ from tests.planning.world import NOW, ended, job, minutes, observe, plan_for, sn
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import HudiTable, parse_table
 from hudi_operator.api.status.lines import joined
-from hudi_operator.planning.model import JobObservation, Plan
-from hudi_operator.planning.outcome.status.build import build_status
+from hudi_operator.planning.model import JobObservation
+from hudi_operator.planning.outcome.plan import Plan
 
 OLD_TABLES = sorted((Path(__file__).parents[1] / "fixtures" / "stored").glob("huditable-*.json"))
 RUNNING = "flights-ingestion-268a8f3e8b"
@@ -57,7 +57,7 @@ def test_a_run_that_ended_during_the_upgrade_is_counted_once(path: Path) -> None
     first = plan(table, done, runs=runs)
     assert [(run.job, run.outcome) for run in first.finished] == [(RUNNING, Outcome.SUCCEEDED)]
 
-    status = build_status(observe(table, snapshot=snapshot(*runs), jobs=(done,)), first, now=LATER)
+    status = first.status
     second = plan(table.copy_with(status=status), done, runs=runs)
     assert second.finished == ()
     assert len(status.history) == len(table.status.history) + 1

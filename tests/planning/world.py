@@ -15,9 +15,9 @@ from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.findings import Finding, FindingCode
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus, ServicesStatus, ServiceStatus
 from hudi_operator.planning.decide import decide
-from hudi_operator.planning.model import JobObservation, JobPhase, Observation, Plan, TimelineSnapshot
+from hudi_operator.planning.model import JobObservation, JobPhase, Observation, TimelineSnapshot
 from hudi_operator.planning.model.times import format_time
-from hudi_operator.planning.outcome.status.build import build_status
+from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.timeline import (
     Action,
     CleanSummary,
@@ -320,7 +320,7 @@ def plan_for(observation: Observation, *, now: datetime = NOW) -> Plan:
 
 
 def status_of(observation: Observation, *, now: datetime = NOW) -> HudiTableStatus:
-    return build_status(observation, plan_for(observation, now=now), now=now)
+    return plan_for(observation, now=now).status
 
 
 def finding(after: HudiTableStatus, *codes: FindingCode) -> Finding | None:

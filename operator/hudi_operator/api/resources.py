@@ -134,6 +134,16 @@ class HudiSavepoint(Model):
     spec: HudiSavepointSpec
     status: HudiSavepointStatus = HudiSavepointStatus()
 
+    @property
+    def is_held(self) -> bool:
+        """Whether the operator's finalizer holds the resource."""
+        return SAVEPOINT_FINALIZER in self.metadata.finalizers
+
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether the schedule of a table created the resource."""
+        return self.metadata.labels.get(SCHEDULED_LABEL) == "true"
+
 
 class HudiOperation(Model):
     """An operation as its owner declared it, with its status."""
@@ -141,6 +151,11 @@ class HudiOperation(Model):
     metadata: ObjectMetadata
     spec: HudiOperationSpec
     status: HudiOperationStatus = HudiOperationStatus()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the operator's finalizer holds the resource."""
+        return OPERATION_FINALIZER in self.metadata.finalizers
 
 
 def is_default_class(document: dict[str, Any]) -> bool:

@@ -36,10 +36,11 @@ from hudi_operator.planning.decide import decide
 from hudi_operator.planning.deletion.decide import decide_ending, refused_ending
 from hudi_operator.planning.facts.operations.decisions import with_decisions
 from hudi_operator.planning.facts.operations.declared import has_begun
-from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import TableEvent
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.outcome.life import refused_step, step_of
+from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.outcome.status.build import build_invalid_status
 from hudi_operator.planning.outcome.status.operation_status import moved_operations
 from hudi_operator.planning.outcome.status.savepoint_status import moved_savepoints
@@ -169,18 +170,18 @@ class Reconciler:
             after = build_invalid_status(parsed, now=self._kube.now())
             await self._status.write(document, after, notices=transitions(parsed.status, after))
             return self._polling.spread(self._settings.max_poll_seconds)
-        observation, plan = await self._decide(key, parsed, trigger)
-        step = step_of(observation, plan, now=self._kube.now())
+        plan = await self._decide(key, parsed, trigger)
+        step = step_of(plan)
 
         def refuse(job: ActiveJob, message: str, written: HudiTableStatus) -> Step:
-            return refused_step(observation, plan, job, message=message, written=written, now=self._kube.now())
+            return refused_step(plan, job, message=message, written=written, now=self._kube.now())
 
-        done = await self._pipeline.carry_out(key, document, step, target=observation, refuse=refuse)
+        done = await self._pipeline.carry_out(key, document, step, target=plan.observation, refuse=refuse)
         for one in moved_savepoints(parsed.status, done.status):
             self.wake(savepoint_key(key.namespace, one))
         for one in moved_operations(parsed.status, done.status):
             self.wake(operation_key(key.namespace, one))
-        return self._remember(key, observation, plan) if done is step else self._settings.poll_seconds
+        return self._remember(key, plan) if done is step else self._settings.poll_seconds
 
     async def _must_finish(self, document: Document, parsed: HudiTable | InvalidObject) -> bool:
         """Whether a deleted table continues like an existing table, because a begun operation must be finished.
@@ -218,7 +219,7 @@ class Reconciler:
             document, kind=EventType.WARNING, reason=TableEvent.STATUS_UNREADABLE, message=message
         )
 
-    async def _decide(self, key: TableKey, table: HudiTable, trigger: Trigger) -> tuple[Observation, Plan]:
+    async def _decide(self, key: TableKey, table: HudiTable, trigger: Trigger) -> Plan:
         """Observe and decide; a decision with actions is based on live reads of this reconcile."""
         began = _seconds()
         observation = await self._observe(key, table, trigger, since=began)
@@ -226,7 +227,7 @@ class Reconciler:
         if plan.actions and trigger is not Trigger.EVENT:
             observation = await self._observe(key, table, Trigger.EVENT, since=began)
             plan = self._plan(observation)
-        return observation, plan
+        return plan
 
     async def _observe(self, key: TableKey, table: HudiTable, trigger: Trigger, *, since: float) -> Observation:
         """Observe a table with the decisions of people about it, which the status remembers from then on."""
@@ -236,9 +237,10 @@ class Reconciler:
     def _plan(self, observation: Observation) -> Plan:
         return decide(observation, default_image=self._settings.spark_image, now=self._kube.now())
 
-    def _remember(self, key: TableKey, observation: Observation, plan: Plan) -> float:
+    def _remember(self, key: TableKey, plan: Plan) -> float:
         """Remember this reconcile; return the seconds until the next."""
-        now, table, snapshot = _seconds(), observation.table, observation.snapshot
+        observation, now = plan.observation, _seconds()
+        table, snapshot = observation.table, observation.snapshot
         newest = snapshot.timeline.instants[-1].time if snapshot.timeline and snapshot.timeline.instants else None
         since = parse_time(table.metadata.creation_timestamp) or self._kube.now()
         age = age_of(newest, now=self._kube.now()) if newest else self._kube.now() - since
@@ -254,7 +256,7 @@ class Reconciler:
         )
         self._polling.end_reconcile(key, last, moved=busy)
         pause = self._polling.pause(key, now=now)
-        whole = requeue_after(observation, plan, poll=pause, spread=self._polling.spread)
+        whole = requeue_after(plan, poll=pause, spread=self._polling.spread)
         self._polling.reconcile_from(key, now + whole)
         return min(pause, whole)
 

@@ -8,7 +8,8 @@ alone.
 from collections.abc import Callable
 
 from hudi_jobs.contract import Service
-from hudi_operator.planning.model import JobPhase, Observation, Plan
+from hudi_operator.planning.model import JobPhase
+from hudi_operator.planning.outcome.plan import Plan
 
 ACTIVE_SECONDS = 30.0
 """While a Job runs: Jobs and pods send events."""
@@ -24,17 +25,16 @@ _UNREAD_SECONDS = 1.0
 """If this reconcile has checked the most commits that it may."""
 
 
-def requeue_after(
-    observation: Observation, plan: Plan, *, poll: float, spread: Callable[[float], float] = lambda seconds: seconds
-) -> float:
+def requeue_after(plan: Plan, *, poll: float, spread: Callable[[float], float] = lambda seconds: seconds) -> float:
     """Return the seconds until the table is reconciled in full again.
 
     `poll` is when the timeline is polled next, and `spread` randomizes a pause so that tables drift apart. Changes by
     time alone are met to the second.
     """
+    observation = plan.observation
     if observation.blockers:
         return poll  # a blocker may end without an event, such as another table's claim
-    if observation.snapshot.read_up_to is not None and not (plan.foreign or plan.unknown):
+    if observation.snapshot.read_up_to is not None and not (plan.foreign or plan.facts.writers.unknown):
         return _UNREAD_SECONDS
     if plan.active_jobs:
         goes_on = all(job.live is not None and job.state == JobPhase.RUNNING for job in plan.active_jobs)

@@ -18,6 +18,7 @@ from hudi_operator.api.status.decisions import DecisionAnswer, DecisionsStatus
 from hudi_operator.api.status.operation import HudiOperationStatus
 from hudi_operator.planning.facts.operations.decisions import with_decisions
 from hudi_operator.planning.model import Observation
+from hudi_operator.planning.model.related import Related
 
 UID = "uid-of-decision"
 
@@ -39,7 +40,8 @@ def decision(**changes: Any) -> HudiOperation:
 
 def deciding(observation: Observation, *decisions: HudiOperation | InvalidObject) -> Observation:
     """The observation of a table that has read these decisions."""
-    related = {**observation.related, OPERATIONS: (*observation.related.get(OPERATIONS, ()), *decisions)}
+    known = observation.related
+    related = Related.of({OPERATIONS: (*known.operations, *known.unread_operations, *decisions)})
     return with_decisions(replace(observation, related=related), now=NOW)
 
 

@@ -30,6 +30,7 @@ from hudi_operator.api.spec.operation import OPERATION_FIELDS
 from hudi_operator.api.status.operation import HudiOperationStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot
+from hudi_operator.planning.model.related import Related
 from hudi_operator.timeline import CleanSummary
 
 JOB = "flights-operation-0123456789"
@@ -105,7 +106,7 @@ def world(
         table(status=known, **{**RESTING, "type": "MergeOnRead", "compaction": {"mode": "Disabled"}, **changes}),
         table_class=allowing(),
         snapshot=TimelineSnapshot(timeline=story(*commits, *files, clean=clean), runs=runs),
-        related={OPERATIONS: operations},
+        related=Related.of({OPERATIONS: operations}),
     )
     return replace(seen, **more)
 

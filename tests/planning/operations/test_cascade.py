@@ -18,6 +18,7 @@ from hudi_operator.jobs.requests.erasure import build_erase_task
 from hudi_operator.planning.facts.operations.cascade import awaits_lineage
 from hudi_operator.planning.facts.operations.declared import may_have_begun
 from hudi_operator.planning.model import Derived, DerivedTable, Lineage, Observation
+from hudi_operator.planning.model.related import Related
 from hudi_operator.planning.outcome.status.cascade_status import CascadeSeen
 from hudi_operator.planning.outcome.status.operation_status import OperationStep, decide_operation
 
@@ -114,11 +115,11 @@ def test_where_one_table_asks_for_approval_all_wait_for_it_and_the_approver_sees
 
 
 def test_the_tables_are_looked_for_only_until_it_has_begun() -> None:
-    assert awaits_lineage({"HudiOperation": (erasing(),)})
+    assert awaits_lineage(Related.of({"HudiOperation": (erasing(),)}))
     tried = told_as(OperationState.RUNNING, "Retrying")
-    assert awaits_lineage({"HudiOperation": (erasing(status=tried),)}), "its first run has changed nothing"
+    assert awaits_lineage(Related.of({"HudiOperation": (erasing(status=tried),)})), "its first run has changed nothing"
     begun = erasing(status=tried.copy_with(begun=True))
-    assert not awaits_lineage({"HudiOperation": (begun, operation())})
+    assert not awaits_lineage(Related.of({"HudiOperation": (begun, operation())}))
 
 
 def done_here() -> Any:

@@ -53,12 +53,12 @@ def test_a_decision_needs_no_class_that_allows_it_starts_nothing_and_holds_nothi
     assert remembers(decided).accepted_up_to == ago(19.9)
     plan = plan_for(decided)
     assert not any(isinstance(action, LaunchJob) for action in plan.actions)
-    assert (plan.operations, plan.maintenance) == ((), None)
+    assert (plan.operations, plan.facts.operations.maintenance) == ((), None)
 
 
 def test_a_decision_never_waits_for_an_operation_or_its_maintenance() -> None:
     held = world(operation(), remembered=(entry(state="Failed", reason="NotVerified", finished_at=at(NOW)),))
-    assert plan_for(held).maintenance is not None
+    assert plan_for(held).facts.operations.maintenance is not None
     many = world(*(operation(f"no-{number}") for number in range(30)))
     for seen in (held, many):
         assert reply(deciding(seen, decision(**ACCEPT))) == ("Succeeded", "Succeeded")

@@ -14,6 +14,7 @@ from hudi_operator.api.resources import OPERATIONS, HudiOperation
 from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
 from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN
 from hudi_operator.planning.model import Observation
+from hudi_operator.planning.model.related import Related
 from hudi_operator.planning.outcome.status.operation_status import decide_operation
 
 STUCK = (f"{ago(3)}.deltacommit.requested", f"{ago(3)}.deltacommit.inflight")
@@ -102,7 +103,7 @@ def test_each_of_many_operations_is_done_once() -> None:
             operation(name, created=NOW - minutes(99 - number), status=told, **CLEANING)
             for number, (name, told) in enumerate(known.items())
         )
-        seen = replace(seen, related={OPERATIONS: asked})
+        seen = replace(seen, related=Related.of({OPERATIONS: asked}))
         status = status_of(seen, now=NOW + minutes(step))
         table = seen.table.copy_with(status=status)
         changes = {one.metadata.name: decide_operation(one, table, now=NOW).status for one in asked}

@@ -33,6 +33,7 @@ from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.api.status.takeover import Protection, TakeoverPhase, TakeoverStatus
 from hudi_operator.planning.facts.runs.failures import attempts
 from hudi_operator.planning.model import Observation, Undoing
+from hudi_operator.planning.model.related import Related
 from hudi_operator.planning.outcome.life import step_of
 from hudi_operator.planning.outcome.status.operation_status import decide_operation
 from hudi_operator.planning.outcome.status.transitions import transitions
@@ -83,7 +84,7 @@ def test_the_rows_of_each_partition_are_shown_until_the_resource_says_them_itsel
     asked = decide_operation(operation(), again(seen, status_of(seen)).table, now=NOW).status
     assert asked is not None
     assert asked.report == told
-    later = again(replace(seen, jobs=(), related={OPERATIONS: (operation(status=asked),)}), status_of(seen))
+    later = again(replace(seen, jobs=(), related=Related.of({OPERATIONS: (operation(status=asked),)})), status_of(seen))
     kept = of(later).report
     assert kept is not None
     assert kept.verification is not None
@@ -98,11 +99,11 @@ def test_comparison_of_another_operation_is_not_this_operations() -> None:
 
 def test_the_table_tells_of_its_end_and_it_is_counted_once() -> None:
     seen = after_run(Outcome.SUCCEEDED, report=DONE, message="Restored.", **RESTORED)
-    step = step_of(seen, plan_for(seen), now=NOW)
+    step = step_of(plan_for(seen))
     assert "OperationSucceeded" in [one.reason for one in step.notices]
     assert [one.resource for one in step.operations] == ["back"]
     later = again(replace(seen, jobs=()), step.status)
-    assert step_of(later, plan_for(later), now=NOW).operations == ()
+    assert step_of(plan_for(later)).operations == ()
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_files_that_still_hold_keys_fail_it_and_hold_nothing_else_back() -> None
     )
     found = of(ended)
     assert (found.state, found.reason) == (OperationState.FAILED, "NotErased")
-    assert plan_for(ended).maintenance is None
+    assert plan_for(ended).facts.operations.maintenance is None
 
 
 def test_erasure_with_a_resource_removed_by_hand_says_that_the_keys_are_lost() -> None:

@@ -27,6 +27,7 @@ from hudi_operator.planning.model import (
     TimelineSnapshot,
     TimelineTrouble,
 )
+from hudi_operator.planning.model.related import Related
 
 RESTORING = (f"{ago(1)}.restore.requested", f"{ago(1)}.restore.inflight")
 WITHDRAWN = PodTrouble.WITHDRAWN.value
@@ -104,7 +105,8 @@ def test_a_job_whose_pod_is_there_and_never_ran_has_begun_nothing(trouble: PodTr
     over = ended(JOB, service=Service.OPERATION, trouble=trouble, message="why.", pods=(f"{JOB}-x7k2p",))
     seen = remembering(at_work(), jobs=(over,))
     assert (reasons(seen), of(seen).begun, of(seen).reason) == ([trouble], False, "Retrying")
-    deleted = replace(again(seen, status_of(seen)), jobs=(), related={OPERATIONS: (operation(deleted=NOW),)})
+    going = Related.of({OPERATIONS: (operation(deleted=NOW),)})
+    deleted = replace(again(seen, status_of(seen)), jobs=(), related=going)
     assert status_of(deleted).operations == (), "so that it can be taken back"
     for doubtful in (replace(over, has_run=True), replace(over, pods=())):
         assert of(replace(seen, jobs=(doubtful,))).begun
@@ -165,7 +167,7 @@ def stops(seen: Observation) -> list[str | None]:
 
 def held(*resources: object, jobs: tuple[JobObservation, ...] = (HELD,), **changes: Any) -> Observation:
     seen = remembering(at_work(), jobs=jobs, **changes)
-    return replace(seen, related={OPERATIONS: resources})
+    return replace(seen, related=Related.of({OPERATIONS: resources}))
 
 
 def of_deleted_table(seen: Observation) -> Observation:

@@ -40,7 +40,7 @@ from tests.planning.world import (
 
 from hudi_jobs.contract import OperationKind, Outcome, Service
 from hudi_jobs.contract.operations.told import OperationTold
-from hudi_operator.api.resources import SAVEPOINTS, InvalidObject, ObjectMetadata, parse_operation
+from hudi_operator.api.resources import InvalidObject, ObjectMetadata, parse_operation
 from hudi_operator.api.spec.operation import OPERATION_FIELDS
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.operation import OperationState
@@ -219,7 +219,7 @@ ALL_DUE: dict[str, Any] = {
 
 def test_no_other_job_starts_while_an_operation_is_to_begin() -> None:
     seen = world(operation(), **ALL_DUE)
-    seen = replace(seen, related={**seen.related, SAVEPOINTS: (savepoint(),)})
+    seen = replace(seen, related=replace(seen.related, savepoints=(savepoint(),)))
     assert launches(seen) == []
     after = status_of(seen)
     for service in set(SERVICES) - {Service.OPERATION}:
@@ -450,7 +450,7 @@ def test_a_refused_job_is_tried_again_later() -> None:
     seen = world(operation(), remembered=(entry(),))
     plan = plan_for(seen)
     (launch,) = [one for one in plan.actions if isinstance(one, LaunchJob)]
-    after = refused(plan, launch.job, observation=seen, message="No quota.", now=NOW)
+    after = refused(plan, launch.job, message="No quota.", now=NOW)
     (left,) = after.operations
     assert (left.state, left.failures, left.infrastructure_failures, left.begun) == (DRAINING, 0, 1, False)
     assert left.retry_at is not None

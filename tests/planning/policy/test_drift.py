@@ -38,7 +38,8 @@ from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.planning.facts.drift import drift_of
-from hudi_operator.planning.model import Blocker, BlockerReason, CreateJob, LaunchJob, Plan, TimelineSnapshot
+from hudi_operator.planning.model import Blocker, BlockerReason, CreateJob, LaunchJob, TimelineSnapshot
+from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.services.registry import SERVICES
 from hudi_operator.timeline import TableType as FoundType
 

@@ -15,6 +15,7 @@ from hudi_operator.api.status.findings import FindingCode, Severity
 from hudi_operator.api.status.table import HudiTableStatus, RunStatus
 from hudi_operator.planning.facts.runs.bad_rows import bad_rows, bad_rows_after
 from hudi_operator.planning.model import Observation
+from hudi_operator.planning.model.related import Related
 
 ACKNOWLEDGE = decision(acknowledgeBadRows={})
 FIVE = BadRowsStatus(total=5, since=at(NOW))
@@ -79,7 +80,7 @@ def test_acknowledgement_resets_the_count_once_and_is_recorded() -> None:
     after = status_of(observation)
     assert (after.bad_rows, message(after)) == (None, None)
     newer = observation.table.status.copy_with(bad_rows=FIVE)
-    later = replace(observation, table=observation.table.copy_with(status=newer), related={})
+    later = replace(observation, table=observation.table.model_copy(update={"status": newer}), related=Related())
     assert deciding(later, ACKNOWLEDGE).table.status.bad_rows == FIVE, "a recorded decision acknowledges nothing more"
 
 

@@ -53,10 +53,10 @@ from hudi_operator.planning.model import (
     JobObservation,
     JobPhase,
     NamespaceObservation,
-    Plan,
     TimelineSnapshot,
     TimelineTrouble,
 )
+from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.requeue import requeue_after
 
 
@@ -379,7 +379,7 @@ def test_a_driver_that_status_has_forgotten_is_adopted_and_followed() -> None:
 
 def test_a_table_with_nothing_but_its_driver_is_seen_whole_once_a_minute() -> None:
     observation = seen()
-    assert requeue_after(observation, plan_for(observation), poll=10.0) == 60.0
+    assert requeue_after(plan_for(observation), poll=10.0) == 60.0
 
 
 def test_a_rescan_that_the_driver_has_committed_is_served_before_it_ends() -> None:

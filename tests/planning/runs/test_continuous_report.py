@@ -49,7 +49,6 @@ from hudi_operator.planning.model import (
 )
 from hudi_operator.planning.model.circumstances import class_version_of
 from hudi_operator.planning.model.freshness import source_of
-from hudi_operator.planning.outcome.status.build import build_status
 from hudi_operator.planning.outcome.status.transitions import transitions
 
 LOSSY = {"kafka": {"bootstrapServers": ["kafka:9092"], "topics": ["orders"], "onDataLoss": "Skip"}}
@@ -176,7 +175,7 @@ def writes_of_an_idle_table(minutes_long: int) -> int:
         shows = snapshot((JOB, ago(2)), progress=told)
         observation = seen(one.copy_with(status=known), shows=shows)
         observation = replace(observation, table=one.copy_with(status=known))
-        after = build_status(observation, plan_for(observation, now=now), now=now)
+        after = plan_for(observation, now=now).status
         writes += after != known
         known = after
     return writes

@@ -34,8 +34,9 @@ from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.table import RunStatus, ServiceStatus
 from hudi_operator.planning.facts.runs.failures import FailureKind, after_failures, failure_kind
 from hudi_operator.planning.facts.runs.memory import remember_runs
-from hudi_operator.planning.model import LaunchJob, Plan, PodTrouble, TimelineSnapshot
+from hudi_operator.planning.model import LaunchJob, PodTrouble, TimelineSnapshot
 from hudi_operator.planning.model.reasons import RunTrouble
+from hudi_operator.planning.outcome.plan import Plan
 
 JOB, OUTSIDE, CONFLICT = FailureKind.JOB, FailureKind.INFRASTRUCTURE, FailureKind.CONFLICT
 REQUEST = {"hudi-operator.io/requested-at": "2026-03-10T11:59:30Z"}

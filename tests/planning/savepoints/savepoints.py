@@ -28,6 +28,7 @@ from hudi_operator.api.resources import SAVEPOINT_FINALIZER, SAVEPOINTS, HudiSav
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table_savepoints import TableSavepoint
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot
+from hudi_operator.planning.model.related import Related
 from hudi_operator.timeline import CleanSummary
 
 JOB = "flights-savepoint-0123456789"
@@ -88,7 +89,7 @@ def world(
     seen = observe(
         table(status=known, **{**RESTING, "type": "MergeOnRead", "compaction": {"mode": "Disabled"}, **changes}),
         snapshot=TimelineSnapshot(timeline=timeline, runs=runs),
-        related={SAVEPOINTS: savepoints},
+        related=Related.of({SAVEPOINTS: savepoints}),
     )
     return replace(seen, **more)
 

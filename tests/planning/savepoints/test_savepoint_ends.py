@@ -24,11 +24,12 @@ from tests.planning.savepoints.savepoints import (
 from tests.planning.world import NOW, again, ago, at, job, memory, minutes, plan_for, run, status_of
 
 from hudi_jobs.contract import Outcome, SavepointWork, Service
-from hudi_operator.api.resources import OPERATIONS, SAVEPOINTS, HudiOperation
+from hudi_operator.api.resources import SAVEPOINTS, HudiOperation
 from hudi_operator.api.status.operation import OperationState
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table_savepoints import SavepointState
 from hudi_operator.planning.model import Observation, TimelineSnapshot, TimelineTrouble
+from hudi_operator.planning.model.related import Related
 
 KEPT, LOST, REFUSED, WAITING = SavepointState.KEPT, SavepointState.LOST, SavepointState.REFUSED, SavepointState.WAITING
 REMOVED, REMOVING, RETAINED = SavepointState.REMOVED, SavepointState.REMOVING, SavepointState.RETAINED
@@ -135,7 +136,7 @@ def test_expired_savepoint_stays_until_its_restore_is_over(restore: dict[str, st
     assert works(seen) == [(SavepointWork.REMOVE, ago(20))]
 
     def beside(asks: HudiOperation) -> Observation:
-        return replace(seen, table_class=allowing(approval="Manual"), related={**seen.related, OPERATIONS: (asks,)})
+        return replace(seen, table_class=allowing(approval="Manual"), related=replace(seen.related, operations=(asks,)))
 
     waits = beside(operation(restore=restore))
     assert (of(waits).state, works(waits)) == (KEPT, [])
@@ -149,9 +150,11 @@ def test_a_restore_begins_although_its_savepoint_is_to_be_removed_until_a_job_is
     known = entry(instant=ago(20), since=at(NOW), state="Removing", reason="Waiting")
     asks = operation(restore={"savepoint": "daily"})
     seen = replace(
-        world(going, files=(saved(20),), remembered=(known,)), table_class=allowing(), related={SAVEPOINTS: (going,)}
+        world(going, files=(saved(20),), remembered=(known,)),
+        table_class=allowing(),
+        related=Related.of({SAVEPOINTS: (going,)}),
     )
-    seen = replace(seen, related={**seen.related, OPERATIONS: (asks,)})
+    seen = replace(seen, related=replace(seen.related, operations=(asks,)))
     (told,) = status_of(seen).operations
     assert (told.state, works(seen)) == (OperationState.DRAINING, [])
 

@@ -18,7 +18,7 @@ from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.api.status.table_savepoints import SavepointState
 from hudi_operator.planning.model import CreateJob, JobObservation, LaunchJob, TimelineSnapshot
-from hudi_operator.planning.outcome.status.build import build_status
+from hudi_operator.planning.model.related import Related
 from hudi_operator.planning.outcome.status.savepoint_status import decide_savepoint
 from hudi_operator.timeline import CleanSummary, Timeline
 
@@ -102,10 +102,10 @@ class History:
             table(status=self.status, **spec),
             snapshot=TimelineSnapshot(timeline=self.timeline(), runs=runs),
             jobs=jobs,
-            related={SAVEPOINTS: tuple(one.parsed() for one in self.resources.values())},
+            related=Related.of({SAVEPOINTS: tuple(one.parsed() for one in self.resources.values())}),
         )
         plan = plan_for(seen, now=self.now)
-        self.status = HudiTableStatus.model_validate(build_status(seen, plan, now=self.now).to_document())
+        self.status = HudiTableStatus.model_validate(plan.status.to_document())
         self.over = None
         for action in plan.actions:
             assert isinstance(action, LaunchJob | CreateJob)

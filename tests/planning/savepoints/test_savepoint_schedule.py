@@ -14,7 +14,6 @@ from tests.planning.savepoints.savepoints import entry, later, saved, savepoint,
 from tests.planning.world import NOW, ago, at, done, minutes, plan_for
 
 from hudi_operator.api.resources import (
-    OPERATIONS,
     SAVEPOINTS,
     SCHEDULED_LABEL,
     HudiSavepoint,
@@ -28,6 +27,7 @@ from hudi_operator.jobs.scheduled_savepoint import build_savepoint
 from hudi_operator.planning.facts.savepoints.retention import kept
 from hudi_operator.planning.facts.savepoints.scheduled import is_scheduled
 from hudi_operator.planning.model import CreateSavepoint, DeleteSavepoint, Observation
+from hudi_operator.planning.model.related import Related
 from hudi_operator.planning.model.schedule import latest_due
 
 HOURLY = {"schedule": {"every": "1h"}, "keepLast": 2}
@@ -164,7 +164,7 @@ def test_savepoint_outside_the_schedule_is_deleted_by_its_uid() -> None:
 
 def test_nothing_is_deleted_twice_or_without_the_label_or_of_another_table() -> None:
     seen = many()
-    first, *others = seen.related[SAVEPOINTS]
+    first, *others = seen.related.savepoints
     assert isinstance(first, HudiSavepoint)
     changes: tuple[dict[str, Any], ...] = (
         {"deletion_timestamp": at(NOW)},
@@ -176,7 +176,7 @@ def test_nothing_is_deleted_twice_or_without_the_label_or_of_another_table() -> 
     )
     for change in changes:
         other = first.copy_with(metadata=first.metadata.copy_with(**change))
-        assert asked(replace(seen, related={SAVEPOINTS: (other, *others)})) == []
+        assert asked(replace(seen, related=Related.of({SAVEPOINTS: (other, *others)}))) == []
 
 
 def test_broken_scheduled_savepoint_goes_after_a_newer_whole_one_and_takes_no_place() -> None:
@@ -210,9 +210,9 @@ def test_savepoint_of_an_unfinished_restore_is_not_deleted() -> None:
     seen = many(table_class=allowing(approval="Manual"))
     for restore in ({"savepoint": "a"}, {"instant": ago(30)}):
         asks = operation(restore=restore)
-        assert asked(replace(seen, related={**seen.related, OPERATIONS: (asks,)})) == []
+        assert asked(replace(seen, related=replace(seen.related, operations=(asks,)))) == []
     asks = operation(restore={"savepoint": "b"})
-    assert asked(replace(seen, related={**seen.related, OPERATIONS: (asks,)})) == [("delete", "a")]
+    assert asked(replace(seen, related=replace(seen.related, operations=(asks,)))) == [("delete", "a")]
 
 
 def test_a_day_is_that_of_the_moment_whatever_the_clock_of_the_api_server() -> None:

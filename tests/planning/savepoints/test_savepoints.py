@@ -256,7 +256,7 @@ def test_a_job_that_the_api_server_refuses_is_a_failure_that_backs_off() -> None
     seen = world(savepoint())
     plan = plan_for(seen)
     (launch,) = [one for one in plan.actions if isinstance(one, LaunchJob)]
-    after = refused(plan, launch.job, observation=seen, message="quota", now=NOW)
+    after = refused(plan, launch.job, message="quota", now=NOW)
     (known,) = after.savepoints
     assert (known.instant, known.failures) == (ago(10), 1)
     assert after.services.savepoint is not None

@@ -25,7 +25,7 @@ from tests.planning.world import (
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.spec.index import IndexType
-from hudi_operator.planning.model import Plan
+from hudi_operator.planning.outcome.plan import Plan
 
 COMPACTION: dict[str, Any] = {"type": "MergeOnRead", "compaction": {"trigger": {"deltaCommits": 2}}}
 DUE = story(*(done("deltacommit", 30 - one) for one in range(3)))

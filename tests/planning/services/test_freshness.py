@@ -303,7 +303,7 @@ def test_the_table_is_looked_at_when_it_misses_it_and_each_time_that_doubles(
     plan = plan_for(one)
     assert not plan.actions
     assert plan.changes_in == wakes_in
-    assert requeue_after(one, plan, poll=900) == wakes_in
+    assert requeue_after(plan, poll=900) == wakes_in
     before, at_the_moment = status_of(one), NOW + timedelta(seconds=wakes_in)
     assert status_of(again(one, before), now=at_the_moment - timedelta(seconds=1)) == before
     assert status_of(again(one, before), now=at_the_moment) != before
@@ -431,14 +431,14 @@ def test_hostile_values_in_a_status_leave_the_rest_and_say_nothing(document: dic
     assert found is None or found.complete_up_to == kept
     one = observe(table(status=status, **ASKED))
     assert told(one) == ("Unknown", "FreshnessUnknown")
-    figures = step_of(one, plan_for(one), now=NOW).freshness
+    figures = step_of(plan_for(one)).freshness
     assert (figures.complete_up_to, figures.backlog_records, figures.backlog_bytes) == (None, None, None)
 
 
 def test_the_figures_for_the_metrics_have_no_target_where_somebody_has_stopped_the_table() -> None:
     def figures(**changes: Any) -> tuple[Any, ...]:
         one = seen(ingested(freshness=known(45, backlog_records=7)), **changes)
-        found = step_of(one, plan_for(one), now=NOW).freshness
+        found = step_of(plan_for(one)).freshness
         return found.complete_up_to, found.backlog_records, found.backlog_bytes, found.target
 
     known_figures = (NOW - minutes(45), 7, None)

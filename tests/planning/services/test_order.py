@@ -26,7 +26,8 @@ from tests.planning.world import (
 from tests.planning.world import table_class as a_class
 
 from hudi_jobs.contract import Outcome
-from hudi_operator.planning.model import LaunchJob, Observation, Plan, TimelineSnapshot
+from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot
+from hudi_operator.planning.outcome.plan import Plan
 
 OPTIMISTIC: dict[str, Any] = {
     "index": {"type": "Bucket"},

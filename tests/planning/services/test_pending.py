@@ -32,7 +32,8 @@ from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.left import LeftInstant
 from hudi_operator.jobs.settings.hudi_options import owned_hudi_options
 from hudi_operator.jobs.sizing import PlanSize, job_sizing
-from hudi_operator.planning.model import JobPhase, LaunchJob, Plan, TimelineSnapshot
+from hudi_operator.planning.model import JobPhase, LaunchJob, TimelineSnapshot
+from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.timeline import Timeline, TimelineZone
 
 MOR: dict[str, Any] = {"type": "MergeOnRead"}

@@ -32,7 +32,8 @@ from hudi_jobs.contract import Outcome, SavepointStep, Service
 from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.api.status.takeover import Protection, TakeoverPhase, TakeoverStatus
 from hudi_operator.control.actions.actor import build_manifest
-from hudi_operator.planning.model import LaunchJob, Observation, Plan, TimelineSnapshot
+from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot
+from hudi_operator.planning.outcome.plan import Plan
 
 TAKEN = at(NOW - minutes(60))
 CLASS = table_class(takeover={"quietFor": "0s"})

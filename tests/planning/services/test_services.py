@@ -11,7 +11,8 @@ from tests.planning.world import NOW, ago, at, done, memory, minutes, observe, p
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.status.table import ServiceStatus
 from hudi_operator.api.status.timeline import CountRange
-from hudi_operator.planning.model import LaunchJob, Plan, TimelineSnapshot, TimelineTrouble
+from hudi_operator.planning.model import LaunchJob, TimelineSnapshot, TimelineTrouble
+from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.timeline import Bounds, CleanSummary, TableType, Timeline
 
 QUIET: dict[str, Any] = {"ingestion": None, "type": "MergeOnRead"}

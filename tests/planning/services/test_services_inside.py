@@ -38,6 +38,7 @@ from hudi_operator.api.status.takeover import Protection, TakeoverPhase, Takeove
 from hudi_operator.control.actions.actor import build_manifest
 from hudi_operator.jobs.sizing import HANDING_OVER
 from hudi_operator.planning.model import JobPhase, Observation
+from hudi_operator.planning.model.related import Related
 from hudi_operator.planning.order.slots import occupied
 from hudi_operator.services.inside import services_inside
 
@@ -64,7 +65,7 @@ def test_a_driver_that_takes_services_is_asked_and_goes_on() -> None:
 
 
 def test_no_cleaning_goes_before_a_savepoint_that_waits_for_the_driver_to_end() -> None:
-    plan = plan_for(replace(served(), related={SAVEPOINTS: (savepoint(),)}))
+    plan = plan_for(replace(served(), related=Related.of({SAVEPOINTS: (savepoint(),)})))
     assert (launches(plan), stops(plan)) == ([], ["Draining"])
 
 
@@ -75,7 +76,7 @@ def test_a_savepoint_that_is_to_be_removed_keeps_no_cleaning_from_the_driver(goe
     timeline = story(*(done("commit", 30 - one) for one in range(20)), *((saved(20),) if goes else ()))
     young = running(live=live(takes=True, running_since=at(NOW - minutes(1)), polled_at=at(NOW)))
     shows = snapshot((JOB, ago(11)), timeline=timeline, progress=progress(takes=True))
-    plan = plan_for(replace(served(known=young, shows=shows), related={SAVEPOINTS: (asks,)}))
+    plan = plan_for(replace(served(known=young, shows=shows), related=Related.of({SAVEPOINTS: (asks,)})))
     assert plan.services.of(Service.SAVEPOINT).due
     assert [one.service for one in launches(plan)] == ([Service.CLEANING] if goes else [])
 

@@ -159,7 +159,7 @@ def test_a_job_of_an_unknown_service_that_is_refused_fails_no_other() -> None:
     observation = observe(table(status=status(active_jobs=(UNKNOWN,))), jobs=(RUNNING,))
     plan = plan_for(observation)
 
-    after = refused(plan, UNKNOWN, message="not known", observation=observation, now=NOW)
+    after = refused(plan, UNKNOWN, message="not known", now=NOW)
 
     assert after.services == plan.services
     assert [one.service for one in after.finished] == [None]

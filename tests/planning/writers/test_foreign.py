@@ -439,7 +439,7 @@ def test_nothing_starts_before_all_new_commits_are_checked() -> None:
     assert plan.services.ingestion.reason == "CheckingCommits"
     assert "until the operator has checked all of them" in plan.services.ingestion.message
     assert plan.verified_up_to == ago(39.9)
-    assert requeue_after(observation, plan, poll=60) == 1
+    assert requeue_after(plan, poll=60) == 1
 
 
 def test_a_foreign_commit_is_named_before_all_are_checked_and_nothing_hurries() -> None:
@@ -448,4 +448,4 @@ def test_a_foreign_commit_is_named_before_all_are_checked_and_nothing_hurries() 
     assert [one.time for one in plan.foreign] == [ago(30)]
     assert plan.verified_up_to == ago(50)
     assert plan.services.ingestion.reason == "ForeignWriter"
-    assert requeue_after(observation, plan, poll=60) > 1
+    assert requeue_after(plan, poll=60) > 1

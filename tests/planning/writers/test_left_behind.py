@@ -38,7 +38,8 @@ from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.api.status.takeover import TakeoverPhase, TakeoverStatus
 from hudi_operator.control.actions.actor import build_manifest
-from hudi_operator.planning.model import JobObservation, JobPhase, Observation, Plan, PodTrouble, TimelineSnapshot
+from hudi_operator.planning.model import JobObservation, JobPhase, Observation, PodTrouble, TimelineSnapshot
+from hudi_operator.planning.outcome.plan import Plan
 
 T, STRANGERS = ago(2), ago(1)
 COMMIT = ago(5)

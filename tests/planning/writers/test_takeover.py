@@ -34,7 +34,8 @@ from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.status.takeover import TakeoverPhase, TakeoverStatus
-from hudi_operator.planning.model import Blocker, BlockerReason, LaunchJob, Mark, Observation, Plan, TimelineSnapshot
+from hudi_operator.planning.model import Blocker, BlockerReason, LaunchJob, Mark, Observation, TimelineSnapshot
+from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.timeline import Timeline
 
 QUIET = 10
@@ -246,13 +247,13 @@ OURS: dict[str, dict[str, Any]] = {
 def test_a_table_that_the_operator_already_manages_never_waits(what: str) -> None:
     plan = plan_for(found(**OURS[what]))
     assert plan.takeover is None
-    assert plan.waits_for_quiet is None
+    assert plan.facts.takeover.waits is None
 
 
 @pytest.mark.parametrize(("operator", "waits"), [(OPERATOR, False), ("elsewhere/hudi-operator", True)])
 def test_a_table_that_is_declared_again_goes_on_and_that_of_another_operator_waits(operator: str, waits: bool) -> None:
     mark = Mark(instant=instant(ago(50)), run="a-run", table_uid="a-former-uid", operator=operator)
-    assert (plan_for(found(snapshot={"marks": (mark,)})).waits_for_quiet is not None) is waits
+    assert (plan_for(found(snapshot={"marks": (mark,)})).facts.takeover.waits is not None) is waits
 
 
 def test_a_run_of_ours_that_works_is_enough() -> None:

@@ -36,7 +36,8 @@ from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Service
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.takeover import TakeoverPhase, TakeoverStatus
-from hudi_operator.planning.model import JobPhase, LaunchJob, Mark, Observation, Plan, TimelineSnapshot, TimelineTrouble
+from hudi_operator.planning.model import JobPhase, LaunchJob, Mark, Observation, TimelineSnapshot, TimelineTrouble
+from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.timeline import Timeline
 
 OPTIMISTIC = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}

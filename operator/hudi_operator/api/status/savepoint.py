@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from hudi_operator.api.status.conditions import Condition
+from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType, find_condition
 from hudi_operator.api.status.table_savepoints import RetainedStatus
 from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
@@ -44,6 +44,17 @@ class HudiSavepointStatus(Model):
 
     expires_at: Timestamp | None = None
     """When it is removed from the table; absent with keepForever."""
+
+    @property
+    def reasons(self) -> frozenset[str]:
+        """The reasons of all conditions."""
+        return frozenset(one.reason for one in self.conditions)
+
+    @property
+    def data_complete(self) -> ConditionStatus:
+        """Whether all files of the kept commit exist; Unknown before the first look."""
+        found = find_condition(self.conditions, ConditionType.DATA_COMPLETE)
+        return found.status if found is not None else ConditionStatus.UNKNOWN
 
     def to_document(self) -> dict[str, Any]:
         """Return the status as it is written to the API server: absent values are left out."""

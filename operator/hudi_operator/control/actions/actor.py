@@ -31,7 +31,6 @@ from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, F
 from hudi_operator.kube.events import EventType
 from hudi_operator.kube.fields import Document, part, text
 from hudi_operator.kube.kinds import JOB, POD, ObjectKey
-from hudi_operator.planning.decide import spark_image
 from hudi_operator.planning.model import (
     Action,
     CreateSavepoint,
@@ -42,6 +41,7 @@ from hudi_operator.planning.model import (
     RemoveExecutors,
     StopJob,
 )
+from hudi_operator.planning.model.circumstances import spark_image
 from hudi_operator.planning.model.reasons import TableEvent
 from hudi_operator.planning.outcome.status.step import Target
 from hudi_operator.telemetry.metrics import metrics

@@ -43,6 +43,7 @@ from hudi_operator.planning.model import (
     JobObservation,
     JobPhase,
     Observation,
+    Related,
     TimelineSnapshot,
     is_hidden,
 )
@@ -135,11 +136,11 @@ class Observer:
         table_class, blockers = await self.class_and_blockers(one.table, since=since)
         return replace(one, table_class=table_class, blockers=blockers)
 
-    async def related_to(self, key: TableKey, table: HudiTable) -> dict[str, tuple[object, ...]]:
+    async def related_to(self, key: TableKey, table: HudiTable) -> Related:
         """Return the objects of other kinds that name a table."""
         if self._related is None:
-            return {}
-        return await self._related.of(key, remembered=remembered(key.namespace, table.status))
+            return Related()
+        return Related.of(await self._related.of(key, remembered=remembered(key.namespace, table.status)))
 
     async def _snapshot(
         self, table: HudiTable, table_class: HudiTableClass | None, blockers: tuple[Blocker, ...], *, whole: bool

@@ -7,7 +7,7 @@ from typing import Any
 from hudi_operator.kube.api import ObjectApi
 from hudi_operator.kube.fields import text
 from hudi_operator.kube.kinds import Kind, ObjectKey
-from hudi_operator.planning.model.observation import MOST_RELATED
+from hudi_operator.planning.model.related import MOST_RELATED
 from hudi_operator.runtime.controller import Controller
 from hudi_operator.runtime.known import KnownObjects
 

@@ -3,21 +3,25 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hudi_jobs.contract import Difference, Service, differences_message
+from hudi_jobs.contract import ConcurrencyMode, Difference, Service, differences_message
 from hudi_operator.api.spec.services import ServiceMode
 from hudi_operator.api.spec.table import HudiTableSpec, ManagementPolicy
 from hudi_operator.api.status.acts import PendingOwner
 from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.planning.facts.case import Case, stranger_at_work
+from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.planning.facts.drift import drift_code, refusing, stops
 from hudi_operator.planning.facts.operations.held import Held
 from hudi_operator.planning.facts.writers.foreign import Writers, foreign_message, unknown_message
+from hudi_operator.planning.facts.writers.instants import Instants
+from hudi_operator.planning.facts.writers.ownership import Ownership
 from hudi_operator.planning.facts.writers.pending import left_alone
+from hudi_operator.planning.facts.writers.takeover import Takeover
 from hudi_operator.planning.facts.writers.undoing import RESTORE_PENDING, ROLLBACK_OF_SAVEPOINT, in_the_way
 from hudi_operator.planning.model import Observation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.services.registry import SERVICES, mode_of
+from hudi_operator.timeline import State
 
 ServiceBlocker = tuple[str, str]
 """Why nothing may start, as a reason word and a sentence."""
@@ -29,47 +33,58 @@ begun.
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
-    """The observation and the findings that decide what may start on a table."""
+class Situation:
+    """What decides whether anything may start on a table: its Jobs, pending instants, writers, owner and drift."""
 
     observation: Observation
-    writers: Writers
+    active: tuple[ActiveJob, ...]
+    instants: Instants
     drift: tuple[Difference, ...]
-    owned_elsewhere: str | None
+    takeover: Takeover
+    ownership: Ownership
+    writers: Writers
 
 
-def table_blocker(seen: Seen) -> ServiceBlocker | None:
-    """Return why no new run may start for this table, whatever runs now."""
+def blocker_of(seen: Situation, maintenance: str | None) -> ServiceBlocker | None:
+    """Return why no new run may start for this table, whatever runs now.
+
+    `maintenance` is set while an operation has the table to itself.
+    """
+    if (alone := under_maintenance(maintenance)) is not None:
+        return alone
     if seen.observation.metadata.deletion_timestamp is not None:
         return Waiting.BLOCKED, "The table is being deleted."
     if (suspension := seen.observation.suspended_by) is not None:
         return Waiting.SUSPENDED, f"The table is suspended: no new job starts until {suspension.end}."
-    return next(_blockers(seen), None)
+    return next(_blockers(seen, seen.writers), None) or _not_quiet(seen) or _waits_for_stranger(seen)
 
 
-def operation_held(
-    seen: Seen, quiet: ServiceBlocker | None, stranger: ServiceBlocker | None, heartbeat: ServiceBlocker | None
-) -> Held:
+def under_maintenance(message: str | None) -> ServiceBlocker | None:
+    """Return why nothing else starts while an operation has the table to itself."""
+    return None if message is None else (Waiting.MAINTENANCE, message)
+
+
+def operation_held(seen: Situation) -> Held:
     """Return why no operation may start; all blockers but the first group hold only an operation that has not begun.
 
     `spec.suspend` stops scheduled work, but a person asks for an operation by name. An operation that has begun is
     finished whoever has written since: a half restored table is worse than every blocker here.
     """
-    every = [found for found in (*_blockers(seen), _refused_operation(seen), quiet) if found is not None]
-    alone = Seen(
-        observation=seen.observation, writers=Writers(), drift=seen.drift, owned_elsewhere=seen.owned_elsewhere
-    )
-    begun = next((found for found in _blockers(alone) if found[0] not in _NOT_FOR_BEGUN), None)
-    finishing, beside, alive = (found[1] if found is not None else None for found in (begun, stranger, heartbeat))
-    obstacles = tuple(dict.fromkeys(message for _, message in every))
+    found = (*_blockers(seen, seen.writers), _refused_operation(seen.drift), _not_quiet(seen))
+    every = [one for one in found if one is not None]
+    begun = next((one for one in _blockers(seen, Writers()) if one[0] not in _NOT_FOR_BEGUN), None)
     return Held(
         before=next((message for reason, message in every if reason != RESTORE_PENDING), None),
         restore=next((message for reason, message in every if reason == RESTORE_PENDING), None),
-        begun=finishing,
-        stranger=beside,
-        heartbeat=alive,
-        obstacles=obstacles,
+        begun=_message(begun),
+        stranger=_message(_waits_for_stranger(seen)),
+        heartbeat=_message(_waits_for_heartbeat(seen.instants)),
+        obstacles=tuple(dict.fromkeys(message for _, message in every)),
     )
+
+
+def _message(blocker: ServiceBlocker | None) -> str | None:
+    return blocker[1] if blocker is not None else None
 
 
 def refused_services(drift: tuple[Difference, ...], spec: HudiTableSpec) -> dict[Service, ServiceBlocker]:
@@ -89,19 +104,25 @@ def refused_services(drift: tuple[Difference, ...], spec: HudiTableSpec) -> dict
     return found
 
 
-def _refused_operation(seen: Seen) -> ServiceBlocker | None:
-    found = refusing(seen.drift, Service.OPERATION)
-    return None if not found or stops(seen.drift) else (drift_code(found), differences_message(found))
+def _refused_operation(drift: tuple[Difference, ...]) -> ServiceBlocker | None:
+    found = refusing(drift, Service.OPERATION)
+    return None if not found or stops(drift) else (drift_code(found), differences_message(found))
 
 
-def under_maintenance(message: str | None) -> ServiceBlocker | None:
-    """Return why nothing else starts while an operation has the table to itself."""
-    return None if message is None else (Waiting.MAINTENANCE, message)
+def _not_quiet(seen: Situation) -> ServiceBlocker | None:
+    return None if seen.takeover.waits is None else (Waiting.WAITING_FOR_QUIET, seen.takeover.waits)
 
 
-def waits_for_stranger(case: Case) -> ServiceBlocker | None:
-    """Return why nothing starts on a serialized table beside the pending instant of an unknown writer."""
-    stranger = stranger_at_work(case)
+def _waits_for_stranger(seen: Situation) -> ServiceBlocker | None:
+    """Return why nothing starts on a serialized table beside the pending instant of an unknown writer.
+
+    A Hudi writer would roll the instant back before it begins, and would run any plan that it finds.
+    """
+    if seen.observation.table.spec.concurrency.mode is not ConcurrencyMode.SERIALIZED or seen.active:
+        return None
+    writes = {one.time for one in seen.instants.of(Service.INGESTION)}
+    begun = (one for one in seen.instants.all if one.state == State.INFLIGHT.value or one.time in writes)
+    stranger = next((one for one in begun if one.left_alone_until is not None), None)
     if stranger is None:
         return None
     is_ours = stranger.owner is PendingOwner.THIS_TABLE
@@ -109,26 +130,26 @@ def waits_for_stranger(case: Case) -> ServiceBlocker | None:
     return reason.value, f"{left_alone(stranger)} Nothing starts on a Serialized table beside it."
 
 
-def waits_for_heartbeat(case: Case) -> ServiceBlocker | None:
+def _waits_for_heartbeat(instants: Instants) -> ServiceBlocker | None:
     """Return why an operation waits for a write of this table whose process may still run.
 
     Other runs of an Optimistic table continue beside the write under the lock, but the driver of an operation would
     refuse.
     """
-    for one in case.pending.get(Service.INGESTION, ()):
+    for one in instants.of(Service.INGESTION):
         if one.owner is PendingOwner.THIS_TABLE and one.left_alone_until is not None:
             return Reason.WAITING_FOR_HEARTBEAT.value, f"{left_alone(one)} No operation begins beside it."
     return None
 
 
-def _blockers(seen: Seen) -> Iterator[ServiceBlocker]:
-    observation, writers = seen.observation, seen.writers
+def _blockers(seen: Situation, writers: Writers) -> Iterator[ServiceBlocker]:
+    observation, owned_elsewhere = seen.observation, seen.ownership.elsewhere
     if observation.table.spec.management_policy is ManagementPolicy.OBSERVE:
         yield Waiting.OBSERVED, "The table is only observed: no job starts while spec.managementPolicy is Observe."
     if observation.blockers or observation.table_class is None:
         yield Waiting.BLOCKED, blocked_message(observation)
-    if seen.owned_elsewhere is not None:
-        yield FindingCode.OWNED_ELSEWHERE, seen.owned_elsewhere
+    if owned_elsewhere is not None:
+        yield FindingCode.OWNED_ELSEWHERE, owned_elsewhere
     if stops(seen.drift):
         yield drift_code(seen.drift), differences_message(seen.drift)
     if writers.foreign:

@@ -22,11 +22,11 @@ from hudi_operator.planning.model.plan import (
     DeleteSavepoint,
     Failure,
     LaunchJob,
-    Plan,
     Release,
     RemoveExecutors,
     StopJob,
 )
+from hudi_operator.planning.model.related import Related
 from hudi_operator.planning.model.suspension import (
     NamespaceObservation,
     Suspension,
@@ -53,10 +53,10 @@ __all__ = [
     "Mark",
     "NamespaceObservation",
     "Observation",
-    "Plan",
     "PodReference",
     "PodTrouble",
     "Reading",
+    "Related",
     "Release",
     "RemoveExecutors",
     "StopJob",

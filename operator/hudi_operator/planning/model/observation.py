@@ -1,6 +1,6 @@
 """The input of the decision, as frozen values."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -13,12 +13,10 @@ from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadat
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model.blockers import Blocker, is_hidden
 from hudi_operator.planning.model.derived import Derived
+from hudi_operator.planning.model.related import Related
 from hudi_operator.planning.model.suspension import NamespaceObservation, Suspension, suspension_of
 from hudi_operator.timeline import Instant, Problem, Timeline
 from hudi_operator.timeline.rules.file_sizes import FileSummary
-
-MOST_RELATED = 50
-"""The most objects of a related kind that one reconcile of a table considers."""
 
 
 class TimelineTrouble(StrEnum):
@@ -266,8 +264,8 @@ class Observation:
     running_in_class: int = 0
     running_in_namespace: int = 0
     operator: str = ""
-    related: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
-    """Objects of other kinds that name the table, by the name of their kind."""
+    related: Related = field(default_factory=Related)
+    """The resources of other kinds that name the table."""
 
     derived: Derived | None = None
     """The tables that read this table; filled in while an operation may cascade to them."""

@@ -7,7 +7,7 @@ from hudi_jobs.contract import ConcurrencyMode, Service
 from hudi_operator.api.spec.services import ServiceMode
 from hudi_operator.api.status.acts import PendingOwner
 from hudi_operator.api.status.table import PENDING_SHOWN, ServiceStatus
-from hudi_operator.planning.facts.case import Case
+from hudi_operator.planning.facts.facts import Facts
 from hudi_operator.planning.facts.runs.failures import after_failures
 from hudi_operator.planning.facts.writers.pending import left_alone
 from hudi_operator.planning.model import TimelineSnapshot
@@ -21,63 +21,63 @@ from hudi_operator.planning.needs.view import FailedWrite, ServiceView
 from hudi_operator.services.registry import SERVICES, mode_of
 
 
-def evaluate(case: Case, service: Service) -> Decision:
+def evaluate(facts: Facts, service: Service) -> Decision:
     """Return whether a service is due."""
-    memory = case.services.of(service)
+    memory = facts.services.of(service)
     evaluation = evaluation_of(service)
     if service is Service.SAVEPOINT:
-        return savepoint.evaluate(case.savepoints)  # backs off for each HudiSavepoint by itself
+        return savepoint.evaluate(facts.savepoints)  # backs off for each HudiSavepoint by itself
     if service is Service.OPERATION:
-        return operation.evaluate(case.operations)  # likewise
+        return operation.evaluate(facts.operations)  # likewise
     if evaluation is None:
         found = ingestion.evaluate(
             memory,
-            table=case.table,
-            table_class=case.table_class,
-            requested=case.requested,
-            now=case.now,
-            active=case.active,
+            table=facts.table,
+            table_class=facts.table_class,
+            requested=facts.requested,
+            now=facts.now,
+            active=facts.active,
         )
-        return before_services(found, case.table.spec, memory, now=case.now)
+        return before_services(found, facts.table.spec, memory, now=facts.now)
     found = (
-        _left_over(case, service, evaluation)
-        or _switched_off(case, service, evaluation)
-        or _unseen(case.observation.snapshot)
-        or evaluation.evaluate(_view(case, service))
+        _left_over(facts, service, evaluation)
+        or _switched_off(facts, service, evaluation)
+        or _unseen(facts.observation.snapshot)
+        or evaluation.evaluate(_view(facts, service))
     )
-    found = _beside_others(case, service, found)
+    found = _beside_others(facts, service, found)
     if not found.due:
         return found
-    settled = _settled(memory, found, case.observation.snapshot)
+    settled = _settled(memory, found, facts.observation.snapshot)
     if settled is not None:
         return settled
-    rollback = rollback_before_retry(case, service, found) if evaluation.can_remove_plans else None
-    return rollback or after_backoff(case, service, found)
+    rollback = rollback_before_retry(facts, service, found) if evaluation.can_remove_plans else None
+    return rollback or after_backoff(facts, service, found)
 
 
-def after_backoff(case: Case, service: Service, found: Decision) -> Decision:
+def after_backoff(facts: Facts, service: Service, found: Decision) -> Decision:
     """Return the decision after backoff: failed runs of the service delay the next run."""
-    failed = after_failures(case.services.of(service), case.table_class.retry, now=case.now)
+    failed = after_failures(facts.services.of(service), facts.table_class.retry, now=facts.now)
     return found if failed is None or failed.due else _waiting(found, failed)
 
 
-def surroundings(case: Case, service: Service) -> Surroundings:
+def surroundings(facts: Facts, service: Service) -> Surroundings:
     """Return what status shows beside the decision on a service."""
     evaluation = evaluation_of(service)
-    if case.observation.snapshot.timeline is None or mode_of(case.table.spec, service) is ServiceMode.DISABLED:
+    if facts.observation.snapshot.timeline is None or mode_of(facts.table.spec, service) is ServiceMode.DISABLED:
         evaluation = None
-    unread = case.observation.snapshot.trouble is not None
+    unread = facts.observation.snapshot.trouble is not None
     # Keep the first sighting of each instant while the store is unavailable.
-    pending = case.services.of(service).pending if unread else case.pending.get(service, ())
+    pending = facts.services.of(service).pending if unread else facts.instants.of(service)
     return Surroundings(
         pending=pending[:PENDING_SHOWN],
-        blocked_by=evaluation.blocked_by(_view(case, service)) if evaluation else None,
+        blocked_by=evaluation.blocked_by(_view(facts, service)) if evaluation else None,
     )
 
 
-def evaluate_all(case: Case) -> dict[Service, Decision]:
+def evaluate_all(facts: Facts) -> dict[Service, Decision]:
     """Return the decision on every service; the run for a HudiSavepoint goes before every table service."""
-    found = {service: evaluate(case, service) for service in SERVICES}
+    found = {service: evaluate(facts, service) for service in SERVICES}
     own = found[Service.SAVEPOINT]
     starving = any(one.due and one.priority is Priority.STARVING for one in found.values())
     if own.due and starving:
@@ -87,10 +87,10 @@ def evaluate_all(case: Case) -> dict[Service, Decision]:
     return found
 
 
-def _switched_off(case: Case, service: Service, evaluation: Evaluation) -> Decision | None:
-    mode = mode_of(case.table.spec, service)
+def _switched_off(facts: Facts, service: Service, evaluation: Evaluation) -> Decision | None:
+    mode = mode_of(facts.table.spec, service)
     name = service.lower()
-    if mode is ServiceMode.INLINE and not _is_stuck(case, service, evaluation):
+    if mode is ServiceMode.INLINE and not _is_stuck(facts, service, evaluation):
         message = f"spec.{name}.mode is Inline: the service runs inside the writer, after the commit."
         return Decision(due=False, reason=Reason.INLINE, message=message)
     if mode is ServiceMode.DISABLED:
@@ -98,16 +98,16 @@ def _switched_off(case: Case, service: Service, evaluation: Evaluation) -> Decis
     return None
 
 
-def _left_over(case: Case, service: Service, evaluation: Evaluation) -> Decision | None:
+def _left_over(facts: Facts, service: Service, evaluation: Evaluation) -> Decision | None:
     """Handle a pending plan of a service that is switched off."""
-    if mode_of(case.table.spec, service) is not ServiceMode.DISABLED or case.observation.snapshot.timeline is None:
+    if mode_of(facts.table.spec, service) is not ServiceMode.DISABLED or facts.observation.snapshot.timeline is None:
         return None
-    return evaluation.left_over(_view(case, service))
+    return evaluation.left_over(_view(facts, service))
 
 
-def _beside_others(case: Case, service: Service, found: Decision) -> Decision:
+def _beside_others(facts: Facts, service: Service, found: Decision) -> Decision:
     """Add the instants that are left alone to the decision, and the time to decide again."""
-    others = case.others(service)
+    others = facts.instants.left_alone(service)
     if not others or found.reason is Reason.WAITING_FOR_OTHER:
         return found
     until = min((moment for one in others if (moment := parse_time(one.left_alone_until))), default=None)
@@ -115,12 +115,12 @@ def _beside_others(case: Case, service: Service, found: Decision) -> Decision:
     return replace(found, message=f"{found.message} {left_alone(others[0])}", at=at)
 
 
-def _is_stuck(case: Case, service: Service, evaluation: Evaluation) -> bool:
+def _is_stuck(facts: Facts, service: Service, evaluation: Evaluation) -> bool:
     """Tell whether the writer that runs this service inline never gets to a pending plan.
 
     While a Job runs, the plan may belong to it.
     """
-    return evaluation.writer_may_pass_over(case.table.spec) and bool(case.free(service)) and not case.active
+    return evaluation.writer_may_pass_over(facts.table.spec) and bool(facts.instants.free(service)) and not facts.active
 
 
 def _unseen(snapshot: TimelineSnapshot) -> Decision | None:
@@ -180,34 +180,34 @@ def _waiting(found: Decision, failed: Decision) -> Decision:
     )
 
 
-def _view(case: Case, service: Service) -> ServiceView:
-    timeline = case.observation.snapshot.timeline
+def _view(facts: Facts, service: Service) -> ServiceView:
+    timeline = facts.observation.snapshot.timeline
     if timeline is None:
         raise ValueError("a service is decided by a timeline")
     return ServiceView(
         service=service,
-        spec=case.table.spec,
-        memory=case.services.of(service),
+        spec=facts.table.spec,
+        memory=facts.services.of(service),
         timeline=timeline,
-        now=case.now,
-        pending=case.free(service),
-        others=case.others(service),
-        failed_writes=tuple(_failed_writes(case)),
-        metadata=case.observation.snapshot.metadata,
+        now=facts.now,
+        pending=facts.instants.free(service),
+        others=facts.instants.left_alone(service),
+        failed_writes=tuple(_failed_writes(facts)),
+        metadata=facts.observation.snapshot.metadata,
     )
 
 
-def _failed_writes(case: Case) -> Iterator[FailedWrite]:
+def _failed_writes(facts: Facts) -> Iterator[FailedWrite]:
     """Yield the writes that dead writers left behind, and when each may be rolled back.
 
     In a Serialized table nothing else may run at that time.
     """
-    if case.active and case.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED:
+    if facts.active and facts.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED:
         return
-    for one in case.pending.get(Service.INGESTION, ()):
-        if one.time in case.busy:
+    for one in facts.instants.of(Service.INGESTION):
+        if one.time in facts.instants.busy:
             continue
         why = "of another tool or an unknown run is overdue and has no heartbeat"
         if one.owner is PendingOwner.THIS_TABLE:
             why = "was left behind by a run that has ended"
-        yield FailedWrite(time=one.time, from_=parse_time(one.left_alone_until) or case.now, why=why)
+        yield FailedWrite(time=one.time, from_=parse_time(one.left_alone_until) or facts.now, why=why)

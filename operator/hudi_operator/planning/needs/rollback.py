@@ -8,7 +8,7 @@ from hudi_jobs.contract import RunMode, Service, is_of_the_plan
 from hudi_operator.api.status.acts import PendingOwner
 from hudi_operator.api.status.left import PendingStatus
 from hudi_operator.api.status.table import RunStatus
-from hudi_operator.planning.facts.case import Case
+from hudi_operator.planning.facts.facts import Facts
 from hudi_operator.planning.facts.runs.failures import FailureKind, attempts, failure_kind
 from hudi_operator.planning.facts.writers.pending import named
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
@@ -16,14 +16,14 @@ from hudi_operator.planning.model.decision import Decision, Priority, Reason
 _CAUSE_LIMIT = 300
 
 
-def rollback_before_retry(case: Case, service: Service, found: Decision) -> Decision | None:
+def rollback_before_retry(facts: Facts, service: Service, found: Decision) -> Decision | None:
     """Return the rollback of this table's due plan, or None if the plan waits for its retry.
 
     Each plan gets one early rollback; if that fails, it backs off like every other run. An unavailable store or node
     would fail the rollback too, and after a conflict another writer may be at work.
     """
-    memory = case.services.of(service)
-    plan = next((one for one in case.free(service) if one.time == found.instant), None)
+    memory = facts.services.of(service)
+    plan = next((one for one in facts.instants.free(service) if one.time == found.instant), None)
     last = memory.last_run
     if plan is None or last is None or plan.owner is not PendingOwner.THIS_TABLE:
         return None

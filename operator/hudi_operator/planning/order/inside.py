@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 
 from hudi_jobs.contract import ConcurrencyMode, SavepointWork, Service
 from hudi_operator.api.status.table import ActiveJob
-from hudi_operator.planning.facts.case import Case
+from hudi_operator.planning.facts.facts import Facts
 from hudi_operator.planning.facts.runs.continuous import STOPPED
 from hudi_operator.planning.facts.runs.failures import attempts
 from hudi_operator.planning.model import JobPhase
 from hudi_operator.planning.model.decision import Decision
+from hudi_operator.planning.needs.protection import savepoint_step
 from hudi_operator.planning.order.alone import kept_apart
-from hudi_operator.planning.order.protection import savepoint_step
 from hudi_operator.services.inside import services_inside
 
 _AFTER_SAVEPOINTS = frozenset({Service.CLEANING, Service.ARCHIVAL})
@@ -23,35 +23,35 @@ first.
 """
 
 
-def host_for(case: Case, service: Service, decision: Decision, active: Iterable[ActiveJob]) -> str | None:
+def host_for(facts: Facts, service: Service, decision: Decision, active: Iterable[ActiveJob]) -> str | None:
     """Return the run of the driver that can do a service, or None if the service needs the table to itself."""
-    if service not in services_inside(case.table.spec) or attempts(case.services.of(service)):
+    if service not in services_inside(facts.table.spec) or attempts(facts.services.of(service)):
         return None
-    if savepoint_step(case, service, decision) is not None:
+    if savepoint_step(facts, service, decision) is not None:
         return None
-    following = case.savepoints.following
+    following = facts.savepoints.following
     if service in _AFTER_SAVEPOINTS and following is not None and following.work is SavepointWork.MAKE:
         return None
-    return next((job.name for job in active if _takes(job, case)), None)
+    return next((job.name for job in active if _takes(job, facts)), None)
 
 
-def services_apart(case: Case, decisions: Mapping[Service, Decision], *, quota_reached: bool) -> tuple[Service, ...]:
+def services_apart(facts: Facts, decisions: Mapping[Service, Decision], *, quota_reached: bool) -> tuple[Service, ...]:
     """Return the due table services that cannot run beside a driver: the driver stops for them between two batches.
 
     At the limit on Jobs, a service that the driver could do cannot start before the driver stops.
     """
     due = [service for service, decision in decisions.items() if decision.due and service is not Service.INGESTION]
-    if case.table.spec.concurrency.mode is ConcurrencyMode.OPTIMISTIC:
-        others = any(job.service is not Service.INGESTION for job in case.active)
-        apart = kept_apart(case.table.spec, case.services) if not others else frozenset()
+    if facts.table.spec.concurrency.mode is ConcurrencyMode.OPTIMISTIC:
+        others = any(job.service is not Service.INGESTION for job in facts.active)
+        apart = kept_apart(facts.table.spec, facts.services) if not others else frozenset()
         return tuple(service for service in due if service in apart)
-    if quota_reached and not any(job.inside for job in case.active):
+    if quota_reached and not any(job.inside for job in facts.active):
         return tuple(due)
-    return tuple(service for service in due if host_for(case, service, decisions[service], case.active) is None)
+    return tuple(service for service in due if host_for(facts, service, decisions[service], facts.active) is None)
 
 
-def _takes(job: ActiveJob, case: Case) -> bool:
+def _takes(job: ActiveJob, facts: Facts) -> bool:
     if job.live is None or not job.live.takes or job.state in STOPPED:
         return False
-    found = next((one for one in case.observation.jobs if one.name == job.name and one.uid == job.uid), None)
+    found = next((one for one in facts.observation.jobs if one.name == job.name and one.uid == job.uid), None)
     return found is not None and found.phase is JobPhase.RUNNING

@@ -6,32 +6,32 @@ from hudi_operator.api.status.table import PENDING_REMEMBERED, ActiveJob
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.jobs.names import job_name
 from hudi_operator.jobs.sizing import resolve_sizing
-from hudi_operator.planning.facts.case import Case
+from hudi_operator.planning.facts.facts import Facts
 from hudi_operator.planning.facts.runs.failures import attempts
 from hudi_operator.planning.model import LaunchJob
 from hudi_operator.planning.model.circumstances import class_version_of
 from hudi_operator.planning.model.decision import Decision
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.needs.evaluation import newest_completed
-from hudi_operator.planning.order.protection import savepoint_step
+from hudi_operator.planning.needs.protection import savepoint_step
 from hudi_operator.timeline import State
 
 
-def launch(case: Case, service: Service, decision: Decision, *, inside: str | None = None) -> LaunchJob:
+def launch(facts: Facts, service: Service, decision: Decision, *, inside: str | None = None) -> LaunchJob:
     """Return the launch of a due run, under a name that no earlier decision has used.
 
     `inside` is the run of the driver that does the service.
     """
-    table, memory, now = case.table, case.services.of(service), case.now
+    table, memory, now = facts.table, facts.services.of(service), facts.now
     attempt = attempts(memory) + 1
-    base_instant = newest_completed(case.observation.snapshot)
-    requested = case.requested if service is Service.INGESTION else None
-    plan = dict(case.observation.snapshot.plans).get(decision.instant or "")
-    sizing = resolve_sizing(table.spec, case.table_class, driver_memory=memory.driver_memory)
-    last, step = memory.last_run, savepoint_step(case, service, decision)
-    named = case.savepoints.following if service is Service.SAVEPOINT else None
-    operation = case.operations.following if service is Service.OPERATION else None
-    abandoned, left = _abandoned(case, operation)[:PENDING_REMEMBERED], case.left_behind
+    base_instant = newest_completed(facts.observation.snapshot)
+    requested = facts.requested if service is Service.INGESTION else None
+    plan = dict(facts.observation.snapshot.plans).get(decision.instant or "")
+    sizing = resolve_sizing(table.spec, facts.table_class, driver_memory=memory.driver_memory)
+    last, step = memory.last_run, savepoint_step(facts, service, decision)
+    named = facts.savepoints.following if service is Service.SAVEPOINT else None
+    operation = facts.operations.following if service is Service.OPERATION else None
+    abandoned, left = _abandoned(facts, operation)[:PENDING_REMEMBERED], facts.instants.left_behind
     decided = (
         table.metadata.generation,
         # An earlier Job of the same decision may be gone without a trace, while its executors are not.
@@ -55,48 +55,48 @@ def launch(case: Case, service: Service, decision: Decision, *, inside: str | No
             table_uid=table.metadata.uid,
             service=service,
             decision=decided,
-            taken={job.name for job in case.observation.jobs},
+            taken={job.name for job in facts.observation.jobs},
         ),
         service=service,
         attempt=attempt,
         started_at=format_time(now),
         generation=table.metadata.generation,
-        circumstances=case.circumstances,
+        circumstances=facts.circumstances,
         base_instant=base_instant,
         instant=decision.instant if decision.run_mode is not None else None,
         run_mode=decision.run_mode,
-        pending=tuple(one.time for one in case.all_pending)[:PENDING_REMEMBERED],
+        pending=tuple(one.time for one in facts.instants.all)[:PENDING_REMEMBERED],
         abandoned=abandoned,
         left_behind=tuple(one.time for one in left if one.time in abandoned) or None,
         dead=tuple(one.time for one in left if one.time in abandoned and one.dead) or None,
         savepoint=step,
-        taken_over_at=case.takeover.since if case.takeover and step else None,
+        taken_over_at=facts.takeover.status.since if facts.takeover.status and step else None,
         named_savepoint=named,
         operation=operation,
         plan_bytes=plan.bytes if plan else None,
         plan_groups=plan.groups if plan else None,
         driver_memory=sizing.driver.memory,
         inside=inside,
-        live=_live(case, service),
+        live=_live(facts, service),
     )
     return LaunchJob(job=job, due_at=parse_time(memory.due_since) or min(decision.at or now, now))
 
 
-def _abandoned(case: Case, operation: NamedOperationJob | None) -> tuple[str, ...]:
+def _abandoned(facts: Facts, operation: NamedOperationJob | None) -> tuple[str, ...]:
     """Return the pending instants that a run may end.
 
     An operation that runs a service once also finishes plans of the service that nobody has begun, whoever made them.
     """
     if operation is None or operation.service is None:
-        return case.abandoned
-    plans = case.pending.get(Service(operation.service.service.value), ())
+        return facts.instants.abandoned(facts.active)
+    plans = facts.instants.of(Service(operation.service.service.value))
     waiting = (one.time for one in plans if one.state == State.REQUESTED.value)
-    return tuple(sorted({*case.abandoned, *waiting}))
+    return tuple(sorted({*facts.instants.abandoned(facts.active), *waiting}))
 
 
-def _live(case: Case, service: Service) -> LiveStatus | None:
+def _live(facts: Facts, service: Service) -> LiveStatus | None:
     """Return the memory of a continuous ingestion from its decision on; None for every other run."""
-    ingestion, known = case.table.spec.ingestion, case.observation.table_class
+    ingestion, known = facts.table.spec.ingestion, facts.observation.table_class
     if service is not Service.INGESTION or ingestion is None or not ingestion.continues or known is None:
         return None
     return LiveStatus(class_version=class_version_of(known))

@@ -1,22 +1,18 @@
 """Which due services start now, and what the other services wait for."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hudi_jobs.contract import ConcurrencyMode, Service
 from hudi_operator.api.spec.table_class import JobQuota
-from hudi_operator.api.status.table import ActiveJob, ServicesStatus, ServiceStatus
+from hudi_operator.api.status.table import ActiveJob, ServicesStatus
 from hudi_operator.planning.facts.blocking import ServiceBlocker
-from hudi_operator.planning.facts.case import Case
-from hudi_operator.planning.facts.runs.failures import reset_failures
+from hudi_operator.planning.facts.facts import Facts
 from hudi_operator.planning.model import LaunchJob, Observation
-from hudi_operator.planning.model.decision import Decision, Priority, Reason
+from hudi_operator.planning.model.decision import Decision, Priority
 from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.model.times import parse_time
-from hudi_operator.planning.needs.evaluation import surroundings
-from hudi_operator.planning.needs.missed_freshness import misses_freshness
 from hudi_operator.planning.order.alone import kept_apart
-from hudi_operator.planning.order.explanation import explain
 from hudi_operator.planning.order.inside import host_for
 from hudi_operator.planning.order.launch import launch
 from hudi_operator.services.registry import SERVICES
@@ -101,21 +97,21 @@ class Started:
     active: tuple[ActiveJob, ...] = ()
 
 
-def start(case: Case, decisions: Mapping[Service, Decision], blocker: ServiceBlocker | None) -> Started:
+def start(facts: Facts, decisions: Mapping[Service, Decision]) -> Started:
     """Return the launches that may start beside the active Jobs, the most urgent first.
 
     A service for which a continuous driver stopped starts before the next driver.
     """
-    active, launches, given = case.active, list[LaunchJob](), given_turn(case.services, decisions)
-    order = in_order(decisions, case.services, apart=kept_apart(case.table.spec, case.services))
+    active, launches, given = facts.active, list[LaunchJob](), given_turn(facts.services, decisions)
+    order = in_order(decisions, facts.services, apart=kept_apart(facts.table.spec, facts.services))
     for service in order:
-        if _blocked(case, service, blocker) is not None:
+        if blocked(facts, service) is not None:
             continue
         if service is Service.INGESTION and given is not None and all(job.service is not given for job in active):
             continue
         decision = decisions[service]
-        if _waits_for(case, service, decision, active) is None:
-            launches.append(launch(case, service, decision, inside=host_for(case, service, decision, active)))
+        if waits_for(facts, service, decision, active) is None:
+            launches.append(launch(facts, service, decision, inside=host_for(facts, service, decision, active)))
             active = (*active, launches[-1].job)
     return Started(launches=tuple(launches), active=active)
 
@@ -132,82 +128,25 @@ def given_turn(services: ServicesStatus, decisions: Mapping[Service, Decision]) 
     return None if has_followed or not decisions[given].due else given
 
 
-def explained(
-    case: Case, decisions: Mapping[Service, Decision], started: Started, blocker: ServiceBlocker | None
-) -> ServicesStatus:
-    """Return the status of all services, with why each is due or not and what it waits for."""
-    launched = {launch.job.service for launch in started.launches}
-    after: dict[Service, ServiceStatus] = {}
-    for service, decision in decisions.items():
-        memory = case.services.of(service)
-        if _is_due_no_more(case, service, decision):
-            memory = reset_failures(memory)  # another writer has already done what failed
-        passed_over = _passed_over(case, service, decision, launched)
-        own = _blocked(case, service, blocker)
-        waits = None if service in launched else _waits_for(case, service, decision, started.active, own)
-        if waits is not None and blocker is None and passed_over and _ingestion_goes_first(case, service, started):
-            waits = _behind_ingestion(waits, passed_over)
-        beside = surroundings(case, service)
-        memory = memory.copy_with(passed_over=passed_over)
-        after[service] = explain(memory, decision, blocker=waits, now=case.now, surroundings=beside)
-    return case.services.replaced(after)
-
-
-def _blocked(case: Case, service: Service, blocker: ServiceBlocker | None) -> ServiceBlocker | None:
+def blocked(facts: Facts, service: Service) -> ServiceBlocker | None:
     """Return why a service may not start; the blockers of operations are decided elsewhere."""
-    return None if service is Service.OPERATION else blocker or case.refused.get(service)
+    return None if service is Service.OPERATION else facts.blocker or facts.refused.get(service)
 
 
-def _is_due_no_more(case: Case, service: Service, decision: Decision) -> bool:
-    """Whether the failed work is no longer needed; while the service runs, its own plan may hide the need."""
-    if decision.reason is Reason.NOT_REQUESTED:
-        if service is Service.OPERATION:
-            return case.operations.maintenance is None
-        return not any(one.failures for one in case.savepoints.entries)
-    return decision.reason is Reason.BELOW_THRESHOLD and not any(job.service is service for job in case.active)
-
-
-def _ingestion_goes_first(case: Case, service: Service, started: Started) -> bool:
-    """Whether a table service waits because the ingestion of a table that misses its freshness runs."""
-    runs = any(job.service is Service.INGESTION for job in started.active)
-    is_missed = misses_freshness(case.table.spec, case.services.ingestion, now=case.now)
-    return service is not Service.INGESTION and runs and is_missed
-
-
-def _behind_ingestion(waits: ServiceBlocker, passed_over: int) -> ServiceBlocker:
-    reason, message = waits
-    times = "once" if passed_over == 1 else f"{passed_over} times"
-    why = (
-        "Ingestion goes first, because the table misses its freshness: this service was skipped "
-        f"{times} and goes first after {PATIENCE}."
-    )
-    return Waiting.INGESTION_FIRST if reason == Waiting.RUNNING else reason, f"{message} {why}"
-
-
-def _passed_over(case: Case, service: Service, decision: Decision, launched: Collection[Service | None]) -> int:
-    """Return how often other services started while this service was due and could have started."""
-    before = case.services.of(service).passed_over
-    if service in launched:
-        return 0
-    if not decision.due:
-        return before if case.active else 0  # a running Job may hide the need
-    could_start = _waits_for(case, service, decision, case.active) is None
-    return before + 1 if launched and could_start else before
-
-
-def _waits_for(
-    case: Case,
+def waits_for(
+    facts: Facts,
     service: Service,
     decision: Decision,
     active: Sequence[ActiveJob],
     blocker: ServiceBlocker | None = None,
 ) -> ServiceBlocker | None:
-    host, spec = host_for(case, service, decision, active), case.table.spec
+    """Return what a service waits for beside the active Jobs; `blocker` says why nothing starts."""
+    host, spec = host_for(facts, service, decision, active), facts.table.spec
     return (
-        case.refused.get(service)
-        or occupied(service, active, spec.concurrency.mode, host=host, apart=kept_apart(spec, case.services))
+        facts.refused.get(service)
+        or occupied(service, active, spec.concurrency.mode, host=host, apart=kept_apart(spec, facts.services))
         or blocker
-        or limit_reached(case.observation, active)
+        or limit_reached(facts.observation, active)
     )
 
 

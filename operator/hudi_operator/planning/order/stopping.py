@@ -13,6 +13,7 @@ from hudi_jobs.contract import ConcurrencyMode, Service
 from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.api.values.base import parse_duration
+from hudi_operator.planning.facts.facts import Facts
 from hudi_operator.planning.facts.runs.continuous import DRAINING, settings_of
 from hudi_operator.planning.model import Action, JobObservation, JobPhase, Observation, StopJob
 from hudi_operator.planning.model.circumstances import class_version_of
@@ -40,22 +41,15 @@ class Stopped:
     """Services that were due at the end of a driver's turn, but did not stop it."""
 
 
-def stop_continuous(
-    active: tuple[ActiveJob, ...],
-    observation: Observation,
-    *,
-    image: str,
-    blocker: tuple[str, str] | None,
-    turn: Turn,
-    now: datetime,
-    already: Collection[Action] = (),
-) -> Stopped:
+def stop_continuous(facts: Facts, turn: Turn) -> Stopped:
     """Stop the continuous Jobs that make no progress, or that have to stop between two batches.
 
-    `already` are the decided actions: a Job that stops for another reason is not stopped twice. `turn` says what
-    follows when a driver's turn is over: the service that it stops for, or another turn.
+    A Job that stops for another reason is not stopped twice. `turn` says what follows when a driver's turn is over: the
+    service that it stops for, or another turn.
     """
-    given_up = {action.job.name for action in already if isinstance(action, StopJob)}
+    observation, active, now = facts.observation, facts.active, facts.now
+    blocker = facts.blocker or facts.refused.get(Service.INGESTION)
+    given_up = {action.job.name for action in facts.upkeep if isinstance(action, StopJob)}
     actions: list[Action] = []
     after: list[ActiveJob] = []
     skipped: tuple[Service, ...] = ()
@@ -67,7 +61,7 @@ def stop_continuous(
         why = next(
             chain(
                 _stands_still(job.live, found, observation, now=now),
-                _reasons(job, job.live, found, observation, image=image, blocker=blocker),
+                _reasons(job, job.live, found, observation, image=facts.image, blocker=blocker),
                 _turns(job.live, found, observation, turn, active=active, now=now),
             ),
             None,

@@ -4,17 +4,15 @@ A driver never stops in vain: the service that it stops for starts next, and ing
 started (`given_turn`), whatever happens while the driver stops.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.status.table import ServicesStatus
-from hudi_operator.planning.facts.case import Case
-from hudi_operator.planning.model.decision import Decision
-from hudi_operator.planning.needs.evaluation import evaluate
+from hudi_operator.planning.facts.facts import Facts
+from hudi_operator.planning.needs.needs import Needs
 from hudi_operator.planning.order.alone import kept_apart
 from hudi_operator.planning.order.inside import services_apart
-from hudi_operator.planning.order.slots import in_order
+from hudi_operator.planning.order.slots import in_order, limit_reached
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,23 +26,19 @@ class Turn:
     following: Service | None = None
 
 
-def turn_of(case: Case, decisions: Mapping[Service, Decision], *, quota_reached: bool) -> Turn:
+def turn_of(facts: Facts, needs: Needs) -> Turn:
     """Return the services that wait for a continuous driver to stop, and the service that would start after it.
 
     The running driver answers a request, and ingestion was passed over only before the driver's turn.
     """
-    waiting = services_apart(case, decisions, quota_reached=quota_reached)
-    if not waiting:
+    is_full = limit_reached(facts.observation, facts.active) is not None
+    waiting = services_apart(facts, needs.decisions, quota_reached=is_full)
+    if not waiting or needs.after_driver is None:
         return Turn()
-    ingestion = case.services.ingestion.copy_with(passed_over=0)
-    ended = replace(
-        case,
-        active=tuple(job for job in case.active if job.live is None),
-        services=case.services.replaced({Service.INGESTION: ingestion}),
-        requested=None,
-    )
-    after = {**decisions, Service.INGESTION: evaluate(ended, Service.INGESTION)}
-    order = in_order(after, ended.services, apart=kept_apart(case.table.spec, case.services))
+    ingestion = facts.services.ingestion.copy_with(passed_over=0)
+    services = facts.services.replaced({Service.INGESTION: ingestion})
+    after = {**needs.decisions, Service.INGESTION: needs.after_driver}
+    order = in_order(after, services, apart=kept_apart(facts.table.spec, facts.services))
     first = next((one for one in order if one in waiting or one is Service.INGESTION), None)
     return Turn(waiting=waiting, following=first if first in waiting else None)
 

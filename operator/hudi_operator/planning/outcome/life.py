@@ -5,46 +5,44 @@ from datetime import datetime
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
-from hudi_operator.planning.model import JobPhase, Observation, Plan
+from hudi_operator.planning.model import JobPhase
 from hudi_operator.planning.order.slots import QUOTAS_REACHED
+from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.outcome.refusal import refused
-from hudi_operator.planning.outcome.status.build import build_status
 from hudi_operator.planning.outcome.status.freshness import freshness_figures
 from hudi_operator.planning.outcome.status.step import Step
 from hudi_operator.planning.outcome.status.transitions import operations_ended, transitions
 
 
-def step_of(observation: Observation, plan: Plan, *, now: datetime, written: HudiTableStatus | None = None) -> Step:
+def step_of(plan: Plan, *, written: HudiTableStatus | None = None) -> Step:
     """Return the step of a plan; `written` is the stored status if it differs from the observed status."""
-    status, before = build_status(observation, plan, now=now), written or observation.table.status
+    table, table_class = plan.observation.table, plan.observation.table_class
+    before, status = written or table.status, plan.status
     return Step(
         status=status,
         finished=plan.finished,
         notices=transitions(before, status),
         operations=tuple(operations_ended(before, status)),
         actions=plan.actions,
-        class_name=observation.table_class.metadata.name if observation.table_class else "",
-        running=_running(observation, plan),
+        class_name=table_class.metadata.name if table_class else "",
+        running=_running(plan),
         waits_for_place=any(plan.services.of(service).reason in QUOTAS_REACHED for service in Service),
-        freshness=freshness_figures(observation, status.services.ingestion.freshness, now=now),
+        freshness=freshness_figures(plan.observation, status.services.ingestion.freshness, now=plan.facts.now),
     )
 
 
-def refused_step(
-    observation: Observation, plan: Plan, job: ActiveJob, *, message: str, written: HudiTableStatus, now: datetime
-) -> Step:
+def refused_step(plan: Plan, job: ActiveJob, *, message: str, written: HudiTableStatus, now: datetime) -> Step:
     """Return the step after the Kubernetes API refused a Job of a plan: a failed run, counted and reported."""
-    after = refused(plan, job, observation=observation, message=message, now=now)
-    step = step_of(observation, after, now=now, written=written)
+    after = refused(plan, job, message=message, now=now)
     # The other runs were counted with the status that recorded the intent.
-    return replace(step, finished=after.finished[len(plan.finished) :])
+    return replace(step_of(after, written=written), finished=after.finished[len(plan.finished) :])
 
 
-def _running(observation: Observation, plan: Plan) -> int:
+def _running(plan: Plan) -> int:
     """Return how many Jobs count towards the limits of the class.
 
     The end of a run of a hidden table cannot be confirmed, and the run must not hold a place for ever.
     """
-    if not observation.is_hidden:
+    if not plan.observation.is_hidden:
         return len(plan.active_jobs)
-    return sum(job.phase is not JobPhase.OVER for job in observation.jobs)
+    return sum(job.phase is not JobPhase.OVER for job in plan.observation.jobs)

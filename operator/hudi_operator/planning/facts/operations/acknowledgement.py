@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from hudi_operator.api.resources import OPERATIONS, InvalidObject
 from hudi_operator.planning.facts.operations.declared import Declared
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason
@@ -10,8 +9,8 @@ from hudi_operator.planning.model.reasons import OperationReason
 
 def unacknowledged(told: Iterable[Declared], observation: Observation) -> str | None:
     """Return the operation that a person has to check; an unreadable resource holds the table too."""
-    related = observation.related.get(OPERATIONS, ())
-    unread = [one for one in related if isinstance(one, InvalidObject) and one.metadata.deletion_timestamp is None]
+    found = observation.related.unread_operations
+    unread = [one for one in found if one.metadata.deletion_timestamp is None]
     kept = {one.metadata.uid for one in unread}
     for each in told:
         if each.entry.reason == OperationReason.NOT_VERIFIED and (not each.is_going or each.entry.uid in kept):

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from hudi_jobs.contract import GOES_BACK, OperationPhase
 from hudi_operator.api.status.operation import FINISHED, WAITING, OperationState
-from hudi_operator.api.status.table import ActiveJob, RunStatus, ServicesStatus
+from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, NamedOperationJob, TableOperation
 from hudi_operator.planning.facts.operations.acknowledgement import unacknowledged
 from hudi_operator.planning.facts.operations.admission import admitted, claim_problem, requires_approval, waiting_state
@@ -20,7 +20,7 @@ from hudi_operator.planning.facts.operations.declared import Declared, declared_
 from hudi_operator.planning.facts.operations.ended import after_runs
 from hudi_operator.planning.facts.operations.held import Held
 from hudi_operator.planning.facts.runs.asked import is_wanted
-from hudi_operator.planning.model import LaunchJob, Observation
+from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.timeline import Action
@@ -304,30 +304,3 @@ def _shown(entries: Iterable[TableOperation], untold: Collection[str]) -> tuple[
 
     ordered = sorted(entries, key=lambda one: one.finished_at or "", reverse=True)
     return tuple(sorted(ordered, key=rank))[:OPERATIONS_SHOWN]
-
-
-def settled(
-    operations: Operations, services: ServicesStatus, *, launches: Iterable[LaunchJob] = (), now: datetime
-) -> tuple[TableOperation, ...]:
-    """Return the status after the decision: the work of a Job is recorded before the Job exists."""
-    launched = {one.job.operation.uid: one.job for one in launches if one.job.operation is not None}
-    return tuple(_settled(one, launched.get(one.uid), operations, services, now=now) for one in operations.entries)
-
-
-def _settled(
-    entry: TableOperation, job: ActiveJob | None, operations: Operations, services: ServicesStatus, *, now: datetime
-) -> TableOperation:
-    following = operations.following
-    if job is None:
-        waits = following is not None and following.uid == entry.uid and services.operation is not None
-        if not waits or services.operation is None:
-            return entry
-        return entry.copy_with(message=services.operation.message[:_MESSAGE_LIMIT])
-    return entry.copy_with(
-        state=OperationState.RUNNING,
-        reason=OperationReason.AT_WORK,
-        message=f"Job {job.name} is about to be created.",
-        job=job.operation,
-        started_at=entry.started_at or format_time(now),
-        retry_at=None,
-    )

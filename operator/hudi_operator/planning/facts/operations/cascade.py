@@ -5,16 +5,16 @@ read before, with the table to itself. So the upstream table comes first, and no
 commits and does not follow a deletion.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from hudi_jobs.contract import ConcurrencyMode, OperationKind
 from hudi_jobs.contract.operations.erase import MOST_CASCADED
-from hudi_operator.api.resources import OPERATIONS, HudiOperation, HudiTable
+from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.spec.operation import OperationApproval
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.operation import FINISHED
 from hudi_operator.planning.facts.operations.answer import Answer, fails, waits
-from hudi_operator.planning.model import Derived, DerivedTable, Observation, Reading
+from hudi_operator.planning.model import Derived, DerivedTable, Observation, Reading, Related
 from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.policy.paths import is_allowed
 
@@ -39,12 +39,11 @@ def cascade_problem(resource: HudiOperation, observation: Observation) -> Answer
 _MENDED = frozenset({OperationReason.BLOCKED.value, OperationReason.NOT_ALLOWED.value})
 
 
-def awaits_lineage(related: Mapping[str, tuple[object, ...]]) -> bool:
+def awaits_lineage(related: Related) -> bool:
     """Whether an operation has to continue on other tables, and may not have begun."""
-    found = (one for one in related.get(OPERATIONS, ()) if isinstance(one, HudiOperation))
     return any(
         one.spec.cascades and one.status.state not in FINISHED and not one.status.begun
-        for one in found
+        for one in related.operations
         if one.status.reason != OperationReason.CASCADING
     )
 

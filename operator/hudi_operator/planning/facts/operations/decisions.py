@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from hudi_jobs.contract import ConcurrencyMode
-from hudi_operator.api.resources import OPERATIONS, HudiOperation
+from hudi_operator.api.resources import HudiOperation
 from hudi_operator.api.status.decisions import DECISIONS_SHOWN, DecisionAnswer, DecisionsStatus
 from hudi_operator.api.status.operation import FINISHED, OperationState
 from hudi_operator.api.status.rescan import RescanState
@@ -73,8 +73,7 @@ def _decided(observation: Observation, *, now: datetime) -> DecisionsStatus:
 
 def _unanswered(observation: Observation) -> Iterator[HudiOperation]:
     """Yield the decisions without an answer in their resources, the oldest first."""
-    found = (one for one in observation.related.get(OPERATIONS, ()) if isinstance(one, HudiOperation))
-    for one in sorted(found, key=lambda each: (each.metadata.creation_timestamp or "", each.metadata.name)):
+    for one in observation.related.oldest_operations:
         if one.spec.decision is None or one.metadata.deletion_timestamp is not None:
             continue
         if one.status.state not in FINISHED:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hudi_jobs.contract import OperationKind
-from hudi_operator.api.resources import OPERATION_FINALIZER, OPERATIONS, HudiOperation, HudiTable
+from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.status.operation import FINISHED, OperationState
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.api.status.table_operations import TableOperation
@@ -52,8 +52,7 @@ class Declared:
         """Whether its resource is held and recorded, so that its deletion waits for a started Job."""
         if self.entry.begun and not self.entry.claimed:
             return True
-        held = self.resource is not None and OPERATION_FINALIZER in self.resource.metadata.finalizers
-        return held and self.is_recorded
+        return self.resource is not None and self.resource.is_held and self.is_recorded
 
     @property
     def is_going(self) -> bool:
@@ -65,8 +64,8 @@ def declared_of(observation: Observation, active: tuple[ActiveJob, ...], *, now:
     """Return all operations of a table, the oldest first; begun operations without a resource come first."""
     memory = {one.uid: one for one in observation.table.status.operations}
     jobs = {job.operation.uid: job for job in active if job.operation is not None}
-    related = observation.related.get(OPERATIONS, ())
-    resources = [one for one in related if isinstance(one, HudiOperation) and one.spec.decision is None]
+    related = observation.related
+    resources = [one for one in related.oldest_operations if one.spec.decision is None]
     found = [
         Declared(
             resource=one,
@@ -74,20 +73,16 @@ def declared_of(observation: Observation, active: tuple[ActiveJob, ...], *, now:
             is_recorded=one.metadata.uid in memory,
             job=jobs.get(one.metadata.uid),
         )
-        for one in sorted(resources, key=_age)
+        for one in resources
     ]
     named = {one.metadata.uid for one in resources}
-    unread = {metadata.uid for one in related if (metadata := getattr(one, "metadata", None)) is not None} - named
+    unread = {metadata.uid for metadata in related.metadata_of_operations()} - named
     orphans = [
         Declared(resource=None, entry=entry, is_recorded=True, job=jobs.get(uid))
         for uid, entry in memory.items()
         if uid not in named and not (entry.is_bare_claim and uid not in unread)
     ]
     return (*(one for one in orphans if one.must_be_finished or one.entry.uid in unread), *found)
-
-
-def _age(one: HudiOperation) -> tuple[str, str]:
-    return one.metadata.creation_timestamp or "", one.metadata.name
 
 
 def _entry_of(resource: HudiOperation, table: HudiTable, *, now: datetime) -> TableOperation:

@@ -1,9 +1,7 @@
 """Tells whether a decided run is still requested by its HudiSavepoint, its HudiOperation and its table."""
 
-from collections.abc import Iterator
-
 from hudi_jobs.contract import SavepointWork, Service
-from hudi_operator.api.resources import OPERATIONS, SAVEPOINTS, HudiSavepoint, ObjectMetadata
+from hudi_operator.api.resources import ObjectMetadata
 from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.planning.model import Observation
@@ -16,7 +14,7 @@ def is_asked_for(job: ActiveJob, observation: Observation) -> bool:
     named = job.named_savepoint
     if named is None:
         return job.service is not Service.SAVEPOINT
-    found = [one.metadata for one in observation.related.get(SAVEPOINTS, ()) if isinstance(one, HudiSavepoint)]
+    found = (one.metadata for one in observation.related.savepoints)
     metadata = next((one for one in found if one.uid == named.uid), None)
     if metadata is None:
         return False
@@ -36,14 +34,7 @@ def is_wanted(uid: str, observation: Observation) -> bool:
 
 def operation_metadata(uid: str, observation: Observation) -> ObjectMetadata | None:
     """Return the metadata of an operation's resource, even if the rest cannot be parsed."""
-    return next((each for each in _operations(observation) if each.uid == uid), None)
-
-
-def _operations(observation: Observation) -> Iterator[ObjectMetadata]:
-    """Yield the metadata of all existing operations, including unparsable operations."""
-    for one in observation.related.get(OPERATIONS, ()):
-        if (metadata := getattr(one, "metadata", None)) is not None:
-            yield metadata
+    return next((each for each in observation.related.metadata_of_operations() if each.uid == uid), None)
 
 
 def withdrawal_of(job: ActiveJob, observation: Observation) -> str | None:
@@ -62,7 +53,7 @@ def withdrawal_of(job: ActiveJob, observation: Observation) -> str | None:
         return "The HudiTable was deleted while a queue held the Job."
     if is_wanted(operation.uid, observation):
         return None
-    named = [one for one in _operations(observation) if one.name == operation.resource]
+    named = [one for one in observation.related.metadata_of_operations() if one.name == operation.resource]
     is_looked_up = any(one.uid == operation.uid for one in observation.table.status.operations)
     if any(one.uid for one in named) or (not named and is_looked_up):
         return "The HudiOperation was deleted while a queue held its Job."

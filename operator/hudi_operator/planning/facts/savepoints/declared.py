@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from hudi_jobs.contract import FailureReason, Outcome, SavepointWork
-from hudi_operator.api.resources import SAVEPOINT_FINALIZER, SAVEPOINTS, HudiSavepoint, InvalidObject
+from hudi_operator.api.resources import HudiSavepoint
 from hudi_operator.api.spec.savepoint import SavepointDeletionPolicy
 from hudi_operator.api.spec.table_class import RetrySettings
-from hudi_operator.api.status.conditions import ConditionStatus, ConditionType
+from hudi_operator.api.status.conditions import ConditionStatus
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus
 from hudi_operator.api.status.table_savepoints import NamedSavepointJob, SavepointState, TableSavepoint
 from hudi_operator.api.values.base import parse_duration
@@ -77,7 +77,7 @@ class Declared:
     @property
     def is_gone(self) -> bool:
         """Whether this resource's savepoint is gone for good: a savepoint on its commit now belongs to someone else."""
-        told = {one.reason for one in self.savepoint.status.conditions}
+        told = self.savepoint.status.reasons
         state = self.memory.state if self.memory is not None else None
         is_over = state is None and SavepointReason.EXPIRED in told
         is_lost = SavepointReason.LOST in told or state in {SavepointState.LOST, SavepointState.REMOVED}
@@ -86,7 +86,7 @@ class Declared:
     @property
     def says_that_it_is_over(self) -> bool:
         """Whether the resource's conditions record its end, and it does not wait for the table's release."""
-        told = {one.reason for one in self.savepoint.status.conditions}
+        told = self.savepoint.status.reasons
         return not self.is_deleted and not told.isdisjoint(ENDS)
 
     @property
@@ -126,8 +126,7 @@ class Declared:
             return ConditionStatus.TRUE  # the driver has checked every clean of the active timeline
         if self.memory is not None:
             return self.memory.data_complete
-        told = {one.type: one.status for one in self.savepoint.status.conditions}
-        return told.get(ConditionType.DATA_COMPLETE, ConditionStatus.UNKNOWN)
+        return self.savepoint.status.data_complete
 
     @property
     def may_have_made(self) -> bool:
@@ -172,7 +171,7 @@ class Declared:
     @property
     def is_held(self) -> bool:
         """Whether the operator's finalizer holds the resource; no savepoint is made before that."""
-        return SAVEPOINT_FINALIZER in self.savepoint.metadata.finalizers
+        return self.savepoint.is_held
 
     @property
     def deleted_at(self) -> datetime | None:
@@ -230,8 +229,7 @@ def declared_of(
             has_reported=run is not None and run.job in reported,
             in_a_row=in_a_row,
         )
-        for one in observation.related.get(SAVEPOINTS, ())
-        if isinstance(one, HudiSavepoint)
+        for one in observation.related.savepoints
         for run, named in [ended.get(one.metadata.uid, (None, None))]
     ]
     found = [one for one in found if one.is_held or not one.is_deleted]
@@ -255,5 +253,5 @@ def may_choose_again(status: HudiTableStatus) -> bool:
 
 def unreadable_entries(observation: Observation) -> Iterator[TableSavepoint]:
     """Yield the remembered entries of HudiSavepoints that this version cannot parse: a later version needs them."""
-    unread = {one.metadata.uid for one in observation.related.get(SAVEPOINTS, ()) if isinstance(one, InvalidObject)}
+    unread = {one.metadata.uid for one in observation.related.unread_savepoints}
     return (one for one in observation.table.status.savepoints if one.uid in unread)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from hudi_operator.api.resources import OPERATIONS, HudiOperation
 from hudi_operator.api.status.operation import FINISHED
 from hudi_operator.planning.model import Observation
 
@@ -10,10 +9,9 @@ from hudi_operator.planning.model import Observation
 def needed_by_restores(observation: Observation) -> Mapping[str, str]:
     """Return the HudiOperation for each needed savepoint, keyed by its HudiSavepoint's name or its commit."""
     finished = {one.uid for one in observation.table.status.operations if one.state in FINISHED}
-    resources = (one for one in observation.related.get(OPERATIONS, ()) if isinstance(one, HudiOperation))
     restores = (
         (one.metadata, one.spec.restore)
-        for one in resources
+        for one in observation.related.operations
         if one.metadata.uid not in finished and one.status.state not in FINISHED and not one.spec.dry_run
     )
     return {

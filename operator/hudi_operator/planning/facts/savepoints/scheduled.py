@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TypeAlias
 
-from hudi_operator.api.resources import SAVEPOINTS, SCHEDULED_LABEL, HudiSavepoint, HudiTable
+from hudi_operator.api.resources import HudiSavepoint, HudiTable
 from hudi_operator.api.spec.schedule import SavepointSchedule
 from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
 from hudi_operator.planning.facts.savepoints.completeness import lacks_files
@@ -61,15 +61,12 @@ def _moment(schedule: SavepointSchedule, *, now: datetime) -> datetime | None:
 
 
 def _own(observation: Observation) -> Iterator[HudiSavepoint]:
-    for one in observation.related.get(SAVEPOINTS, ()):
-        if isinstance(one, HudiSavepoint) and is_scheduled(one, observation.table):
-            yield one
+    return (one for one in observation.related.savepoints if is_scheduled(one, observation.table))
 
 
 def is_scheduled(savepoint: HudiSavepoint, table: HudiTable) -> bool:
     """Whether a table's schedule created a HudiSavepoint, and it still belongs to the table."""
-    metadata = savepoint.metadata
-    return metadata.labels.get(SCHEDULED_LABEL) == "true" and metadata.controller == table.metadata.uid
+    return savepoint.is_scheduled and savepoint.metadata.controller == table.metadata.uid
 
 
 def _made(savepoint: HudiSavepoint) -> datetime:

@@ -7,8 +7,8 @@ impossible memory starts the watch again.
 """
 
 import hashlib
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from statistics import median
@@ -61,11 +61,30 @@ def check_takeover(
     return _evaluated(observation, settings, watched, since=parse_time(watched.since) or now, now=now)
 
 
-def hidden(before: TakeoverStatus | None) -> TakeoverStatus | None:
-    """Return the remembered takeover of an unreadable table: only that it was completed."""
+def concealed(before: TakeoverStatus | None) -> Takeover:
+    """Return the takeover of a table that may not be read: only that it was completed."""
     if before is None or before.phase is not TakeoverPhase.DONE:
-        return None
-    return before.copy_with(savepoint=None, writers=(), seen=None)
+        return Takeover()
+    return Takeover(status=before.copy_with(savepoint=None, writers=(), seen=None))
+
+
+def with_reports(
+    takeover: Takeover, observation: Observation, finished: Iterable[RunStatus], *, now: datetime
+) -> Takeover:
+    """Return the takeover after runs reported its savepoint; a lost status learns of the savepoint again."""
+    results = {job.name: job.result for job in observation.jobs}
+    status = takeover.status
+    for run in finished:
+        result = results.get(run.job)
+        reported = result.savepoint if result is not None else None
+        if reported is None or (status is None and not reported):
+            continue
+        if status is None:
+            status = TakeoverStatus(phase=TakeoverPhase.DONE, since=format_time(now))
+        if status.phase is TakeoverPhase.DONE and (reported or status.protection is not None):
+            protection = Protection.KEPT if reported else Protection.OVER
+            status = status.copy_with(protection=protection, savepoint=reported[:32] or None)
+    return replace(takeover, status=status)
 
 
 def _evaluated(

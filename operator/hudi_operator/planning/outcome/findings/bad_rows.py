@@ -1,14 +1,14 @@
 """Runs quarantined rows, and nobody has acknowledged them."""
 
 from hudi_operator.api.status.findings import FindingCode, Severity
-from hudi_operator.planning.facts.runs.bad_rows import bad_rows, bad_rows_after
-from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.facts.runs.bad_rows import bad_rows
 from hudi_operator.planning.outcome.findings.definition import Evidence, FindingDefinition
+from hudi_operator.planning.outcome.plan import Plan
 
 
-def _bad_rows(observation: Observation, plan: Plan) -> Evidence | None:
-    table = observation.table
-    memory = bad_rows_after(table.status.bad_rows, plan.finished, plan.active_jobs)
+def _bad_rows(plan: Plan) -> Evidence | None:
+    table = plan.observation.table
+    memory = plan.bad_rows
     rows = bad_rows(memory, plan.active_jobs)
     if not rows:
         return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.status.findings import FindingCode, Severity
-from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.outcome.plan import Plan
 
 EVERY_SERVICE = frozenset(Service)
 """The services that a finding blocks if it keeps everything from starting."""
@@ -34,4 +34,4 @@ class FindingDefinition:
     severity: Severity
     blocks: str
     needs_timeline: bool
-    find: Callable[[Observation, Plan], Evidence | None]
+    find: Callable[[Plan], Evidence | None]

@@ -5,8 +5,8 @@ from functools import partial
 from hudi_jobs.contract import Service, differences_message
 from hudi_operator.api.status.findings import FindingCode, Severity
 from hudi_operator.planning.facts.drift import drift_code
-from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.outcome.findings.definition import Evidence, FindingDefinition
+from hudi_operator.planning.outcome.plan import Plan
 
 
 def refusal(code: FindingCode, *, severity: Severity, blocks: str) -> FindingDefinition:
@@ -16,8 +16,8 @@ def refusal(code: FindingCode, *, severity: Severity, blocks: str) -> FindingDef
     )
 
 
-def _refusal(code: FindingCode, _observation: Observation, plan: Plan) -> Evidence | None:
-    stopping = tuple(one for one in plan.drift if one.stops)
+def _refusal(code: FindingCode, plan: Plan) -> Evidence | None:
+    stopping = tuple(one for one in plan.facts.drift if one.stops)
     if not stopping:
         return None
     refused = frozenset[Service]().union(*(one.refuses for one in stopping))

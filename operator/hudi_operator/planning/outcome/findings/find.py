@@ -14,11 +14,11 @@ from hudi_operator.api.status.findings import (
     FindingCode,
     Severity,
 )
-from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.model.registry import entry_of
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.outcome.findings.definition import EVERY_SERVICE, Evidence, FindingDefinition
 from hudi_operator.planning.outcome.findings.registry import DEFINITIONS, definition_of
+from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.services.registry import SERVICES
 
 _WORST_FIRST = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
@@ -36,12 +36,12 @@ class Findings:
     shown: tuple[Finding, ...]
 
 
-def findings_of(observation: Observation, plan: Plan, *, now: datetime) -> Findings:
+def findings_of(plan: Plan, *, now: datetime) -> Findings:
     """Return the findings of a table; a finding that was there before keeps its time."""
-    before = observation.table.status.findings
+    before = plan.observation.table.status.findings
     known = {one.code: one.since for one in before}
-    current = _ordered(_finding(one, evidence, known, now=now) for one, evidence in _evidence(observation, plan))
-    unread = observation.snapshot.trouble is not None and not observation.is_hidden
+    current = _ordered(_finding(one, evidence, known, now=now) for one, evidence in _evidence(plan))
+    unread = plan.observation.snapshot.trouble is not None and not plan.observation.is_hidden
     codes = {one.code for one in current}
     kept = (one for one in before if unread and one.code not in codes and definition_of(one.code).needs_timeline)
     return Findings(current=current, shown=_ordered((*current, *kept)))
@@ -58,11 +58,11 @@ def finding_of(found: Iterable[Finding], code: FindingCode) -> Finding | None:
     return next((one for one in found if one.code is code), None)
 
 
-def _evidence(observation: Observation, plan: Plan) -> Iterator[tuple[FindingDefinition, Evidence]]:
+def _evidence(plan: Plan) -> Iterator[tuple[FindingDefinition, Evidence]]:
     for definition in DEFINITIONS:
-        if observation.is_hidden and definition.needs_timeline:
+        if plan.observation.is_hidden and definition.needs_timeline:
             continue  # a folder is not shown to those who may not see it
-        evidence = definition.find(observation, plan)
+        evidence = definition.find(plan)
         if evidence is not None:
             yield definition, evidence
 

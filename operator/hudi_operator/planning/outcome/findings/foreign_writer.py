@@ -2,11 +2,11 @@
 
 from hudi_operator.api.status.findings import FindingCode, Severity
 from hudi_operator.planning.facts.writers.foreign import foreign_message
-from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.outcome.findings.definition import EVERY_SERVICE, Evidence, FindingDefinition
+from hudi_operator.planning.outcome.plan import Plan
 
 
-def _find(_observation: Observation, plan: Plan) -> Evidence | None:
+def _find(plan: Plan) -> Evidence | None:
     if not plan.foreign:
         return None
     return Evidence(message=foreign_message(plan.foreign), blocks=EVERY_SERVICE)

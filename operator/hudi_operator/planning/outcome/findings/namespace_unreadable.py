@@ -2,11 +2,12 @@
 
 from hudi_operator.api.resources import SUSPEND_ANNOTATION
 from hudi_operator.api.status.findings import FindingCode, Severity
-from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.outcome.findings.definition import Evidence, FindingDefinition
+from hudi_operator.planning.outcome.plan import Plan
 
 
-def _find(observation: Observation, _plan: Plan) -> Evidence | None:
+def _find(plan: Plan) -> Evidence | None:
+    observation = plan.observation
     if observation.namespace is not None:
         return None
     stays = "stays suspended" if observation.namespace_suspension is not None else "is not suspended by it"

@@ -3,8 +3,8 @@
 from hudi_operator.api.status.findings import FindingCode, Severity
 from hudi_operator.api.status.operation import OperationState
 from hudi_operator.api.status.table_operations import TableOperation
-from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.outcome.findings.definition import EVERY_SERVICE, Evidence, FindingDefinition
+from hudi_operator.planning.outcome.plan import Plan
 
 _AT_WORK = frozenset({OperationState.DRAINING, OperationState.RUNNING, OperationState.VERIFYING})
 
@@ -14,11 +14,11 @@ def has_table(operation: TableOperation) -> bool:
     return operation.state in _AT_WORK
 
 
-def _find(_observation: Observation, plan: Plan) -> Evidence | None:
+def _find(plan: Plan) -> Evidence | None:
     """Return the result that waits for a person; an operation that still works on the table does not."""
-    if plan.maintenance is None or any(map(has_table, plan.operations)):
+    if plan.facts.operations.maintenance is None or any(map(has_table, plan.operations)):
         return None
-    return Evidence(message=plan.maintenance, blocks=EVERY_SERVICE)
+    return Evidence(message=plan.facts.operations.maintenance, blocks=EVERY_SERVICE)
 
 
 NOT_VERIFIED = FindingDefinition(

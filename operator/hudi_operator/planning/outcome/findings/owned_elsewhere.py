@@ -1,14 +1,14 @@
 """Another operator owns the table."""
 
 from hudi_operator.api.status.findings import FindingCode, Severity
-from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.outcome.findings.definition import EVERY_SERVICE, Evidence, FindingDefinition
+from hudi_operator.planning.outcome.plan import Plan
 
 
-def _find(_observation: Observation, plan: Plan) -> Evidence | None:
-    if plan.owned_elsewhere is None:
+def _find(plan: Plan) -> Evidence | None:
+    if plan.facts.ownership.elsewhere is None:
         return None
-    return Evidence(message=plan.owned_elsewhere, blocks=EVERY_SERVICE)
+    return Evidence(message=plan.facts.ownership.elsewhere, blocks=EVERY_SERVICE)
 
 
 OWNED_ELSEWHERE = FindingDefinition(

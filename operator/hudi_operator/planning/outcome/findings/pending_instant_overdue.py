@@ -3,18 +3,19 @@
 from hudi_jobs.contract import Service
 from hudi_operator.api.status.acts import PendingOwner
 from hudi_operator.api.status.findings import FindingCode, Severity
-from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.outcome.findings.definition import NO_SERVICE, Evidence, FindingDefinition
+from hudi_operator.planning.outcome.plan import Plan
 
 
-def _find(_observation: Observation, plan: Plan) -> Evidence | None:
-    if not plan.overdue:
+def _find(plan: Plan) -> Evidence | None:
+    overdue = plan.facts.instants.overdue
+    if not overdue:
         return None
-    oldest = plan.overdue[0]
+    oldest = overdue[0]
     whose = "" if oldest.owner is PendingOwner.THIS_TABLE else "Another tool or an unknown run began it. "
     if oldest.left_alone_until is not None:
         whose += f"The operator leaves it alone until {oldest.left_alone_until}. "
-    others = f" {len(plan.overdue) - 1} more are overdue too." if len(plan.overdue) > 1 else ""
+    others = f" {len(overdue) - 1} more are overdue too." if len(overdue) > 1 else ""
     message = (
         f"{oldest.action} {oldest.time} has been {oldest.state.lower()} since {oldest.since}. "
         f"{whose}{oldest.blocks}{others} See the service under status.services for what is done about it."

@@ -3,11 +3,11 @@
 from hudi_jobs.contract import Service
 from hudi_operator.api.status.findings import FindingCode, Severity
 from hudi_operator.planning.facts.runs.failures import attempts, failure_kind
-from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.outcome.findings.definition import Evidence, FindingDefinition
+from hudi_operator.planning.outcome.plan import Plan
 
 
-def _find(_observation: Observation, plan: Plan) -> Evidence | None:
+def _find(plan: Plan) -> Evidence | None:
     memory = plan.services.savepoint
     last = memory.last_run if memory is not None else None
     if memory is None or last is None or failure_kind(last) is None or attempts(memory) == 0:

@@ -2,12 +2,12 @@
 
 from hudi_jobs.contract import differences_message
 from hudi_operator.api.status.findings import FindingCode, Severity
-from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.outcome.findings.definition import Evidence, FindingDefinition
+from hudi_operator.planning.outcome.plan import Plan
 
 
-def _find(_observation: Observation, plan: Plan) -> Evidence | None:
-    harmless = tuple(one for one in plan.drift if not one.stops)
+def _find(plan: Plan) -> Evidence | None:
+    harmless = tuple(one for one in plan.facts.drift if not one.stops)
     return Evidence(message=differences_message(harmless)) if harmless else None
 
 

@@ -3,9 +3,9 @@
 from functools import partial
 
 from hudi_operator.api.status.findings import FindingCode, Severity
-from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.needs.rescan import skipped_input
 from hudi_operator.planning.outcome.findings.definition import Evidence, FindingDefinition
+from hudi_operator.planning.outcome.plan import Plan
 
 
 def skipped(code: FindingCode) -> FindingDefinition:
@@ -19,8 +19,8 @@ def skipped(code: FindingCode) -> FindingDefinition:
     )
 
 
-def _skipped(code: FindingCode, observation: Observation, plan: Plan) -> Evidence | None:
-    found = skipped_input(observation.table, plan.services.ingestion, plan.active_jobs)
+def _skipped(code: FindingCode, plan: Plan) -> Evidence | None:
+    found = skipped_input(plan.observation.table, plan.services.ingestion, plan.active_jobs)
     if found is None:
         return None
     reason, message = found

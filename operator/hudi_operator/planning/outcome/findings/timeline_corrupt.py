@@ -2,15 +2,15 @@
 
 from hudi_operator.api.status.findings import FindingCode, Severity
 from hudi_operator.planning.facts.writers.foreign import unknown_message
-from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.outcome.findings.definition import EVERY_SERVICE, NO_SERVICE, Evidence, FindingDefinition
+from hudi_operator.planning.outcome.plan import Plan
 
 
-def _find(observation: Observation, plan: Plan) -> Evidence | None:
+def _find(plan: Plan) -> Evidence | None:
     """Return the damaged commit; on a Serialized table an unknown writer blocks everything."""
-    damaged = observation.snapshot.damaged
-    if plan.unknown:
-        return Evidence(message=unknown_message(plan.unknown), blocks=EVERY_SERVICE)
+    damaged = plan.observation.snapshot.damaged
+    if plan.facts.writers.unknown:
+        return Evidence(message=unknown_message(plan.facts.writers.unknown), blocks=EVERY_SERVICE)
     if not damaged:
         return None
     problem = damaged[0].problem

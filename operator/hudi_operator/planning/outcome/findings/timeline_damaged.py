@@ -1,15 +1,15 @@
 """A file of the timeline that is no recent commit cannot be understood."""
 
 from hudi_operator.api.status.findings import FindingCode, Severity
-from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.outcome.findings.definition import Evidence, FindingDefinition
+from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.services.registry import SERVICES
 
 
-def _find(observation: Observation, plan: Plan) -> Evidence | None:
+def _find(plan: Plan) -> Evidence | None:
     """Return the first damaged file, and the services that cannot count without it."""
-    timeline = observation.snapshot.timeline
+    timeline = plan.observation.snapshot.timeline
     problems = timeline.problems if timeline is not None else ()
     if not problems:
         return None

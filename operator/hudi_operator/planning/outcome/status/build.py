@@ -11,11 +11,10 @@ from hudi_operator.api.status.parts import TableStatus
 from hudi_operator.api.status.table import HudiTableStatus, service_name
 from hudi_operator.api.status.timeline import INSTANTS_SHOWN, PENDING_SHOWN, FilesStatus, InstantStatus, TimelineStatus
 from hudi_operator.api.values.base import quantity_bytes
-from hudi_operator.planning.facts.runs.bad_rows import bad_rows_after
 from hudi_operator.planning.facts.runs.windows import known_runs
-from hudi_operator.planning.facts.writers.acts import acts_of
-from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.model import Observation
 from hudi_operator.planning.outcome.findings.find import findings_of
+from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.outcome.status.conditions import build_conditions, invalid_conditions
 from hudi_operator.planning.outcome.status.summary import summary_of, with_message
 from hudi_operator.timeline import Instant, Problem, Timeline
@@ -26,26 +25,26 @@ _PROBLEM_LIMIT = 300
 _MESSAGE_LIMIT = 512
 
 
-def build_status(observation: Observation, plan: Plan, *, now: datetime) -> HudiTableStatus:
+def build_status(plan: Plan, *, now: datetime) -> HudiTableStatus:
     """Return the status after this reconcile; it equals the previous status if nothing has changed."""
-    table = observation.table
+    table = plan.observation.table
     previous = table.status
-    findings = findings_of(observation, plan, now=now)
-    conditions = build_conditions(observation, plan, findings, now=now)
-    message = _message(conditions, observation, plan)
+    findings = findings_of(plan, now=now)
+    conditions = build_conditions(plan, findings, now=now)
+    message = _message(conditions, plan)
     return HudiTableStatus(
         observed_generation=table.metadata.generation,
         last_handled_reconcile_at=plan.answered or previous.last_handled_reconcile_at,
         rescan=plan.rescan,
         decisions=previous.decisions,
-        bad_rows=bad_rows_after(previous.bad_rows, plan.finished, plan.active_jobs),
-        namespace_suspension=observation.namespace_suspension,
+        bad_rows=plan.bad_rows,
+        namespace_suspension=plan.observation.namespace_suspension,
         message=message,
-        summary=summary_of(observation, findings.shown, message),
+        summary=summary_of(plan.observation, findings.shown, message),
         conditions=tuple(condition.carried_over(previous.conditions) for condition in conditions),
         findings=findings.shown,
-        table=_table(observation, previous.table),
-        timeline=_timeline(observation, previous.timeline, plan),
+        table=_table(plan.observation, previous.table),
+        timeline=_timeline(plan),
         owner=plan.owner,
         takeover=plan.takeover,
         services=plan.services,
@@ -125,7 +124,8 @@ def _table(observation: Observation, previous: TableStatus | None) -> TableStatu
     return TableStatus(type=found.table_type.declared, version=found.version, zone=found.timezone.value)
 
 
-def _timeline(observation: Observation, previous: TimelineStatus | None, plan: Plan) -> TimelineStatus | None:
+def _timeline(plan: Plan) -> TimelineStatus | None:
+    observation, previous = plan.observation, plan.observation.table.status.timeline
     if observation.is_hidden:
         # The last completion without another writer stays for a table that has had runs: their folder was its own.
         verified = previous.verified_up_to if previous and known_runs(plan.services, plan.history) else None
@@ -133,16 +133,15 @@ def _timeline(observation: Observation, previous: TimelineStatus | None, plan: P
     if observation.snapshot.timeline is not None:
         damage = tuple(one.problem for one in observation.snapshot.damaged)
         shown = timeline_status(observation.snapshot.timeline, observation.snapshot.files, damage)
-        acts = acts_of(observation)
-        return shown.copy_with(verified_up_to=plan.verified_up_to, acts=acts)
+        return shown.copy_with(verified_up_to=plan.verified_up_to, acts=plan.acts)
     return previous if observation.snapshot.trouble is not None else None
 
 
-def _message(conditions: tuple[Condition, ...], observation: Observation, plan: Plan) -> str:
+def _message(conditions: tuple[Condition, ...], plan: Plan) -> str:
     ready = conditions[0]
     if ready.status == "True" and plan.active_jobs:
         job = plan.active_jobs[0]
         return f"{service_name(job.service)} is {job.state.lower()}."
-    if ready.status == "True" and observation.suspended_by is not None:
+    if ready.status == "True" and plan.observation.suspended_by is not None:
         return "Suspended."
     return ready.message[:_MESSAGE_LIMIT]

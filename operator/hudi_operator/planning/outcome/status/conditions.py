@@ -8,25 +8,24 @@ from hudi_jobs.contract.wording import counted
 from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.status.conditions import MESSAGE_LIMIT, Condition, ConditionStatus, ConditionType
 from hudi_operator.api.status.findings import Finding, Severity
-from hudi_operator.planning.model import BlockerReason, Observation, Plan, TimelineSnapshot, TimelineTrouble
+from hudi_operator.planning.model import BlockerReason, Observation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.model.reasons import TableReason, Waiting
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.outcome.findings.find import Findings
+from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.outcome.status.freshness import fresh_answers
 from hudi_operator.planning.outcome.status.readiness import Readiness, readiness
 
 
-def build_conditions(
-    observation: Observation, plan: Plan, findings: Findings, *, now: datetime
-) -> tuple[Condition, ...]:
+def build_conditions(plan: Plan, findings: Findings, *, now: datetime) -> tuple[Condition, ...]:
     """Return all conditions of a table, Ready first."""
-    found = readiness(observation, plan, findings.current)
-    make = ConditionMaker(generation=observation.table.metadata.generation, now=now)
+    found = readiness(plan, findings.current)
+    make = ConditionMaker(generation=plan.observation.table.metadata.generation, now=now)
     return (
         make(ConditionType.READY, found.ready, found.reason, found.message),
-        *_progress(observation, found, make),
-        make(ConditionType.HEALTHY, *_healthy(findings.shown, observation.snapshot)),
-        *(make(ConditionType.FRESH, *answer) for answer in fresh_answers(observation, plan, now=now)),
+        *_progress(plan.observation, found, make),
+        make(ConditionType.HEALTHY, *_healthy(findings.shown, plan.observation.snapshot)),
+        *(make(ConditionType.FRESH, *answer) for answer in fresh_answers(plan, now=now)),
     )
 
 

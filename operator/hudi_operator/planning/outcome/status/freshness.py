@@ -8,23 +8,24 @@ from hudi_operator.api.status.conditions import ConditionStatus
 from hudi_operator.api.status.freshness import FreshnessStatus
 from hudi_operator.api.status.table import ServiceStatus
 from hudi_operator.planning.facts.runs.failures import attempts, failure_kind
-from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.freshness import Lag, known_up_to, lag_of, target_of
 from hudi_operator.planning.model.reasons import TableReason, Waiting
 from hudi_operator.planning.model.times import format_time
+from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.outcome.status.step import Freshness
 from hudi_operator.sources.registry import declared_source
 
 _Answer = tuple[ConditionStatus, str, str]
 
 
-def fresh_answers(observation: Observation, plan: Plan, *, now: datetime) -> Iterator[_Answer]:
+def fresh_answers(plan: Plan, *, now: datetime) -> Iterator[_Answer]:
     """Yield the condition of a table with a declared freshness; nothing for other tables.
 
     It never makes the table not ready. The sentences change with runs, and when the delay has doubled.
     """
-    spec = observation.table.spec
+    observation, spec = plan.observation, plan.observation.table.spec
     if spec.ingestion is None or spec.ingestion.freshness is None:
         return
     ingestion = plan.services.ingestion

@@ -11,13 +11,14 @@ from hudi_operator.api.status.findings import Finding, FindingCode
 from hudi_operator.api.status.table import ServiceStatus
 from hudi_operator.planning.facts.runs.continuous import is_healthy
 from hudi_operator.planning.facts.runs.failures import FailureKind, attempts, failure_kind
-from hudi_operator.planning.model import START_TROUBLES, Observation, Plan, PodTrouble
+from hudi_operator.planning.model import START_TROUBLES, Observation, PodTrouble
 from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.healing import can_heal, run_can_heal
 from hudi_operator.planning.model.reasons import Retry, TableReason, Waiting
 from hudi_operator.planning.model.registry import START_ADVICE, words
 from hudi_operator.planning.order.slots import QUOTAS_REACHED
 from hudi_operator.planning.outcome.findings.find import blocking_ingestion, finding_of
+from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.services.registry import SERVICES
 
 Findings = tuple[Finding, ...]
@@ -37,21 +38,21 @@ class Readiness:
     stalled: bool = False
 
 
-def readiness(observation: Observation, plan: Plan, findings: Findings) -> Readiness:
+def readiness(plan: Plan, findings: Findings) -> Readiness:
     """Return the readiness of a table after this reconcile, with its findings."""
     return (
-        _blocked(observation)
+        _blocked(plan.observation)
         or _blocked_by_finding(findings)
         or _maintained(plan)
         or _waiting_for_quiet(plan)
         or _starting_trouble(plan)
-        or _failing(observation, plan)
-        or _unreadable(observation, plan)
+        or _failing(plan)
+        or _unreadable(plan)
         or _damaged(findings)
-        or _missing(observation)
-        or _continuous(observation, plan)
-        or _without_driver(observation, plan)
-        or _working(observation, plan)
+        or _missing(plan.observation)
+        or _continuous(plan)
+        or _without_driver(plan)
+        or _working(plan)
     )
 
 
@@ -74,27 +75,27 @@ def _blocked_by_finding(findings: Findings) -> Readiness | None:
 
 def _maintained(plan: Plan) -> Readiness | None:
     """Return the readiness of a table while an operation has it to itself."""
-    if plan.maintenance is None:
+    if plan.facts.operations.maintenance is None:
         return None
     return Readiness(
         ready=ConditionStatus.FALSE,
         reason=Waiting.MAINTENANCE,
-        message=plan.maintenance,
+        message=plan.facts.operations.maintenance,
         reconciling=Waiting.MAINTENANCE,
-        work=plan.maintenance,
+        work=plan.facts.operations.maintenance,
     )
 
 
 def _waiting_for_quiet(plan: Plan) -> Readiness | None:
     """Return the readiness of a table that others may still write; an unreadable table says that instead."""
-    if plan.waits_for_quiet is None:
+    if plan.facts.takeover.waits is None:
         return None
     return Readiness(
         ready=ConditionStatus.UNKNOWN,
         reason=Waiting.WAITING_FOR_QUIET,
-        message=plan.waits_for_quiet,
+        message=plan.facts.takeover.waits,
         reconciling=Waiting.WAITING_FOR_QUIET,
-        work=plan.waits_for_quiet,
+        work=plan.facts.takeover.waits,
     )
 
 
@@ -112,10 +113,10 @@ def _starting_trouble(plan: Plan) -> Readiness | None:
     return None
 
 
-def _failing(observation: Observation, plan: Plan) -> Readiness | None:
+def _failing(plan: Plan) -> Readiness | None:
     """Return the message of the first failing service: its cause, even without retries left."""
-    observed = observation.table.spec.management_policy is ManagementPolicy.OBSERVE
-    resting = observed or observation.suspended_by is not None
+    observed = plan.observation.table.spec.management_policy is ManagementPolicy.OBSERVE
+    resting = observed or plan.observation.suspended_by is not None
     for service, memory in _in_trouble(plan):
         last = memory.last_run
         if last is None:
@@ -154,8 +155,8 @@ def _in_trouble(plan: Plan) -> Iterator[tuple[Service, ServiceStatus]]:
             yield service, memory
 
 
-def _unreadable(observation: Observation, plan: Plan) -> Readiness | None:
-    snapshot = observation.snapshot
+def _unreadable(plan: Plan) -> Readiness | None:
+    snapshot = plan.observation.snapshot
     if snapshot.trouble is None:
         return None
     heals = can_heal(snapshot.trouble)
@@ -188,16 +189,16 @@ def _missing(observation: Observation) -> Readiness | None:
     )
 
 
-def _continuous(observation: Observation, plan: Plan) -> Readiness | None:
+def _continuous(plan: Plan) -> Readiness | None:
     live = live_message(plan)
-    if live is None or observation.table.spec.management_policy is ManagementPolicy.OBSERVE:
+    if live is None or plan.observation.table.spec.management_policy is ManagementPolicy.OBSERVE:
         return None
     return _ready(Reason.CONTINUOUS, live)
 
 
-def _without_driver(observation: Observation, plan: Plan) -> Readiness | None:
+def _without_driver(plan: Plan) -> Readiness | None:
     """Return the readiness of a table with a driver that finds no place among the Jobs of its class."""
-    spec, memory = observation.table.spec, plan.services.ingestion
+    spec, memory = plan.observation.table.spec, plan.services.ingestion
     if not spec.continues or not memory.due or memory.reason not in QUOTAS_REACHED:
         return None
     return Readiness(
@@ -209,8 +210,8 @@ def _without_driver(observation: Observation, plan: Plan) -> Readiness | None:
     )
 
 
-def _working(observation: Observation, plan: Plan) -> Readiness:
-    spec, ingestion = observation.table.spec, plan.services.ingestion
+def _working(plan: Plan) -> Readiness:
+    spec, ingestion = plan.observation.table.spec, plan.services.ingestion
     last = ingestion.last_run
     if spec.management_policy is ManagementPolicy.OBSERVE:
         return _ready(Waiting.OBSERVED, "The table is observed.")
@@ -218,7 +219,7 @@ def _working(observation: Observation, plan: Plan) -> Readiness:
         return _ready(Outcome.SUCCEEDED, "The spec is accepted.")
     if last is not None and failure_kind(last) is None:
         return _ready(last.outcome, last.message or "Up to date.")
-    if observation.suspended_by is not None:
+    if plan.observation.suspended_by is not None:
         return _ready(Waiting.SUSPENDED, "Suspended before the first run.")
     if ingestion.reason == Reason.WAITING_FOR_SCHEDULE:
         return _ready(ingestion.reason, ingestion.message)

@@ -13,8 +13,8 @@ from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
 from hudi_operator.planning.facts.savepoints.declared import ENDS, OVER, PATIENCE, expires_at
 from hudi_operator.planning.model import BlockerReason
-from hudi_operator.planning.model.observation import MOST_RELATED
 from hudi_operator.planning.model.reasons import SavepointReason, TableReason
+from hudi_operator.planning.model.related import MOST_RELATED
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.outcome.status.conditions import ConditionMaker
 from hudi_operator.planning.outcome.status.pauses import ENDING_SECONDS, QUIET_SECONDS, WAITING_SECONDS, growing_pause

@@ -2,27 +2,56 @@
 
 from datetime import datetime
 
-from hudi_operator.api.status.table import EXPLANATION_LIMIT, ServiceStatus
-from hudi_operator.planning.model.decision import Decision, Reason, Surroundings, count_range
+from hudi_operator.api.status.table import EXPLANATION_LIMIT, ServicesStatus, ServiceStatus
+from hudi_operator.planning.facts.facts import Facts
+from hudi_operator.planning.model.decision import Decision, Reason, Surroundings, concealed, count_range
 from hudi_operator.planning.model.reasons import Retry
 from hudi_operator.planning.model.registry import words
 from hudi_operator.planning.model.times import format_time
+from hudi_operator.planning.needs.needs import Needs
+from hudi_operator.planning.order.order import Order
+from hudi_operator.services.registry import SERVICES
 
 _RETRYING = words((Reason,), Retry.AT_TIME, Retry.ON_CHANGE)
 
 
-def explain(
+def explained(facts: Facts, needs: Needs, order: Order) -> ServicesStatus:
+    """Return the status of all services, with why each is due or not and what it waits for."""
+    if facts.is_hidden:
+        return _concealed(facts, order.services)
+    return order.services.replaced(
+        {
+            service: _explain(
+                order.places[service].memory,
+                decision,
+                blocker=order.places[service].waits,
+                now=facts.now,
+                surroundings=needs.surroundings[service],
+            )
+            for service, decision in order.decisions.items()
+        }
+    )
+
+
+def _concealed(facts: Facts, services: ServicesStatus) -> ServicesStatus:
+    assert facts.blocker is not None, "a table that may not be read is blocked"
+    reason, message = facts.blocker
+    return services.replaced(
+        {service: concealed(services.of(service), reason=reason, message=message) for service in SERVICES}
+    )
+
+
+def _explain(
     memory: ServiceStatus,
     decision: Decision,
     *,
     blocker: tuple[str, str] | None,
     now: datetime,
-    surroundings: Surroundings | None = None,
+    surroundings: Surroundings,
 ) -> ServiceStatus:
     """Return the status of a service with the reason why a run is due or not; a blocker is a word and a sentence."""
     at = format_time(decision.at) if decision.at and not decision.due else None
     retrying = decision.reason in _RETRYING
-    beside = surroundings or Surroundings()
     reason, message = decision.reason.value, decision.message
     if decision.due and blocker is not None:
         reason, message = blocker[0], f"{message} {blocker[1]}"
@@ -34,8 +63,8 @@ def explain(
         due_since=_due_since(memory, decision, now=now) if decision.due else None,
         reason=reason,
         message=message[:EXPLANATION_LIMIT],
-        pending=beside.pending,
-        blocked_by=beside.blocked_by,
+        pending=surroundings.pending,
+        blocked_by=surroundings.blocked_by,
         next_run_at=None if retrying else at,
         next_attempt_at=at if retrying else None,
     )
