@@ -154,7 +154,11 @@ def test_a_service_is_done_by_the_driver_and_reported_by_the_job(driver: Driver)
 
 def test_an_order_brings_neither_options_nor_services_that_the_driver_was_not_told(driver: Driver) -> None:
     with driver.at_work():
-        results = [asks(driver, task(service)).result() for service in (Service.CLUSTERING, Service.DELETION)]
+        results = [asks(driver, task(Service.CLUSTERING)).result()]
+        driver.put(service=Service.DELETION)  # no task of a deletion can be handed over, but a file can say so
+        wait_until(lambda: (found := driver.order()) is not None and found.result is not None)
+        results += [found.result for found in [driver.order()] if found is not None and found.result is not None]
+    assert len(results) == 2
     assert {(one.outcome, one.reason) for one in results} == {(Outcome.FAILED, FailureReason.INVALID_REQUEST)}
     assert driver.done == []
 
