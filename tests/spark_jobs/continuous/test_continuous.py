@@ -136,7 +136,7 @@ def test_a_driver_is_recycled_when_its_time_is_over(lake: Any, caplog: pytest.Lo
     assert (first.outcome, first.batches) == (Outcome.SUCCEEDED, 1)
     assert (second.outcome, second.batches, second.instant) == (Outcome.NOTHING_TO_DO, 0, None)
     assert "recycled because recycleAfter had elapsed" in second.message
-    assert "after 1 batch in this run. The last one: Read 1 row of 1 file, 0 quarantined." in first.message
+    assert "after 1 batch in this run. The last batch: Read 1 row of 1 file, 0 quarantined." in first.message
     assert came_to in (["Read 1"], ["Read 1", "No new"]), "a slow batch leaves no time for another look"
     assert came_to_in(caplog) == ["No new"], "looks that find the same are told once"
     assert len(lake.instants()) == 1

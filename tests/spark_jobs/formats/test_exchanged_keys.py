@@ -80,7 +80,7 @@ def test_a_transaction_that_is_read_in_two_batches_loses_no_row(topic: Topic) ->
     put(topic, "u", "again", before=41, after=51, at=19)
     kept = json.loads(json.dumps(first.events))
     with pytest.raises(
-        TaskFailed, match=r"1 event arrived for rows whose record key another row .* had held before"
+        TaskFailed, match=r"1 event arrived for rows with a record key that another row .* had held before"
     ) as caught:
         unwrapped(topic, events=kept, **BY_K)
     assert caught.value.reason is FailureReason.BAD_RECORDS
