@@ -90,6 +90,14 @@ def test_how_far_a_table_is_behind_is_shown_as_long_as_it_is_known_and_the_table
     assert shown(**other) == [moment.timestamp(), None, None, None]
 
 
+def test_quarantined_rows_are_counted() -> None:
+    metrics = Metrics()
+    metrics.quarantined(3)
+    metrics.quarantined(0)
+    metrics.quarantined(4)
+    assert sample(metrics, "rows_quarantined_total") == 7
+
+
 def test_ended_jobs_are_counted_by_service_and_outcome() -> None:
     metrics = Metrics()
     run = RunStatus(job="j", service=Service.INGESTION, outcome=Outcome.FAILED)

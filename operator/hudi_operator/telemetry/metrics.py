@@ -88,6 +88,7 @@ class Metrics:
         self._jobs = self._counter(
             "jobs", "Jobs that have ended or were refused, by service and outcome.", "service", "outcome"
         )
+        self._rows_quarantined = self._counter("rows_quarantined", "Rows that ingestion has put into a quarantine.")
         self._operations = self._counter(
             "operations",
             "HudiOperations that have ended on their own table, except dry runs, by kind and outcome: Succeeded; "
@@ -187,6 +188,10 @@ class Metrics:
     def run_finished(self, run: RunStatus) -> None:
         """Count an ended Job."""
         self._jobs.labels(service_name(run.service), run.outcome.value).inc()
+
+    def quarantined(self, rows: int) -> None:
+        """Count rows that ingestion has put into a quarantine."""
+        self._rows_quarantined.inc(rows)
 
     def operation_finished(self, operation: TableOperation) -> None:
         """Count an ended operation, with the outcome of its Event."""

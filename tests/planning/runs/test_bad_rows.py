@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.planning.continuous_world import live, progress, running, seen
 from tests.planning.operations.deciding import UID, answers, deciding, decision
-from tests.planning.world import JOB, NOW, ago, at, observe, run, snapshot, status, status_of, table
+from tests.planning.world import JOB, NOW, ago, at, observe, plan_for, run, snapshot, status, status_of, table
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.status.bad_rows import MOST_BAD_ROWS, BadRowsStatus
@@ -16,6 +16,7 @@ from hudi_operator.api.status.table import HudiTableStatus, RunStatus
 from hudi_operator.planning.facts.runs.bad_rows import bad_rows, bad_rows_after
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.related import Related
+from hudi_operator.planning.outcome.life import step_of
 
 ACKNOWLEDGE = decision(acknowledgeBadRows={})
 FIVE = BadRowsStatus(total=5, since=at(NOW))
@@ -80,7 +81,7 @@ def test_acknowledgement_resets_the_count_once_and_is_recorded() -> None:
     after = status_of(observation)
     assert (after.bad_rows, message(after)) == (None, None)
     newer = observation.table.status.copy_with(bad_rows=FIVE)
-    later = replace(observation, table=observation.table.model_copy(update={"status": newer}), related=Related())
+    later = replace(observation, table=observation.table.copy_with(status=newer), related=Related())
     assert deciding(later, ACKNOWLEDGE).table.status.bad_rows == FIVE, "a recorded decision acknowledges nothing more"
 
 
@@ -99,3 +100,14 @@ def test_acknowledged_rows_of_a_running_driver_do_not_come_back() -> None:
     assert "quarantined 3 bad rows" in (message(status_of(driver(11, after.bad_rows))) or "")
     end = bad_rows_after(after.bad_rows, [ended(12, JOB, batches=3)], ())
     assert end == BadRowsStatus(total=4, since=at(NOW)), "the ended driver counts what it added since"
+
+
+def test_step_counts_rows_that_came_to_the_quarantine_and_no_row_twice() -> None:
+    first, second = driver(8), driver(11)
+    assert step_of(plan_for(first)).rows_quarantined == 0, "the status before has them already"
+    before = status(active_jobs=(running(live=live(rows_quarantined=8)),))
+    assert step_of(plan_for(second), written=before).rows_quarantined == 3
+    acknowledged = before.copy_with(bad_rows=BadRowsStatus(total=100, since=at(NOW)))
+    assert step_of(plan_for(second), written=acknowledged).rows_quarantined == 0, (
+        "a smaller number is an acknowledgement"
+    )

@@ -35,6 +35,7 @@ class Pipeline:
         if not step.releases:
             self._record(key, step)
             document = await self._status.write(document, step.status, finished=step.finished, notices=step.notices)
+            metrics.quarantined(step.rows_quarantined)
             for one in step.operations:
                 metrics.operation_finished(one)
         for action in step.actions:

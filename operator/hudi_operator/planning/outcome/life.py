@@ -5,6 +5,7 @@ from datetime import datetime
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
+from hudi_operator.planning.facts.runs.bad_rows import bad_rows
 from hudi_operator.planning.model import JobPhase
 from hudi_operator.planning.order.slots import QUOTAS_REACHED
 from hudi_operator.planning.outcome.plan import Plan
@@ -28,6 +29,7 @@ def step_of(plan: Plan, *, written: HudiTableStatus | None = None) -> Step:
         running=_running(plan),
         waits_for_place=any(plan.services.of(service).reason in QUOTAS_REACHED for service in Service),
         freshness=freshness_figures(plan.observation, status.services.ingestion.freshness, now=plan.facts.now),
+        rows_quarantined=max(_bad_rows(status) - _bad_rows(before), 0),
     )
 
 
@@ -36,6 +38,10 @@ def refused_step(plan: Plan, job: ActiveJob, *, message: str, written: HudiTable
     after = refused(plan, job, message=message, now=now)
     # The other runs were counted with the status that recorded the intent.
     return replace(step_of(after, written=written), finished=after.finished[len(plan.finished) :])
+
+
+def _bad_rows(status: HudiTableStatus) -> int:
+    return bad_rows(status.bad_rows, status.active_jobs)
 
 
 def _running(plan: Plan) -> int:

@@ -27,8 +27,9 @@ class Step:
 
     A step that releases the table leaves its status unchanged. `running` Jobs count towards the limits of the class
     `class_name`; with `waits_for_place` the table is woken when a Job of the class ends. `freshness` is the delay of
-    the table behind its source. `operations` are the operations that have ended. `requeue` are the seconds until the
-    next reconcile, None after the last reconcile and if `requeue_after` decides.
+    the table behind its source. `rows_quarantined` are the rows that came to the quarantine since the status before.
+    `operations` are the operations that have ended. `requeue` are the seconds until the next reconcile, None after the
+    last reconcile and if `requeue_after` decides.
     """
 
     status: HudiTableStatus
@@ -39,6 +40,7 @@ class Step:
     running: int = 0
     waits_for_place: bool = False
     freshness: Freshness = Freshness()
+    rows_quarantined: int = 0
     operations: tuple[TableOperation, ...] = ()
     requeue: float | None = None
 
