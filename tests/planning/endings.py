@@ -23,7 +23,8 @@ from tests.planning.world import (
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.spec.table import DeletionPolicy
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType, find_condition
-from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.planning.deletion.decide import (
     PATIENCE,
 )

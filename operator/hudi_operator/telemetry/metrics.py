@@ -25,7 +25,8 @@ from prometheus_client import (
 
 from hudi_jobs.contract import FailureReason
 from hudi_operator.api.status.findings import Finding
-from hudi_operator.api.status.table import RunStatus, service_name
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import service_name
 from hudi_operator.api.status.table_operations import TableOperation
 
 # Without this, every counter brings a second series that the operator does not need.

@@ -12,7 +12,8 @@ from tests.planning.world import JOB, NOW, ago, at, observe, plan_for, run, snap
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.status.bad_rows import MOST_BAD_ROWS, BadRowsStatus
 from hudi_operator.api.status.findings import FindingCode, Severity
-from hudi_operator.api.status.table import HudiTableStatus, RunStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.planning.facts.runs.bad_rows import bad_rows, bad_rows_after
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.related import Related

@@ -22,7 +22,8 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import Outcome
-from hudi_operator.api.status.table import HISTORY_LENGTH, RunStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import HISTORY_LENGTH
 from hudi_operator.timeline import CleanSummary, TableType
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

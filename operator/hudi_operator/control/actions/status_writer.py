@@ -5,7 +5,8 @@ from typing import Any
 
 import structlog
 
-from hudi_operator.api.status.table import HudiTableStatus, RunStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.control.keys import TABLE, table_key
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import ApiUnavailable

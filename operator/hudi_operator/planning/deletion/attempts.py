@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import Self
 
 from hudi_jobs.contract import Outcome, Service
-from hudi_operator.api.status.table import HISTORY_LENGTH, ActiveJob, RunStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import HISTORY_LENGTH, ActiveJob
 from hudi_operator.planning.deletion.model import EndingObservation
 from hudi_operator.planning.facts.runs.outcomes import conclude
 from hudi_operator.planning.facts.runs.tracking import adopted, is_of_run, refreshed

@@ -7,7 +7,8 @@ from datetime import datetime
 from hudi_jobs.contract import Service
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
-from hudi_operator.api.status.table import RunStatus, ServicesStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ServicesStatus
 from hudi_operator.planning.facts.blocking import ServiceBlocker, Situation
 from hudi_operator.planning.facts.operations.assess import Operations
 from hudi_operator.planning.facts.savepoints.assess import Savepoints

@@ -5,7 +5,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from hudi_jobs.contract import Outcome
-from hudi_operator.api.status.table import HISTORY_LENGTH, RunStatus, ServicesStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import HISTORY_LENGTH, ServicesStatus
 from hudi_operator.planning.facts.blocking import (
     ServiceBlocker,
     Situation,

@@ -496,6 +496,4 @@ START_ADVICE: Mapping[str, str] = {trouble.value: entry_of(trouble).advice for t
 """The advice that a condition adds when a pod does not start."""
 
 ENDS_DELETION = frozenset({FailureReason.INVALID_REQUEST, FailureReason.TABLE_MISMATCH, FailureReason.OWNED_ELSEWHERE})
-"""Failures after which the data of a deleted table stays at once, because a further attempt cannot or should not remove
-it.
-"""
+"""Failures after which the data of a deleted table stays at once."""

@@ -5,7 +5,8 @@ from datetime import datetime
 
 from hudi_jobs.contract import Outcome, SavepointStep, Service
 from hudi_operator.api.spec.services import ServiceMode
-from hudi_operator.api.status.table import RunStatus, ServiceStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ServiceStatus
 from hudi_operator.api.status.takeover import Protection, TakeoverStatus
 from hudi_operator.planning.facts.facts import Facts
 from hudi_operator.planning.model.decision import Decision, Priority, Reason

@@ -7,7 +7,7 @@ Usually its driver has rolled it back already, unless the driver was killed or f
 from hudi_jobs.contract import RunMode, Service, is_of_the_plan
 from hudi_operator.api.status.acts import PendingOwner
 from hudi_operator.api.status.left import PendingStatus
-from hudi_operator.api.status.table import RunStatus
+from hudi_operator.api.status.run import RunStatus
 from hudi_operator.planning.facts.facts import Facts
 from hudi_operator.planning.facts.runs.failures import FailureKind, attempts, failure_kind
 from hudi_operator.planning.facts.writers.pending import named

@@ -7,7 +7,8 @@ from hudi_operator.api.status.bad_rows import BadRowsStatus
 from hudi_operator.api.status.left import LeftInstant
 from hudi_operator.api.status.parts import OwnerStatus
 from hudi_operator.api.status.rescan import RescanStatus
-from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus, ServicesStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, ServicesStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.api.status.table_savepoints import TableSavepoint
 from hudi_operator.api.status.takeover import TakeoverStatus

@@ -4,7 +4,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from hudi_operator.api.status.operation import OperationState
-from hudi_operator.api.status.table import HISTORY_LENGTH, ActiveJob, RunStatus, ServicesStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import HISTORY_LENGTH, ActiveJob, ServicesStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.api.status.table_savepoints import TableSavepoint
 from hudi_operator.planning.facts.blocking import blocker_of

@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 
 from hudi_jobs.contract import GOES_BACK, OperationPhase
 from hudi_operator.api.status.operation import FINISHED, WAITING, OperationState
-from hudi_operator.api.status.table import ActiveJob, RunStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, NamedOperationJob, TableOperation
 from hudi_operator.planning.facts.operations.acknowledgement import unacknowledged
 from hudi_operator.planning.facts.operations.admission import admitted, claim_problem, requires_approval, waiting_state

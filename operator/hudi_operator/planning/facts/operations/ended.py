@@ -8,7 +8,8 @@ from hudi_jobs.contract.operations.operation import MOST_OBSTACLES
 from hudi_operator.api.resources import HudiOperation
 from hudi_operator.api.spec.table_class import RetrySettings
 from hudi_operator.api.status.operation import OperationReportStatus, OperationState, VerificationStatus
-from hudi_operator.api.status.table import ActiveJob, RunStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.planning.facts.operations.admission import other_writers
 from hudi_operator.planning.facts.operations.kinds.registry import may_be_left

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 from hudi_jobs.contract import MOST_AFFECTED, AffectedInstant, ConcurrencyMode, Effect
 from hudi_operator.api.status.acts import AffectedStatus, PendingOwner
 from hudi_operator.api.status.left import PendingStatus
-from hudi_operator.api.status.table import ActiveJob, RunStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.planning.model import JobObservation, Observation
 from hudi_operator.services.registry import SERVICES
 from hudi_operator.timeline import Action, Timeline

@@ -7,7 +7,8 @@ the same rows. A continuous driver counts while it runs, by its last report.
 from collections.abc import Iterable
 
 from hudi_operator.api.status.bad_rows import MOST_BAD_ROWS, BadRowsStatus
-from hudi_operator.api.status.table import ActiveJob, RunStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.planning.facts.runs.failures import failure_kind
 
 

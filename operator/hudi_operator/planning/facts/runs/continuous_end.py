@@ -3,7 +3,8 @@
 from datetime import datetime
 
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
-from hudi_operator.api.status.table import ActiveJob, RunStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.planning.facts.runs.continuous import DRAINING
 from hudi_operator.planning.facts.runs.ended import ended_run
 from hudi_operator.planning.model import Failure, TimelineSnapshot

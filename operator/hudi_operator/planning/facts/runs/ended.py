@@ -3,7 +3,8 @@
 from datetime import datetime
 
 from hudi_jobs.contract import Outcome, TaskResult
-from hudi_operator.api.status.table import ActiveJob, RunStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.planning.facts.runs.continuous import shown
 from hudi_operator.planning.model.times import format_time
 

@@ -13,7 +13,8 @@ from typing import Any
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION
 from hudi_operator.api.spec.table_class import RetrySettings
-from hudi_operator.api.status.table import RunStatus, ServiceStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ServiceStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.planning.model.decision import Decision, Reason
 from hudi_operator.planning.model.healing import run_retry

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 from hudi_jobs.contract import Outcome, Service, TaskResult
 from hudi_operator.api.status.freshness import MOST_BACKLOG, FreshnessStatus
-from hudi_operator.api.status.table import ActiveJob, RunStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.planning.facts.runs.failures import failure_kind
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.freshness import believed, known_up_to, lag_of, source_of

@@ -8,7 +8,8 @@ from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.services import ServiceMode
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.api.status.table import ActiveJob, RunStatus, ServicesStatus, ServiceStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ActiveJob, ServicesStatus, ServiceStatus
 from hudi_operator.jobs.sizing import grown_memory, resolve_sizing
 from hudi_operator.planning.facts.runs.continuous import is_healthy, shown
 from hudi_operator.planning.facts.runs.failures import (

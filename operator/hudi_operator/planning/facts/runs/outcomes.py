@@ -8,7 +8,8 @@ driver's word counts.
 from datetime import datetime, timedelta
 
 from hudi_jobs.contract import FailureReason, Outcome, SavepointStep, SavepointWork, Service, TaskResult
-from hudi_operator.api.status.table import ActiveJob, RunStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.planning.facts.runs.confirmation import confirmed_instant, may_be_damaged
 from hudi_operator.planning.facts.runs.continuous_end import conclude_continuous
 from hudi_operator.planning.facts.runs.ended import ended_run

@@ -9,7 +9,8 @@ from hudi_jobs.contract import Service
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.spec.table_class import JobSettings
 from hudi_operator.api.status.live import LiveStatus
-from hudi_operator.api.status.table import ActiveJob, RunStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.facts.drift import drift_of, stops
 from hudi_operator.planning.facts.runs.affected import with_affected

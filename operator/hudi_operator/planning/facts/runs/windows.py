@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from hudi_operator.api.status.table import ActiveJob, RunStatus, ServicesStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ActiveJob, ServicesStatus
 from hudi_operator.planning.model.times import instant_time, parse_time
 from hudi_operator.services.registry import SERVICES
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hudi_jobs.contract import SavepointWork
-from hudi_operator.api.status.table import ActiveJob, RunStatus, ServicesStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ActiveJob, ServicesStatus
 from hudi_operator.api.status.table_savepoints import SAVEPOINTS_SHOWN, NamedSavepointJob, TableSavepoint
 from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.planning.facts.runs.failures import attempts

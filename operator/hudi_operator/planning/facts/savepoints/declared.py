@@ -10,7 +10,8 @@ from hudi_operator.api.resources import HudiSavepoint
 from hudi_operator.api.spec.savepoint import SavepointDeletionPolicy
 from hudi_operator.api.spec.table_class import RetrySettings
 from hudi_operator.api.status.conditions import ConditionStatus
-from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.api.status.table_savepoints import NamedSavepointJob, SavepointState, TableSavepoint
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.facts.runs.failures import failure_kind, next_attempt_at

@@ -10,7 +10,8 @@ from hudi_jobs.contract import GOES_BACK, Outcome, Service
 from hudi_jobs.contract.wording import listed
 from hudi_operator.api.status.acts import ACTS_SHOWN, UNDONE_SHOWN, ActStatus, PendingOwner
 from hudi_operator.api.status.operation import FINISHED
-from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus, ServicesStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, ServicesStatus
 from hudi_operator.api.status.timeline import TimelineStatus
 from hudi_operator.planning.facts.runs.windows import known_runs
 from hudi_operator.planning.model import Observation, TimelineSnapshot, Undoing

@@ -11,7 +11,8 @@ from typing import Self
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.spec.services import ServiceMode
-from hudi_operator.api.status.table import ActiveJob, RunStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.planning.facts.runs.windows import Window, windows_of
 from hudi_operator.planning.facts.writers.ownership import is_ours
 from hudi_operator.planning.model import Observation

@@ -14,7 +14,8 @@ from hudi_jobs.contract import CHANGES_VERSION, ConcurrencyMode
 from hudi_jobs.contract.wording import listed
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.operation import FINISHED
-from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.planning.facts.runs.windows import Window
 from hudi_operator.planning.facts.writers.authorship import Authorship
 from hudi_operator.planning.facts.writers.ownership import is_ours

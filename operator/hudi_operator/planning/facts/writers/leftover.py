@@ -12,7 +12,8 @@ from datetime import datetime
 
 from hudi_jobs.contract import ConcurrencyMode, OperationKind, Outcome, RepairStep, Service
 from hudi_operator.api.status.left import LeftInstant
-from hudi_operator.api.status.table import PENDING_REMEMBERED, ActiveJob, RunStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import PENDING_REMEMBERED, ActiveJob
 from hudi_operator.api.status.takeover import Protection
 from hudi_operator.planning.facts.runs.continuous import progress_of, told
 from hudi_operator.planning.facts.runs.tracking import own_job

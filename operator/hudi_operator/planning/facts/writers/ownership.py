@@ -12,7 +12,8 @@ from hudi_jobs.contract import OwnerRecord
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.parts import OwnerStatus
-from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.planning.model import Mark, Observation, TimelineSnapshot
 
 

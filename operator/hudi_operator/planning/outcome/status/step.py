@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
-from hudi_operator.api.status.table import HudiTableStatus, RunStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.planning.model import Action, Release
 from hudi_operator.planning.outcome.status.transitions import Transition
