@@ -98,9 +98,8 @@ class RowChecks:
             kept, counts = keep(rows, frame, faults, shuffled=shuffled)
         if rows.deletes:
             require_deletes(counts, own)
-        if counts.bad:
-            self._set_aside(counts, rows, (kept, faults))
-        remark = f"{remark} {partitions_unread(self.table, self.table_schema, self._roles)}".strip()
+        bad = self._set_aside(counts, rows, (kept, faults)) if counts.bad else ""
+        remark = f"{bad} {remark} {partitions_unread(self.table, self.table_schema, self._roles)}".strip()
         return CheckedRows(kept.where(~faults.any) if counts.unwritable else kept, counts, one_of_each, remark)
 
     def _fit(self, rows: SourceRows) -> _Fitted:
@@ -154,8 +153,8 @@ class RowChecks:
         """
         with rows.reading():
             counts = count_unparsable(rows)
-        if counts.bad:
-            self._set_aside(counts, rows, (rows.parsed, Faults(~never(), never(), never())))
+        nothing = (rows.parsed, Faults(~never(), never(), never()))
+        bad = self._set_aside(counts, rows, nothing) if counts.bad else ""
         if self.table_schema is None and self.must_be_kept and not counts.bad:
             raise TaskFailed(
                 FailureReason.SCHEMA_INCOMPATIBLE,
@@ -171,7 +170,7 @@ class RowChecks:
                 f"No row of {rows.name} could be read, so the table has no columns yet. Declare a schema, or, if "
                 "values refer to a schema registry, register the newest schema there.",
             )
-        return CheckedRows(self.context.spark.createDataFrame([], self.table_schema), counts)
+        return CheckedRows(self.context.spark.createDataFrame([], self.table_schema), counts, remark=bad)
 
     def _faults(self, schema: StructType, *, deletes: bool) -> Faults:
         with stage("The table's partitions cannot be read", otherwise=FailureReason.HUDI_ERROR):
@@ -229,8 +228,8 @@ class RowChecks:
     def _roles(self) -> Roles:
         return roles_of(self.context.task, self.task.operation, self.table)
 
-    def _set_aside(self, counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults]) -> None:
-        """Apply the policy to bad rows, before anything is committed."""
+    def _set_aside(self, counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults]) -> str:
+        """Apply the policy to bad rows, before anything is committed; return a sentence with their columns."""
         task = self.task
         if task.bad_records is BadRecordPolicy.FAIL:
             refuse(counts, rows)
@@ -238,5 +237,6 @@ class RowChecks:
         folder = f"{str(task.quarantine_path).rstrip('/')}/{context.run}/{context.task.id}"
         if context.batch is not None:
             folder += f"/batch-{context.batch}"  # another batch of the run must not replace the files
-        quarantine(counts, rows, unwritable, folder)
+        columns = quarantine(counts, rows, unwritable, folder)
         context.log("quarantined", rows=counts.bad, folder=folder)
+        return columns

@@ -43,7 +43,8 @@ def test_a_failed_run_names_file_column_and_cause_of_bad_rows(spark: SparkSessio
 
 
 def test_quarantined_rows_hold_file_column_and_cause(spark: SparkSession, tmp_path: Path) -> None:
-    quarantine(Counts(read=5, corrupt=4, keyless=0), rows(spark), None, str(tmp_path))
+    told = quarantine(Counts(read=5, corrupt=4, keyless=0), rows(spark), None, str(tmp_path))
+    assert told == "Bad rows by column: n\\x1b 2, whole row 2."
     written = [json.loads(line) for file in tmp_path.glob("unreadable/part-*") for line in file.open()]
     assert sorted(written, key=lambda row: row["record"]) == [
         {"source_file": "b.csv", "reason": "a quote is not closed", "record": '"x'},

@@ -19,6 +19,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import BooleanType
 
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask
+from hudi_jobs.contract.wording import shortened
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED, SourceRows
@@ -28,6 +29,7 @@ from hudi_jobs.jvm import fill_cache, in_shuffle_files, query_execution
 from hudi_jobs.schemas.types import column_named
 
 _MOST_EXAMPLES = 3
+_COLUMNS_TOLD = 5
 _LONGEST_NAME = 100
 _SOURCE = "source"
 _KEPT = "kept"
@@ -229,11 +231,13 @@ def _refuse_ambiguous(name: str, number: int, read: int) -> None:
         )
 
 
-def quarantine(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults] | None, folder: str) -> None:
+def quarantine(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults] | None, folder: str) -> str:
     """Copy the bad rows below a folder as JSON lines of their origin, reason and record.
 
-    Another write of the same run replaces the folder's content, so nothing is doubled within a run.
+    Another write of the same run replaces the folder's content, so nothing is doubled within a run. Returns how many
+    rows each column made bad, as a sentence.
     """
+    columns: dict[str, int] = {}
     with stage(f"The quarantine {folder} cannot be written", otherwise=FailureReason.INTERNAL_ERROR):
         corrupt = rows.corrupt
         if counts.corrupt and corrupt is not None:
@@ -242,8 +246,9 @@ def quarantine(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Fa
                 said.append(sf.lit(rows.origin.before_base64).alias(BINARY))
             *origin, _, record = corrupt.columns
             _save(corrupt.select(*origin, *said, record), f"{folder}/{UNREADABLE}")
+            columns = _by_column(corrupt)
         if unwritable is None:
-            return
+            return _columns_told(columns)
         frame, faults = unwritable
         if counts.keyless:
             _save(_records(frame.where(faults.keyless), "no record key"), f"{folder}/no-record-key")
@@ -256,6 +261,22 @@ def quarantine(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Fa
         if counts.unordered:
             bad = _records(frame.where(faults.only_unordered), "no ordering value")
             _save(bad, f"{folder}/no-ordering-value")
+    found = {"record key": counts.keyless, "partition": counts.misplaced, "ordering column": counts.unordered}
+    return _columns_told(columns | dict(counts.ambiguous) | found)
+
+
+def _by_column(corrupt: DataFrame) -> dict[str, int]:
+    """Return the unparsable rows by the column at fault; `whole row` where no column is known."""
+    column = sf.coalesce(sf.col(FAULT)["column"], sf.lit("whole row"))
+    found = corrupt.groupBy(column.alias("column")).agg(sf.count(sf.lit(1)).alias("rows"))
+    most = found.orderBy(sf.desc("rows"), "column").limit(_COLUMNS_TOLD + 1).collect()
+    return {str(row["column"]): int(row["rows"]) for row in most}
+
+
+def _columns_told(columns: Mapping[str, int]) -> str:
+    most = sorted(((rows, name) for name, rows in columns.items() if rows), key=lambda one: (-one[0], one[1]))
+    told = [f"{shortened(name, _LONGEST_NAME)} {rows:,}" for rows, name in most[:_COLUMNS_TOLD]]
+    return f"Bad rows by column: {', '.join(told)}{', and others' * (len(most) > _COLUMNS_TOLD)}."
 
 
 def _records(frame: DataFrame, reason: str) -> DataFrame:
