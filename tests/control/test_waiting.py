@@ -73,9 +73,20 @@ def test_one_executor_that_runs_lets_the_others_wait_without_trouble() -> None:
     assert found.message == f"2 of 3 executors have not started: {NO_ROOM}"
 
 
-def test_executors_that_were_just_created_say_nothing() -> None:
-    (found,) = view(the_job(), the_pod(), unplaced(1), at=CREATED + timedelta(seconds=20))
+def test_new_executors_that_give_no_reason_say_nothing_at_first() -> None:
+    new = executor("Pending", state={})
+    (found,) = view(the_job(), the_pod(), new, at=CREATED + timedelta(seconds=20))
     assert (found.trouble, found.message) == (None, "")
+    (found,) = view(the_job(), the_pod(), new)
+    assert (found.trouble, found.message) == (
+        PodTrouble.EXECUTORS_WAITING,
+        "No executor has started: its pod has not been scheduled.",
+    )
+
+
+def test_new_executors_that_no_node_holds_say_so_at_once() -> None:
+    (found,) = view(the_job(), the_pod(), unplaced(1), at=CREATED + timedelta(seconds=2))
+    assert found.trouble is PodTrouble.EXECUTORS_WAITING
 
 
 @pytest.mark.parametrize("words", ["x" * 5_000, "line\nbreak\x1b]0;title\x07"])

@@ -146,7 +146,7 @@ def test_a_driver_that_runs_out_of_memory_gets_more_up_to_the_limit_of_its_class
 def test_executors_that_no_node_holds_are_explained_and_end_the_run_in_time(stage: Stage) -> None:
     tenant = stage.tenant("without-room")
     stage.make_service_accounts(tenant.name)
-    stage.make_class("e2e-vast", limits={"executorMemory": "256Gi"}, job={"startTimeout": "30s"})
+    stage.make_class("e2e-vast", limits={"executorMemory": "256Gi"}, job={"startTimeout": "45s"})
     vast = {"mode": "Cluster", "driver": SMALL, "executor": {"instances": 2, "cpu": "200m", "memory": "200Gi"}}
     table = tenant.table("vast", tableClassName="e2e-vast", execution=vast)
     table.deliver(TEN)

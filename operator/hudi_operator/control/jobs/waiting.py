@@ -69,9 +69,11 @@ def executor_wait(
     """Return what the executors of a running driver wait for; a trouble only where none of them has started."""
     waiting = [pod for pod in executors if not has_started(pod)]
     created = [moment for pod in waiting if (moment := parse_time(text(pod, "metadata", "creationTimestamp")))]
-    if not created or now - min(created) <= POD_GRACE:
+    if not created:
         return Wait()
     found = pod_wait(waiting, job_uid="", age=now - min(created), words=words)
+    if not found.message:
+        return Wait()
     none = len(waiting) == len(executors)
     who = "No executor has started" if none else f"{len(waiting)} of {len(executors)} executors have not started"
     return Wait(
