@@ -12,7 +12,7 @@ from tests.planning.world import NOW, active, ago, at, run, status
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.status.operation import OperationState
-from hudi_operator.api.status.table import ServiceStatus
+from hudi_operator.api.status.table import HudiTableStatus, ServiceStatus
 from hudi_operator.control.keys import OPERATION, TABLE, table_key
 from hudi_operator.control.operations import OperationReconciler
 from hudi_operator.kube.transport import Transport
@@ -38,8 +38,9 @@ async def test_a_table_remembers_all_that_is_needed_to_finish_an_operation(place
     await place.kube.replace_status(TABLE, document, written)
     found = await place.kube.get(table_key(place.namespace, "flights"))
     assert found is not None
-    assert found["status"]["memory"]["operations"] == written["memory"]["operations"]
-    assert found["status"]["memory"]["activeJobs"][0]["operation"] == written["memory"]["activeJobs"][0]["operation"]
+    assert found["status"]["memory"] == written["memory"]
+    kept = HudiTableStatus.model_validate(found["status"])
+    assert (kept.operations, [one.operation for one in kept.active_jobs]) == ((known,), [job.operation])
     assert found["status"]["services"]["operation"]["reason"] == "OperationAsked"
 
 
