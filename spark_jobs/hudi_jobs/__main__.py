@@ -1,6 +1,6 @@
 """The program of a job's pod: `python3 -m hudi_jobs`.
 
-It reads the request from the file in `HUDI_JOB_REQUEST`, runs it, and writes the outcome to the file in
+The program reads the request from the file in `HUDI_JOB_REQUEST`, runs it, and writes the outcome to the file in
 `HUDI_JOB_OUTCOME`, the container's termination message. Exit code 0: every task succeeded or had nothing to do; 1: a
 task failed, or the request could not be read. The operator believes the timeline, not the exit code.
 """

@@ -26,10 +26,10 @@ _EVENTS_BEFORE_POLL = 3
 """The most events in a row while a poll waits."""
 
 _FREE_FOR_EACH_HELD = 3
-"""A group takes another worker only while more than this many are free for each that it holds.
+"""A group takes another worker only while more than this many workers are free for each worker that the group holds.
 
-One group alone holds a quarter of the workers. A pass is mostly work of this process: more of them at once only make
-those of other groups slower.
+A group alone holds a quarter of the workers. A pass is mostly work of this process, so more passes of one group at once
+only slow down the passes of other groups.
 """
 
 _log = structlog.get_logger(__name__)

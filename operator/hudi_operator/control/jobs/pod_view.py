@@ -8,7 +8,7 @@ anything.
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from hudi_jobs.contract.wording import escaped
+from hudi_jobs.contract.wording import shortened
 from hudi_operator.jobs.manifest import DRIVER_CONTAINER, EXECUTOR_CONTAINER
 from hudi_operator.kube.fields import Document, field, items, part, text, whole_number
 from hudi_operator.planning.model import PodTrouble
@@ -143,4 +143,4 @@ def pod_condition(pod: Document, kind: str, *, status: str = "True") -> Document
 
 def sentence(said: object) -> str:
     """Return a text from outside as a sentence of bounded length, with control characters escaped."""
-    return f"{escaped(str(said)[:_SENTENCE_LIMIT])[:_SENTENCE_LIMIT].rstrip('. ')}."
+    return f"{shortened(str(said), _SENTENCE_LIMIT).rstrip('. ')}."

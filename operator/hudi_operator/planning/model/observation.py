@@ -195,7 +195,7 @@ START_TROUBLES = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class PodReference:
-    """One pod, by name and uid: a later pod of the same name is another pod."""
+    """A pod, by name and uid: a later pod of the same name is another pod."""
 
     name: str
     uid: str

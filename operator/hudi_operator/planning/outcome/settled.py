@@ -1,4 +1,4 @@
-"""What is remembered of savepoints and operations once it is known what starts."""
+"""Records in savepoints and operations which Jobs start for them."""
 
 from datetime import datetime
 

@@ -1,6 +1,6 @@
 """The zone of the instants of a LOCAL table, inferred from the table itself: pure values.
 
-Such a table is written in the default zone of the JVM of each writer, and stores no zone. Two signs show it.
+Each writer of a LOCAL table uses the default zone of its JVM, and the table stores no zone. Two signs show the zone.
 `hoodie.properties` begins with two comments of the same moment. The first is in UTC, the second in the writer's zone
 (`HoodieTableConfig.storeProperties`, `java.util.Properties.store`). And the name of a timeline file is the time of its
 writing, so that the difference to the store's time is the offset; for copies of a table it is not.
