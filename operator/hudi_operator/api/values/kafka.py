@@ -79,8 +79,8 @@ TopicPattern = Annotated[
 ]
 r"""A regular expression that matches whole names of topics.
 
-The pattern consists of letters, digits, `_`, `-` and `\.`, of `.` and classes such as `[a-z0-9]`, which may be repeated by `*`
-or `+`, and of choices between texts such as `(orders|returns)`.
+The pattern consists of letters, digits, `_`, `-` and `\.`, of `.` and classes such as `[a-z0-9]`, which may be repeated
+by `*` or `+`, and of choices between texts such as `(orders|returns)`.
 """
 
 AllowedTopic = Annotated[
