@@ -8,7 +8,8 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, Origin, SourceRows
-from hudi_jobs.ingestion.rules.quality import Counts, quarantine, refuse
+from hudi_jobs.ingestion.rules.partitions import never
+from hudi_jobs.ingestion.rules.quality import Counts, Faults, quarantine, refuse
 
 pytestmark = pytest.mark.spark
 
@@ -40,6 +41,14 @@ def test_a_failed_run_names_file_column_and_cause_of_bad_rows(spark: SparkSessio
         "4 of 5 rows cannot be read as csv (2 in a.csv: column 'n\\x1b' is not a whole number (INT), "
         "1 in b.csv: a quote is not closed, 1 in c.csv); "
     )
+
+
+def test_column_with_two_kinds_of_bad_rows_is_told_with_the_sum(spark: SparkSession, tmp_path: Path) -> None:
+    counts = Counts(read=9, corrupt=4, keyless=1, ambiguous={"n\x1b": 3, "other": 0})
+    source = rows(spark)
+    faults = Faults(keyless=never(), misplaced=never(), unordered=never())
+    told = quarantine(counts, source, (source.parsed, faults), str(tmp_path))
+    assert told == "Bad rows by column: n\\x1b 5, whole row 2, record key 1."
 
 
 def test_quarantined_rows_hold_file_column_and_cause(spark: SparkSession, tmp_path: Path) -> None:

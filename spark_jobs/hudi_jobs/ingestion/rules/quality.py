@@ -8,6 +8,7 @@ bad rows reads the source again, to locate them or to copy them to the quarantin
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -237,7 +238,7 @@ def quarantine(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Fa
     Another write of the same run replaces the folder's content, so nothing is doubled within a run. Returns how many
     rows each column made bad, as a sentence.
     """
-    columns: dict[str, int] = {}
+    columns = Counter[str]()
     with stage(f"The quarantine {folder} cannot be written", otherwise=FailureReason.INTERNAL_ERROR):
         corrupt = rows.corrupt
         if counts.corrupt and corrupt is not None:
@@ -261,16 +262,17 @@ def quarantine(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Fa
         if counts.unordered:
             bad = _records(frame.where(faults.only_unordered), "no ordering value")
             _save(bad, f"{folder}/no-ordering-value")
-    found = {"record key": counts.keyless, "partition": counts.misplaced, "ordering column": counts.unordered}
-    return _columns_told(columns | dict(counts.ambiguous) | found)
+    columns.update(counts.ambiguous)
+    columns.update({"record key": counts.keyless, "partition": counts.misplaced, "ordering column": counts.unordered})
+    return _columns_told(columns)
 
 
-def _by_column(corrupt: DataFrame) -> dict[str, int]:
+def _by_column(corrupt: DataFrame) -> Counter[str]:
     """Return the unparsable rows by the column at fault; `whole row` where no column is known."""
     column = sf.coalesce(sf.col(FAULT)["column"], sf.lit("whole row"))
     found = corrupt.groupBy(column.alias("column")).agg(sf.count(sf.lit(1)).alias("rows"))
     most = found.orderBy(sf.desc("rows"), "column").limit(_COLUMNS_TOLD + 1).collect()
-    return {str(row["column"]): int(row["rows"]) for row in most}
+    return Counter({str(row["column"]): int(row["rows"]) for row in most})
 
 
 def _columns_told(columns: Mapping[str, int]) -> str:
