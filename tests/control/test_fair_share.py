@@ -1,4 +1,4 @@
-"""One tenant's tables beside hundreds of another's, counted in turns and calls, without any clock."""
+"""Tables of a tenant beside hundreds of tables of another, counted in turns and calls, without a clock."""
 
 from __future__ import annotations
 

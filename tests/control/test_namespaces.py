@@ -1,4 +1,4 @@
-"""What is remembered of namespaces and of classes."""
+"""Namespaces and classes stay in a cache, and actions read them live."""
 
 from __future__ import annotations
 

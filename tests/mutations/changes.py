@@ -33,7 +33,7 @@ Node = TypeVar("Node", bound=ast.AST)
 
 @dataclass(frozen=True)
 class Mutation:
-    """One statement of a function, and the statement that takes its place."""
+    """A statement of a function, and the statement that takes its place."""
 
     function: str
     statement: str

@@ -8,7 +8,7 @@ Item = TypeVar("Item", bound=Hashable)
 
 
 class FairLines(Generic[Group, Item]):
-    """One line of items per group; the caller ranks groups, and groups of equal rank take turns.
+    """Lines of items, one per group; the caller ranks groups, and groups of equal rank take turns.
 
     With a rank that grows with what a group already holds, a new item waits for at most one item of each other group.
     """
