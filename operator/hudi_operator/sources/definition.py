@@ -71,6 +71,9 @@ class DeclaredSource(ABC, Generic[SpecT]):
     rescan_refused: ClassVar[str | None]
     """Why no input is read once more by request, and what to do instead; None if it is."""
 
+    can_be_looked_at: ClassVar[bool]
+    """Whether the operator can tell by a look whether the source has new input."""
+
     pattern_refused: ClassVar[str | None]
     """Why a request must name all input, and not a part by a pattern; None if it may."""
 

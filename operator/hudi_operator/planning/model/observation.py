@@ -15,6 +15,7 @@ from hudi_operator.planning.model.blockers import Blocker, is_hidden
 from hudi_operator.planning.model.derived import Derived
 from hudi_operator.planning.model.related import Related
 from hudi_operator.planning.model.suspension import NamespaceObservation, Suspension, suspension_of
+from hudi_operator.sources.look import SourceLook
 from hudi_operator.timeline import Instant, Problem, Timeline
 from hudi_operator.timeline.rules.file_sizes import FileSummary
 
@@ -272,6 +273,9 @@ class Observation:
 
     namespace: NamespaceObservation | None = field(default_factory=NamespaceObservation)
     """The table's namespace; None if the operator may not read it."""
+
+    look: SourceLook | None = None
+    """The last look at the table's source; None if nobody has looked."""
 
     @property
     def metadata(self) -> ObjectMetadata:

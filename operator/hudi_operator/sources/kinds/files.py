@@ -95,6 +95,7 @@ class Files(DeclaredSource[FileSourceSpec]):
     name = "files"
     limit_fields = ("maxBytesPerRun", "maxFilesPerRun")
     upstream_field = None
+    can_be_looked_at = True
     rescan_refused = None
     pattern_refused = None
 

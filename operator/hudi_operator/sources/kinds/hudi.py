@@ -17,6 +17,7 @@ class Hudi(DeclaredSource[HudiSourceSpec]):
     name = "hudi"
     limit_fields = ("maxCommitsPerRun",)
     upstream_field = "path"
+    can_be_looked_at = True
     rescan_refused = None
     pattern_refused = "An upstream table is read again as a whole, by 'read' without a pattern."
 

@@ -58,6 +58,7 @@ class Kafka(DeclaredSource[KafkaSourceSpec]):
     name = "kafka"
     limit_fields = ("maxBytesPerRun", "maxRecordsPerRun")
     upstream_field = None
+    can_be_looked_at = False
     rescan_refused = (
         "The source is Kafka, and only files and upstream tables are read again by request. To read messages again, "
         "restore the table to an older commit, or write another table from them."

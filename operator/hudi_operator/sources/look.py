@@ -1,0 +1,36 @@
+"""What a look at a source found, before any run reads it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class LookProblem(StrEnum):
+    """Why a source was not looked at; the schedule then decides alone."""
+
+    NOT_ALLOWED = "NotAllowed"
+    """The store refuses the operator."""
+
+    TOO_LARGE = "TooLarge"
+    """The source has more pages than one look reads."""
+
+    UNREACHABLE = "Unreachable"
+    """The store did not answer, or the answer could not be read."""
+
+    SWITCHED_OFF = "SwitchedOff"
+    """The operator is configured not to look at sources."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceLook:
+    """A look at a source: a digest of its input, or the problem.
+
+    `at` is the API server's time before the listing began. `inputs` counts the selected files, or the commits of an
+    upstream table. Equal digests mean equal input, whatever the order of the listing.
+    """
+
+    at: datetime
+    digest: str | None = None
+    inputs: int | None = None
+    problem: LookProblem | None = None
+    message: str = ""
