@@ -15,7 +15,7 @@ import resource
 import time
 from collections.abc import Callable, Iterator
 
-from hudi_jobs.contract import FileFormat
+from hudi_jobs.contract import FileFormat, FileSource
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint
 from hudi_jobs.ingestion.sources.files.choice import Answer, Question
 from hudi_jobs.ingestion.sources.files.record import LoadedSegment, Segment, fingerprint, grown, opened
@@ -23,6 +23,7 @@ from hudi_jobs.ingestion.sources.files.selection import SourceFile, select_files
 from hudi_jobs.ingestion.sources.files.state import FileProgress
 
 ROOT = "s3://landing/team-a/flights"
+SOURCE = FileSource(path=ROOT, format=FileFormat.PARQUET)
 BATCH = 50_000
 CASES = ((1, 1), (10_000, 10), (10_000, 1_000), (1_000_000, 100_000))
 
@@ -70,7 +71,7 @@ class Store:
 
 def choose_by_record(store: Store, files: int) -> Callable[[], int]:
     def choose() -> int:
-        answer, question = Answer(), Question(None, FileFormat.PARQUET, store.load())
+        answer, question = Answer(), Question(SOURCE, store.load())
         for batch in listed(files + 1):
             answer.examine(question, ROOT, batch)
         return len(select_files(answer.waiting, max_files=None, max_bytes=None).files)

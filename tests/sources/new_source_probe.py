@@ -34,6 +34,7 @@ def main() -> None:
     report |= {"driver": driver(one), "volumes": volumes(one), "reads": root_of(one).reads}
     source = declared_source(one.spec)
     assert source is not None
+    report["digests"] = digests()
     report |= {"limits": source.limit_fields, "fingerprint": fingerprint(one.spec)}
     sys.stdout.write(json.dumps(report))
 
@@ -72,6 +73,16 @@ def driver(one: HudiTable) -> dict[str, Any]:
     second = source.fetch_next(first.checkpoint, limit)
     displays = [batch.checkpoint.display for batch in (first, second) if batch.checkpoint is not None]
     return {"document": task.ingestion.source.model_dump(), "class": type(source).__name__, "batches": displays}
+
+
+def digests() -> list[str]:
+    """Return the digest of two counters; neither reads a store."""
+    specs = [
+        table(recordKey=["number"], ingestion={"source": {"counter": {**COUNTER, "first": one}}}) for one in (7, 8)
+    ]
+    sources = [declared_source(one.spec) for one in specs]
+    found = [one.digest(cast("Any", None)) for one in sources if one is not None and one.can_be_looked_at]
+    return [one.digest for one in found if one is not None]
 
 
 def volumes(one: HudiTable) -> list[str]:

@@ -119,6 +119,11 @@ def test_limits_rescans_and_lineage_are_those_that_a_new_source_declares(found: 
     assert found["fingerprint"]
 
 
+def test_a_new_source_brings_its_own_digest_of_its_input(found: dict[str, Any]) -> None:
+    first, second = found["digests"]
+    assert first != second
+
+
 def test_contributing_names_the_files_that_a_new_source_touches() -> None:
     recipe = (ROOT / "CONTRIBUTING.md").read_text().split("### Add a source")[1].split("\n### ")[0]
     modules, registries = own_files(), list(LINES)

@@ -1,11 +1,27 @@
 """Any file system of `pyarrow.fs` (HDFS, Google, Azure, ...) as a store for the reader."""
 
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 import pyarrow.fs as pafs
 
-from hudi_operator.storage.errors import StorageError, StorageErrorKind, storage_errors, too_large, too_many_files
-from hudi_operator.storage.filesystem import LISTING_LIMIT, FileStamp, Folders, Listing
+from hudi_operator.storage.errors import (
+    StorageError,
+    StorageErrorKind,
+    storage_errors,
+    too_large,
+    too_many_below,
+    too_many_files,
+)
+from hudi_operator.storage.filesystem import (
+    LISTING_LIMIT,
+    PAGE,
+    PAGES_BELOW,
+    FileStamp,
+    Folders,
+    Listing,
+    StoredFile,
+)
 
 # How the clients behind pyarrow name a refusal in the text of an `OSError`.
 _REFUSALS = (
@@ -54,6 +70,14 @@ class ArrowFileSystem:
             sizes={one.base_name: one.size for one in files},
             modified={one.base_name: one.mtime_ns // 1_000_000 for one in files if one.mtime_ns is not None},
         )
+
+    def list_below(self, path: str, *, pages: int = PAGES_BELOW) -> Iterator[Sequence[StoredFile]]:
+        """Yield every file below a folder in a single page; `pyarrow.fs` cannot stop at the bound."""
+        with storage_errors(path, refusals=_REFUSALS):
+            found = self._filesystem.get_file_info(pafs.FileSelector(path, recursive=True))
+        if len(found) > pages * PAGE:
+            raise too_many_below(path, pages=pages, page=PAGE)
+        yield [StoredFile(one.path[len(path) + 1 :], self.stamp(one.path)) for one in found if one.is_file]
 
     def list_folders(self, path: str, *, limit: int) -> Folders:
         """List the folders of a folder; `pyarrow.fs` cannot stop at the limit."""

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -16,8 +16,19 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from hudi_operator.storage import LISTING_LIMIT, FileStamp, Folders, Listing, S3Options, StorageError, StorageErrorKind
-from hudi_operator.storage.errors import too_large, too_many_files
+from hudi_operator.storage import (
+    LISTING_LIMIT,
+    PAGE,
+    PAGES_BELOW,
+    FileStamp,
+    Folders,
+    Listing,
+    S3Options,
+    StorageError,
+    StorageErrorKind,
+    StoredFile,
+)
+from hudi_operator.storage.errors import too_large, too_many_below, too_many_files
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import TimelineReader, archivable
 from hudi_operator.timeline.metadata_table import read_metadata_table
@@ -60,6 +71,15 @@ class MemoryFileSystem:
         if len(names) > limit:
             raise too_many_files(path, limit=limit)
         return Listing(names=[name for name in names if start_after is None or not self.offsets or name > start_after])
+
+    def list_below(self, path: str, *, pages: int = PAGES_BELOW) -> Iterator[Sequence[StoredFile]]:
+        self._check(path)
+        if path in self.files:
+            yield [StoredFile("", self.stamp(path))]
+        names = [name for name in self.files if name.startswith(f"{path}/")]
+        if len(names) > pages * PAGE:
+            raise too_many_below(path, pages=pages, page=PAGE)
+        yield [StoredFile(name.removeprefix(f"{path}/"), self.stamp(name)) for name in names]
 
     def list_folders(self, path: str, *, limit: int) -> Folders:
         self._check(path)

@@ -19,6 +19,7 @@ from hudi_operator.adoption.search import SearchLimits, find_tables
 from hudi_operator.cli.main import execute
 from hudi_operator.storage import (
     CountingFileSystem,
+    FileStamp,
     Folders,
     S3Options,
     StorageError,
@@ -194,7 +195,7 @@ def test_an_object_is_refused_by_its_size_and_its_encoding_inflates_nothing(s3_s
 
 
 def test_folders_are_listed_without_the_keys_inside_of_them(s3_server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(s3, "_PAGE", 10)
+    monkeypatch.setattr(s3, "PAGE", 10)
     client = s3_server.client()
     for name in ["a/1", "b-1/x/y", "b/2", "plain", *(f"c/{number}" for number in range(25)), "d/4"]:
         client.put_object(Bucket=s3_server.bucket, Key=f"lake/{name}", Body=b"")
@@ -269,3 +270,62 @@ def test_the_resources_of_tables_on_s3_are_written(
     # Uploaded files have new times, which show no zone.
     assert "timelineTimeZone" not in specs[0]
     assert "decide: timelineTimeZone." in written
+
+
+def listed_below(url: str, options: S3Options, *, pages: int = 200) -> tuple[dict[str, FileStamp], CountingFileSystem]:
+    inner, path = open_filesystem(url, options)
+    filesystem = CountingFileSystem(inner)
+    found = [one for page in filesystem.list_below(path, pages=pages) for one in page]
+    assert len({one.path for one in found}) == len(found)
+    return {one.path: one.stamp for one in found}, filesystem
+
+
+def test_everything_below_a_key_is_listed_with_the_object_at_the_key(s3_server: Any) -> None:
+    client = s3_server.client()
+    for name in ("in.csv", "in.csv/_x", "in.csv/p=1/a b%20c.csv", "in.csv/marker/", "in.csv2", "other"):
+        client.put_object(
+            Bucket=s3_server.bucket, Key=f"below/{name}", Body=b"" if name.endswith("/") else name.encode()
+        )
+    found, filesystem = listed_below(f"s3://{s3_server.bucket}/below/in.csv/", s3_server.options)
+    assert set(found) == {"", "_x", "p=1/a b%20c.csv", "marker"}
+    assert found["marker"].size == 0
+    assert found["_x"] == filesystem.inner.stamp(f"{s3_server.bucket}/below/in.csv/_x")
+    assert (filesystem.lists, filesystem.stats) == (1, 1)
+
+
+def test_a_listing_below_a_key_streams_its_pages_up_to_the_bound(
+    s3_server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(s3, "PAGE", 10)
+    client = s3_server.client()
+    for number in range(30):
+        client.put_object(Bucket=s3_server.bucket, Key=f"pages/{number}", Body=b"")
+    url = f"s3://{s3_server.bucket}/pages"
+    found, filesystem = listed_below(url, s3_server.options, pages=3)
+    assert (len(found), filesystem.lists) == (30, 3)
+    with pytest.raises(StorageError, match="pages holds more than 20 files") as caught:
+        listed_below(url, s3_server.options, pages=2)
+    assert caught.value.kind is StorageErrorKind.TOO_LARGE
+
+
+def test_a_key_with_nothing_at_or_below_it_has_an_empty_listing(s3_server: Any) -> None:
+    found, filesystem = listed_below(f"s3://{s3_server.bucket}/nowhere", s3_server.options)
+    assert (found, filesystem.lists, filesystem.stats) == ({}, 1, 1)
+
+
+def test_a_missing_bucket_is_not_an_empty_listing(s3_server: Any) -> None:
+    with pytest.raises(StorageError) as caught:
+        listed_below("s3://no-such-bucket-anywhere/in", s3_server.options)
+    assert caught.value.kind is StorageErrorKind.NO_BUCKET
+
+
+@pytest.mark.parametrize("key", ["a//b.csv", "./b.csv", "x/../b.csv", "tab\t.csv"])
+def test_a_key_that_no_path_expresses_fails_the_listing_by_name(s3_server: Any, key: str) -> None:
+    client = s3_server.client()
+    client.put_object(Bucket=s3_server.bucket, Key=f"unspoken/{key}", Body=b"1")
+    try:
+        with pytest.raises(StorageError, match="cannot be listed, because it holds an object") as caught:
+            listed_below(f"s3://{s3_server.bucket}/unspoken", s3_server.options)
+    finally:
+        client.delete_object(Bucket=s3_server.bucket, Key=f"unspoken/{key}")
+    assert caught.value.kind is StorageErrorKind.ODD_KEY

@@ -12,6 +12,7 @@ from hudi_operator.storage import (
     S3Options,
     StorageError,
     StorageErrorKind,
+    local,
     open_filesystem,
     parse_url,
 )
@@ -125,3 +126,60 @@ def test_a_refusal_hidden_in_text_is_one_only_where_a_client_hides_them() -> Non
     with pytest.raises(StorageError) as caught, storage_errors("/t"):
         raise OSError("HTTP status 403")
     assert caught.value.kind is StorageErrorKind.UNREACHABLE
+
+
+def below(path: Path, *, pages: int = 200) -> dict[str, int]:
+    """List a path, and return the sizes by relative paths."""
+    found = [one for page in LocalFileSystem().list_below(str(path), pages=pages) for one in page]
+    assert len({one.path for one in found}) == len(found)
+    return {one.path: one.stamp.size for one in found}
+
+
+def test_everything_below_a_folder_is_listed_with_its_stamp(tmp_path: Path) -> None:
+    (tmp_path / "day=1" / "empty").mkdir(parents=True)
+    (tmp_path / "a").write_bytes(b"1")
+    (tmp_path / "day=1" / "b").write_bytes(b"12")
+    assert below(tmp_path) == {"a": 1, "day=1/b": 2}
+    assert below(tmp_path / "a") == {"": 1}
+    (page,) = LocalFileSystem().list_below(f"{tmp_path}/day=1")
+    assert [(one.path, one.stamp) for one in page] == [("b", LocalFileSystem().stamp(str(tmp_path / "day=1" / "b")))]
+
+
+def test_a_listing_ends_at_its_bound_after_the_pages_within_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "PAGE", 2)
+    for number in range(4):
+        (tmp_path / f"{number}").touch()
+    assert len(below(tmp_path, pages=2)) == 4
+    (tmp_path / "one more").touch()
+    pages = LocalFileSystem().list_below(str(tmp_path), pages=2)
+    assert [len(next(pages)), len(next(pages))] == [2, 2]
+    with pytest.raises(StorageError, match="more than 4 files") as caught:
+        next(pages)
+    assert caught.value.kind is StorageErrorKind.TOO_LARGE
+
+
+@pytest.mark.parametrize("target", ["inner", "file", "missing"])
+def test_a_link_is_named_because_a_reader_may_follow_it(tmp_path: Path, target: str) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "in" / "link").symlink_to(tmp_path / target)
+    with pytest.raises(StorageError, match="in/link is a link") as caught:
+        below(tmp_path / "in")
+    assert caught.value.kind is StorageErrorKind.UNSUPPORTED
+
+
+def test_a_missing_folder_cannot_be_listed(tmp_path: Path) -> None:
+    with pytest.raises(StorageError) as caught:
+        below(tmp_path / "missing")
+    assert caught.value.kind is StorageErrorKind.NOT_FOUND
+
+
+def test_what_vanishes_during_a_listing_is_left_out(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").touch()
+    pages = LocalFileSystem().list_below(str(tmp_path))
+    (tmp_path / "a" / "file").unlink()
+    (tmp_path / "a").rmdir()
+    assert [one.path for page in pages for one in page] == ["b/file"]

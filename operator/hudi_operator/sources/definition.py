@@ -11,6 +11,7 @@ from hudi_operator.api.resources import HudiTableClass
 from hudi_operator.api.spec.source_kind import SourceKind
 from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.values.base import quantity_bytes
+from hudi_operator.sources.digest import InputDigest, InputReader
 from hudi_operator.sources.mounted_secrets import SourceSecret
 
 SpecT = TypeVar("SpecT", bound=SourceKind)
@@ -105,6 +106,13 @@ class DeclaredSource(ABC, Generic[SpecT]):
     @abstractmethod
     def refusals(self, table_class: HudiTableClass, namespace: str) -> Iterator[Refusal]:
         """Yield what the class does not allow of the source, beside paths."""
+
+    @abstractmethod
+    def digest(self, reader: InputReader) -> InputDigest | None:
+        """Read the store and return the digest of the input, or None for a kind whose input is in no store.
+
+        The digest must change with every new input. A digest of more than the input costs a Job, and no input.
+        """
 
     @property
     @abstractmethod

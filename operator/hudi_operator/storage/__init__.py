@@ -1,12 +1,24 @@
 """Reads the store that holds the tables: lists folders, reads files, writes nothing."""
 
 from hudi_operator.storage.errors import StorageError, StorageErrorKind
-from hudi_operator.storage.filesystem import LISTING_LIMIT, CountingFileSystem, FileStamp, FileSystem, Folders, Listing
+from hudi_operator.storage.filesystem import (
+    LISTING_LIMIT,
+    PAGE,
+    PAGES_BELOW,
+    CountingFileSystem,
+    FileStamp,
+    FileSystem,
+    Folders,
+    Listing,
+    StoredFile,
+)
 from hudi_operator.storage.options import S3Options
 from hudi_operator.storage.url import open_filesystem, parse_url
 
 __all__ = [
     "LISTING_LIMIT",
+    "PAGE",
+    "PAGES_BELOW",
     "CountingFileSystem",
     "FileStamp",
     "FileSystem",
@@ -15,6 +27,7 @@ __all__ = [
     "S3Options",
     "StorageError",
     "StorageErrorKind",
+    "StoredFile",
     "open_filesystem",
     "parse_url",
 ]

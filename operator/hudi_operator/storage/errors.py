@@ -40,6 +40,12 @@ def too_many_files(path: str, *, limit: int) -> StorageError:
     return StorageError(StorageErrorKind.TOO_LARGE, message)
 
 
+def too_many_below(path: str, *, pages: int, page: int) -> StorageError:
+    """Return the error for a path with more files below it than a listing covers."""
+    message = f"{path} holds more than {pages * page:,} files, the most that are listed below a path."
+    return StorageError(StorageErrorKind.TOO_LARGE, message)
+
+
 @contextmanager
 def storage_errors(path: str, *, refusals: Collection[str] = ()) -> Iterator[None]:
     """Raise errors of the block as `StorageError` about a path.

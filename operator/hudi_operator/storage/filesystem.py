@@ -1,6 +1,6 @@
 """The store interface of the operator, and a request counter for it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO, NamedTuple, Protocol
 
@@ -11,6 +11,12 @@ LISTING_LIMIT = 60_000
 FOLDER_REQUESTS = 100
 """The most requests for a listing of folders: 100,000 keys of an object store."""
 
+PAGE = 1_000
+"""The most names in a page; S3 returns no more keys at once."""
+
+PAGES_BELOW = 200
+"""The most pages of a listing of everything below a path."""
+
 
 class FileStamp(NamedTuple):
     """Identifies a file's version: size in bytes, write time (epoch milliseconds) and the store's tag."""
@@ -18,6 +24,13 @@ class FileStamp(NamedTuple):
     size: int
     modified: int
     tag: str | None = None
+
+
+class StoredFile(NamedTuple):
+    """A file below a listed path; the relative path is empty for the file at the listed path itself."""
+
+    path: str
+    stamp: FileStamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +78,15 @@ class FileSystem(Protocol):
         listing holds all names. A missing folder is a `NOT_FOUND` error on a file system with folders, and an empty
         listing on an object store, where folders do not exist. A folder with more than `limit` names is a `TOO_LARGE`
         error; the listing never holds more names in memory.
+        """
+        ...
+
+    def list_below(self, path: str, *, pages: int = PAGES_BELOW) -> Iterator[Sequence[StoredFile]]:
+        """Yield every file at or below a path in pages, in no particular order; no page is kept.
+
+        An object store may hold both an object at the path and objects below it. A folder's marker may appear as an
+        empty file. A missing path is `NOT_FOUND` or an empty listing, as for `list_directory`. More than `pages` pages
+        are a `TOO_LARGE` error, raised after these pages. A link is an `UNSUPPORTED` error.
         """
         ...
 
@@ -121,6 +143,17 @@ class CountingFileSystem:
         listing = self.inner.list_directory(path, start_after=start_after, before=before, limit=limit)
         self.lists += listing.requests
         return listing
+
+    def list_below(self, path: str, *, pages: int = PAGES_BELOW) -> Iterator[Sequence[StoredFile]]:
+        """Yield pages and count one request for each, at least one, and one for the path itself."""
+        self.stats += 1
+        self.lists += 1
+        further = 0
+        for page in self.inner.list_below(path, pages=pages):
+            if page and page[0].path:
+                self.lists += further
+                further = 1
+            yield page
 
     def list_folders(self, path: str, *, limit: int) -> Folders:
         """List folders and count one request."""

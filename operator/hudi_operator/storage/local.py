@@ -1,13 +1,30 @@
 """The local file system, read with `os.scandir`, which is many times faster than a generic adapter."""
 
 import os
+import stat
+from collections.abc import Iterator, Sequence
 from io import FileIO
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from hudi_operator.storage.errors import storage_errors, too_large, too_many_files
-from hudi_operator.storage.filesystem import LISTING_LIMIT, FileStamp, Folders, Listing
+from hudi_operator.storage.errors import (
+    StorageError,
+    StorageErrorKind,
+    storage_errors,
+    too_large,
+    too_many_below,
+    too_many_files,
+)
+from hudi_operator.storage.filesystem import (
+    LISTING_LIMIT,
+    PAGE,
+    PAGES_BELOW,
+    FileStamp,
+    Folders,
+    Listing,
+    StoredFile,
+)
 
 
 class LocalFileSystem:
@@ -34,6 +51,29 @@ class LocalFileSystem:
         if len(found) > limit:
             raise too_many_files(path, limit=limit)
         return Listing(names=names)
+
+    def list_below(self, path: str, *, pages: int = PAGES_BELOW) -> Iterator[Sequence[StoredFile]]:
+        """Yield every file at or below a path; folders count toward the bound, and what vanishes meanwhile is left out.
+
+        Whether a link is followed depends on the reader, so a listing without its target could hide files.
+        """
+        with storage_errors(path):
+            itself = os.stat(path)  # noqa: PTH116 - as in `modified`
+        if not stat.S_ISDIR(itself.st_mode):
+            yield [StoredFile("", _stamp(itself))]
+            return
+        page, left = list[StoredFile](), pages * PAGE
+        for entry in _entries_below(path):
+            left -= 1
+            if left < 0:
+                raise too_many_below(path, pages=pages, page=PAGE)
+            if not entry.is_dir(follow_symlinks=False) and (found := _stamp_of(entry)) is not None:
+                page.append(StoredFile(entry.path[len(path.rstrip("/")) + 1 :], found))
+            if len(page) == PAGE:
+                yield page
+                page = []
+        if page:
+            yield page
 
     def list_folders(self, path: str, *, limit: int) -> Folders:
         """List the folders of a folder."""
@@ -69,8 +109,42 @@ class LocalFileSystem:
     def stamp(self, path: str) -> FileStamp:
         """Return the size and the modification time of a file; the tag is its number on the disk."""
         with storage_errors(path):
-            found = Path(path).stat()
-        return FileStamp(found.st_size, found.st_mtime_ns // 1_000_000, f"{found.st_ino}-{found.st_mtime_ns}")
+            return _stamp(Path(path).stat())
+
+
+def _stamp(found: os.stat_result) -> FileStamp:
+    return FileStamp(found.st_size, found.st_mtime_ns // 1_000_000, f"{found.st_ino}-{found.st_mtime_ns}")
+
+
+def _stamp_of(entry: os.DirEntry[str]) -> FileStamp | None:
+    with storage_errors(entry.path):
+        try:
+            return _stamp(entry.stat(follow_symlinks=False))
+        except FileNotFoundError:
+            return None
+
+
+def _entries_below(path: str) -> Iterator[os.DirEntry[str]]:
+    """Yield all files and folders below a folder, one folder at a time; raise `UNSUPPORTED` for a link."""
+    waiting = [path]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with storage_errors(folder), os.scandir(folder) as entries:
+                for entry in entries:
+                    _require_no_link(entry)
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    yield entry
+        except StorageError as error:
+            if error.kind is not StorageErrorKind.NOT_FOUND or folder == path:
+                raise
+
+
+def _require_no_link(entry: os.DirEntry[str]) -> None:
+    if entry.is_symlink():
+        message = f"{entry.path} is a link: listings follow none, so replace it with its target."
+        raise StorageError(StorageErrorKind.UNSUPPORTED, message)
 
 
 def _read(file: FileIO, most: int) -> bytes:

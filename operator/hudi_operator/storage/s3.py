@@ -11,8 +11,17 @@ import obstore
 from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import S3Store
 
-from hudi_operator.storage.errors import StorageError, StorageErrorKind, too_large, too_many_files
-from hudi_operator.storage.filesystem import FOLDER_REQUESTS, LISTING_LIMIT, FileStamp, Folders, Listing
+from hudi_operator.storage.errors import StorageError, StorageErrorKind, too_large, too_many_below, too_many_files
+from hudi_operator.storage.filesystem import (
+    FOLDER_REQUESTS,
+    LISTING_LIMIT,
+    PAGE,
+    PAGES_BELOW,
+    FileStamp,
+    Folders,
+    Listing,
+    StoredFile,
+)
 from hudi_operator.storage.odd_keys import folders_beside_odd_keys
 from hudi_operator.storage.options import S3Options
 
@@ -21,8 +30,6 @@ if TYPE_CHECKING:
     from obstore import ObjectMeta
     from obstore.store import ClientConfig, RetryConfig, S3Config
 
-# S3 returns at most this many keys per page.
-_PAGE = 1000
 # The pages that a listing may spend on skipped folders, in addition to those for its names.
 _SKIPPED = 20
 _BUFFER = 64 * 1024
@@ -82,9 +89,38 @@ class S3FileSystem:
         while found.unfinished:
             with self._translated(path):
                 self._list_on(self._key(path), found, limit=limit)
-            if len(found.names) > limit or found.requests > _SKIPPED + limit // _PAGE:
+            if len(found.names) > limit or found.requests > _SKIPPED + limit // PAGE:
                 raise too_many_files(f"s3://{path}", limit=limit)
         return Listing(names=found.names, sizes=found.sizes, modified=found.modified, requests=found.requests)
+
+    def list_below(self, path: str, *, pages: int = PAGES_BELOW) -> Iterator[Sequence[StoredFile]]:
+        """Yield the object at a path and all objects below it: one HEAD request, and one request for each page.
+
+        Raises `ODD_KEY` for a key that `obstore` cannot express.
+        """
+        prefix = self._key(path)
+        if (itself := self._itself(path)) is not None:
+            yield [StoredFile("", itself)]
+        with self._translated(path):
+            stream = iter(obstore.list(self._store, prefix or None, chunk_size=PAGE))
+        start = len(prefix) + 1 if prefix else 0
+        for number in range(pages + 1):
+            with self._translated(path):
+                page = next(stream, None)
+            if page is None:
+                return
+            if number == pages:
+                raise too_many_below(f"s3://{path}", pages=pages, page=PAGE)
+            yield [StoredFile(meta["path"][start:], _stamp(meta)) for meta in page]
+
+    def _itself(self, path: str) -> FileStamp | None:
+        """Return the stamp of the object at a path, or None without an object or for a whole bucket."""
+        try:
+            return self.stamp(path) if self._key(path) else None
+        except StorageError as error:
+            if error.kind is StorageErrorKind.NOT_FOUND:
+                return None
+            raise
 
     def list_folders(self, path: str, *, limit: int) -> Folders:
         """List the folders under a folder, even next to keys that `obstore` refuses."""
@@ -103,10 +139,10 @@ class S3FileSystem:
         start = len(prefix) + 1 if prefix else 0
         for _ in range(FOLDER_REQUESTS):
             with self._translated(path):
-                page = next(iter(obstore.list(self._store, prefix or None, offset=offset, chunk_size=_PAGE)), [])
+                page = next(iter(obstore.list(self._store, prefix or None, offset=offset, chunk_size=PAGE)), [])
             names = [meta["path"][start:].partition("/") for meta in page]
             found |= dict.fromkeys(name for name, separator, _ in names if separator)
-            if len(page) < _PAGE:
+            if len(page) < PAGE:
                 return Folders(tuple(found)[:limit], complete=len(found) <= limit)
             if len(found) > limit:
                 break
@@ -147,13 +183,12 @@ class S3FileSystem:
     def stamp(self, path: str) -> FileStamp:
         """Return size, time and tag of an object (one HEAD request)."""
         with self._translated(path):
-            meta = obstore.head(self._store, self._key(path))
-        return FileStamp(meta["size"], _milliseconds(meta), meta["e_tag"])
+            return _stamp(obstore.head(self._store, self._key(path)))
 
     def _list_on(self, prefix: str, found: "_Found", *, limit: int) -> None:
         """List on from the current offset, up to the end, the limit, or a page that ends in a folder."""
         offset = f"{prefix}/{found.start_after}" if found.start_after is not None else None
-        for page in obstore.list(self._store, prefix, offset=offset, chunk_size=_PAGE):
+        for page in obstore.list(self._store, prefix, offset=offset, chunk_size=PAGE):
             if not found.take(page, start=len(prefix) + 1) or len(found.names) > limit:
                 return
         found.unfinished = False
@@ -216,13 +251,17 @@ class _Found:
                 self.names.append(name)
                 self.sizes[name] = meta["size"]
                 self.modified[name] = _milliseconds(meta)
-        if len(page) < _PAGE or (self._before is not None and name >= self._before):
+        if len(page) < PAGE or (self._before is not None and name >= self._before):
             self.unfinished = False
         folder, separator, _ = name.partition("/")
         if separator:
             # The character after the slash: greater than every key of the folder.
             self.start_after = f"{folder}0"
         return self.unfinished and not separator
+
+
+def _stamp(meta: "ObjectMeta") -> FileStamp:
+    return FileStamp(meta["size"], _milliseconds(meta), meta["e_tag"])
 
 
 def _milliseconds(meta: "ObjectMeta") -> int:

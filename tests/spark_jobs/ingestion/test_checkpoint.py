@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hudi_jobs.contract import Checkpoint, FailureReason, FileFormat, InvalidRescan, parse_rescan
+from hudi_jobs.contract import Checkpoint, FailureReason, FileFormat, FileSource, InvalidRescan, parse_rescan
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import (
     LOOK_BACK,
@@ -31,7 +31,7 @@ from hudi_jobs.ingestion.sources.files.record import (
     grown,
     opened,
 )
-from hudi_jobs.ingestion.sources.files.selection import SourceFile, is_visible, matches, select_files
+from hudi_jobs.ingestion.sources.files.selection import SourceFile, select_files
 from hudi_jobs.ingestion.sources.files.state import FileProgress
 
 ROOT = "s3://landing/flights"
@@ -75,7 +75,8 @@ class Table:
         loaded = [self.open(segment) for segment in before.segments]
         request = None if rescan in {None, before.rescan} else parse_rescan(rescan)
         self.answer = Answer()
-        self.answer.examine(Question(glob, FileFormat.CSV, loaded, request), root, listing)
+        source = FileSource(path=root, format=FileFormat.CSV, path_glob=glob)
+        self.answer.examine(Question(source, loaded, request), root, listing)
         selection = select_files(self.answer.waiting, max_files=max_files, max_bytes=None)
         read = {fingerprint(root, one) for one in selection.files}
         growth = grown(loaded, read, forgotten=self.answer.forgotten, listed=bytes(self.answer.listed))
@@ -91,32 +92,6 @@ class Table:
         if not dies and selection.files:
             self.text = encode_checkpoint(after.checkpoint())
         return [one.path for one in selection.files]
-
-
-@pytest.mark.parametrize(
-    ("path", "glob", "expected"),
-    [
-        ("a.csv", None, True),
-        ("day=1/a.csv", None, True),
-        ("_SUCCESS", None, False),
-        (".a.csv.crc", None, False),
-        ("_temporary/0/a.csv", None, False),
-        ("day=1/.staging/a.csv", None, False),
-        ("day=1/a.csv", "*.csv", True),
-        ("day=1/a.csv", "b*", False),
-        ("day=1/a.csv", "day=1/*", True),
-        ("day=2/a.csv", "day=1/*", False),
-        ("", "nothing", True),
-    ],
-)
-def test_files_that_count_as_input(path: str, glob: str | None, expected: bool) -> None:
-    assert (is_visible(file(path), FileFormat.CSV) and matches(file(path), glob)) is expected
-
-
-@pytest.mark.parametrize("file_format", list(FileFormat))
-def test_an_empty_file_is_passed_over_only_where_it_can_be_whole(file_format: FileFormat) -> None:
-    text = file_format in {FileFormat.CSV, FileFormat.JSON}
-    assert is_visible(file("a", size=0), file_format) is not text
 
 
 @pytest.mark.parametrize(

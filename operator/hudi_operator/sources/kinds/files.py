@@ -23,6 +23,7 @@ from hudi_operator.sources.definition import (
     SkippedInput,
     bytes_of,
 )
+from hudi_operator.sources.digest import InputDigest, InputReader, digest_of, file_item
 from hudi_operator.sources.mounted_secrets import SourceSecret
 
 _TEXT = frozenset(
@@ -134,6 +135,12 @@ class Files(DeclaredSource[FileSourceSpec]):
         for sentence in refused_reader_options(self.spec.options, self.spec.format):
             message = f"{self.field}.options: {sentence}: remove it."
             yield Refusal(reason=RefusalReason.SETTING_NOT_ALLOWED, message=message)
+
+    def digest(self, reader: InputReader) -> InputDigest:
+        """Return the digest of path, size, modification time and ETag of the files that the source selects."""
+        selects = self.document.selects
+        pages = reader.files_below(self.spec.path)
+        return digest_of(file_item(file) for page in pages for file in page if selects(file.path, file.stamp.size))
 
     @property
     def skipped(self) -> SkippedInput:

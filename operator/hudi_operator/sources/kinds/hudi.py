@@ -7,7 +7,9 @@ from hudi_jobs.contract import HudiSource
 from hudi_operator.api.resources import HudiTableClass
 from hudi_operator.api.spec.sources.hudi import HudiSourceSpec
 from hudi_operator.sources.definition import DeclaredSource, Refusal, RunLimits
+from hudi_operator.sources.digest import InputDigest, InputReader, digest_of
 from hudi_operator.sources.mounted_secrets import SourceSecret
+from hudi_operator.timeline import Action
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,17 @@ class Hudi(DeclaredSource[HudiSourceSpec]):
     ) -> Iterator[Refusal]:
         """Yield nothing."""
         yield from ()
+
+    def digest(self, reader: InputReader) -> InputDigest:
+        """Return the digest of the completed instants of the upstream timeline, except cleans, which bring no rows.
+
+        Rollbacks and restores are instants too, and archival takes instants away, so all of them change the digest.
+        """
+        timeline = reader.timeline(self.spec.path)
+        instants = () if timeline is None else timeline.completed
+        return digest_of(
+            f"{one.action} {one.time} {one.completed_at}".encode() for one in instants if one.action is not Action.CLEAN
+        )
 
     @property
     def skipped(self) -> None:

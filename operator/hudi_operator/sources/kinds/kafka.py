@@ -35,6 +35,7 @@ from hudi_operator.sources.definition import (
     bytes_of,
     losses,
 )
+from hudi_operator.sources.digest import InputReader
 from hudi_operator.sources.mounted_secrets import (
     AUTHORITY,
     CERTIFICATE,
@@ -112,6 +113,9 @@ class Kafka(DeclaredSource[KafkaSourceSpec]):
         lacking = min(left_out, key=len, default=[])
         message = f"{self.field}: {_lacks(table_class.metadata.name, lacking)}"
         yield Refusal(reason=RefusalReason.SOURCE_NOT_ALLOWED, message=message)
+
+    def digest(self, reader: InputReader) -> None:
+        """Return None: the operator asks no broker. An idle topic costs no Job in the mode Continuous."""
 
     @property
     def skipped(self) -> SkippedInput | None:

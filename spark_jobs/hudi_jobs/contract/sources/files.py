@@ -1,6 +1,7 @@
-"""Files as a source, as the request says it: where they are, and how they are read."""
+"""Files as a source, as the request says it: where they are, which are input, and how they are read."""
 
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import Literal
 
 from pydantic import Field
@@ -18,6 +19,10 @@ class FileFormat(StrEnum):
     ORC = "orc"
 
 
+_TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})
+_SAME_FOLDER = frozenset({"", "."})
+
+
 class FileSource(Document):
     """Files under a prefix; `schema_ddl` is a Spark DDL string such as `id BIGINT, at TIMESTAMP`.
 
@@ -30,3 +35,30 @@ class FileSource(Document):
     options: dict[str, str] = Field(default_factory=dict)
     schema_ddl: str | None = None
     path_glob: str | None = None
+
+    def selects(self, path: str, size: int) -> bool:
+        """Whether a listed file is input, for the driver and the operator alike.
+
+        The path is relative to the source, and empty for an object at the source's own path.
+        """
+        return is_visible(path, size, self.format) and matches(path, self.path_glob)
+
+
+def is_visible(path: str, size: int, format_: FileFormat) -> bool:
+    """Whether a listed file can be input, whatever the pattern.
+
+    A name that starts with `_` or `.`, at any level, is hidden, as in Hadoop and Spark. An empty CSV or JSON file has
+    no rows and is ignored; an empty file of another format is half-written and stays in, to be refused by name.
+    """
+    if not path:
+        return True
+    if any(part.startswith(("_", ".")) for part in path.split("/") if part not in _SAME_FOLDER):
+        return False
+    return size > 0 or format_ not in _TEXT_FORMATS
+
+
+def matches(path: str, glob: str | None) -> bool:
+    """Whether a pattern matches a file: its name, or its whole path if the pattern has a slash."""
+    if glob is None or not path:
+        return True
+    return fnmatchcase(path if "/" in glob else path.rpartition("/")[2], glob)

@@ -76,7 +76,7 @@ def find_input(
     listed_at = datetime.now(UTC)
     record = _load(context, before, rescan)
     listing = list_source(context.spark, source.path)
-    question = Question(source.path_glob, source.format, record, rescan)
+    question = Question(source, record, rescan)
     answer = Answer()
     for batch in listing.batches:
         answer.examine(question, listing.root, batch)

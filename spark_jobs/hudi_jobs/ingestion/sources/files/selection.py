@@ -1,14 +1,9 @@
-"""Selects the files of a source that are input, and the unread files for a run."""
+"""Selects the unread files of a source for a run."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
-from pathlib import PurePosixPath
 
-from hudi_jobs.contract import FileFormat
-
-_TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})
 _NAMED = 3
 _NAMED_LIMIT = 80
 
@@ -73,26 +68,6 @@ class OddKeys:
         if len(self.names) < _NAMED:
             shown = ascii(path[:_NAMED_LIMIT])
             self.names.append(shown if len(shown) <= _NAMED_LIMIT else f"{shown[:_NAMED_LIMIT]}...'")
-
-
-def is_visible(file: SourceFile, format_: FileFormat) -> bool:
-    """Tell whether a listed file can be input, whatever the pattern.
-
-    A name that starts with `_` or `.`, at any level, is hidden, as in Hadoop and Spark. An empty CSV or JSON file has
-    no rows and is ignored; an empty file of another format is half-written and stays in, to be refused by name.
-    """
-    if not file.path:
-        return True
-    if any(part.startswith(("_", ".")) for part in PurePosixPath(file.path).parts):
-        return False
-    return file.size > 0 or format_ not in _TEXT_FORMATS
-
-
-def matches(file: SourceFile, glob: str | None) -> bool:
-    """Tell whether a pattern matches the file: its name, or its whole path if the pattern has a slash."""
-    if glob is None or not file.path:
-        return True
-    return fnmatchcase(file.path if "/" in glob else file.path.rpartition("/")[2], glob)
 
 
 def select_files(waiting: Iterable[SourceFile], *, max_files: int | None, max_bytes: int | None) -> Selection:
