@@ -20,7 +20,7 @@ Document = dict[str, Any]
 @pytest.fixture(scope="session")
 def helm() -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs helm: the one that HELM names, the one on the PATH, or the local cluster's own."""
-    program = os.environ.get("HELM") or shutil.which("helm") or _own_helm()
+    program = os.environ.get("HELM") or shutil.which("helm") or str(own_tools() / "helm")
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=60)
@@ -76,7 +76,8 @@ def documents(template: Callable[[Document], subprocess.CompletedProcess[str]]) 
     return render
 
 
-def _own_helm() -> str:
+def own_tools() -> Path:
+    """Return the folder with the local cluster's programs."""
     result = subprocess.run([ROOT / "dev" / "cluster", "tools"], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
-    return str(Path(result.stdout.splitlines()[-1]) / "helm")
+    return Path(result.stdout.splitlines()[-1])

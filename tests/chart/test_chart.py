@@ -467,3 +467,13 @@ def names_in(node: Any) -> Iterator[tuple[str, Any]]:
                 yield key, value
             else:
                 yield from names_in(value)
+
+
+def test_classes_are_read_by_the_named_groups_alone(documents: Any) -> None:
+    def subjects(values: Document) -> list[list[Document]]:
+        bound = [one for one in documents(values) if one["kind"] == "ClusterRoleBinding"]
+        return [one["subjects"] for one in bound if one["roleRef"]["name"].endswith("-class-reader")]
+
+    group = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "data-engineers"}
+    assert subjects({}) == []
+    assert subjects({"classReaderGroups": ["data-engineers"]}) == [[group]]

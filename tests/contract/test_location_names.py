@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from tests.contract.test_location import URLS
 
 from hudi_jobs.contract import Location
+from hudi_jobs.contract.table.location import canonical_path
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.files.record import canonical, fingerprint
 from hudi_jobs.ingestion.sources.files.selection import SourceFile
 from hudi_jobs.lease import stores
 from hudi_jobs.services.deletion import _require_folder
-from hudi_operator.planning.policy.paths import canonical_path, is_allowed, path_hash
+from hudi_operator.planning.policy.paths import is_allowed, path_hash
 from hudi_operator.storage import StorageError, parse_url
 
 PLAIN = st.builds(
@@ -88,7 +89,7 @@ def test_operator_and_driver_find_a_table_in_the_same_place(url: str) -> None:
 def test_paths_refused_before_are_still_refused(url: str, prefix: str) -> None:
     path, root = canonical_path(url), canonical_path(prefix.replace("{namespace}", "lake"))
     was_allowed = path == root or path.startswith(root if root.endswith("/") else f"{root}/")
-    assert is_allowed(url, [prefix], namespace="lake") <= was_allowed
+    assert is_allowed(Location.parse_or_none(url), [prefix], namespace="lake") <= was_allowed
 
 
 @given(PLAIN, st.integers(1, 4))
@@ -96,7 +97,9 @@ def test_a_plain_path_is_still_allowed_below_each_folder_around_it(url: str, dep
     scheme, _, rest = url.rstrip("/").partition("://")
     least = 2 if scheme == "file" else 1
     folders = rest.split("/")
-    assert is_allowed(url, [f"{scheme}://{'/'.join(folders[: max(depth, least)])}"], namespace="n")
+    assert is_allowed(
+        Location.parse_or_none(url), [f"{scheme}://{'/'.join(folders[: max(depth, least)])}"], namespace="n"
+    )
 
 
 @given(PLAIN | URLS)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.control.memory_cluster import MemoryCluster
 
+from hudi_jobs.contract.table.location import canonical_path
 from hudi_operator.api.resources import HudiTable, ObjectMetadata
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.control.claims.claims import Claims
@@ -16,7 +17,6 @@ from hudi_operator.control.claims.index import Claim, ClaimIndex
 from hudi_operator.kube.api import Documents
 from hudi_operator.kube.kinds import POD, Kind
 from hudi_operator.planning.model import BlockerReason
-from hudi_operator.planning.policy.paths import canonical_path
 
 Document = dict[str, Any]
 FOLDERS = st.lists(st.sampled_from(["a", "b", "ab"]), max_size=4).map("/".join)

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 from tests.control.memory_cluster import MemoryCluster
 
+from hudi_jobs.contract.table.location import canonical_path
 from hudi_operator.api.resources import HudiTable, ObjectMetadata
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.control.claims.claims import Claims
@@ -16,7 +17,6 @@ from hudi_operator.control.keys import TABLE, TableKey, table_key
 from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.process import OperatorProcess
 from hudi_operator.kube.api import WatchedApi
-from hudi_operator.planning.policy.paths import canonical_path
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.runtime.informer import Informer
 from hudi_operator.runtime.known import KnownObjects

@@ -13,6 +13,7 @@ from tests.control.memory_cluster import Killed, MemoryCluster
 from tests.planning.world import IMAGE, NOW, UID, as_declared, at, class_spec, instant, minutes, table, timeline
 
 from hudi_jobs.contract import Outcome, Service
+from hudi_jobs.contract.table.location import canonical_path
 from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.keys import table_key
 from hudi_operator.control.observation.ending import FINALIZER
@@ -23,7 +24,7 @@ from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LAB
 from hudi_operator.kube.errors import KubernetesError
 from hudi_operator.planning.deletion.decide import ATTEMPTS
 from hudi_operator.planning.model import TimelineSnapshot, TimelineTrouble
-from hudi_operator.planning.policy.paths import canonical_path, path_hash
+from hudi_operator.planning.policy.paths import path_hash
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.storage import FileStamp, Listing, StorageError
 from hudi_operator.storage.local import LocalFileSystem

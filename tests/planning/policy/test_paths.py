@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hudi_jobs.contract.table.location import Location, canonical_path
 from hudi_operator.control.claims.index import Claim, ClaimIndex
-from hudi_operator.planning.policy.paths import canonical_path, is_allowed, path_hash
+from hudi_operator.planning.policy.paths import is_allowed, path_hash
 
 FLIGHTS = "s3://lake/team-a/flights"
 
@@ -157,7 +158,7 @@ def test_roots_overlap_with_everything_below_them(first: str, second: str, *, ex
     ],
 )
 def test_a_path_under_a_prefix_is_allowed(path: str, prefixes: list[str]) -> None:
-    assert is_allowed(path, prefixes, namespace="team-a")
+    assert is_allowed(Location.parse_or_none(path), prefixes, namespace="team-a")
 
 
 @pytest.mark.parametrize(
@@ -180,10 +181,12 @@ def test_a_path_under_a_prefix_is_allowed(path: str, prefixes: list[str]) -> Non
     ],
 )
 def test_a_path_outside_of_all_prefixes_is_not_allowed(path: str, prefixes: list[str]) -> None:
-    assert not is_allowed(path, prefixes, namespace="team-a")
+    assert not is_allowed(Location.parse_or_none(path), prefixes, namespace="team-a")
 
 
 @given(two_spellings(), st.sampled_from(["s3://lake/team-a", "s3://lake", "s3a://lake/team-a/"]))
 def test_no_spelling_makes_a_path_allowed(pair: tuple[str, str], prefix: str) -> None:
     plain, spelt = pair
-    assert is_allowed(spelt, [prefix], namespace="n") <= is_allowed(plain, [prefix], namespace="n")
+    assert is_allowed(Location.parse_or_none(spelt), [prefix], namespace="n") <= is_allowed(
+        Location.parse_or_none(plain), [prefix], namespace="n"
+    )

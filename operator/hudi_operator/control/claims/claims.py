@@ -12,8 +12,9 @@ from typing import Any
 
 import structlog
 
+from hudi_jobs.contract.table.location import canonical_path, covers
 from hudi_operator.api.resources import HudiTable, ObjectMetadata
-from hudi_operator.control.claims.index import Claim, ClaimIndex, folders_above
+from hudi_operator.control.claims.index import Claim, ClaimIndex
 from hudi_operator.control.jobs.own_objects import controller_of
 from hudi_operator.control.jobs.pod_view import pod_has_ended
 from hudi_operator.control.keys import TableKey, table_key
@@ -22,7 +23,7 @@ from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import AlreadyExists, Conflict, Forbidden
 from hudi_operator.kube.kinds import POD
 from hudi_operator.planning.model import Blocker, BlockerReason
-from hudi_operator.planning.policy.paths import canonical_path, path_hash
+from hudi_operator.planning.policy.paths import path_hash
 
 PATH_ANNOTATION = "hudi-operator.io/base-path"
 """On claims: the claimed base path, in its canonical spelling."""
@@ -172,7 +173,7 @@ async def list_claims(kube: KubernetesApi) -> tuple[Claim, ...]:
 
 
 def _overlap(one: str, other: str) -> bool:
-    return one == other or one in folders_above(other) or other in folders_above(one)
+    return covers(one, other) or covers(other, one)
 
 
 def _key(table: HudiTable) -> TableKey:

@@ -1,7 +1,8 @@
 """An in-memory index of all claims; overlap look-ups take time in proportion to a path's depth."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+
+from hudi_jobs.contract.table.location import folders_above
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +57,6 @@ class ClaimIndex:
         above = [folder for folder in folders_above(path) if folder in self._by_path]
         same = [path] if path in self._by_path else []
         return tuple(self._by_path[one] for one in (*above, *same, *sorted(self._below.get(path, ()))))
-
-
-def folders_above(path: str) -> Iterator[str]:
-    """Yield the parent folders of a canonical path, nearest first."""
-    scheme, _, rest = path.partition("://")
-    parts = rest.split("/")
-    for length in range(len(parts) - 1, 0, -1):
-        folder = f"{scheme}://{'/'.join(parts[:length]) or '/'}"
-        if folder != path:
-            yield folder
 
 
 def _discard(sets: dict[str, set[str]], key: str, path: str) -> None:

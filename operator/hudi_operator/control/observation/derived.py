@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import structlog
 
 from hudi_jobs.contract.operations.erase import MOST_CASCADED
+from hudi_jobs.contract.table.location import canonical_path
 from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
 from hudi_operator.control.claims.claims import list_claims
 from hudi_operator.control.keys import TABLE, table_key
@@ -16,7 +17,6 @@ from hudi_operator.kube.errors import Forbidden
 from hudi_operator.kube.fields import Document, text
 from hudi_operator.kube.kinds import ObjectKey
 from hudi_operator.planning.model import Derived, DerivedTable, Reading, lineage_of
-from hudi_operator.planning.policy.paths import canonical_path
 from hudi_operator.sources.registry import UPSTREAM_FIELDS, upstream_of
 
 _LONGEST_PATH = 1_024

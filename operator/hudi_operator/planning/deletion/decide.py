@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_jobs.contract.table.facts import SLICES_FIELD, ZONE_FIELD
+from hudi_jobs.contract.table.location import canonical_path, is_below_bucket
 from hudi_operator.api.spec.table import DeletionPolicy, ManagementPolicy
 from hudi_operator.api.spec.table_class import JobQuota, JobSettings, RetrySettings
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
@@ -49,7 +50,6 @@ from hudi_operator.planning.outcome.status.conditions import ConditionMaker
 from hudi_operator.planning.outcome.status.step import Step
 from hudi_operator.planning.outcome.status.summary import with_message
 from hudi_operator.planning.outcome.status.transitions import Transition
-from hudi_operator.planning.policy.paths import canonical_path, is_below_bucket
 
 ATTEMPTS = 5
 """After this many failed attempts to remove the data, it stays."""

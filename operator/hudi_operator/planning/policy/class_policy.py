@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from re import _parser  # type: ignore[attr-defined]  # the standard library parses alone nowhere else
 
-from hudi_jobs.contract import ConcurrencyMode
+from hudi_jobs.contract import ConcurrencyMode, Location
 from hudi_operator.api.resources import HudiTable, HudiTableClass
 from hudi_operator.jobs.settings.allowlist import refused_keys
 from hudi_operator.jobs.settings.concurrency_options import lock_of
@@ -50,15 +50,16 @@ def _path(
 ) -> Iterator[Blocker]:
     namespace, name = table.metadata.namespace, table_class.metadata.name
     is_base = field == "basePath"
-    problem = path_problem(path)
-    if problem is not None:
+    location = Location.parse_or_none(path)
+    problem = path_problem(location)
+    if location is None or problem is not None:
         message = f"{problem}: choose another path."
-    elif not is_allowed(path, allowed, namespace=namespace):
+    elif not is_allowed(location, allowed, namespace=namespace):
         message = (
             f"is outside of what class {name} allows ({', '.join(allowed) or 'nothing'}): choose a path inside, or ask "
             "the platform team to allow it."
         )
-    elif is_base and contains_prefix(path, allowed, namespace=namespace):
+    elif is_base and contains_prefix(location, allowed, namespace=namespace):
         message = (
             f"is itself a folder below which class {name} allows tables ({', '.join(allowed)}): choose a folder below "
             "it."

@@ -7,7 +7,7 @@ commits and does not follow a deletion.
 
 from collections.abc import Iterator
 
-from hudi_jobs.contract import ConcurrencyMode, OperationKind
+from hudi_jobs.contract import ConcurrencyMode, Location, OperationKind
 from hudi_jobs.contract.operations.erase import MOST_CASCADED
 from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.spec.operation import OperationApproval
@@ -140,7 +140,9 @@ def _not_allowed(one: DerivedTable, table: HudiTable, resource: HudiOperation) -
         yield waits(OperationReason.NOT_ALLOWED, message)
     keys_from = resource.spec.erase.keys_from if resource.spec.erase is not None else None
     namespace = table.metadata.namespace
-    if keys_from is not None and not is_allowed(keys_from.path, policy.allowed_source_paths, namespace=namespace):
+    if keys_from is not None and not is_allowed(
+        Location.parse_or_none(keys_from.path), policy.allowed_source_paths, namespace=namespace
+    ):
         message = f"The HudiTableClass {name} does not allow the path of keysFrom {asks} add it to allowedSourcePaths."
         yield waits(OperationReason.NOT_ALLOWED, message)
 

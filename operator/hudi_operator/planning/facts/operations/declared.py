@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hudi_jobs.contract import OperationKind
+from hudi_jobs.contract.table.location import canonical_path
 from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.status.operation import FINISHED, OperationState
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
@@ -19,7 +20,6 @@ from hudi_operator.planning.facts.runs.asked import operation_metadata
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.model.times import format_time
-from hudi_operator.planning.policy.paths import canonical_path
 
 _AT_WORK = frozenset({OperationState.RUNNING, OperationState.VERIFYING})
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from hudi_jobs.contract import Location
 from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.planning.facts.operations.answer import Answer, fails, waits, waits_for_table
@@ -32,7 +33,9 @@ def _admit(resource: HudiOperation, observation: Observation) -> Answer | None:
         return fails(OperationReason.REFUSED, message)
     prefixes = table_class.spec.allowed_source_paths
     namespace = resource.metadata.namespace
-    if erase.keys_from is not None and not is_allowed(erase.keys_from.path, prefixes, namespace=namespace):
+    if erase.keys_from is not None and not is_allowed(
+        Location.parse_or_none(erase.keys_from.path), prefixes, namespace=namespace
+    ):
         return waits(
             OperationReason.NOT_ALLOWED,
             f"The HudiTableClass {table_class.metadata.name} does not allow the path of keysFrom as a source path: "
