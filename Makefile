@@ -54,6 +54,11 @@ images: ## Build the images of the operator and of Spark and load them into the 
 deploy: bootstrap images ## Install or upgrade the chart in the local cluster
 	@PYTHONPATH=dev $(PYTHON) dev/deploy.py
 
+##@ Releases
+.PHONY: release
+release: bootstrap ## Write images, chart, manifest, command line and checksums into dist; REGISTRY=host/path for the chart
+	@PYTHONPATH=dev $(PYTHON) -m release --registry "$${REGISTRY:-}"
+
 ##@ While working on the code
 .PHONY: bootstrap python check format generate docs unit integration run
 bootstrap: ## Install uv and Java where they are missing, and make .venv

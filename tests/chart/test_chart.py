@@ -1,7 +1,9 @@
 """What the chart makes of values, and which values it refuses."""
 
 import re
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -477,3 +479,14 @@ def test_classes_are_read_by_the_named_groups_alone(documents: Any) -> None:
     group = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "data-engineers"}
     assert subjects({}) == []
     assert subjects({"classReaderGroups": ["data-engineers"]}) == [[group]]
+
+
+def test_helm_prints_the_definitions_so_that_kubectl_finds_each_of_them(
+    helm: Callable[..., subprocess.CompletedProcess[str]], chart: Path
+) -> None:
+    printed = helm("show", "crds", str(chart)).stdout
+    # kubectl splits at lines of dashes and keeps the last of two equal keys of a document without a word.
+    documents = [one for one in re.split(r"^---$", printed, flags=re.MULTILINE) if one.strip()]
+    assert [len(re.findall(r"^kind: CustomResourceDefinition$", one, re.MULTILINE)) for one in documents] == [1] * len(
+        KINDS
+    )

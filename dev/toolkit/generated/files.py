@@ -1,10 +1,11 @@
-"""Returns every generated file with its expected content."""
+"""Returns every generated file with its expected content, which includes the version in the chart and on pages."""
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from hudi_operator.api.crd.definitions import KINDS, crd_yaml
+from release.version import chart_with_version, current_version, page_with_version
 from toolkit.generated import findings, reference
 from toolkit.generated.fields import with_field_lists
 
@@ -15,13 +16,21 @@ REFERENCE = Path("docs/reference/names.md")
 
 FINDINGS = Path("docs/operations/findings.md")
 
+CHART = Path("charts/hudi-operator/Chart.yaml")
+
+READMES = (Path("README.md"), Path("charts/hudi-operator/README.md"))
+
 
 def generated_files(root: Path) -> dict[Path, str]:
     """Return the expected content of every generated file, by path relative to the root of the source tree."""
     definitions = {kind.file_name: crd_yaml(kind) for kind in KINDS}
     crds = {folder / name: text for folder in FOLDERS for name, text in definitions.items()}
+    version = current_version()
     pages = {page.relative_to(root): with_field_lists(page.read_text()) for page in (root / "docs").rglob("*.md")}
-    return crds | pages | {REFERENCE: reference.page(), FINDINGS: findings.page()}
+    pages |= {page: (root / page).read_text() for page in READMES}
+    pages |= {REFERENCE: reference.page(), FINDINGS: findings.page()}
+    chart = {CHART: chart_with_version((root / CHART).read_text(), version)}
+    return crds | chart | {page: page_with_version(text, version) for page, text in pages.items()}
 
 
 def differences(root: Path, files: Mapping[Path, str]) -> Iterator[str]:

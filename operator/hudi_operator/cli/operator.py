@@ -46,7 +46,7 @@ def _run() -> int:
 def _crds() -> int:
     from hudi_operator.api.crd.definitions import KINDS, crd_yaml  # noqa: PLC0415
 
-    print("---\n".join(crd_yaml(kind) for kind in KINDS), end="")
+    print("".join(crd_yaml(kind) for kind in KINDS), end="")
     return 0
 
 

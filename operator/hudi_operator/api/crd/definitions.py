@@ -10,7 +10,9 @@ from hudi_operator.api.values.base import GROUP, VERSION, rules
 
 __all__ = ["KINDS", "crd_document", "crd_yaml"]
 
+# The dashes keep the definitions apart where helm prints one after the other.
 _HEADER = """\
+---
 # Generated from the models in operator/hudi_operator/api: change those, then run
 # python dev/generate.py --write
 """
