@@ -25,8 +25,8 @@ def test_raising_the_version_changes_the_chart_and_every_command_that_names_it(m
 
     assert yaml.safe_load(files[CHART])["appVersion"] == "9.8.7"
     shown = [line for line in differences(ROOT, files) if line.startswith("+") and "9.8.7" in line]
-    assert any("--version 9.8.7" in line for line in shown)
-    assert not [line for line in "\n".join(files.values()).splitlines() if f"--version {__version__}" in line]
+    assert any("hudi-operator:9.8.7" in line for line in shown)
+    assert not [line for line in "\n".join(files.values()).splitlines() if f"hudi-operator:{__version__}" in line]
 
 
 def test_no_page_writes_the_version_where_a_release_would_not_find_it() -> None:

@@ -27,9 +27,9 @@ def generated_files(root: Path) -> dict[Path, str]:
     crds = {folder / name: text for folder in FOLDERS for name, text in definitions.items()}
     version = current_version()
     pages = {page.relative_to(root): with_field_lists(page.read_text()) for page in (root / "docs").rglob("*.md")}
-    pages |= {page: (root / page).read_text() for page in READMES}
+    pages |= {page: (root / page).read_text() for page in READMES if (root / page).exists()}
     pages |= {REFERENCE: reference.page(), FINDINGS: findings.page()}
-    chart = {CHART: chart_with_version((root / CHART).read_text(), version)}
+    chart = {CHART: chart_with_version((root / CHART).read_text(), version)} if (root / CHART).exists() else {}
     return crds | chart | {page: page_with_version(text, version) for page, text in pages.items()}
 
 
