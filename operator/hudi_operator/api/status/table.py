@@ -21,7 +21,13 @@ from hudi_operator.api.status.parts import JobStatus, OwnerStatus, Reason, Table
 from hudi_operator.api.status.rescan import RescanStatus
 from hudi_operator.api.status.run import RunStatus
 from hudi_operator.api.status.summary import SummaryStatus
-from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, NamedOperationJob, TableOperation
+from hudi_operator.api.status.table_operations import (
+    ENDS_REMEMBERED,
+    OPERATIONS_SHOWN,
+    EndedOperation,
+    NamedOperationJob,
+    TableOperation,
+)
 from hudi_operator.api.status.table_savepoints import SAVEPOINTS_SHOWN, NamedSavepointJob, TableSavepoint
 from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.api.status.timeline import CountRange, TimelineStatus
@@ -291,6 +297,7 @@ class HudiTableStatus(DividedModel):
             "active_jobs",
             "savepoints",
             "operations",
+            "ended_operations",
             "left_behind",
             "left_by",
             "history",
@@ -365,6 +372,9 @@ class HudiTableStatus(DividedModel):
 
     operations: Annotated[tuple[TableOperation, ...], Field(max_length=OPERATIONS_SHOWN)] = ()
     """HudiOperations of the table, and a begun operation of a deleted resource; at most 20."""
+
+    ended_operations: Annotated[tuple[EndedOperation, ...], Field(max_length=ENDS_REMEMBERED)] = ()
+    """The last 50 HudiOperations that finished, the newest last."""
 
     left_behind: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] = ()
     """Pending instants that runs of this table began and left behind, as long as they are pending."""

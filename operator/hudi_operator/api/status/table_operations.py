@@ -10,6 +10,7 @@ from hudi_operator.api.status.operation import OperationReportStatus, OperationS
 from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
 OPERATIONS_SHOWN = 20
+ENDS_REMEMBERED = 50
 
 LONGEST_ASKED = 8192
 """Maximum characters of a HudiOperation's request for a table service, as JSON."""
@@ -70,6 +71,25 @@ class NamedOperationJob(Model):
 
     table_version: int | None = None
     """The table version that an upgrade or downgrade goes to."""
+
+
+class EndedOperation(Model):
+    """A finished HudiOperation, remembered so that a GitOps tool that applies it again does not run it again."""
+
+    resource: Annotated[str, Field(max_length=253)]
+    """Its name."""
+
+    uid: Annotated[str, Field(max_length=64)]
+    """Its uid."""
+
+    digest: Annotated[str, Field(max_length=64)]
+    """SHA-256 over what its spec asks for."""
+
+    state: OperationState
+    """Succeeded or Failed."""
+
+    at: Timestamp
+    """When it finished."""
 
 
 class TableOperation(Model):

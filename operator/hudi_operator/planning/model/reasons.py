@@ -277,6 +277,9 @@ class OperationReason(StrEnum):
     COPIED_OPERATION = "CopiedOperation"
     """The resource is a copy of an earlier operation, as from a backup; the operator does each operation once."""
 
+    ALREADY_DONE = "AlreadyDone"
+    """A HudiOperation of the same name and spec has finished before; the operator does it once."""
+
     NOT_LATEST = "NotLatest"
     """The commit that a rollback names is not the latest commit."""
 

@@ -408,6 +408,7 @@ _OPERATIONS: _Table = {
         Retry.NEVER,
         "Create another HudiOperation, without the annotation `hudi-operator.io/operation-uid`, to run it again.",
     ),
+    OperationReason.ALREADY_DONE: (Retry.NEVER, "To repeat it, create a HudiOperation with another name."),
     OperationReason.NOT_LATEST: (Retry.NEVER, _ANOTHER_OPERATION),
     OperationReason.TOO_MANY: (
         Retry.WHEN_CLEARED,

@@ -8,6 +8,7 @@ from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.planning.facts.operations.answer import Answer, fails, waits
 from hudi_operator.planning.facts.operations.cascade import cascade_asks_for_approval, cascade_wording
 from hudi_operator.planning.facts.operations.kinds.registry import KINDS, job_of, wording_of
+from hudi_operator.planning.facts.operations.repeated import repetition
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason
 
@@ -27,8 +28,9 @@ def admitted(
     the Jobs do the approved work, and nothing else.
     """
     spec = resource.spec
-    if (refused := _unpermitted(resource, observation)) is not None:
-        return refused
+    ended = repetition(resource, observation.table.status) or _unpermitted(resource, observation)
+    if ended is not None:
+        return ended
     instant = KINDS[spec.kind].admit(resource, observation)
     if isinstance(instant, Answer):
         return instant

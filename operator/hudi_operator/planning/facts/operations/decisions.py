@@ -17,6 +17,7 @@ from hudi_operator.api.status.rescan import RescanState
 from hudi_operator.api.values.decisions import DecisionKind
 from hudi_operator.planning.facts.operations.admission import copy_problem
 from hudi_operator.planning.facts.operations.answer import Answer, fails, waits, waits_for_table
+from hudi_operator.planning.facts.operations.repeated import repetition
 from hudi_operator.planning.facts.runs.bad_rows import acknowledged, bad_rows
 from hudi_operator.planning.facts.writers.foreign import acceptance
 from hudi_operator.planning.model import Observation
@@ -52,7 +53,7 @@ def with_decisions(observation: Observation, *, now: datetime) -> Observation:
 def _has_acknowledged(before: DecisionsStatus | None, after: DecisionsStatus) -> bool:
     """Whether a new acknowledgement of bad rows is recorded."""
     known = {one.uid for one in before.answers if one.state in FINISHED} if before is not None else set()
-    fresh = (one for one in after.answers if one.uid not in known and one.state is OperationState.SUCCEEDED)
+    fresh = (one for one in after.answers if one.uid not in known and one.reason == OperationReason.SUCCEEDED)
     return any(one.kind is DecisionKind.ACKNOWLEDGE_BAD_ROWS for one in fresh)
 
 
@@ -109,8 +110,8 @@ def _answer(resource: HudiOperation, found: Recorded | Answer, *, now: datetime)
 
 
 def _check(resource: HudiOperation, observation: Observation, memory: DecisionsStatus) -> Recorded | Answer:
-    if (refused := copy_problem(resource)) is not None:
-        return refused
+    if (ended := repetition(resource, observation.table.status) or copy_problem(resource)) is not None:
+        return ended
     if observation.is_hidden:
         return waits(OperationReason.BLOCKED, "The table may not be read; see its condition Ready.")
     match resource.spec.decision:

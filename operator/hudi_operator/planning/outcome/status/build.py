@@ -11,6 +11,7 @@ from hudi_operator.api.status.parts import TableStatus
 from hudi_operator.api.status.table import HudiTableStatus, service_name
 from hudi_operator.api.status.timeline import INSTANTS_SHOWN, PENDING_SHOWN, FilesStatus, InstantStatus, TimelineStatus
 from hudi_operator.api.values.base import quantity_bytes
+from hudi_operator.planning.facts.operations.repeated import ended_operations
 from hudi_operator.planning.facts.runs.windows import known_runs
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.outcome.findings.find import findings_of
@@ -51,6 +52,7 @@ def build_status(plan: Plan, *, now: datetime) -> HudiTableStatus:
         active_jobs=plan.active_jobs,
         savepoints=plan.savepoints,
         operations=plan.operations,
+        ended_operations=ended_operations(plan.observation, plan.operations),
         left_behind=plan.left_behind,
         left_by=plan.left_by,
         history=plan.history,

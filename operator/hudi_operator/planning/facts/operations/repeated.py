@@ -1,0 +1,62 @@
+"""Finished operations, by which a table recognizes an operation that a GitOps tool applies again.
+
+A GitOps tool creates a resource again after its deletion, for example by `ttlAfterFinished`. The new resource has the
+same name and spec, and another uid.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+
+from hudi_operator.api.resources import HudiOperation
+from hudi_operator.api.status.decisions import DecisionAnswer
+from hudi_operator.api.status.operation import FINISHED, OperationState
+from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_operations import ENDS_REMEMBERED, EndedOperation, TableOperation
+from hudi_operator.planning.facts.operations.answer import Answer
+from hudi_operator.planning.model import Observation
+from hudi_operator.planning.model.reasons import OperationReason
+
+_NO_PART_OF_THE_WORK = {"approved", "ttl_after_finished"}
+
+
+def repetition(resource: HudiOperation, status: HudiTableStatus) -> Answer | None:
+    """Return the end of an operation whose name and spec are those of a finished one, else None."""
+    name, digest = resource.metadata.name, _digest(resource)
+    for one in reversed(status.ended_operations):
+        if (one.resource, one.digest) == (name, digest) and one.uid != resource.metadata.uid:
+            return Answer(
+                state=one.state,
+                reason=OperationReason.ALREADY_DONE,
+                message=f"A HudiOperation {name} with the same spec ended as {one.state} at {one.at}, so nothing was "
+                "done now. To repeat it, create a HudiOperation with another name.",
+            )
+    return None
+
+
+def ended_operations(observation: Observation, entries: tuple[TableOperation, ...]) -> tuple[EndedOperation, ...]:
+    """Return the newest finished operations, with those that have finished now."""
+    status = observation.table.status
+    known = {one.uid for one in status.ended_operations}
+    resources = {one.metadata.uid: one for one in observation.related.operations}
+    fresh = (
+        EndedOperation(resource=name, uid=uid, digest=_digest(resources[uid]), state=state, at=at)
+        for name, uid, state, at in _ends(status, entries)
+        if uid in resources and uid not in known
+    )
+    return (*status.ended_operations, *fresh)[-ENDS_REMEMBERED:]
+
+
+def _ends(
+    status: HudiTableStatus, entries: tuple[TableOperation, ...]
+) -> Iterator[tuple[str, str, OperationState, str]]:
+    answers = status.decisions.answers if status.decisions is not None else ()
+    ends: tuple[TableOperation | DecisionAnswer, ...] = (*entries, *answers)
+    for one in ends:
+        if one.state in FINISHED and one.reason != OperationReason.ALREADY_DONE and one.finished_at is not None:
+            yield one.resource, one.uid, one.state, one.finished_at
+
+
+def _digest(resource: HudiOperation) -> str:
+    asked = resource.spec.model_dump(mode="json", exclude=_NO_PART_OF_THE_WORK, exclude_defaults=True)
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
