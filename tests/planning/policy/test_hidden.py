@@ -1,13 +1,16 @@
-"""A table whose class, path or claim stands in the way: whatever was seen before, its folder stays out of sight."""
+"""A table whose class, path or claim stands in the way: it starts nothing, and shows of its folder what it may."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import assume, given
 from tests.planning.test_conformance import observations
-from tests.planning.world import plan_for, status_of
+from tests.planning.world import NOW, plan_for, status_of
 
 from hudi_jobs.contract import Service
-from hudi_operator.planning.model import CreateJob, LaunchJob, Observation
+from hudi_operator.planning.model import Blocker, BlockerReason, CreateJob, LaunchJob, Observation
+from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.outcome.findings.registry import DEFINITIONS
 from hudi_operator.services.registry import SERVICES
 
@@ -28,4 +31,18 @@ def test_hidden_table_shows_nothing_of_its_folder_and_starts_nothing(observation
     own = f"{observation.table.metadata.namespace}/{observation.table.metadata.name}"
     assert after.owner is None or after.owner.table == own
     assert not {one.code for one in after.findings} & TOLD_BY_A_TIMELINE
+    assert not [action for action in plan_for(observation).actions if isinstance(action, LaunchJob | CreateJob)]
+
+
+@given(observations())
+def test_table_without_its_class_shows_the_last_figures_and_starts_nothing(observation: Observation) -> None:
+    missing = Blocker(reason=BlockerReason.CLASS_NOT_FOUND, message="No class.", keeps_figures=True)
+    observation = replace(observation, table_class=None, blockers=(missing,), holds_claim=True)
+    before, after = observation.table.status, status_of(observation)
+    assert (after.timeline, after.table) == (before.timeline, before.table)
+    assert after.stale_since == (format_time(NOW) if before.timeline is not None else None)
+    for service in (Service.COMPACTION, Service.CLUSTERING, Service.CLEANING, Service.ARCHIVAL):
+        old, new = before.services.of(service), after.services.of(service)
+        assert (new.counted, new.threshold, new.pending) == (old.counted, old.threshold, old.pending)
+        assert (new.due, new.reason) == (False, "Blocked")
     assert not [action for action in plan_for(observation).actions if isinstance(action, LaunchJob | CreateJob)]

@@ -352,6 +352,9 @@ class HudiTableStatus(DividedModel):
     timeline: TimelineStatus | None = None
     """Summary of the timeline; absent until the table exists."""
 
+    stale_since: Timestamp | None = None
+    """Since when the timeline is not read: the figures are those of the last reading before. Absent while it is."""
+
     owner: OwnerStatus | None = None
     """Who owns the table by the record beside it; absent before the first run."""
 

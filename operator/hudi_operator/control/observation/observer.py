@@ -46,10 +46,11 @@ from hudi_operator.planning.model import (
     Related,
     TimelineSnapshot,
     is_hidden,
+    keeps_figures,
 )
 from hudi_operator.planning.outcome.status.build import small_file_limit
 from hudi_operator.planning.outcome.status.class_status import class_problem
-from hudi_operator.planning.policy.class_policy import policy_blockers
+from hudi_operator.planning.policy.class_policy import allows_base_path, policy_blockers
 from hudi_operator.planning.policy.namespaces import asks_for_labels, namespace_blocker
 from hudi_operator.runtime.controller import Trigger
 
@@ -96,6 +97,7 @@ class Observer:
         table_class, blockers = await self.class_and_blockers(table, since=read_since)
         if live and not is_hidden(blockers) and (rival := await self._claims.ensure(table)) is not None:
             blockers = (rival, *blockers)
+        holds_claim = keeps_figures(blockers) and await self._holds_claim(table, live=live)
         jobs_matter = trigger is not Trigger.POLL or live or table.status.active_jobs
         jobs = await self.jobs(table.metadata, table.status) if jobs_matter else ()
         related = await self.related_to(key, table)
@@ -116,7 +118,11 @@ class Observer:
             related=related,
             derived=derived,
             namespace=namespace,
+            holds_claim=holds_claim,
         )
+
+    async def _holds_claim(self, table: HudiTable, *, live: bool) -> bool:
+        return await self._claims.holds(table.metadata, table.spec.base_path) if live else self._claims.remembers(table)
 
     async def _derived_from(self, table: HudiTable, *, since: float | None) -> Derived:
         """Return the tables that read from this table, directly or indirectly, with their classes."""
@@ -191,15 +197,15 @@ class Observer:
                 if name is not None
                 else "No HudiTableClass is marked as the default: name a class in spec.tableClassName."
             )
-            return None, (Blocker(reason=BlockerReason.CLASS_NOT_FOUND, message=missing),)
+            return None, (Blocker(reason=BlockerReason.CLASS_NOT_FOUND, message=missing, keeps_figures=True),)
         problem = class_problem(parsed)
         if problem is not None or isinstance(parsed, InvalidObject):
             message = f"HudiTableClass {parsed.metadata.name} is not valid for this operator: {problem}."
-            return None, (Blocker(reason=BlockerReason.CLASS_INVALID, message=message),)
+            return None, (Blocker(reason=BlockerReason.CLASS_INVALID, message=message, keeps_figures=True),)
         known = await self.namespaces.get(namespace, since=since) if asks_for_labels(parsed, namespace) else None
         labels = known.labels if known is not None else None
         if (stranger := namespace_blocker(parsed, namespace, labels)) is not None:
-            return parsed, (stranger,)
+            return parsed, (replace(stranger, keeps_figures=allows_base_path(table, parsed)),)
         return parsed, policy_blockers(table, parsed)
 
 

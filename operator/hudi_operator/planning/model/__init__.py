@@ -1,6 +1,6 @@
 """The input of a decision and its answer, as frozen values."""
 
-from hudi_operator.planning.model.blockers import Blocker, BlockerReason, is_hidden
+from hudi_operator.planning.model.blockers import Blocker, BlockerReason, is_hidden, keeps_figures
 from hudi_operator.planning.model.derived import Derived, DerivedTable, Lineage, Reading, direct_readers, lineage_of
 from hudi_operator.planning.model.observation import (
     START_TROUBLES,
@@ -66,6 +66,7 @@ __all__ = [
     "Undoing",
     "direct_readers",
     "is_hidden",
+    "keeps_figures",
     "lineage_of",
     "suspension_of",
     "suspension_text",

@@ -53,14 +53,22 @@ class Blocker:
     """A reason to start nothing for a table, with a sentence that tells the owner what to do.
 
     A blocker that `hides` the table concerns its base path, class, namespace or claim. The folder may belong to
-    somebody else, so the operator neither reads nor shows it.
+    somebody else, so the operator does not read it. Status then shows nothing of the folder, unless the blocker
+    `keeps_figures`: it says nothing against the path, so a table that holds its claim keeps its last figures.
     """
 
     reason: BlockerReason
     message: str
     hides: bool = True
+    keeps_figures: bool = False
 
 
 def is_hidden(blockers: Iterable[Blocker]) -> bool:
     """Whether a blocker hides the table."""
     return any(blocker.hides for blocker in blockers)
+
+
+def keeps_figures(blockers: Iterable[Blocker]) -> bool:
+    """Whether a table is hidden, and no blocker says anything against its path."""
+    hiding = [blocker for blocker in blockers if blocker.hides]
+    return bool(hiding) and all(blocker.keeps_figures for blocker in hiding)

@@ -212,22 +212,20 @@ def unless_hudi_fails(counting: Decision, *, unreadable: bool) -> Decision:
     )
 
 
-def concealed(memory: ServiceStatus, *, reason: str, message: str) -> ServiceStatus:
-    """Return what the operator remembers of a hidden table: its runs, and nothing from its timeline."""
-    return memory.copy_with(
-        counted=None,
-        counted_range=None,
-        threshold=None,
+def concealed(memory: ServiceStatus, *, reason: str, message: str, keeps_figures: bool) -> ServiceStatus:
+    """Return what the operator remembers of a hidden table: its runs, and from its timeline at most the figures."""
+    halted = memory.copy_with(
         due=False,
         due_since=None,
         reason=reason,
         message=message[:EXPLANATION_LIMIT],
-        pending=(),
         blocked_by=None,
         next_run_at=None,
         next_attempt_at=None,
-        checkpoint=None,
     )
+    if keeps_figures:
+        return halted
+    return halted.copy_with(counted=None, counted_range=None, threshold=None, pending=(), checkpoint=None)
 
 
 def count_range(bounds: Bounds | None) -> CountRange | None:

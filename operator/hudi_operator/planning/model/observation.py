@@ -11,7 +11,7 @@ from hudi_jobs.contract.operations.told import OperationTold
 from hudi_jobs.contract.table.facts import NO_FACTS, TableFacts
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
 from hudi_operator.jobs.sizing import PlanSize
-from hudi_operator.planning.model.blockers import Blocker, is_hidden
+from hudi_operator.planning.model.blockers import Blocker, is_hidden, keeps_figures
 from hudi_operator.planning.model.derived import Derived
 from hudi_operator.planning.model.related import Related
 from hudi_operator.planning.model.suspension import NamespaceObservation, Suspension, suspension_of
@@ -277,6 +277,9 @@ class Observation:
     look: SourceLook | None = None
     """The last look at the table's source; None if nobody has looked."""
 
+    holds_claim: bool = False
+    """Whether a hidden table holds the claim on its base path: its path was once allowed, and no other table has it."""
+
     @property
     def metadata(self) -> ObjectMetadata:
         """The metadata of the table."""
@@ -294,5 +297,12 @@ class Observation:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether the folder may belong to somebody else, so that the operator neither reads nor shows it."""
+        """Whether the folder may belong to somebody else, so that the operator does not read it."""
         return self.table_class is None or is_hidden(self.blockers)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether status keeps the figures of the last reading: the table was allowed then, and is not read now."""
+        if self.is_hidden:
+            return self.holds_claim and keeps_figures(self.blockers)
+        return self.snapshot.trouble is not None

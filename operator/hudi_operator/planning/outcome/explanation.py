@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from hudi_jobs.contract import Service
 from hudi_operator.api.status.table import EXPLANATION_LIMIT, ServicesStatus, ServiceStatus
 from hudi_operator.planning.facts.facts import Facts
 from hudi_operator.planning.model.decision import Decision, Reason, Surroundings, concealed, count_range
@@ -20,24 +21,34 @@ def explained(facts: Facts, needs: Needs, order: Order) -> ServicesStatus:
     if facts.is_hidden:
         return _concealed(facts, order.services)
     return order.services.replaced(
-        {
-            service: _explain(
-                order.places[service].memory,
-                decision,
-                blocker=order.places[service].waits,
-                now=facts.now,
-                surroundings=needs.surroundings[service],
-            )
-            for service, decision in order.decisions.items()
-        }
+        {service: _explained(facts, needs, order, service) for service in order.decisions},
     )
+
+
+def _explained(facts: Facts, needs: Needs, order: Order, service: Service) -> ServiceStatus:
+    memory = order.places[service].memory
+    shown = _explain(
+        memory,
+        order.decisions[service],
+        blocker=order.places[service].waits,
+        now=facts.now,
+        surroundings=needs.surroundings[service],
+    )
+    trouble = facts.observation.snapshot.trouble
+    if trouble is None or order.decisions[service].reason is not trouble:
+        return shown
+    return shown.copy_with(counted=memory.counted, counted_range=memory.counted_range, threshold=memory.threshold)
 
 
 def _concealed(facts: Facts, services: ServicesStatus) -> ServicesStatus:
     assert facts.blocker is not None, "a table that may not be read is blocked"
     reason, message = facts.blocker
+    stale = facts.observation.is_stale
     return services.replaced(
-        {service: concealed(services.of(service), reason=reason, message=message) for service in SERVICES}
+        {
+            service: concealed(services.of(service), reason=reason, message=message, keeps_figures=stale)
+            for service in SERVICES
+        }
     )
 
 

@@ -31,6 +31,12 @@ def policy_blockers(table: HudiTable, table_class: HudiTableClass) -> tuple[Bloc
     )
 
 
+def allows_base_path(table: HudiTable, table_class: HudiTableClass) -> bool:
+    """Whether a class allows the base path of a table, whatever else it refuses."""
+    allowed = table_class.spec.allowed_base_paths
+    return next(_path(table, table_class, "basePath", table.spec.base_path, allowed), None) is None
+
+
 def _paths(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
     policy, spec = table_class.spec, table.spec
     yield from _path(table, table_class, "basePath", spec.base_path, policy.allowed_base_paths)

@@ -28,8 +28,8 @@ _WORST_FIRST = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
 class Findings:
     """The findings of this reconcile, and those that status shows, the worst first.
 
-    While the timeline cannot be read, status also shows the findings of the last reading: a short outage of the store
-    neither resolves a finding nor makes a new one.
+    While its figures are stale, status also shows the findings of the last reading: a short outage of the store neither
+    resolves a finding nor makes a new one.
     """
 
     current: tuple[Finding, ...]
@@ -41,9 +41,9 @@ def findings_of(plan: Plan, *, now: datetime) -> Findings:
     before = plan.observation.table.status.findings
     known = {one.code: one.since for one in before}
     current = _ordered(_finding(one, evidence, known, now=now) for one, evidence in _evidence(plan))
-    unread = plan.observation.snapshot.trouble is not None and not plan.observation.is_hidden
     codes = {one.code for one in current}
-    kept = (one for one in before if unread and one.code not in codes and definition_of(one.code).needs_timeline)
+    stale = plan.observation.is_stale
+    kept = (one for one in before if stale and one.code not in codes and definition_of(one.code).needs_timeline)
     return Findings(current=current, shown=_ordered((*current, *kept)))
 
 

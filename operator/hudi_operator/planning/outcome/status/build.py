@@ -14,6 +14,7 @@ from hudi_operator.api.values.base import quantity_bytes
 from hudi_operator.planning.facts.operations.repeated import ended_operations
 from hudi_operator.planning.facts.runs.windows import known_runs
 from hudi_operator.planning.model import Observation
+from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.outcome.findings.find import findings_of
 from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.outcome.status.conditions import build_conditions, invalid_conditions
@@ -46,6 +47,7 @@ def build_status(plan: Plan, *, now: datetime) -> HudiTableStatus:
         findings=findings.shown,
         table=_table(plan.observation, previous.table),
         timeline=_timeline(plan),
+        stale_since=_stale_since(previous, now=now) if plan.observation.is_stale else None,
         owner=plan.owner,
         takeover=plan.takeover,
         services=plan.services,
@@ -60,13 +62,14 @@ def build_status(plan: Plan, *, now: datetime) -> HudiTableStatus:
 
 
 def build_invalid_status(invalid: InvalidObject, *, now: datetime) -> HudiTableStatus:
-    """Return the Stalled status of a table with an unreadable spec: everything else stays."""
+    """Return the Stalled status of a table with an unreadable spec: everything else stays, with stale figures."""
     conditions = invalid_conditions(invalid, now=now)
     return invalid.status.copy_with(
         observed_generation=invalid.metadata.generation,
         message=conditions[0].message[:_MESSAGE_LIMIT],
         summary=with_message(invalid.status.summary, conditions[0].message),
         conditions=tuple(condition.carried_over(invalid.status.conditions) for condition in conditions),
+        stale_since=_stale_since(invalid.status, now=now),
     )
 
 
@@ -116,27 +119,30 @@ def _instant(instant: Instant) -> InstantStatus:
 
 
 def _table(observation: Observation, previous: TableStatus | None) -> TableStatus | None:
-    """Return the table by its own properties; they stay while the timeline is unreadable, but not of a hidden table."""
-    if observation.is_hidden:
-        return None
+    """Return the table by its own properties, or by those of the last reading while these may be shown."""
     timeline = observation.snapshot.timeline
-    if timeline is None:
-        return previous if observation.snapshot.trouble is not None else None
+    if timeline is None or observation.is_hidden:
+        return previous if observation.is_stale else None
     found = timeline.properties
     return TableStatus(type=found.table_type.declared, version=found.version, zone=found.timezone.value)
 
 
 def _timeline(plan: Plan) -> TimelineStatus | None:
     observation, previous = plan.observation, plan.observation.table.status.timeline
-    if observation.is_hidden:
+    if observation.is_hidden and not observation.is_stale:
         # The last completion without another writer stays for a table that has had runs: their folder was its own.
         verified = previous.verified_up_to if previous and known_runs(plan.services, plan.history) else None
         return TimelineStatus(verified_up_to=verified) if verified else None
-    if observation.snapshot.timeline is not None:
+    if observation.snapshot.timeline is not None and not observation.is_hidden:
         damage = tuple(one.problem for one in observation.snapshot.damaged)
         shown = timeline_status(observation.snapshot.timeline, observation.snapshot.files, damage)
         return shown.copy_with(verified_up_to=plan.verified_up_to, acts=plan.acts)
-    return previous if observation.snapshot.trouble is not None else None
+    return previous if observation.is_stale else None
+
+
+def _stale_since(previous: HudiTableStatus, *, now: datetime) -> str | None:
+    """Return since when the figures of a status are not read again; None if it has none."""
+    return None if previous.timeline is None else previous.stale_since or format_time(now)
 
 
 def _message(conditions: tuple[Condition, ...], plan: Plan) -> str:

@@ -13,10 +13,10 @@ from hudi_operator.timeline.rules.counters import COMMITS
 
 
 def summary_of(observation: Observation, findings: Iterable[Finding], message: str) -> SummaryStatus:
-    """Return the summary of a table; while the timeline cannot be read, the newest commit stays."""
+    """Return the summary of a table; while its figures are stale, the newest commit stays."""
     before, snapshot = observation.table.status.summary, observation.snapshot
     newest = _newest_commit(snapshot.timeline)
-    if snapshot.trouble is not None and not observation.is_hidden:
+    if observation.is_stale:
         newest = before.newest_commit if before is not None else None
     return SummaryStatus(findings=counts(findings), message=short(message), newest_commit=newest)
 
