@@ -20,10 +20,10 @@ from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.process import OperatorProcess
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import NotFound
-from hudi_operator.kube.kinds import ObjectKey
+from hudi_operator.kube.objects import ObjectKey
 from hudi_operator.kube.transport import MERGE_PATCH, Transport
 from hudi_operator.runtime.controller import Trigger
-from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.informer import KnownObjects
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
 

@@ -13,8 +13,7 @@ from hudi_operator.api.values.base import GROUP, VERSION
 from hudi_operator.control.keys import table_key
 from hudi_operator.control.parts import Parts
 from hudi_operator.kube.api import KubernetesApi
-from hudi_operator.kube.fields import text
-from hudi_operator.kube.kinds import Kind, ObjectKey
+from hudi_operator.kube.objects import Kind, ObjectKey, text
 from hudi_operator.runtime.controller import Controller, Reconcile, Trigger, concerns_what_it_refers_to
 
 Document = dict[str, Any]

@@ -20,7 +20,7 @@ from hudi_operator.jobs.names import ROLE_LABEL, SERVICE_LABEL, TABLE_LABEL
 from hudi_operator.kube.api import NO_NOTES, Documents
 from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, Forbidden, KubernetesError
 from hudi_operator.kube.events import EventType
-from hudi_operator.kube.kinds import JOB, NAMESPACE, POD, Kind, ObjectKey
+from hudi_operator.kube.objects import JOB, NAMESPACE, POD, Kind, ObjectKey
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.planning.model.times import format_time
 

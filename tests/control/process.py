@@ -17,12 +17,11 @@ from hudi_operator.control.controllers import CONTROLLERS
 from hudi_operator.control.parts import Parts
 from hudi_operator.control.settings import Settings
 from hudi_operator.jobs.names import REQUEST_ANNOTATION
-from hudi_operator.kube.kinds import ObjectKey
+from hudi_operator.kube.objects import ObjectKey
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.runtime.controller import Controller, Trigger, reconcile_by_kind
-from hudi_operator.runtime.informer import Informer
-from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.informer import Informer, KnownObjects
 from hudi_operator.runtime.queue import KeyedQueue
 from hudi_operator.timeline import TableType
 

@@ -15,7 +15,7 @@ from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.control.claims.claims import Claims
 from hudi_operator.control.claims.index import Claim, ClaimIndex
 from hudi_operator.kube.api import Documents
-from hudi_operator.kube.kinds import POD, Kind
+from hudi_operator.kube.objects import POD, Kind
 from hudi_operator.planning.model import BlockerReason
 
 Document = dict[str, Any]

@@ -18,8 +18,7 @@ from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.process import OperatorProcess
 from hudi_operator.kube.api import WatchedApi
 from hudi_operator.runtime.controller import Trigger
-from hudi_operator.runtime.informer import Informer
-from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.informer import Informer, KnownObjects
 
 Document = dict[str, Any]
 MANY, ONE = "many", "one"

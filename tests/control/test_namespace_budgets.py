@@ -20,8 +20,8 @@ from hudi_operator.planning.model import TimelineTrouble
 from hudi_operator.planning.policy.class_policy import _problem_of
 from hudi_operator.storage import CountingFileSystem, FileSystem, S3Options
 from hudi_operator.storage.local import LocalFileSystem
-from hudi_operator.timeline.errors import ReadBudgetSpent
 from hudi_operator.timeline.files.reading import HeavyFiles, ReadBudget
+from hudi_operator.timeline.model import ReadBudgetSpent
 
 STORE = ObjectStore(endpoint="http://store:9000")
 

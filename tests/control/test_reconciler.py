@@ -24,7 +24,7 @@ from hudi_operator.control.settings import Settings
 from hudi_operator.control.snapshots.polling import LastReconcile
 from hudi_operator.control.snapshots.reader import fingerprint
 from hudi_operator.kube.errors import ApiUnavailable, Conflict, KubernetesError
-from hudi_operator.kube.kinds import Kind
+from hudi_operator.kube.objects import Kind
 from hudi_operator.planning.model import NamespaceObservation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.runtime.controller import Trigger

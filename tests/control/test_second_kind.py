@@ -16,13 +16,12 @@ from hudi_operator.control.keys import table_key
 from hudi_operator.control.parts import Parts
 from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.watches import _KopfThread, watch_settings
-from hudi_operator.kube.kinds import ObjectKey
+from hudi_operator.kube.objects import ObjectKey
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.related import Related
 from hudi_operator.runtime.controller import Trigger, reconcile_by_kind
-from hudi_operator.runtime.informer import Informer
-from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.informer import Informer, KnownObjects
 from hudi_operator.runtime.queue import KeyedQueue
 from hudi_operator.runtime.resync import Resync
 

@@ -13,7 +13,7 @@ from tests.whole_status import whole
 
 from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.kube.errors import ApiUnavailable
-from hudi_operator.kube.kinds import NAMESPACE, ObjectKey
+from hudi_operator.kube.objects import NAMESPACE, ObjectKey
 from hudi_operator.runtime.controller import Trigger
 
 OTHER = table_key("team-a", "other")

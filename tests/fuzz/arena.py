@@ -23,7 +23,7 @@ from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
 from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.kube.errors import KubernetesError, NotFound
-from hudi_operator.kube.kinds import Kind
+from hudi_operator.kube.objects import Kind
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.storage.local import LocalFileSystem

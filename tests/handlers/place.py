@@ -8,7 +8,7 @@ from typing import Any
 from hudi_operator.control.operations import OperationReconciler
 from hudi_operator.control.savepoints import SavepointReconciler
 from hudi_operator.kube.client import KubernetesClient
-from hudi_operator.kube.kinds import Kind, ObjectKey
+from hudi_operator.kube.objects import Kind, ObjectKey
 from hudi_operator.kube.transport import Transport
 from hudi_operator.runtime.controller import Trigger
 

@@ -18,10 +18,10 @@ from hudi_operator.handlers.process import OperatorProcess
 from hudi_operator.kube.api import WatchedApi
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import Forbidden, KubernetesError
-from hudi_operator.kube.kinds import Kind, ObjectKey
+from hudi_operator.kube.objects import Kind, ObjectKey
 from hudi_operator.kube.transport import Transport
 from hudi_operator.runtime.controller import Controller, Trigger
-from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.informer import KnownObjects
 from hudi_operator.runtime.leadership import Leadership
 
 

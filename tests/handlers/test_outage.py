@@ -19,7 +19,7 @@ from hudi_operator.handlers.process import OperatorProcess
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.transport import Transport
 from hudi_operator.runtime.controller import Trigger
-from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.informer import KnownObjects
 
 pytestmark = pytest.mark.cluster
 

@@ -22,7 +22,7 @@ from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import NotFound
 from hudi_operator.kube.transport import MERGE_PATCH, Transport
 from hudi_operator.runtime.controller import Trigger
-from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.informer import KnownObjects
 
 pytestmark = pytest.mark.cluster
 

@@ -16,8 +16,7 @@ from hudi_operator.control.controllers import CONTROLLERS
 from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.handlers import watches
 from hudi_operator.handlers.watches import Watcher
-from hudi_operator.runtime.informer import Informer
-from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.informer import Informer, KnownObjects
 from hudi_operator.runtime.queue import KeyedQueue
 
 Eventually = Callable[..., Awaitable[Any]]

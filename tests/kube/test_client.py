@@ -15,7 +15,7 @@ from hudi_operator.kube.api import add_finalizer, remove_finalizer
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import AlreadyExists, Conflict, NotFound, Rejected
 from hudi_operator.kube.events import EventType
-from hudi_operator.kube.kinds import JOB, POD, ObjectKey
+from hudi_operator.kube.objects import JOB, POD, ObjectKey
 from hudi_operator.kube.transport import MERGE_PATCH, Transport
 from hudi_operator.planning.model import NamespaceObservation
 from hudi_operator.runtime.controller import Trigger

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_operator.kube.clock import ApiServerClock
+from hudi_operator.kube.transport import ApiServerClock
 
 TRUE = datetime(2026, 3, 10, 12, tzinfo=UTC)
 

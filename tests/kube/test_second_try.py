@@ -9,7 +9,7 @@ import pytest
 from hudi_operator.kube import client
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import ApiUnavailable
-from hudi_operator.kube.kinds import JOB, ObjectKey
+from hudi_operator.kube.objects import JOB, ObjectKey
 from hudi_operator.kube.transport import Transport
 
 REFUSED = ApiUnavailable("too many requests", status=429, retry_after=0.0)

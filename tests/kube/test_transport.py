@@ -26,8 +26,7 @@ from hudi_operator.kube.errors import (
     Rejected,
     error_from_response,
 )
-from hudi_operator.kube.kinds import JOB, ObjectKey
-from hudi_operator.kube.paths import object_path
+from hudi_operator.kube.objects import JOB, ObjectKey, object_path
 from hudi_operator.kube.transport import Transport
 
 KEY = ObjectKey(JOB, "a", "b")

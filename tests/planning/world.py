@@ -31,7 +31,7 @@ from hudi_operator.timeline import (
     Timeline,
     TimelineZone,
 )
-from hudi_operator.timeline.files.collapse import InstantFiles, collapse
+from hudi_operator.timeline.files.names import InstantFiles, collapse
 from hudi_operator.timeline.rules.counters import count
 
 NOW = datetime(2026, 3, 10, 12, 0, 0, tzinfo=UTC)

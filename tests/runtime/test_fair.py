@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tests.control.jumping import run
 
 from hudi_operator.runtime.controller import Trigger
-from hudi_operator.runtime.fair import FairLines
-from hudi_operator.runtime.queue import KeyedQueue
+from hudi_operator.runtime.queue import FairLines, KeyedQueue
 
 Key = tuple[str, int]
 GROUPS = ("a", "b", "c", "d")

@@ -15,12 +15,9 @@ from hudi_operator.control.keys import TABLE, TableKey, class_key, operation_key
 from hudi_operator.control.observation.ending import FINALIZER
 from hudi_operator.control.tables import TABLES
 from hudi_operator.jobs.names import job_labels
-from hudi_operator.kube.fields import field, text
-from hudi_operator.kube.kinds import ObjectKey
+from hudi_operator.kube.objects import ObjectKey, field, text
 from hudi_operator.runtime.controller import Trigger
-from hudi_operator.runtime.documents import fingerprint, own_key
-from hudi_operator.runtime.informer import Informer
-from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.informer import Informer, KnownObjects, fingerprint, own_key
 from hudi_operator.runtime.queue import KeyedQueue
 
 JOBS = TABLES.children[0]

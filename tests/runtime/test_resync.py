@@ -17,7 +17,7 @@ from hudi_operator.control.keys import TABLE, TableKey, table_key
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import Forbidden
 from hudi_operator.kube.transport import Transport
-from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.informer import KnownObjects
 from hudi_operator.runtime.queue import KeyedQueue
 from hudi_operator.runtime.resync import Resync
 

@@ -31,7 +31,7 @@ from hudi_operator.storage import (
 from hudi_operator.storage.errors import too_large, too_many_below, too_many_files
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import TimelineReader, archivable
-from hudi_operator.timeline.metadata_table import read_metadata_table
+from hudi_operator.timeline.facts import read_metadata_table
 from hudi_operator.timeline.rules.retention import earliest_to_retain
 
 TABLES = Path(__file__).parents[1] / "fixtures" / "timeline" / "tables"

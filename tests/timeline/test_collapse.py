@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_operator.timeline import Action, Instant, Layout, State
-from hudi_operator.timeline.files.collapse import collapse
-from hudi_operator.timeline.files.names import EXTENSIONS, FAMILIES, parse_name
+from hudi_operator.timeline.files.names import EXTENSIONS, FAMILIES, collapse, parse_name
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import Bounds, Timeline, TimelineReader
 from hudi_operator.timeline.files.times import FileTimes, clock_shift, completed_after
-from hudi_operator.timeline.output.table import timeline_table
+from hudi_operator.timeline.output import timeline_table
 
 DELTA, COMPACTION = "20260102030404000", "20260102030405000"
 EPOCH = 1767323045000  # 2026-01-02T03:04:05Z

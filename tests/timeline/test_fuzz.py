@@ -25,7 +25,7 @@ from hudi_operator.timeline import (
 from hudi_operator.timeline.archive import read_archive
 from hudi_operator.timeline.content.commits import commit_metadata, decode
 from hudi_operator.timeline.content.interpret import FIELDS, interpret
-from hudi_operator.timeline.output.document import timeline_document
+from hudi_operator.timeline.output import timeline_document
 
 TABLES = [
     "0.14.0-cow-writes",

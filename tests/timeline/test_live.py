@@ -14,7 +14,7 @@ from tests.spark_jobs.trials import IN_FULL
 from hudi_operator.storage import open_filesystem
 from hudi_operator.timeline import TimelineReader
 from hudi_operator.timeline.archive import read_archive
-from hudi_operator.timeline.output.document import timeline_document
+from hudi_operator.timeline.output import timeline_document
 
 GENERATOR = Path(__file__).parents[1] / "fixtures" / "timeline" / "generator" / "make_fixtures.py"
 SETTINGS = ("minCommits", "maxCommits", "retainCommits", "deltaCommits")

@@ -14,7 +14,7 @@ from tests.timeline.arrow import ArrowFileSystem
 from hudi_operator.storage import open_filesystem
 from hudi_operator.timeline import NotAHudiTable, State, TimelineReader, pending_instants
 from hudi_operator.timeline.archive import read_archive
-from hudi_operator.timeline.output.document import timeline_document
+from hudi_operator.timeline.output import timeline_document
 
 TABLES = Path(__file__).parents[1] / "fixtures" / "timeline" / "tables"
 EXPECTED = {path.stem: json.loads(path.read_text()) for path in sorted(TABLES.glob("*.json"))}

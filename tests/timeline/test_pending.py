@@ -9,7 +9,7 @@ import pytest
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import Instant, TimelineReader
 from hudi_operator.timeline.model import Action, State
-from hudi_operator.timeline.rules.pending import PendingInstant, PendingKind, pending_instants
+from hudi_operator.timeline.rules.counters import PendingInstant, PendingKind, pending_instants
 
 CLUSTER = b'{"operationType": "CLUSTER"}'
 OVERWRITE = b'{"operationType": null}'

@@ -29,8 +29,8 @@ from hudi_operator.timeline.content.plans import (
     RollbackResult,
     Savepoint,
 )
+from hudi_operator.timeline.facts import read_metadata_table
 from hudi_operator.timeline.last_read import READS_BETWEEN_FULL_LISTINGS
-from hudi_operator.timeline.metadata_table import read_metadata_table
 from hudi_operator.timeline.rules.file_sizes import summarise_files
 
 CLEAN = b'{"lastCompletedCommitTimestamp": "1"}'

@@ -29,7 +29,7 @@ from hudi_operator.storage import (
 )
 from hudi_operator.timeline import NotAHudiTable, TableUnreadable, TimelineReader, UnreadableCause
 from hudi_operator.timeline.archive import read_archive
-from hudi_operator.timeline.output.document import timeline_document
+from hudi_operator.timeline.output import timeline_document
 
 pytestmark = pytest.mark.s3
 

@@ -22,12 +22,10 @@ from hudi_jobs.contract.table.properties import (
 )
 from hudi_jobs.contract.table.support import EVERY_SERVICE, unsupported
 from hudi_jobs.contract.wording import counted
-from hudi_operator.adoption.evidence import Evidence, Unreadable
-from hudi_operator.adoption.names import folders_of, name_for
-from hudi_operator.adoption.sections import service_entries
-from hudi_operator.adoption.shape import file_comments, index_entry
+from hudi_operator.adoption.evidence import Evidence, Unreadable, writers_of
+from hudi_operator.adoption.search import folders_of, name_for
+from hudi_operator.adoption.sections import file_comments, index_entry, service_entries
 from hudi_operator.adoption.text import Entry, Plain, comment_lines, document, yaml_lines
-from hudi_operator.adoption.writers import writers_of
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.values.base import GROUP, VERSION

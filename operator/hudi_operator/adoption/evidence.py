@@ -1,15 +1,21 @@
-"""Reads a table's evidence once: facts about itself and its writers."""
+"""Reads a table's evidence once: facts about itself, and its writers by the metadata of its newest commits."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import pairwise
+from statistics import median_low
 
+from hudi_jobs.contract.instants import wall_time
 from hudi_jobs.contract.table.facts import NO_FACTS, TableFacts
+from hudi_jobs.contract.table.properties import shown
 from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
 from hudi_operator.timeline import (
     Action,
     CommitMetadata,
     Instant,
     State,
+    TableProperties,
     Timeline,
     TimelineError,
     TimelineReader,
@@ -108,3 +114,116 @@ def _has_archive(filesystem: FileSystem, path: str, timeline: Timeline) -> bool:
             return False
         raise
     return any(not name.endswith((".crc", "_$folder$")) for name in listing.names if name)
+
+
+SERVICE_OPERATIONS = frozenset({"COMPACT", "LOG_COMPACT", "CLUSTER", "INDEX"})
+"""Hudi's names for the commits of table services."""
+
+_THIS_OPERATOR = "this operator"
+# Prefixes of the keys under which each kind of program stores its progress in Hudi's commits.
+_KINDS = (
+    ("hudi-operator.", _THIS_OPERATOR),
+    ("deltastreamer.checkpoint.", "Hudi Streamer"),
+    ("streamer.checkpoint.", "Hudi Streamer"),
+    ("_hudi_streaming_sink_checkpoint", "Spark Structured Streaming"),
+    ("flink", "Flink"),
+    ("kafka.", "Kafka Connect"),
+)
+_UNNAMED = "a program without a checkpoint in its commits, such as a DataFrame or Spark SQL job"
+_SHOWN = 8
+_KEYS_SHOWN = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writer:
+    """Commits of a kind of program and operation; `every` is the usual time between two commits.
+
+    `checkpoint` is the progress in the newest of them.
+    """
+
+    program: str
+    operation: str
+    commits: int
+    last: str
+    every: timedelta | None
+    keys: tuple[str, ...]
+    checkpoint: str | None
+
+    @property
+    def sentence(self) -> str:
+        """A sentence describing this writer for a person."""
+        often = f", a commit every {_rough(self.every)}" if self.every else ""
+        keys = f"; keys in its commits: {', '.join(map(shown, self.keys[:_KEYS_SHOWN]))}" if self.keys else ""
+        progress = f"; its newest checkpoint: {shown(self.checkpoint)}" if self.checkpoint else ""
+        last = f", the last at {self.last}"
+        return f"{self.commits} x {shown(self.operation)} by {self.program}{often}{last}{keys}{progress}"
+
+
+def is_service(instant: Instant, metadata: CommitMetadata, properties: TableProperties) -> bool:
+    """Tell whether a commit belongs to a table service and brings no rows."""
+    if metadata.operation in SERVICE_OPERATIONS or instant.action is Action.CLUSTERING:
+        return True
+    is_compaction = instant.action is Action.COMMIT and properties.is_merge_on_read
+    return is_compaction and metadata.operation in {None, "UNKNOWN"}
+
+
+def writers_of(commits: Iterable[tuple[Instant, CommitMetadata]], properties: TableProperties) -> tuple[Writer, ...]:
+    """Return the writers that brought rows into a table, most commits first."""
+    groups: dict[tuple[str, str], list[tuple[Instant, CommitMetadata]]] = {}
+    for instant, metadata in commits:
+        if not is_service(instant, metadata, properties):
+            key = _program(metadata), metadata.operation or "UNKNOWN"
+            groups.setdefault(key, []).append((instant, metadata))
+    found = [_writer(program, operation, ones) for (program, operation), ones in groups.items()]
+    return tuple(sorted(found, key=lambda one: (-one.commits, one.program, one.operation))[:_SHOWN])
+
+
+def overlapping(commits: Sequence[tuple[Instant, CommitMetadata]], properties: TableProperties) -> Instant | None:
+    """Return a commit that overlapped another, or None; only layout 2 records completion times."""
+    writes = sorted(
+        instant
+        for instant, metadata in commits
+        if instant.completed_at is not None and not is_service(instant, metadata, properties)
+    )
+    latest = ""
+    for one in writes:
+        if one.time < latest:
+            return one
+        latest = max(latest, one.completed_at or "")
+    return None
+
+
+def several(writers: Iterable[Writer]) -> bool:
+    """Tell whether these are certainly different programs."""
+    return len({one.program for one in writers}) > 1
+
+
+def _program(metadata: CommitMetadata) -> str:
+    keys = sorted(metadata.extra_metadata)
+    return next((name for prefix, name in _KINDS for key in keys if key.startswith(prefix)), _UNNAMED)
+
+
+def _writer(program: str, operation: str, commits: Sequence[tuple[Instant, CommitMetadata]]) -> Writer:
+    newest, metadata = max(commits, key=lambda one: one[0].time)
+    times = sorted(time for instant, _ in commits if (time := wall_time(instant.time)) is not None)
+    between = [after - before for before, after in pairwise(times)]
+    extra = metadata.extra_metadata
+    progress = sorted(key for key in extra for prefix, name in _KINDS if key.startswith(prefix) and name == program)
+    own = program == _THIS_OPERATOR
+    return Writer(
+        program=program,
+        operation=operation,
+        commits=len(commits),
+        last=newest.time,
+        every=median_low(between) if between else None,
+        keys=tuple(sorted(key for key in extra if key != "schema")),
+        checkpoint=extra[progress[0]] if progress and not own else None,
+    )
+
+
+def _rough(span: timedelta) -> str:
+    seconds = max(round(span.total_seconds()), 0)
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
+        if seconds >= 2 * size:
+            return f"{round(seconds / size)}{unit}"
+    return f"{seconds}s"

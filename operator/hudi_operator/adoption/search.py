@@ -1,13 +1,50 @@
-"""Finds Hudi tables below a prefix: bounded in depth, number and time, never inside a table."""
+"""Finds Hudi tables below a prefix, bounded in depth, number and time, and chooses the names of their resources."""
 
+import re
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
+from hudi_jobs.contract import Location, NotALocation
 from hudi_jobs.contract.wording import counted
 from hudi_operator.storage import FileSystem, StorageError
 from hudi_operator.timeline import NotAHudiTable, TimelineError, TimelineReader
+
+_LONGEST = 63
+
+
+def name_for(base_path: str, *, taken: Collection[str]) -> str:
+    """Return a valid unused name: the last folder, prefixed by parent folders as needed."""
+    parts = [slug for part in folders_of(base_path) if (slug := _slug(part))]
+    candidates = ["-".join(parts[-number:]) for number in range(1, len(parts) + 1)]
+    for candidate in candidates:
+        if candidate not in taken and len(candidate) <= _LONGEST:
+            return candidate
+    first = candidates[0] if candidates else "table"
+    number = 1
+    while (name := _numbered(first, number)) in taken:
+        number += 1
+    return name
+
+
+def folders_of(base_path: str) -> tuple[str, ...]:
+    """Return the bucket, if any, and the folders of a base path; empty if the path is no location."""
+    try:
+        location = Location.parse(base_path)
+    except NotALocation:
+        return ()
+    return tuple(filter(None, (location.bucket, *location.names)))
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def _numbered(name: str, number: int) -> str:
+    suffix = "" if number == 1 else f"-{number}"
+    return name[: _LONGEST - len(suffix)].rstrip("-") + suffix
+
 
 _HIDDEN = (".", "_")
 """Name prefixes that Hadoop and Hudi hide; the metadata table is in a folder with such a name."""

@@ -35,7 +35,7 @@ def _run() -> int:
         print(f"hudi-operator: {error}", file=sys.stderr)
         return 1
     configure_logging(level=settings.log_level, style=settings.log_format)
-    from hudi_operator.cli.serve import serve  # noqa: PLC0415
+    from hudi_operator.handlers.serve import serve  # noqa: PLC0415
 
     code = asyncio.run(serve(settings))
     logging.shutdown()

@@ -15,8 +15,7 @@ from hudi_operator.cli.main import Execute
 from hudi_operator.storage import S3Options, StorageError, open_filesystem
 from hudi_operator.timeline import ContentCache, Timeline, TimelineError, TimelineReader
 from hudi_operator.timeline.archive import ArchivedTimeline, read_archive
-from hudi_operator.timeline.output.document import timeline_document
-from hudi_operator.timeline.output.table import timeline_table
+from hudi_operator.timeline.output import timeline_document, timeline_table
 
 
 class Output(StrEnum):

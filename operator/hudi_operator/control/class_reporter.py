@@ -9,7 +9,7 @@ from hudi_operator.control.keys import TABLE_CLASS, class_key
 from hudi_operator.control.parts import Parts
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import NotFound
-from hudi_operator.kube.kinds import ObjectKey
+from hudi_operator.kube.objects import ObjectKey
 from hudi_operator.planning.outcome.status.class_status import build_class_status
 from hudi_operator.runtime.controller import Controller, KnownObject, Reconcile, References, Trigger
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from hudi_operator.control.keys import table_named_by
 from hudi_operator.kube.api import NO_NOTES, KubernetesApi, add_finalizer
-from hudi_operator.kube.kinds import Kind, ObjectKey
+from hudi_operator.kube.objects import Kind, ObjectKey
 
 Document = dict[str, Any]
 

@@ -3,8 +3,7 @@
 from typing import TypeAlias
 
 from hudi_operator.api.values.base import GROUP, VERSION
-from hudi_operator.kube.fields import text
-from hudi_operator.kube.kinds import Kind, ObjectKey
+from hudi_operator.kube.objects import Kind, ObjectKey, text
 
 TABLE = Kind(group=GROUP, version=VERSION, plural="huditables", name="HudiTable")
 TABLE_CLASS = Kind(group=GROUP, version=VERSION, plural="huditableclasses", name="HudiTableClass", namespaced=False)

@@ -30,7 +30,7 @@ from hudi_operator.jobs.cascaded_erasure import build_cascaded
 from hudi_operator.kube.api import KubernetesApi, remove_finalizer
 from hudi_operator.kube.errors import AlreadyExists, Forbidden, NotFound, Rejected
 from hudi_operator.kube.events import EventType
-from hudi_operator.kube.kinds import ObjectKey
+from hudi_operator.kube.objects import ObjectKey
 from hudi_operator.planning.facts.operations.cascade import key_problem
 from hudi_operator.planning.model import direct_readers, lineage_of
 from hudi_operator.planning.model.reasons import OperationEvent

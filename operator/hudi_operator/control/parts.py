@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from hudi_operator.control.settings import Settings
 from hudi_operator.control.snapshots.reader import Snapshots
 from hudi_operator.kube.api import KubernetesApi
-from hudi_operator.kube.kinds import ObjectKey
+from hudi_operator.kube.objects import ObjectKey
 from hudi_operator.runtime.controller import Controller
-from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.informer import KnownObjects
 
 
 @dataclass(frozen=True, kw_only=True)

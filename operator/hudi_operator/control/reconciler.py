@@ -31,7 +31,7 @@ from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL
 from hudi_operator.kube.api import KubernetesApi, add_finalizer
 from hudi_operator.kube.errors import Conflict, Forbidden, KubernetesError, NotFound
 from hudi_operator.kube.events import EventType
-from hudi_operator.kube.kinds import JOB, ObjectKey
+from hudi_operator.kube.objects import JOB, ObjectKey
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.deletion.decide import decide_ending, refused_ending
 from hudi_operator.planning.facts.operations.decisions import with_decisions

@@ -24,7 +24,7 @@ from hudi_operator.control.parts import Parts
 from hudi_operator.kube.api import KubernetesApi, remove_finalizer
 from hudi_operator.kube.errors import NotFound
 from hudi_operator.kube.events import EventType
-from hudi_operator.kube.kinds import ObjectKey
+from hudi_operator.kube.objects import ObjectKey
 from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.planning.outcome.status.savepoint_status import SavepointStep, decide_savepoint
 from hudi_operator.runtime.controller import Controller, Reconcile, Trigger, concerns_what_it_refers_to

@@ -6,8 +6,7 @@ from hudi_operator.control.observation.related import RelatedObjects
 from hudi_operator.control.parts import Parts
 from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_LABEL, TABLE_UID_LABEL
-from hudi_operator.kube.fields import text
-from hudi_operator.kube.kinds import JOB, POD, Kind, ObjectKey
+from hudi_operator.kube.objects import JOB, POD, Kind, ObjectKey, text
 from hudi_operator.runtime.controller import Children, Controller, Reconcile
 
 

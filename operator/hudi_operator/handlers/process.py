@@ -11,14 +11,12 @@ from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.watches import Watcher
 from hudi_operator.kube.api import WatchedApi
 from hudi_operator.kube.errors import Forbidden, KubernetesError
-from hudi_operator.kube.kinds import ObjectKey
+from hudi_operator.kube.objects import ObjectKey
 from hudi_operator.runtime.controller import Controller, Reconcile, Trigger
-from hudi_operator.runtime.informer import Informer
-from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.informer import Informer, KnownObjects
 from hudi_operator.runtime.leadership import Leadership
 from hudi_operator.runtime.queue import KeyedQueue
-from hudi_operator.runtime.refused import places_of, refused_namespaces
-from hudi_operator.runtime.resync import MISSING_KINDS, Resync
+from hudi_operator.runtime.resync import MISSING_KINDS, Resync, places_of, refused_namespaces
 from hudi_operator.telemetry.health import HealthServer
 from hudi_operator.telemetry.metrics import metrics
 

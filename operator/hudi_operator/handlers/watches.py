@@ -15,7 +15,7 @@ from typing import Any
 import kopf
 import structlog
 
-from hudi_operator.kube.kinds import Kind
+from hudi_operator.kube.objects import Kind
 from hudi_operator.kube.transport import load_configuration
 from hudi_operator.runtime.controller import Controller
 from hudi_operator.runtime.informer import Informer

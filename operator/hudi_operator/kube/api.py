@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 from hudi_operator.kube.errors import NotFound
 from hudi_operator.kube.events import EventType
-from hudi_operator.kube.kinds import Kind, ObjectKey
+from hudi_operator.kube.objects import Kind, ObjectKey
 from hudi_operator.kube.transport import Document
 
 Documents: TypeAlias = list[Document]

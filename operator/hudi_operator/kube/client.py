@@ -18,8 +18,16 @@ from hudi_operator.kube.errors import (
     NotFound,
 )
 from hudi_operator.kube.events import EventType, event_manifest, log_lost_event
-from hudi_operator.kube.kinds import EVENT, LEASE, NAMESPACE, Kind, ObjectKey
-from hudi_operator.kube.paths import GROUPS_PATH, collection_path, object_path
+from hudi_operator.kube.objects import (
+    EVENT,
+    GROUPS_PATH,
+    LEASE,
+    NAMESPACE,
+    Kind,
+    ObjectKey,
+    collection_path,
+    object_path,
+)
 from hudi_operator.kube.transport import (
     DEFAULT_TIMEOUT,
     MERGE_PATCH,

@@ -18,8 +18,8 @@ from typing import Any, Protocol
 
 import structlog
 
-from hudi_operator.kube.clock import boot_time
 from hudi_operator.kube.errors import AlreadyExists, Conflict, KubernetesError, NotFound, WriteRefused
+from hudi_operator.kube.transport import boot_time
 
 _log = structlog.get_logger(__name__)
 _JITTER = 0.2

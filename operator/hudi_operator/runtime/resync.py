@@ -1,5 +1,9 @@
 """The resync: lists all managed objects periodically and finds changes that no watch event reported.
 
+Namespaces that refuse access do not block the others.
+
+The rights in a namespace vanish with the namespace, before the objects that wait for their finalizers.
+
 Watches go silent behind load balancers, events get lost between two watches, and kopf does not compare a new listing
 with its state. A resync per period bounds the damage.
 """
@@ -12,23 +16,57 @@ from typing import Any
 import structlog
 
 from hudi_operator.kube.api import ObjectApi
-from hudi_operator.kube.errors import KubernetesError, NotFound
-from hudi_operator.kube.kinds import Kind, ObjectKey
+from hudi_operator.kube.errors import Forbidden, KubernetesError, NotFound
+from hudi_operator.kube.objects import Kind, ObjectKey
 from hudi_operator.kube.transport import Document
 from hudi_operator.runtime.controller import Controller, Trigger, listing_order
-from hudi_operator.runtime.documents import own_key
-from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.informer import KnownObjects, own_key
 from hudi_operator.runtime.queue import KeyedQueue
-from hudi_operator.runtime.refused import places_of, refused_namespaces
 from hudi_operator.telemetry.metrics import metrics
+
+_log = structlog.get_logger(__name__)
+
+
+async def refused_namespaces(kube: ObjectApi, kinds: Iterable[Kind], namespaces: Sequence[str]) -> frozenset[str]:
+    """Return the namespaces where no kind may be listed; raises `Forbidden` if no namespace is left.
+
+    A namespace that refuses only some kinds is not included: reconciling objects without those that refer to them would
+    be wrong, so listing it raises the error.
+    """
+    namespaced = [kind for kind in kinds if kind.namespaced]
+    refusals = {namespace: await _refusal(kube, namespaced, namespace) for namespace in namespaces}
+    refused = {namespace: error for namespace, error in refusals.items() if error is not None}
+    for namespace, error in refused.items():
+        if len(refused) == len(refusals):
+            raise error
+        _log.warning("namespace is not served", namespace=namespace, error=str(error))
+    return frozenset(refused)
+
+
+def places_of(kind: Kind, namespaces: Iterable[str], refused: frozenset[str]) -> list[str | None]:
+    """Return the namespaces in which to list a kind; None stands for the whole cluster."""
+    served: list[str | None] = [namespace for namespace in namespaces if namespace not in refused]
+    return served if kind.namespaced and served else [None]
+
+
+async def _refusal(kube: ObjectApi, kinds: Iterable[Kind], namespace: str) -> Forbidden | None:
+    refusal = None
+    for kind in kinds:
+        try:
+            async for _ in kube.each(kind, namespace):
+                break
+        except Forbidden as error:
+            refusal = error
+        else:
+            return None
+    return refusal
+
 
 MISSING_KINDS = (
     "CustomResourceDefinitions of this release are missing: `hudi-operator crds | kubectl apply --server-side -f -`"
 )
 
 _FIRST_RETRY = 1.0
-
-_log = structlog.get_logger(__name__)
 
 
 class Resync:

@@ -1,8 +1,13 @@
-"""The registry of services. A new service is a line in each of the two places below."""
+"""The registry of services, and the choice of those that run between the batches of a continuous driver.
+
+A new service is a line in each of the two places below.
+"""
 
 from typing import assert_never
 
-from hudi_jobs.contract import ConcurrencyMode, Service
+from hudi_jobs.contract import ConcurrencyMode, Service, WriteOperation
+from hudi_operator.api.spec.continuous import ServicePlacement
+from hudi_operator.api.spec.index import IndexType
 from hudi_operator.api.spec.services import ServiceMode
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.services.archival import ARCHIVAL
@@ -82,3 +87,23 @@ def makes_plans(service: Service) -> bool:
     """Whether runs of this service are given a plan to execute, or the order to make a plan."""
     definition = definition_of(service)
     return definition is not None and bool(definition.plans)
+
+
+def services_inside(spec: HudiTableSpec) -> tuple[Service, ...]:
+    """Return the table services that a Serialized table's continuous driver may run between its batches.
+
+    Empty if a service runs inside the writer: there Hudi executes every plan it finds, including one in progress
+    elsewhere. Empty for bulk inserts into buckets: Hudi does not check whether a bucket's file group is being
+    clustered.
+    """
+    ingestion = spec.ingestion
+    if spec.concurrency.mode is not ConcurrencyMode.SERIALIZED or ingestion is None or not ingestion.continues:
+        return ()
+    if ingestion.continuous.services is not ServicePlacement.INSIDE:
+        return ()
+    modes = {one.service: mode_of(spec, one.service) for one in TABLE_SERVICES}
+    if ServiceMode.INLINE in modes.values():
+        return ()
+    if ingestion.operation is WriteOperation.BULK_INSERT and spec.index.type is IndexType.BUCKET:
+        return ()
+    return tuple(service for service, mode in modes.items() if mode is ServiceMode.ASYNC)

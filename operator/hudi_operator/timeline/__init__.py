@@ -8,31 +8,29 @@ Usable on its own::
 
 from hudi_operator.timeline.cache import ContentCache
 from hudi_operator.timeline.content.commits import CommitMetadata, WriteStat
-from hudi_operator.timeline.errors import (
-    ContentTooLarge,
-    CorruptContent,
-    InstantContentMissing,
-    NotAHudiTable,
-    TableUnreadable,
-    TimelineError,
-    UnreadableCause,
-)
 from hudi_operator.timeline.model import (
     Action,
     Bounds,
     CleanSummary,
+    ContentTooLarge,
+    CorruptContent,
     Counters,
     Instant,
+    InstantContentMissing,
     Layout,
+    NotAHudiTable,
     Problem,
     State,
     TableProperties,
     TableType,
+    TableUnreadable,
     Timeline,
+    TimelineError,
     TimelineZone,
+    UnreadableCause,
 )
 from hudi_operator.timeline.reader import TimelineReader
-from hudi_operator.timeline.rules.pending import PendingInstant, PendingKind, pending_instants
+from hudi_operator.timeline.rules.counters import PendingInstant, PendingKind, pending_instants
 from hudi_operator.timeline.rules.retention import Archivable, ArchivalHold, archivable, clean_would_find
 
 __all__ = [

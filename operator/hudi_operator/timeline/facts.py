@@ -1,18 +1,126 @@
-"""Reads the table facts that lie outside its properties: from the timeline, the schema history and other folders."""
+"""Reads the table facts that lie outside its properties: timeline, schema history, other folders, metadata table."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from hudi_jobs.contract import INDEX_KEY
+from hudi_jobs.contract import INDEX_KEY, VARYING_BUCKETS_FOLDER
 from hudi_jobs.contract.instants import InstantFile
 from hudi_jobs.contract.table.facts import COMMITS_ASKED, TableFacts, facts_of
-from hudi_jobs.contract.table.schema_history import MARK
+from hudi_jobs.contract.table.layout import META_FOLDER, instant_names, timeline_folders
+from hudi_jobs.contract.table.schema_history import HISTORY_FOLDER, HISTORY_LIMIT, MARK, newest_history_file
 from hudi_jobs.contract.table.zone import ShownZone, shown_zone
+from hudi_operator.storage import StorageError, StorageErrorKind
 from hudi_operator.timeline.content.commits import CommitMetadata
-from hudi_operator.timeline.files.history import newest_history
-from hudi_operator.timeline.files.other_folders import has_varying_buckets, moved_instant
-from hudi_operator.timeline.files.reading import TableFiles
-from hudi_operator.timeline.model import Instant, Timeline, TimelineZone
+from hudi_operator.timeline.files.reading import TableFiles, as_unreadable
+from hudi_operator.timeline.model import (
+    Action,
+    CorruptContent,
+    Instant,
+    NotAHudiTable,
+    ReadBudgetSpent,
+    Timeline,
+    TimelineZone,
+)
 from hudi_operator.timeline.reader import TimelineReader
+from hudi_operator.timeline.rules.counters import COMMITS
+
+_FILES = 5_000
+
+
+def newest_history(files: TableFiles, base_path: str) -> str | None:
+    """Return the text of the newest completed history file; empty if unreadable, None if none exists.
+
+    Each file repeats all earlier schemas (`FileBasedInternalSchemaStorageManager.persistHistorySchemaStr`).
+    """
+    folder = f"{base_path}/{HISTORY_FOLDER}"
+    try:
+        newest = newest_history_file(files.filesystem.list_directory(folder, limit=_FILES).names)
+        return None if newest is None else files.value(f"{folder}/{newest}", _text, limit=HISTORY_LIMIT)
+    except ReadBudgetSpent:
+        raise
+    except CorruptContent:
+        return ""
+    except StorageError as error:
+        if error.kind is StorageErrorKind.NOT_FOUND:
+            return None
+        if error.kind is StorageErrorKind.TOO_LARGE:
+            return ""
+        raise as_unreadable(error) from error
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="replace")
+
+
+# Other files of `.hoodie` sort before and after instants, which begin with a digit.
+_BEFORE_INSTANTS = ".zzzz"
+_BEHIND_INSTANTS = ":"
+
+
+def has_varying_buckets(files: TableFiles, base_path: str) -> bool:
+    """Tell whether the number of buckets grows or differs between partitions. Costs a listing."""
+    try:
+        return bool(files.filesystem.list_folders(f"{base_path}/{VARYING_BUCKETS_FOLDER}", limit=1).names)
+    except StorageError as error:
+        if error.kind is StorageErrorKind.NOT_FOUND:
+            return False
+        raise as_unreadable(error) from error
+
+
+def moved_instant(files: TableFiles, base_path: str, version: int) -> str | None:
+    """Return an instant file in the timeline folder of the other layout. Costs a listing."""
+    folder = timeline_folders(version)[1]
+    after = _BEFORE_INSTANTS if folder == META_FOLDER else None
+    try:
+        listing = files.filesystem.list_directory(f"{base_path}/{folder}", start_after=after, before=_BEHIND_INSTANTS)
+    except StorageError as error:
+        if error.kind is StorageErrorKind.NOT_FOUND:
+            return None
+        raise as_unreadable(error) from error
+    return next(iter(instant_names(listing.names)), None)
+
+
+METADATA_FOLDER = ".hoodie/metadata"
+_PARTITIONS = "hoodie.table.metadata.partitions"
+# The instants that build the metadata table have artificial times of zeros
+# (`HoodieTableMetadata.SOLO_COMMIT_TIMESTAMP`).
+_BUILD_PREFIX = "0" * 14
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataTable:
+    """The metadata table's own timeline, and the data table's completed commits missing from it."""
+
+    timeline: Timeline
+    missing: tuple[str, ...]
+
+
+def read_metadata_table(reader: TimelineReader, base_path: str, data: Timeline) -> MetadataTable | None:
+    """Read the metadata table of a table, or return None if it has none.
+
+    Every completed commit of the data has a delta commit of the same instant time in the metadata table. Older commits
+    than the first of these were archived there, or were included when the metadata table was built.
+    """
+    if not data.properties.get(_PARTITIONS):
+        return None
+    try:
+        timeline = reader.read(f"{base_path.rstrip('/')}/{METADATA_FOLDER}")
+    except NotAHudiTable:
+        return None
+    # A compaction of the metadata table replaces the delta commits it merged, not any data commit.
+    applied = {
+        one.time
+        for one in timeline.completed
+        if one.action is Action.DELTA_COMMIT and not one.time.startswith(_BUILD_PREFIX)
+    }
+    first = min(applied, default=None)
+    missing = tuple(
+        one.time
+        for one in data.completed
+        if one.action in COMMITS and first is not None and one.time > first and one.time not in applied
+    )
+    return MetadataTable(timeline, missing)
+
 
 _SCHEMA = "schema"
 _COMPACTS = frozenset({"COMPACT", None})

@@ -17,19 +17,15 @@ from hudi_operator.timeline.content.interpret import (
     targets,
 )
 from hudi_operator.timeline.content.plans import Content, PlanSummary
-from hudi_operator.timeline.errors import (
-    ContentTooLarge,
-    CorruptContent,
-    InstantContentMissing,
-    NotAHudiTable,
-    ReadBudgetSpent,
-    TableUnreadable,
-    UnreadableCause,
+from hudi_operator.timeline.files.names import (
+    FAMILIES,
+    Collapsed,
+    InstantFiles,
+    collapse,
+    file_name,
+    has_overlong_time,
+    stray_files,
 )
-from hudi_operator.timeline.files.collapse import Collapsed, InstantFiles, collapse
-from hudi_operator.timeline.files.dated import newest_dated
-from hudi_operator.timeline.files.folder import stray_files
-from hudi_operator.timeline.files.names import FAMILIES, file_name, has_overlong_time
 from hudi_operator.timeline.files.properties import (
     BACKUP_FILE,
     PROPERTIES_FILE,
@@ -37,18 +33,25 @@ from hudi_operator.timeline.files.properties import (
     read_table_properties,
 )
 from hudi_operator.timeline.files.reading import ReadBudget, TableFiles, as_unreadable
-from hudi_operator.timeline.files.times import is_metadata_compaction
+from hudi_operator.timeline.files.times import is_metadata_compaction, newest_dated
 from hudi_operator.timeline.last_read import SMALLEST_PARTIAL_LISTING, LastRead, rewrites_history
 from hudi_operator.timeline.model import (
     Action,
+    ContentTooLarge,
+    CorruptContent,
     Counters,
     Instant,
+    InstantContentMissing,
     Layout,
+    NotAHudiTable,
     Problem,
+    ReadBudgetSpent,
     State,
     TableProperties,
+    TableUnreadable,
     Timeline,
     TimelineZone,
+    UnreadableCause,
 )
 from hudi_operator.timeline.rules.counters import COMMITS, count
 

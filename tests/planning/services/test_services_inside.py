@@ -40,7 +40,7 @@ from hudi_operator.jobs.sizing import HANDING_OVER
 from hudi_operator.planning.model import JobPhase, Observation
 from hudi_operator.planning.model.related import Related
 from hudi_operator.planning.order.slots import occupied
-from hudi_operator.services.inside import services_inside
+from hudi_operator.services.registry import services_inside
 
 CLEANING: dict[str, Any] = {"cleaning": {"mode": "Async", "trigger": {"commits": 2}}}
 ARCHIVAL: dict[str, Any] = {"archival": {"mode": "Async", "trigger": {"completedCommits": 5}}}

@@ -16,7 +16,7 @@ from hudi_operator.api.status.table import ServicesStatus
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import TimelineReader
-from hudi_operator.timeline.metadata_table import read_metadata_table
+from hudi_operator.timeline.facts import read_metadata_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -29,8 +29,7 @@ from hudi_operator.jobs.sizing import HANDING_OVER, PlanSize, job_sizing
 from hudi_operator.kube.api import KubernetesApi, remove_finalizer
 from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, Forbidden, NotFound, Rejected
 from hudi_operator.kube.events import EventType
-from hudi_operator.kube.fields import Document, part, text
-from hudi_operator.kube.kinds import JOB, POD, ObjectKey
+from hudi_operator.kube.objects import JOB, POD, Document, ObjectKey, part, text
 from hudi_operator.planning.model import (
     Action,
     CreateSavepoint,

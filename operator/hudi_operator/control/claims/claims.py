@@ -21,7 +21,7 @@ from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL, table_selector
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import AlreadyExists, Conflict, Forbidden
-from hudi_operator.kube.kinds import POD
+from hudi_operator.kube.objects import POD
 from hudi_operator.planning.model import Blocker, BlockerReason
 from hudi_operator.planning.policy.paths import path_hash
 

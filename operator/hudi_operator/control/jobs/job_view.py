@@ -44,10 +44,10 @@ from hudi_operator.jobs.names import (
     SERVICE_LABEL,
     run_of_executor,
 )
-from hudi_operator.kube.fields import Document, field, items, part, text, whole_number
+from hudi_operator.kube.objects import Document, field, items, part, text, whole_number
 from hudi_operator.planning.model import JobObservation, JobPhase, PodReference, PodTrouble
 from hudi_operator.planning.model.times import format_time, parse_time
-from hudi_operator.runtime.documents import job_has_ended
+from hudi_operator.runtime.informer import job_has_ended
 
 _NAME_LIMIT = 63
 _QUANTITY_LIMIT = 32

@@ -12,8 +12,8 @@ import structlog
 from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.api.values.base import GROUP
 from hudi_operator.jobs.names import OWNING_JOB_NAME, OWNING_JOB_UID, run_of_executor
-from hudi_operator.kube.fields import Document, field, items, text
-from hudi_operator.runtime.documents import job_has_ended
+from hudi_operator.kube.objects import Document, field, items, text
+from hudi_operator.runtime.informer import job_has_ended
 
 _NAME_LIMIT = 63
 """The longest name in a status; the operator's own Jobs have shorter names."""

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from hudi_jobs.contract.wording import shortened
 from hudi_operator.jobs.manifest import DRIVER_CONTAINER, EXECUTOR_CONTAINER
-from hudi_operator.kube.fields import Document, field, items, part, text, whole_number
+from hudi_operator.kube.objects import Document, field, items, part, text, whole_number
 from hudi_operator.planning.model import PodTrouble
 from hudi_operator.planning.model.times import parse_time
 

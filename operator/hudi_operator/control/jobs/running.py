@@ -13,9 +13,9 @@ from typing import NamedTuple
 from hudi_operator.control.jobs.own_objects import controller_of
 from hudi_operator.control.keys import TableKey
 from hudi_operator.jobs.names import CLASS_LABEL, label_value
-from hudi_operator.kube.fields import Document, text
-from hudi_operator.runtime.documents import job_has_ended
-from hudi_operator.runtime.fair import FairLines
+from hudi_operator.kube.objects import Document, text
+from hudi_operator.runtime.informer import job_has_ended
+from hudi_operator.runtime.queue import FairLines
 
 MOST_OF_A_TABLE = 2
 """The most Jobs that a table can have at once."""

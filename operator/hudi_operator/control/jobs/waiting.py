@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hudi_operator.control.jobs.pod_view import has_started, own_container, pod_condition, sentence
-from hudi_operator.kube.fields import Document, field, items, part, text
+from hudi_operator.kube.objects import Document, field, items, part, text
 from hudi_operator.planning.model import PodTrouble
 from hudi_operator.planning.model.times import parse_time
 

@@ -14,8 +14,7 @@ from hudi_operator.control.keys import TABLE, table_key
 from hudi_operator.control.observation.recent import Recent
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import Forbidden
-from hudi_operator.kube.fields import Document, text
-from hudi_operator.kube.kinds import ObjectKey
+from hudi_operator.kube.objects import Document, ObjectKey, text
 from hudi_operator.planning.model import Derived, DerivedTable, Reading, lineage_of
 from hudi_operator.sources.registry import UPSTREAM_FIELDS, upstream_of
 

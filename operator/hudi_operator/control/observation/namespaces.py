@@ -4,8 +4,7 @@ from hudi_operator.api.resources import SUSPEND_ANNOTATION
 from hudi_operator.control.observation.recent import Recent
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import Forbidden
-from hudi_operator.kube.fields import field, part
-from hudi_operator.kube.kinds import NAMESPACE, ObjectKey
+from hudi_operator.kube.objects import NAMESPACE, ObjectKey, field, part
 from hudi_operator.planning.model import NamespaceObservation, suspension_text
 
 

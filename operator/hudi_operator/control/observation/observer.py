@@ -32,7 +32,7 @@ from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.jobs.names import table_selector
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import KubernetesError
-from hudi_operator.kube.kinds import JOB, POD
+from hudi_operator.kube.objects import JOB, POD
 from hudi_operator.planning.facts.operations.cascade import awaits_lineage
 from hudi_operator.planning.facts.savepoints.declared import may_choose_again
 from hudi_operator.planning.model import (

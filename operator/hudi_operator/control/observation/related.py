@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from hudi_operator.kube.api import ObjectApi
-from hudi_operator.kube.fields import text
-from hudi_operator.kube.kinds import Kind, ObjectKey
+from hudi_operator.kube.objects import Kind, ObjectKey, text
 from hudi_operator.planning.model.related import MOST_RELATED
 from hudi_operator.runtime.controller import Controller
-from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.informer import KnownObjects
 
 
 @dataclass(frozen=True, kw_only=True)

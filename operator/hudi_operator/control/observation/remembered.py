@@ -12,10 +12,10 @@ from hudi_operator.api.status.operation import FINISHED
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.control.keys import operation_key, savepoint_key
 from hudi_operator.control.observation.related import Remembered
-from hudi_operator.kube.fields import field, items, text
+from hudi_operator.kube.objects import field, items, text
 from hudi_operator.planning.facts.savepoints.declared import ENDS, OVER
 from hudi_operator.planning.model.reasons import OperationReason
-from hudi_operator.runtime.documents import is_held
+from hudi_operator.runtime.informer import is_held
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 """The names that the API server accepts; no object has another name."""

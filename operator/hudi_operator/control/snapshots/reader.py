@@ -33,8 +33,8 @@ from hudi_operator.timeline import (
     TimelineReader,
     UnreadableCause,
 )
-from hudi_operator.timeline.errors import ReadBudgetSpent
 from hudi_operator.timeline.files.reading import HeavyFiles, ReadBudget
+from hudi_operator.timeline.model import ReadBudgetSpent
 
 _AGAIN = "the operator retries."
 

@@ -23,8 +23,7 @@ from hudi_operator.timeline import (
     pending_instants,
 )
 from hudi_operator.timeline.content.plans import PlanSummary
-from hudi_operator.timeline.facts import read_facts
-from hudi_operator.timeline.metadata_table import read_metadata_table
+from hudi_operator.timeline.facts import read_facts, read_metadata_table
 from hudi_operator.timeline.reader import commit_problem, completed_commits
 from hudi_operator.timeline.rules.file_sizes import SMALL_FILE_LIMIT, FileSummary, summarise_files
 

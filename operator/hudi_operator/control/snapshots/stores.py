@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from time import thread_time
 from typing import NamedTuple, TypeVar
 
-from hudi_operator.runtime.fair import FairLines
+from hudi_operator.runtime.queue import FairLines
 
 T = TypeVar("T")
 

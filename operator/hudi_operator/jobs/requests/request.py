@@ -34,7 +34,7 @@ from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.jobs.requests.service_run import without_replaced
 from hudi_operator.jobs.settings.hudi_options import build_hudi_options, declared_index
-from hudi_operator.services.inside import services_inside
+from hudi_operator.services.registry import services_inside
 from hudi_operator.sources.registry import declared_source, open_rescan
 
 _Part = TypeVar("_Part")

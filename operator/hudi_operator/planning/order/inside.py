@@ -15,7 +15,7 @@ from hudi_operator.planning.model import JobPhase
 from hudi_operator.planning.model.decision import Decision
 from hudi_operator.planning.needs.protection import savepoint_step
 from hudi_operator.planning.order.alone import kept_apart
-from hudi_operator.services.inside import services_inside
+from hudi_operator.services.registry import services_inside
 
 _AFTER_SAVEPOINTS = frozenset({Service.CLEANING, Service.ARCHIVAL})
 """Services that could remove the files or the commit of a waiting HudiSavepoint: the driver stops for the savepoint

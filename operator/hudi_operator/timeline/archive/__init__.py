@@ -4,6 +4,6 @@ The control loop never reads it: layout 1 must be scanned whole, and decisions n
 """
 
 from hudi_operator.timeline.archive.parts import ArchivedTimeline
-from hudi_operator.timeline.archive.reader import read_archive
+from hudi_operator.timeline.archive.v1 import read_archive
 
 __all__ = ["ArchivedTimeline", "read_archive"]

@@ -1,22 +1,27 @@
-"""Layout 1's archive: Hudi log files with Avro blocks of entries (`ArchivedTimelineLoaderV1`)."""
+"""Reads a table's archive in the layout set in its properties: layout 1 here, layout 2 in its own module.
+
+Layout 1's archive: Hudi log files with Avro blocks of entries (`ArchivedTimelineLoaderV1`).
+"""
 
 import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 
-from hudi_operator.storage import FileSystem
+from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
 from hudi_operator.timeline.archive.parts import (
     INSTANTS_LIMIT,
     ArchiveDamaged,
+    ArchivedTimeline,
     Found,
     archived_instant,
     beyond_the_limit,
     read_part,
 )
 from hudi_operator.timeline.avro.records import read_datum
-from hudi_operator.timeline.errors import CorruptContent
-from hudi_operator.timeline.model import Instant, Problem
+from hudi_operator.timeline.files.names import FAMILIES, RANKS
+from hudi_operator.timeline.files.reading import as_unreadable
+from hudi_operator.timeline.model import Action, CorruptContent, Instant, Layout, Problem, TableProperties
 
 _FILE = re.compile(r"^\.commits_\.archive\.(\d+)")
 _MAGIC = b"#HUDI#"
@@ -124,3 +129,35 @@ def _instant(record: object) -> Instant:
         raise ArchiveDamaged("an entry is not a record")
     # The first releases archived only completed instants and wrote no state.
     return archived_instant(record["commitTime"], record["actionType"], record.get("actionState") or "COMPLETED", None)
+
+
+def read_archive(filesystem: FileSystem, base_path: str, properties: TableProperties) -> ArchivedTimeline:
+    """Read the archived timeline of a table; it is empty for a table without an archive.
+
+    Raises `TableUnreadable` if the store does not answer; damaged files become problems.
+    """
+    folder = f"{base_path.rstrip('/')}/{properties.archive_path}"
+    try:
+        names = filesystem.list_directory(folder).names
+    except StorageError as error:
+        if error.kind is StorageErrorKind.NOT_FOUND:
+            return ArchivedTimeline(())
+        raise as_unreadable(error) from error
+    if properties.layout is Layout.ONE:
+        found, problems = read_log_archive(filesystem, folder, names)
+    else:
+        from hudi_operator.timeline.archive.v2 import read_lsm_history  # noqa: PLC0415 - loads pyarrow
+
+        found, problems = read_lsm_history(filesystem, folder, names)
+    relative = tuple(Problem(f"{properties.archive_path}/{problem.file}", problem.reason) for problem in problems)
+    return ArchivedTimeline(_highest_states(found), tuple(sorted(set(relative))))
+
+
+def _highest_states(instants: Iterable[Instant]) -> tuple[Instant, ...]:
+    best: dict[tuple[str, Action], Instant] = {}
+    for instant in instants:
+        key = (instant.time, FAMILIES.get(instant.action, instant.action))
+        known = best.get(key)
+        if known is None or RANKS[instant.state] > RANKS[known.state]:
+            best[key] = instant
+    return tuple(best[key] for key in sorted(best))

@@ -11,7 +11,7 @@ import zlib
 from typing import Any
 
 from hudi_operator.timeline.avro.values import Cursor, decoder, pass_over, read_long
-from hudi_operator.timeline.errors import ContentTooLarge, CorruptContent
+from hudi_operator.timeline.model import ContentTooLarge, CorruptContent
 
 MAGIC = b"Obj\x01"
 INFLATED_LIMIT = 16 * 2**20

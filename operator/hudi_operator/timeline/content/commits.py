@@ -12,8 +12,7 @@ from typing import Any
 from hudi_operator.timeline.avro.records import KEPT_LIMIT, MAGIC, read_avro
 from hudi_operator.timeline.cache import memory_of
 from hudi_operator.timeline.content.skim import WHOLE_LIMIT, skim_json
-from hudi_operator.timeline.errors import CorruptContent, TooMuchKept
-from hudi_operator.timeline.model import CleanSummary
+from hudi_operator.timeline.model import CleanSummary, CorruptContent, TooMuchKept
 
 CLUSTER = "CLUSTER"
 # `CleanerUtils.SAVEPOINTED_TIMESTAMPS`

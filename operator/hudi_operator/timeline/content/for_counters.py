@@ -13,8 +13,7 @@ from hudi_operator.timeline.content.commits import (
     decode,
     operation_type,
 )
-from hudi_operator.timeline.errors import CorruptContent, ReadBudgetSpent
-from hudi_operator.timeline.files.collapse import InstantFiles
+from hudi_operator.timeline.files.names import InstantFiles
 from hudi_operator.timeline.files.reading import TableFiles, as_unreadable
 from hudi_operator.timeline.files.times import (
     FileTimes,
@@ -23,7 +22,7 @@ from hudi_operator.timeline.files.times import (
     completed_before_request,
     is_metadata_compaction,
 )
-from hudi_operator.timeline.model import Action, CleanSummary, Layout, Problem, State
+from hudi_operator.timeline.model import Action, CleanSummary, CorruptContent, Layout, Problem, ReadBudgetSpent, State
 
 _HISTORY = 100
 """The number of newest requested files used to compare the writers' clocks with the store's."""

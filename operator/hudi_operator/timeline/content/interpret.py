@@ -28,8 +28,7 @@ from hudi_operator.timeline.content.plans import (
     RollbackResult,
     Savepoint,
 )
-from hudi_operator.timeline.errors import CorruptContent
-from hudi_operator.timeline.model import Action, State
+from hudi_operator.timeline.model import Action, CorruptContent, State
 
 _MIB = 2**20
 _MOST_BYTES = 2**62

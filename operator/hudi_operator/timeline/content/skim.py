@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any
 
-from hudi_operator.timeline.errors import ContentTooLarge, CorruptContent, TooMuchKept
+from hudi_operator.timeline.model import ContentTooLarge, CorruptContent, TooMuchKept
 
 WHOLE_LIMIT = 128 * 2**10
 """Files up to this many bytes are parsed as a whole."""

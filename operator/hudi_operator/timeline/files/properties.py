@@ -6,8 +6,16 @@ from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
 from hudi_jobs.contract.wording import shortened
-from hudi_operator.timeline.errors import ContentTooLarge, CorruptContent, TableUnreadable, UnreadableCause
-from hudi_operator.timeline.model import Layout, TableProperties, TableType, TimelineZone
+from hudi_operator.timeline.model import (
+    ContentTooLarge,
+    CorruptContent,
+    Layout,
+    TableProperties,
+    TableType,
+    TableUnreadable,
+    TimelineZone,
+    UnreadableCause,
+)
 
 PROPERTIES_FILE = ".hoodie/hoodie.properties"
 BACKUP_FILE = ".hoodie/hoodie.properties.backup"

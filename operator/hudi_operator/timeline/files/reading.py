@@ -10,7 +10,7 @@ from typing import TypeVar
 from hudi_operator.storage import FileStamp, FileSystem, StorageError, StorageErrorKind
 from hudi_operator.timeline.avro.records import is_compressed
 from hudi_operator.timeline.cache import Memory
-from hudi_operator.timeline.errors import (
+from hudi_operator.timeline.model import (
     ContentTooLarge,
     CorruptContent,
     ReadBudgetSpent,

@@ -21,7 +21,7 @@ from hudi_operator.planning.facts.runs.windows import known_runs
 from hudi_operator.planning.model import START_TROUBLES, Observation
 from hudi_operator.planning.model.reasons import RunRemark, RunTrouble
 from hudi_operator.planning.model.times import format_time, parse_time
-from hudi_operator.services.inside import services_inside
+from hudi_operator.services.registry import services_inside
 from hudi_operator.timeline import PendingInstant, PendingKind, pending_instants
 
 _NEVER_STARTED = frozenset({*START_TROUBLES, RunTrouble.JOB_REFUSED})

@@ -14,7 +14,7 @@ from hudi_operator.handlers.process import OperatorProcess, OperatorStopped
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import KubernetesError
 from hudi_operator.runtime.controller import Trigger, reconcile_by_kind
-from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.informer import KnownObjects
 from hudi_operator.runtime.leadership import Leadership, LeaseTimes
 
 _log = structlog.get_logger(__name__)

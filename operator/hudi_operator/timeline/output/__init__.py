@@ -1,1 +1,0 @@
-"""Renders a timeline: a document for programs, text for people."""
