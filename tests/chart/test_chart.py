@@ -134,6 +134,7 @@ def test_the_operator_is_told_its_settings(documents: Any) -> None:
         "HUDI_OPERATOR_LEASE_SECONDS": "6",
         "HUDI_OPERATOR_RENEW_DEADLINE_SECONDS": "4",
         "HUDI_OPERATOR_LEASE_RETRY_SECONDS": "0.5",
+        "HUDI_OPERATOR_LIST_SOURCES": "true",
         "AWS_ACCESS_KEY_ID": {"secretKeyRef": {"name": "s3-read-only", "key": "AWS_ACCESS_KEY_ID"}},
         "AWS_SECRET_ACCESS_KEY": {"secretKeyRef": {"name": "s3-read-only", "key": "AWS_SECRET_ACCESS_KEY"}},
         "AWS_CA_BUNDLE": "/etc/ssl/ca.pem",
@@ -221,6 +222,15 @@ def test_a_policy_is_there_unless_it_is_switched_off(value: str, suffix: str, do
     assert binding["spec"]["policyName"] == policy["metadata"]["name"]
     assert policy["spec"]["failurePolicy"] == "Fail"
     assert policies({value: {"enabled": False}}) == {}
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_the_operator_lists_sources_unless_it_is_switched_off(documents: Any, listed: bool) -> None:
+    values: Document = {} if listed else {"objectStore": {"listSources": False}}
+    (deployment,) = [document for document in documents(values) if document["kind"] == "Deployment"]
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    told = [one["value"] for one in container["env"] if one["name"] == "HUDI_OPERATOR_LIST_SOURCES"]
+    assert told == [str(listed).lower()]
 
 
 def test_the_operator_is_told_whether_requesters_are_checked(documents: Any) -> None:

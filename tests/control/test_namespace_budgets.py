@@ -116,8 +116,8 @@ async def test_clients_of_buckets_are_bounded_and_each_namespace_keeps_its_own()
         await snapshots.read(f"s3://bucket-{number}/t", STORE, namespace="hostile")
     await snapshots.read("s3://good/t", STORE, namespace="good")
     assert opened.count("s3://good/t") == 1
-    assert len(snapshots._clients) == 128
-    assert len(snapshots._stores) == 1
+    assert len(snapshots.pool._clients) == 128
+    assert len(snapshots.pool._stores) == 1
 
 
 async def test_spellings_of_paths_make_no_threads_of_their_own(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ async def test_spellings_of_paths_make_no_threads_of_their_own(tmp_path: Path) -
         await snapshots.read(f"{tmp_path}/{number}", STORE)
         await snapshots.read(f"x{number}://b/t", STORE)
         await snapshots.read(f"file://{tmp_path}/{number}", STORE)
-    assert len(snapshots._stores) <= 2
+    assert len(snapshots.pool._stores) <= 2
     assert (await snapshots.read("x1://b/t", STORE)).trouble is TimelineTrouble.UNREACHABLE
 
 

@@ -93,8 +93,9 @@ def test_two_files_never_cancel_each_other() -> None:
 
 
 def test_a_source_without_a_file_has_no_input() -> None:
-    assert of_files().inputs == 0
-    assert of_files(StoredFile("_SUCCESS", ONE.stamp), StoredFile("sub", FileStamp(0, 1))) == of_files()
+    assert (of_files().inputs, of_files().listed) == (0, 0)
+    hidden = of_files(StoredFile("_SUCCESS", ONE.stamp), StoredFile("sub", FileStamp(0, 1)))
+    assert (hidden.digest, hidden.inputs, hidden.listed) == (of_files().digest, 0, 2)
 
 
 def test_a_name_that_is_not_text_counts_as_any_other() -> None:
@@ -145,4 +146,8 @@ def test_pending_instants_and_cleans_of_the_upstream_bring_no_input(name: str) -
 def test_an_upstream_that_does_not_exist_has_no_input() -> None:
     found = digest("hudi", Store(table=None))
     assert found is not None
-    assert found.inputs == 0
+    assert (found.inputs, found.listed) == (0, 0)
+
+
+def test_an_upstream_without_a_commit_exists_all_the_same() -> None:
+    assert (of_table([]).inputs, of_table([]).listed) == (0, 1)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hudi_operator.control.settings import Settings
+from hudi_operator.control.snapshots.looks import SourceLooks
 from hudi_operator.control.snapshots.reader import Snapshots
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.objects import ObjectKey
@@ -26,3 +27,4 @@ class Parts:
     known: KnownObjects
     wake: Callable[[ObjectKey], None]
     alert: Callable[[ObjectKey], None]
+    looks: SourceLooks | None = None

@@ -25,6 +25,7 @@ from hudi_operator.control.observation.ending import FINALIZER, EndingObserver
 from hudi_operator.control.observation.observer import Observer
 from hudi_operator.control.observation.related import RelatedObjects
 from hudi_operator.control.settings import Settings
+from hudi_operator.control.snapshots.looks import SourceLooks
 from hudi_operator.control.snapshots.polling import LastReconcile, Polling, age_of
 from hudi_operator.control.snapshots.reader import Snapshots, fingerprint
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL
@@ -69,11 +70,13 @@ class Reconciler:
         snapshots: Snapshots,
         settings: Settings,
         related: RelatedObjects | None = None,
+        looks: SourceLooks | None = None,
     ) -> None:
         self.wake = lambda _key: None
         self._kube = kube
         self._settings = settings
         self._snapshots = snapshots
+        self._looks = looks
         self._status = StatusWriter(kube)
         self._claims = Claims(kube)
         self._running = RunningJobs(wake=self._wake)
@@ -88,6 +91,7 @@ class Reconciler:
             running=self._running,
             identity=identity,
             related=related,
+            looks=looks,
             namespaces=settings.watch_namespaces,
         )
         actor = Actor(
@@ -267,6 +271,8 @@ class Reconciler:
     def _forget(self, key: TableKey) -> None:
         self._polling.forget(key)
         self._running.forget(key)
+        if self._looks is not None:
+            self._looks.forget(key)
         metrics.set_active_jobs(str(key), ())
         metrics.set_findings(str(key), ())
         metrics.set_freshness(key.namespace, key.name)

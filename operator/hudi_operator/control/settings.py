@@ -55,6 +55,9 @@ class Settings(BaseSettings):
     workers: int = Field(32, ge=1, le=1000)
     """Number of tables that are reconciled at the same time."""
 
+    list_sources: bool = True
+    """Whether the operator lists the sources of tables before runs, so that no run starts without new input."""
+
     resync_seconds: _Seconds = 300.0
     """Seconds between two listings of all tables, which find changes that a watch missed."""
 

@@ -12,7 +12,9 @@ from hudi_operator.runtime.controller import Children, Controller, Reconcile
 
 def _connect(parts: Parts) -> Reconcile:
     related = RelatedObjects(kube=parts.kube, known=parts.known, controllers=parts.controllers)
-    reconciler = Reconciler(kube=parts.kube, snapshots=parts.snapshots, settings=parts.settings, related=related)
+    reconciler = Reconciler(
+        kube=parts.kube, snapshots=parts.snapshots, settings=parts.settings, related=related, looks=parts.looks
+    )
     reconciler.wake = parts.wake
     return reconciler.reconcile
 

@@ -9,6 +9,7 @@ import structlog
 from hudi_operator.control.controllers import CONTROLLERS
 from hudi_operator.control.parts import Parts
 from hudi_operator.control.settings import Settings, unknown_variables
+from hudi_operator.control.snapshots.looks import SourceLooker
 from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.handlers.process import OperatorProcess, OperatorStopped
 from hudi_operator.kube.client import KubernetesClient
@@ -58,6 +59,7 @@ def _process(settings: Settings, kube: KubernetesClient, snapshots: SnapshotRead
         known=known,
         wake=lambda key: process.queue.add(key, Trigger.POLL),
         alert=lambda key: process.queue.add(key, Trigger.EVENT),
+        looks=SourceLooker(snapshots, now=kube.now, enabled=settings.list_sources),
     )
     process = OperatorProcess(
         settings=settings,

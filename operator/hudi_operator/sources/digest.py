@@ -15,11 +15,12 @@ _BITS = 256
 class InputDigest:
     """The input of a source as one value: equal digests mean equal input.
 
-    `inputs` counts files, or commits of an upstream table.
+    `inputs` counts the selected files, or commits of an upstream table; `listed` counts what else was found too.
     """
 
     digest: str
     inputs: int
+    listed: int
 
 
 class InputReader(Protocol):
@@ -34,13 +35,15 @@ class InputReader(Protocol):
         ...
 
 
-def digest_of(items: Iterable[bytes]) -> InputDigest:
-    """Return the sum of the items' hashes; an item that occurs twice counts twice."""
-    total = inputs = 0
+def digest_of(items: Iterable[bytes | None]) -> InputDigest:
+    """Return the sum of the items' hashes; an item that occurs twice counts twice, None is no input."""
+    total = inputs = listed = 0
     for item in items:
-        total += int.from_bytes(hashlib.sha256(item).digest())
-        inputs += 1
-    return InputDigest(f"{total % 2**_BITS:0{_BITS // 4}x}", inputs)
+        listed += 1
+        if item is not None:
+            total += int.from_bytes(hashlib.sha256(item).digest())
+            inputs += 1
+    return InputDigest(f"{total % 2**_BITS:0{_BITS // 4}x}", inputs, listed)
 
 
 def file_item(file: StoredFile) -> bytes:

@@ -42,7 +42,10 @@ def too_many_files(path: str, *, limit: int) -> StorageError:
 
 def too_many_below(path: str, *, pages: int, page: int) -> StorageError:
     """Return the error for a path with more files below it than a listing covers."""
-    message = f"{path} holds more than {pages * page:,} files, the most that are listed below a path."
+    message = (
+        f"{path} holds more than {pages * page:,} files, the most that are listed below a path: move files that have "
+        "been read to another place."
+    )
     return StorageError(StorageErrorKind.TOO_LARGE, message)
 
 

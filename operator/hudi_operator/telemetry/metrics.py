@@ -112,7 +112,20 @@ class Metrics:
             "timeline_read_seconds", "Time that a read of a timeline took.", _BUCKETS
         )
         self._store_requests = self._counter(
-            "store_requests", "Requests to object stores, by operation: list, read or stat.", "operation"
+            "store_requests",
+            "Requests to object stores for reads of tables, by operation: list, read or stat.",
+            "operation",
+        )
+        self._source_looks = self._counter(
+            "source_looks", "Looks at the source of a table before a run, by result.", "result"
+        )
+        self._source_look_seconds = self._histogram(
+            "source_look_seconds", "Time that a look at a source took.", _BUCKETS
+        )
+        self._source_requests = self._counter(
+            "source_requests",
+            "Requests to object stores for looks at sources, by operation: list, read or stat.",
+            "operation",
         )
         self._findings_shown = self._gauge(
             "findings",
@@ -174,11 +187,17 @@ class Metrics:
         self._timeline_reads.labels(result).inc()
         self._timeline_seconds.observe(seconds)
 
-    def store_requests(self, *, lists: int, reads: int, stats: int) -> None:
-        """Count requests to an object store."""
+    def store_requests(self, *, lists: int, reads: int, stats: int, is_look: bool = False) -> None:
+        """Count requests to an object store, those of looks at sources apart."""
+        counter = self._source_requests if is_look else self._store_requests
         for operation, number in (("list", lists), ("read", reads), ("stat", stats)):
             if number:
-                self._store_requests.labels(operation).inc(number)
+                counter.labels(operation).inc(number)
+
+    def source_look(self, *, result: str, seconds: float) -> None:
+        """Count a look at a source; `result` is `success` or a word for the problem."""
+        self._source_looks.labels(result).inc()
+        self._source_look_seconds.observe(seconds)
 
     def job_launched(self, service: str, *, delay_seconds: float | None) -> None:
         """Count a created Job; the delay is from the time when it was due, None if that is unknown."""

@@ -27,6 +27,7 @@ from hudi_operator.control.observation.derived import Readings, derived_from
 from hudi_operator.control.observation.namespaces import Namespaces
 from hudi_operator.control.observation.related import RelatedObjects
 from hudi_operator.control.observation.remembered import remembered
+from hudi_operator.control.snapshots.looks import SourceLooks
 from hudi_operator.control.snapshots.reader import Snapshots
 from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.jobs.names import table_selector
@@ -48,11 +49,13 @@ from hudi_operator.planning.model import (
     is_hidden,
     keeps_figures,
 )
+from hudi_operator.planning.needs.looks import wants_look
 from hudi_operator.planning.outcome.status.build import small_file_limit
 from hudi_operator.planning.outcome.status.class_status import class_problem
 from hudi_operator.planning.policy.class_policy import allows_base_path, policy_blockers
 from hudi_operator.planning.policy.namespaces import asks_for_labels, namespace_blocker
 from hudi_operator.runtime.controller import Trigger
+from hudi_operator.sources.look import SourceLook
 
 _log = structlog.get_logger(__name__)
 
@@ -71,6 +74,7 @@ class Observer:
         running: RunningJobs,
         identity: OperatorIdentity,
         related: RelatedObjects | None = None,
+        looks: SourceLooks | None = None,
         namespaces: Sequence[str] = (),
     ) -> None:
         self._kube = kube
@@ -81,6 +85,7 @@ class Observer:
         self._running = running
         self._identity = identity
         self._related = related
+        self._looks = looks
         self._readings = Readings(kube, namespaces)
 
     async def observe(
@@ -106,7 +111,7 @@ class Observer:
         # The snapshot comes last, so that it includes the commits of any run seen to end.
         snapshot = await self._snapshot(table, table_class, blockers, whole=_has_ended(table.status, jobs))
         name = table_class.metadata.name if table_class else ""
-        return Observation(
+        observation = Observation(
             table=table,
             table_class=table_class,
             blockers=blockers,
@@ -120,6 +125,19 @@ class Observer:
             namespace=namespace,
             holds_claim=holds_claim,
         )
+        return replace(observation, look=await self._look(key, observation))
+
+    async def _look(self, key: TableKey, observation: Observation) -> SourceLook | None:
+        """Return the last look at the source, or a new look once everything allows the table and a run is due."""
+        table, table_class = observation.table, observation.table_class
+        if self._looks is None or table_class is None or observation.blockers:
+            return None
+        last = self._looks.last(key, table, table_class)
+        if observation.snapshot.trouble is not None:
+            return last
+        if not wants_look(replace(observation, look=last), self._kube.now()):
+            return last
+        return await self._looks.look(key, table, table_class)
 
     async def _holds_claim(self, table: HudiTable, *, live: bool) -> bool:
         return await self._claims.holds(table.metadata, table.spec.base_path) if live else self._claims.remembers(table)

@@ -1,27 +1,17 @@
 """Reads snapshots of timelines in threads, so that a silent store blocks nothing else."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Protocol
 
 from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.snapshots.owner_file import read_owner
+from hudi_operator.control.snapshots.pool import Opener, StorePool, counted
 from hudi_operator.control.snapshots.progress_file import read_progress, read_told
 from hudi_operator.control.snapshots.reading import NO_QUESTIONS, Questions, read_snapshot
-from hudi_operator.control.snapshots.stores import StoreBusy, StoreThreads
 from hudi_operator.planning.model import TimelineSnapshot, TimelineTrouble
-from hudi_operator.storage import (
-    CountingFileSystem,
-    FileSystem,
-    S3Options,
-    StorageError,
-    StorageErrorKind,
-    open_filesystem,
-)
-from hudi_operator.storage.url import parse_url
+from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind, open_filesystem
 from hudi_operator.telemetry.metrics import metrics
 from hudi_operator.timeline import (
     ContentCache,
@@ -35,16 +25,6 @@ from hudi_operator.timeline import (
 )
 from hudi_operator.timeline.files.reading import HeavyFiles, ReadBudget
 from hudi_operator.timeline.model import ReadBudgetSpent
-
-_AGAIN = "the operator retries."
-
-T = TypeVar("T")
-Opener: TypeAlias = Callable[[str, S3Options | None], tuple[FileSystem, str]]
-
-_CLIENTS = 128
-"""The most bucket clients to keep; each takes about 200 KiB."""
-
-_CLIENT = 256 * 2**10
 
 _TROUBLES = {
     UnreadableCause.NOT_FOUND: TimelineTrouble.NOT_FOUND,
@@ -75,11 +55,7 @@ class Snapshots(Protocol):
 
 
 class SnapshotReader:
-    """Reads timelines for the reconciler; a single instance and cache serve all tables of the process.
-
-    `threads` is the number of concurrent reads per store. A read beyond the timeout is abandoned; its thread stays
-    taken until the store's client gives up as well.
-    """
+    """Reads timelines for the reconciler; a single instance and cache serve all tables of the process."""
 
     def __init__(
         self,
@@ -89,14 +65,11 @@ class SnapshotReader:
         patience_seconds: float = 5.0,
         opener: Opener = open_filesystem,
     ) -> None:
-        self._threads = threads
-        self._timeout = timeout_seconds
-        self._patience = patience_seconds
-        self._opener = opener
+        self.pool = StorePool(
+            threads=threads, timeout_seconds=timeout_seconds, patience_seconds=patience_seconds, opener=opener
+        )
         self._cache = ContentCache()
-        self._clients = ContentCache(max_bytes=_CLIENTS * _CLIENT)
         self._heavy = HeavyFiles()
-        self._stores: dict[str, StoreThreads] = {}
 
     async def read(
         self,
@@ -112,7 +85,7 @@ class SnapshotReader:
         """
         started = perf_counter()
         read = partial(self._read, base_path, store, namespace=namespace, questions=questions)
-        found = await self._bounded(base_path, store, namespace, read)
+        found = await self.pool.run(base_path, store, namespace, read)
         snapshot = (
             TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message=found) if isinstance(found, str) else found
         )
@@ -127,7 +100,7 @@ class SnapshotReader:
         """
         started = perf_counter()
         read = partial(self._read_fingerprint, base_path, store, namespace=namespace)
-        found = await self._bounded(base_path, store, namespace, read)
+        found = await self.pool.run(base_path, store, namespace, read)
         number = found if isinstance(found, int) else None
         result = "success" if number is not None else "unreadable"
         metrics.timeline_read(result=result, seconds=perf_counter() - started)
@@ -135,36 +108,18 @@ class SnapshotReader:
 
     def close(self) -> None:
         """Take no further reads; reads in progress end with their own time limits."""
-        for threads in self._stores.values():
-            threads.close()
+        self.pool.close()
 
-    async def _bounded(
-        self, base_path: str, store: ObjectStore | None, namespace: str, read: Callable[[], T]
-    ) -> T | str:
-        """Run a blocking read in a thread of its store; return a sentence if the store does not answer."""
-        place = _place(base_path, store)
-        threads = self._stores.get(place)
-        if threads is None:
-            threads = StoreThreads(threads=self._threads, patience_seconds=self._patience)
-            self._stores[place] = threads
-        try:
-            return await threads.run(read, timeout_seconds=self._timeout, namespace=namespace)
-        except StoreBusy as busy:
-            if busy.by_namespace:
-                return f"{_name(store)} has not answered other reads of tables of namespace {namespace} yet; {_AGAIN}"
-            return f"{_name(store)} has not answered earlier reads yet; {_AGAIN}"
-        except TimeoutError:
-            return f"{_name(store)} did not answer for {base_path} within {self._timeout:.0f} s; {_AGAIN}"
-
-    def _reader(self, filesystem: FileSystem, namespace: str) -> TimelineReader:
+    def timeline_reader(self, filesystem: FileSystem, namespace: str) -> TimelineReader:
+        """Return a reader with the shared cache, charged to the namespace."""
         budget = ReadBudget(heavy=lambda: self._heavy.of(namespace))
         return TimelineReader(filesystem, self._cache.share(namespace), budget=budget)
 
     def _read_fingerprint(self, base_path: str, store: ObjectStore | None, *, namespace: str) -> int | None:
         try:
-            filesystem, path = self._open(base_path, store, namespace)
-            with _counted(filesystem) as counting:
-                return fingerprint(self._reader(counting, namespace).read(path))
+            filesystem, path = self.pool.open(base_path, store, namespace)
+            with counted(filesystem) as counting:
+                return fingerprint(self.timeline_reader(counting, namespace).read(path))
         except NotAHudiTable:
             return fingerprint(None)
         except (TableUnreadable, CorruptContent, StorageError):
@@ -174,10 +129,10 @@ class SnapshotReader:
         self, base_path: str, store: ObjectStore | None, *, namespace: str, questions: Questions
     ) -> TimelineSnapshot:
         try:
-            filesystem, path = self._open(base_path, store, namespace)
-            with _counted(filesystem) as counting:
+            filesystem, path = self.pool.open(base_path, store, namespace)
+            with counted(filesystem) as counting:
                 try:
-                    snapshot = read_snapshot(self._reader(counting, namespace), path, questions)
+                    snapshot = read_snapshot(self.timeline_reader(counting, namespace), path, questions)
                 except NotAHudiTable:
                     snapshot = TimelineSnapshot()  # the owner record exists before the table does
                 owner, problem = read_owner(counting, path)
@@ -197,52 +152,7 @@ class SnapshotReader:
             trouble = TimelineTrouble.ACCESS_DENIED if denied else TimelineTrouble.UNREACHABLE
             return TimelineSnapshot(trouble=trouble, message=str(error))
 
-    def _open(self, base_path: str, store: ObjectStore | None, namespace: str) -> tuple[FileSystem, str]:
-        location = parse_url(base_path)
-        key = (location.bucket, store)
-        client = self._clients.get(key)
-        if not isinstance(client, _Client):
-            # One client, and so one connection pool, for all tables of a bucket.
-            client = _Client(self._opener(base_path, _options(store))[0])
-            self._clients.put(key, client, size=_CLIENT, owner=namespace)
-        return client.filesystem, location.path
-
-
-@dataclass(frozen=True, slots=True)
-class _Client:
-    filesystem: FileSystem
-
 
 def fingerprint(timeline: Timeline | None) -> int:
     """Return a number that changes with any change of the timeline; valid in this process only."""
     return hash(timeline and (timeline.properties, timeline.instants, timeline.problems))
-
-
-@contextmanager
-def _counted(filesystem: FileSystem) -> Iterator[CountingFileSystem]:
-    """Add the requests made in the block to the metrics."""
-    counting = CountingFileSystem(filesystem)
-    try:
-        yield counting
-    finally:
-        metrics.store_requests(lists=counting.lists, reads=counting.reads, stats=counting.stats)
-
-
-def _place(base_path: str, store: ObjectStore | None) -> str:
-    """Return the unit that fails together: an endpoint, or all paths of a scheme without an endpoint."""
-    try:
-        scheme = parse_url(base_path).store
-    except StorageError:
-        scheme = ""
-    return f"{scheme}|{store.endpoint or ''}" if store is not None else scheme
-
-
-def _name(store: ObjectStore | None) -> str:
-    """Return the store's name for the beginning of a sentence."""
-    return f"The store {store.endpoint}" if store is not None and store.endpoint else "The store"
-
-
-def _options(store: ObjectStore | None) -> S3Options | None:
-    if store is None:
-        return None
-    return S3Options(endpoint=store.endpoint, region=store.region, virtual_hosted=not store.path_style_access)

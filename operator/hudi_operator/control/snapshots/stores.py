@@ -17,6 +17,9 @@ T = TypeVar("T")
 _MEMORY_SECONDS = 60.0
 """The half-life of a namespace's recorded usage."""
 
+_LOOK_PATIENCE = 4
+"""How much longer a look waits for a thread than a read of a timeline."""
+
 _MUCH_SECONDS = 5.0
 """Recent processor seconds above which a namespace may be over its share."""
 
@@ -32,6 +35,7 @@ class StoreBusy(Exception):
 class _Read(NamedTuple):
     namespace: str
     began: float
+    is_look: bool
 
 
 class _Usage:
@@ -64,26 +68,35 @@ class StoreThreads:
     more than all others together. Among waiting reads, the namespace with the least recent usage comes first. A read
     waits for a free thread for at most `patience_seconds`. It does not wait while the store hangs: while all threads
     available to it are taken, one of them for longer than that.
+
+    Looks at sources come behind reads of timelines: no look takes a thread that a waiting read could have, and all
+    looks together take at most a quarter of the threads, those of a namespace leave one of these free.
     """
 
     def __init__(self, *, threads: int, patience_seconds: float) -> None:
         self._executor = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="timeline")
         self._threads = threads
         self._share = threads - threads // 4
+        self._most_looks = max(1, threads // 4)
+        self._look_share = max(1, self._most_looks - max(1, self._most_looks // 4))
         self._patience = patience_seconds
         self._reads: dict[object, _Read] = {}  # the reads that hold a thread, oldest first
         self._taken: Counter[str] = Counter()
+        self._looking: Counter[str] = Counter()
         self._waiting: FairLines[str, asyncio.Future[None]] = FairLines()
+        self._waiting_looks: FairLines[str, asyncio.Future[None]] = FairLines()
         self._used = _Usage()
         self._processor = _Usage()
         self._spent: dict[object, float] = {}
 
-    async def run(self, call: Callable[[], T], *, timeout_seconds: float, namespace: str = "") -> T:
+    async def run(
+        self, call: Callable[[], T], *, timeout_seconds: float, namespace: str = "", is_look: bool = False
+    ) -> T:
         """Return the result of a blocking call; raise `StoreBusy`, or `TimeoutError` when it takes too long."""
-        await self._take_thread(namespace)
+        await self._take_thread(namespace, is_look=is_look)
         loop = asyncio.get_running_loop()
         read = object()
-        self._reads[read] = _Read(namespace, loop.time())
+        self._reads[read] = _Read(namespace, loop.time(), is_look)
         try:
             future = self._executor.submit(self._metered, read, call)
         except RuntimeError:  # closed meanwhile
@@ -104,30 +117,39 @@ class StoreThreads:
         finally:
             self._spent[read] = thread_time() - began
 
-    async def _take_thread(self, namespace: str) -> None:
-        if self._may_begin(namespace):
-            self._taken[namespace] += 1
+    async def _take_thread(self, namespace: str, *, is_look: bool) -> None:
+        if self._may_begin(namespace, is_look=is_look):
+            self._grant(namespace, is_look=is_look)
             return
-        if self._hangs(namespace):
+        if self._hangs(namespace) and not is_look:
             raise StoreBusy(by_namespace=self._has_free_threads())
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.add(namespace, turn)
+        waiting, patience = self._line(is_look=is_look)
+        waiting.add(namespace, turn)
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(patience):
                 await turn
         except (TimeoutError, asyncio.CancelledError) as error:
             if turn.done() and not turn.cancelled():
-                self._give_up(namespace)  # granted at the last moment
+                self._give_up(namespace, is_look=is_look)  # granted at the last moment
             else:
-                self._waiting.discard(namespace, turn)
+                waiting.discard(namespace, turn)
             if isinstance(error, TimeoutError):
                 raise StoreBusy(by_namespace=self._has_free_threads()) from error
             raise
 
+    def _line(self, *, is_look: bool) -> tuple[FairLines[str, asyncio.Future[None]], float]:
+        """Return where a read waits, and for how many seconds at most."""
+        if is_look:
+            return self._waiting_looks, self._patience * _LOOK_PATIENCE
+        return self._waiting, self._patience
+
     def _has_free_threads(self) -> bool:
         return self._taken.total() < self._threads
 
-    def _may_begin(self, namespace: str) -> bool:
+    def _may_begin(self, namespace: str, *, is_look: bool) -> bool:
+        if is_look and (self._looking.total() >= self._most_looks or self._looking[namespace] >= self._look_share):
+            return False
         return self._has_free_threads() and not self._fills_its_share(namespace)
 
     def _fills_its_share(self, namespace: str) -> bool:
@@ -141,7 +163,8 @@ class StoreThreads:
 
     def _hangs(self, namespace: str) -> bool:
         own = self._fills_its_share(namespace)
-        reads = (read.began for read in self._reads.values() if not own or read.namespace == namespace)
+        others = (read for read in self._reads.values() if not read.is_look)  # a look may take long
+        reads = (read.began for read in others if not own or read.namespace == namespace)
         oldest = next(reads, None)
         return oldest is not None and asyncio.get_running_loop().time() - oldest > self._patience
 
@@ -151,24 +174,37 @@ class StoreThreads:
             loop.call_soon_threadsafe(self._release, read)
 
     def _release(self, read: object) -> None:
-        namespace, began = self._reads.pop(read)
+        namespace, began, is_look = self._reads.pop(read)
         now = asyncio.get_running_loop().time()
         self._used.add(namespace, now - began, now=now)
         self._processor.add(namespace, self._spent.pop(read, 0.0), now=now)
-        self._give_up(namespace)
+        self._give_up(namespace, is_look=is_look)
 
-    def _give_up(self, namespace: str) -> None:
-        """Release a thread, and grant it to the waiting namespace with the least usage."""
-        self._taken[namespace] -= 1
-        if not self._taken[namespace]:
-            del self._taken[namespace]
+    def _grant(self, namespace: str, *, is_look: bool) -> None:
+        self._taken[namespace] += 1
+        if is_look:
+            self._looking[namespace] += 1
+
+    def _give_up(self, namespace: str, *, is_look: bool) -> None:
+        """Release a thread, and grant it to the waiting namespace with the least usage, looks last."""
+        for taken in (self._taken, self._looking) if is_look else (self._taken,):
+            taken[namespace] -= 1
+            if not taken[namespace]:
+                del taken[namespace]
+        self._grant_waiting(is_look=False)
+        self._grant_waiting(is_look=True)
+
+    def _grant_waiting(self, *, is_look: bool) -> None:
         now = asyncio.get_running_loop().time()
 
         def usage(waiting: str) -> tuple[float, int] | None:
-            return (self._used.of(waiting, now=now), self._taken[waiting]) if self._may_begin(waiting) else None
+            if not self._may_begin(waiting, is_look=is_look):
+                return None
+            return self._used.of(waiting, now=now), self._taken[waiting]
 
-        while (taken := self._waiting.take(usage)) is not None:
-            chosen, turn = taken
+        line, _ = self._line(is_look=is_look)
+        while (chosen := line.take(usage)) is not None:
+            namespace, turn = chosen
             if not turn.done():
-                self._taken[chosen] += 1
+                self._grant(namespace, is_look=is_look)
                 turn.set_result(None)

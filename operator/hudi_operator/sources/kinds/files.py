@@ -140,7 +140,8 @@ class Files(DeclaredSource[FileSourceSpec]):
         """Return the digest of path, size, modification time and ETag of the files that the source selects."""
         selects = self.document.selects
         pages = reader.files_below(self.spec.path)
-        return digest_of(file_item(file) for page in pages for file in page if selects(file.path, file.stamp.size))
+        files = (file for page in pages for file in page)
+        return digest_of(file_item(file) if selects(file.path, file.stamp.size) else None for file in files)
 
     @property
     def skipped(self) -> SkippedInput:

@@ -58,10 +58,11 @@ class Hudi(DeclaredSource[HudiSourceSpec]):
         Rollbacks and restores are instants too, and archival takes instants away, so all of them change the digest.
         """
         timeline = reader.timeline(self.spec.path)
-        instants = () if timeline is None else timeline.completed
-        return digest_of(
-            f"{one.action} {one.time} {one.completed_at}".encode() for one in instants if one.action is not Action.CLEAN
-        )
+        if timeline is None:
+            return digest_of(())
+        instants = (one for one in timeline.completed if one.action is not Action.CLEAN)
+        found = (f"{one.action} {one.time} {one.completed_at}".encode() for one in instants)
+        return digest_of((None, *found))  # the table itself is no input
 
     @property
     def skipped(self) -> None:
