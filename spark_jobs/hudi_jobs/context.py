@@ -11,8 +11,7 @@ from typing_extensions import TypeVar
 
 from hudi_jobs.contract import AffectedInstant, OperationTableTask, TableOperation, Task
 from hudi_jobs.contract.table.slices import Misplaced
-from hudi_jobs.inline_services.inline_queue import InlineQueue
-from hudi_jobs.inline_services.inline_server import InlineServer
+from hudi_jobs.inline_services.inline_server import InlineQueue, InlineServer
 from hudi_jobs.lease.leases import Lease
 
 _LOGGER = logging.getLogger(__name__)

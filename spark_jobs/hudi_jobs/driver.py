@@ -30,10 +30,8 @@ from hudi_jobs.contract import (
 from hudi_jobs.failures import DriverStopping, TaskFailed, Unfinished
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import classify
-from hudi_jobs.inline_services.inline_client import InlineClient
-from hudi_jobs.inline_services.inline_queue import InlineQueue
-from hudi_jobs.inline_services.inline_server import InlineServer
-from hudi_jobs.inline_services.options import as_inline_service, with_inline_services
+from hudi_jobs.inline_services.inline_client import InlineClient, as_inline_service, with_inline_services
+from hudi_jobs.inline_services.inline_server import InlineQueue, InlineServer
 from hudi_jobs.jvm import jvm_process
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.lease.stores import table_files

@@ -7,8 +7,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, Service, Task, TaskResult
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.jvm import end_jvm
-from hudi_jobs.lease.keeper import LeaseKeeper
-from hudi_jobs.lease.leases import INGESTION_LEASE, SERVICES_LEASE, HeldElsewhere, Lease, take
+from hudi_jobs.lease.leases import INGESTION_LEASE, SERVICES_LEASE, HeldElsewhere, Lease, LeaseKeeper, take
 from hudi_jobs.lease.owner import require_ownership
 from hudi_jobs.lease.stores import TableFile, open_table_files
 from hudi_jobs.phases import Phase, reach

@@ -9,7 +9,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, StructType
 
 from hudi_jobs.jvm import classes, spark_session
-from hudi_jobs.schemas.ddl import parse_ddl
+from hudi_jobs.schemas.columns import parse_ddl
 
 _AT_ONCE = 1_000
 """The rows that are handed over in a call."""

@@ -18,12 +18,12 @@ from hudi_jobs.contract import (
 from hudi_jobs.ingestion.batches.continuous import ingest_continuously
 from hudi_jobs.ingestion.run import ingest
 from hudi_jobs.operations.run import operate
-from hudi_jobs.services.archival import archive
-from hudi_jobs.services.cleaning import clean
-from hudi_jobs.services.clustering import cluster
-from hudi_jobs.services.compaction import compact
-from hudi_jobs.services.deletion import delete
-from hudi_jobs.services.savepoints.named_savepoint import change_savepoint
+from hudi_jobs.table_services.archival import archive
+from hudi_jobs.table_services.cleaning import clean
+from hudi_jobs.table_services.clustering import cluster
+from hudi_jobs.table_services.compaction import compact
+from hudi_jobs.table_services.deletion import delete
+from hudi_jobs.table_services.savepoints import change_savepoint
 
 
 def run_task(context: TaskContext[TableTask]) -> TaskResult:  # noqa: PLR0911 - one for each service

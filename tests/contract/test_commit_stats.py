@@ -7,7 +7,7 @@ from typing import Any
 from hudi_jobs.commit_stats import CommitStats
 from hudi_jobs.contract import Outcome, Progress, TaskResult, decode_progress
 from hudi_jobs.contract.progress import ProgressState
-from hudi_jobs.ingestion.batches.progress import ProgressWriter
+from hudi_jobs.ingestion.batches.batch_progress import ProgressWriter
 
 
 def batch(instant: str | None = None, **figures: Any) -> TaskResult:

@@ -17,7 +17,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.files.record import canonical, fingerprint
 from hudi_jobs.ingestion.sources.files.selection import SourceFile
 from hudi_jobs.lease import stores
-from hudi_jobs.services.deletion import _require_folder
+from hudi_jobs.table_services.deletion import _require_folder
 from hudi_operator.planning.policy.paths import is_allowed, path_hash
 from hudi_operator.storage import StorageError, parse_url
 

@@ -11,7 +11,7 @@ import pytest
 from tests.docs.pages import pages, read
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.operations.erase.predicates.selection import FUNCTIONS
+from hudi_jobs.operations.erase.selection import FUNCTIONS
 from hudi_operator.api.status.conditions import ConditionType
 from hudi_operator.planning.model import PodTrouble
 from hudi_operator.planning.model.healing import run_retry

@@ -19,7 +19,7 @@ from tests.faults.rows import RowTable, driving
 from tests.spark_jobs.trials import IN_FULL
 
 from hudi_jobs.contract import Service
-from hudi_jobs.services.client import write_client
+from hudi_jobs.table_services.client import write_client
 from hudi_operator.api.resources import HudiTable, parse_table
 from hudi_operator.api.spec.operation_kinds.repair import REPAIR_FIELDS
 from hudi_operator.jobs.settings.hudi_options import owned_hudi_options

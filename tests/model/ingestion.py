@@ -128,7 +128,7 @@ def _look_around(world: World, run: Run, state: str) -> None:
 
 
 def _say(world: World, run: Run, state: str, *, made: str = "") -> None:
-    """What `ingestion/batches/progress.py` writes."""
+    """What `ingestion/batches/batch_progress.py` writes."""
     world.lake.progress = (run.decided.name, run.polls, run.batches, run.committed, state)
     world.lake.made = made
 

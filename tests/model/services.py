@@ -1,4 +1,4 @@
-"""Table services of the model: what `services/planned.py`, `cleaning.py` and `archival.py` do, and Inline ones."""
+"""Services of the model: what `table_services/planned.py`, `cleaning.py` and `archival.py` do, and Inline ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def step_service(world: World, run: Run) -> None:
 
 
 def _keep_savepoint(world: World, run: Run) -> None:
-    """What `services/takeover_savepoint.py` does before the work, or instead of it."""
+    """What `table_services/preparation.py` does before the work, or instead of it."""
     run.savepoint_seen = True
     if run.decided.savepoint is SavepointStep.KEEP and not world.lake.savepoint:
         world.lake.savepoint = max((one.time for one in world.lake.commits), default="")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hudi_jobs.folder import Folder
-from hudi_jobs.services.plans import files_of
+from hudi_jobs.table_services.plans import files_of
 
 S3 = "s3a://lake/team-a/t"
 INSIDE = [

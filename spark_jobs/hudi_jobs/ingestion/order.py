@@ -22,9 +22,8 @@ from hudi_jobs.contract import FailureReason, IngestionTask, TableDefinition, Wr
 from hudi_jobs.contract.table.rewriting import obstacles
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import IS_DELETED, SEQUENCE, SourceRows
-from hudi_jobs.ingestion.rules.partitions import PartitionStyle, never
+from hudi_jobs.ingestion.rules.columns import PartitionStyle, never, without_key
 from hudi_jobs.ingestion.rules.quality import Counts
-from hudi_jobs.ingestion.rules.record_keys import without_key
 from hudi_jobs.schemas.types import column_named
 from hudi_jobs.table import HudiTable
 

@@ -1,15 +1,20 @@
-"""Checks the rows of a batch before the write: reads them once, conforms and counts them, sets bad rows aside."""
+"""Checks the rows of a batch before the write: computes them, conforms and counts them, sets bad rows aside.
 
-from collections.abc import Callable
+The plan is checked twice before anything runs: as parsed, when nothing has been looked up yet, and as resolved, in a
+session that knows only the view.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, TableDefinition, WriteOperation
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.order import (
     last_of_each,
@@ -21,8 +26,18 @@ from hudi_jobs.ingestion.order import (
     with_mark_of_deletes,
 )
 from hudi_jobs.ingestion.rows import IS_DELETED, SEQUENCE, SourceRows
-from hudi_jobs.ingestion.rules.columns import partitions_unread, require_distinct_names, require_writable, roles_of
-from hudi_jobs.ingestion.rules.partitions import PartitionStyle, misplaced, never, require_zones
+from hudi_jobs.ingestion.rules.columns import (
+    PartitionStyle,
+    ambiguous_keys,
+    misplaced,
+    never,
+    partitions_unread,
+    require_distinct_names,
+    require_writable,
+    require_zones,
+    roles_of,
+    without_key,
+)
 from hudi_jobs.ingestion.rules.quality import (
     Counts,
     Faults,
@@ -34,14 +49,57 @@ from hudi_jobs.ingestion.rules.quality import (
     refuse,
     without_order,
 )
-from hudi_jobs.ingestion.rules.record_keys import ambiguous_keys, without_key
-from hudi_jobs.ingestion.transform import apply_transform, computed
+from hudi_jobs.jvm import JavaObject, frame_of, parsed_plan, resolved_plan
+from hudi_jobs.query.rules import PlanReader, QueryRules, require_parsable, too_large
+from hudi_jobs.query.session import bare_session
+from hudi_jobs.schemas.columns import require_names
 from hudi_jobs.schemas.gate import Rules, conform, conform_keys, require_columns
-from hudi_jobs.schemas.names import require_names
 from hudi_jobs.schemas.types import cast, nullable, with_stored_integers
 from hudi_jobs.schemas.untyped import require_types, without_untyped
 from hudi_jobs.schemas.writable import Roles
 from hudi_jobs.table import HudiTable
+
+VIEW = "source"
+
+_TOO_LARGE = frozenset({"java.lang.StackOverflowError", "java.lang.IllegalStateException: PLAN_TOO_LARGE"})
+
+
+def apply_transform(spark: SparkSession, rows: DataFrame, sql: str | None) -> DataFrame:
+    """Return the rows of the query, or the rows themselves without a query."""
+    if sql is None:
+        return rows
+    with stage("The transform is not valid", otherwise=FailureReason.TRANSFORM_INVALID):
+        try:
+            frame = frame_of(spark, _resolved(spark, rows, sql))
+            # Types that PySpark does not know, such as intervals, fail here.
+            _ = frame.schema
+        except Exception as error:
+            if any({cause.kind, f"{cause.kind}: {cause.message}"} & _TOO_LARGE for cause in causes_of(error)):
+                raise too_large() from error
+            raise
+    return frame
+
+
+def computed(before: DataFrame, after: DataFrame, names: Sequence[str]) -> frozenset[str]:
+    """Return the columns that the query computes itself instead of passing the view's own through."""
+    return frozenset(name for name in names if name in after.columns and _id(after, name) != _id(before, name))
+
+
+def _id(frame: DataFrame, name: str) -> int | None:
+    """Return the id by which Spark recognises a column, whatever rows are left out."""
+    return int(frame._jdf.apply(name).expr().exprId().id()) if name in frame.columns else None  # noqa: SLF001
+
+
+def _resolved(spark: SparkSession, rows: DataFrame, sql: str) -> JavaObject:
+    require_parsable(sql)
+    rules = QueryRules(VIEW, case_sensitive=spark.conf.get("spark.sql.caseSensitive") == "true")
+    reader = PlanReader(spark)
+    parsed = parsed_plan(spark, sql)
+    rules.require_parsed(reader.read(parsed))
+    resolved = resolved_plan(bare_session(spark, VIEW, rows), parsed)
+    rules.require_resolved(reader.read(resolved))
+    return resolved
+
 
 _OF_SCHEMAS = frozenset({FailureReason.SCHEMA_INCOMPATIBLE, FailureReason.TRANSFORM_INVALID})
 """The refusal of rows with columns or types that may come only from a registered schema."""

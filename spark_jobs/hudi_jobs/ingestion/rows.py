@@ -1,5 +1,8 @@
-"""The rows of a source, including unparsable rows."""
+"""The rows of a source, including unparsable rows, and the form of unreadable records in the quarantine."""
 
+import base64
+import binascii
+import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -11,6 +14,37 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from hudi_jobs.schemas.types import column_named
+
+UNREADABLE = "unreadable"
+"""The folder of records that no run could read."""
+
+BASE64 = "base64:"
+"""The prefix of bytes that are not UTF-8."""
+
+BINARY = "binary"
+"""The field of a record with the prefix of bytes. Records of earlier releases lack it, and have no prefix."""
+
+TOMBSTONE = "a tombstone with the key "
+TIME, TIME_END = "a message with the time ", " ms: "
+NO_CONTENT = "null"
+
+_BEGINNING = re.compile(f"{TOMBSTONE}|{TIME}-?[0-9]{{1,19}}{TIME_END}")
+
+
+def content_of(record: str) -> str:
+    """Return the value or the key of a message, without the words that a run writes before it."""
+    found = _BEGINNING.match(record)
+    content = record[found.end() :] if found else record
+    return "" if found and content == NO_CONTENT else content
+
+
+def bytes_of(text: str) -> bytes | None:
+    """Return the bytes of a base64 text, which Spark cuts into lines; None for another text."""
+    try:
+        return base64.b64decode(re.sub(r"[\r\n]", "", text), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
 
 CORRUPT_RECORD = "_corrupt_record"
 """Column with the text of an unparsable row."""
@@ -134,3 +168,15 @@ class SourceRows:
         """
         everything = sf.struct(*[column_named(name) for name in self.frame.columns if name != FAULT])
         return sf.when(sf.col(CORRUPT_RECORD).isNotNull(), everything)
+
+
+def corrupt_text(value: Column) -> Column:
+    """Return a value as the text of a corrupt record, in which base64 is recognisable."""
+    return text_of(value, before_base64=BASE64)
+
+
+def text_of(value: Column, *, before_base64: str = "") -> Column:
+    """Return a value as text: itself if it is UTF-8, else base64."""
+    text = sf.decode(value, "UTF-8")
+    coded = sf.concat(sf.lit(before_base64), sf.base64(value))
+    return sf.when(sf.encode(text, "UTF-8") == value, text).otherwise(coded)

@@ -38,22 +38,18 @@ from hudi_jobs.ingestion.write import write_commit, write_options
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.preflight.index_gate import require_index
-from hudi_jobs.preflight.key_gate import require_keys
-from hudi_jobs.preflight.layout_gate import require_one_layout
-from hudi_jobs.preflight.list_gate import require_readable_lists
+from hudi_jobs.preflight.key_gate import require_keys, require_readable_lists
 from hudi_jobs.preflight.log_gate import require_keys_in_base_files
 from hudi_jobs.preflight.merge_gate import require_same_merge
-from hudi_jobs.preflight.slice_gate import require_slices_as_named
-from hudi_jobs.services.affected import noting_affected
-from hudi_jobs.services.clustering import INLINE_CLUSTERING, require_order
-from hudi_jobs.services.compaction import with_keys_in_base_files
-from hudi_jobs.services.others import Others
-from hudi_jobs.services.plans import merges_inside_the_writer, require_partitions_inside, require_plans_inside
-from hudi_jobs.services.preparation import load_timeline, roll_back_begun_clusterings
-from hudi_jobs.services.savepoints.held_back import held_back_after_writes
-from hudi_jobs.services.takeover_savepoint import keep_savepoint
-from hudi_jobs.services.timeline import Timeline
+from hudi_jobs.preflight.slice_gate import require_one_layout, require_slices_as_named
 from hudi_jobs.table import HudiTable
+from hudi_jobs.table_services.clustering import INLINE_CLUSTERING, require_order
+from hudi_jobs.table_services.compaction import with_keys_in_base_files
+from hudi_jobs.table_services.plans import merges_inside_the_writer, require_partitions_inside, require_plans_inside
+from hudi_jobs.table_services.preparation import keep_savepoint, load_timeline, roll_back_begun_clusterings
+from hudi_jobs.table_services.savepoints import held_back_after_writes
+from hudi_jobs.table_services.timeline import Timeline
+from hudi_jobs.table_services.unfinished_work import Others, noting_affected
 
 
 def ingest(context: TaskContext[IngestionTableTask]) -> TaskResult:

@@ -1,5 +1,8 @@
 """The Job's side: hands its table service to the driver of a continuous ingestion, and reports the result.
 
+Outside the process the table stays Serialized: the lease keeps every other run away. Inside it, Hudi's optimistic
+concurrency control separates batches and services with a lock of the JVM, as HoodieStreamer does for its own services.
+
 It starts no Spark and writes only the order. The driver's lease on the table tells whether the driver lives: a lease
 not renewed for its full duration has ended. Then the run has failed as if its own driver had died, and the next run
 settles what was left.
@@ -9,10 +12,12 @@ import logging
 import os
 import threading
 from collections.abc import Callable
+from typing import TypeVar
 
 from hudi_jobs.contract import (
     MOST_ABANDONED,
     ORDER_FILE,
+    ConcurrencyMode,
     FailureReason,
     MaintenanceTask,
     OrderState,
@@ -20,6 +25,7 @@ from hudi_jobs.contract import (
     PlannedServiceTask,
     PlannedTask,
     ServiceOrder,
+    Task,
     TaskResult,
     decode_order,
     encode_order,
@@ -27,6 +33,37 @@ from hudi_jobs.contract import (
 from hudi_jobs.failures import DriverStopping, TaskFailed
 from hudi_jobs.lease.leases import SERVICES_LEASE, State, VersionConflict, boot_time, decode
 from hudi_jobs.lease.stores import TableFiles
+
+T = TypeVar("T", bound=Task)
+_TRANSACTION = "org.apache.hudi.client.transaction"
+
+IN_ONE_PROCESS = {
+    "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
+    "hoodie.write.lock.provider": f"{_TRANSACTION}.lock.InProcessLockProvider",
+    "hoodie.write.lock.conflict.resolution.strategy": (
+        f"{_TRANSACTION}.SimpleConcurrentFileWritesConflictResolutionStrategy"
+    ),
+    # One writer must not roll back another's pending work.
+    "hoodie.clean.failed.writes.policy": "LAZY",
+    # A batch that would change a file group of a pending clustering is refused before it writes, and repeated
+    # afterwards.
+    "hoodie.clustering.updates.strategy": (
+        "org.apache.hudi.client.clustering.update.strategy.SparkRejectUpdateStrategy"
+    ),
+    "hoodie.clustering.rollback.pending.replacecommit.on.conflict": "false",
+}
+
+
+def with_inline_services(task: T) -> T:
+    """Return the ingestion task with options that allow services beside its batches."""
+    return task.copy_with(hudi_options={**task.hudi_options, **IN_ONE_PROCESS})
+
+
+def as_inline_service(task: T) -> T:
+    """Return the table service task with options for running beside the batches of an ingestion."""
+    options = {**task.hudi_options, **IN_ONE_PROCESS}
+    return task.copy_with(hudi_options=options, concurrency=ConcurrencyMode.OPTIMISTIC)
+
 
 TAKES_WITHIN_SECONDS = 180.0
 """The longest time that an order waits for the driver; then the operator runs the service in its own Job."""

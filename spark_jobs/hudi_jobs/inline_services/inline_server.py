@@ -1,4 +1,8 @@
-"""The driver's side: a continuous ingestion runs table services for Jobs, one at a time.
+"""The driver's side: a continuous ingestion runs table services for Jobs, one at a time, in turn with its batches.
+
+A service plans and rolls back only between batches: a clustering then never includes a file group that a batch has
+begun to change, and a batch never sees a half-done rollback. The rest of a service runs beside the batches, under
+Hudi's own lock.
 
 A thread looks for an order every few seconds and executes it with the same steps as a Job, under the ingestion's lease.
 The lease may be released only once that thread has ended; a thread that does not end is ended with the JVM.
@@ -7,7 +11,8 @@ The lease may be released only once that thread has ended; a thread that does no
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -25,10 +30,53 @@ from hudi_jobs.contract import (
     decode_order,
     encode_order,
 )
-from hudi_jobs.inline_services.inline_queue import InlineQueue
 from hudi_jobs.jvm import end_jvm
 from hudi_jobs.lease.leases import Lease, VersionConflict
 from hudi_jobs.lease.stores import TableFiles
+
+
+class InlineQueue:
+    """Gives turns to a batch loop and a service. A waiting service goes before the next batch."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._batch: int | None = None
+        self._resting: int | None = None
+        self._waiting = 0
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Hold a batch's turn."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._resting is None and not self._waiting)
+            self._batch = threading.get_ident()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._batch = None
+                self._changed.notify_all()
+
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Block new batches once the current batch has ended; nested use in one's own turn does not wait."""
+        if threading.get_ident() in {self._batch, self._resting}:
+            yield
+            return
+        with self._changed:
+            self._waiting += 1
+            try:
+                self._changed.wait_for(lambda: self._batch is None and self._resting is None)
+            finally:
+                self._waiting -= 1
+            self._resting = threading.get_ident()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._resting = None
+                self._changed.notify_all()
+
 
 _LOOKS_EVERY_SECONDS = 3.0
 _CANCELS_EVERY_SECONDS = 0.5

@@ -8,8 +8,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from hudi_jobs.jvm import JavaObject, classes, elements, iterated
-from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import commit_metadata, saved_files
+from hudi_jobs.table_services.timeline import Timeline
 
 _WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
 _CLUSTERING, _COMPACTION = "clustering", "compaction"

@@ -10,13 +10,15 @@ from hudi_jobs.contract import FailureReason, OperationPhase, TableOperation
 from hudi_jobs.contract.document import Document
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.journal.erase_record import EraseRecord
 from hudi_jobs.journal.history import Restore
-from hudi_jobs.journal.record import OperationRecord
-from hudi_jobs.journal.repair_record import RepairRecord
-from hudi_jobs.journal.restore_record import RestoreRecord
-from hudi_jobs.journal.service_record import ServiceRecord
-from hudi_jobs.journal.version_record import VersionRecord
+from hudi_jobs.journal.records import (
+    EraseRecord,
+    OperationRecord,
+    RepairRecord,
+    RestoreRecord,
+    ServiceRecord,
+    VersionRecord,
+)
 from hudi_jobs.lease.stores import TableFiles
 
 RECORD_FILE = "operations.json"

@@ -1,19 +1,25 @@
-"""A lease on a table, as a file in the table's own folder naming the active run.
+"""A lease on a table, as a file in the table's own folder naming the active run, and its renewal.
 
 The holder renews its lease file. Another run watches it for the whole lease: if it is renewed, the holder lives;
 otherwise it is replaced, on the condition that no other run has replaced it. The clocks of two machines need not agree.
+
+Times are from CLOCK_BOOTTIME, which continues while the process is stopped or the machine sleeps. A process frozen past
+its lease notices on waking and ends the JVM before it completes anything. A short stop is harmless: no run can take
+over before the lease expires.
 """
 
 import json
+import logging
 import os
 import socket
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, Self
 
 INGESTION_LEASE = "ingestion.json"
 """The lease of an ingestion."""
@@ -223,3 +229,64 @@ def _may_be_frozen(found: tuple[bytes, str] | None) -> bool:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+_LOGGER = logging.getLogger(__name__)
+_RENEWALS_PER_LEASE = 6
+_RENEWALS_PER_LEASE = 60
+_SAFE_PART = 0.75
+"""The part of the lease after which the run stops trusting it; the rest is for ending the JVM."""
+
+
+class LeaseKeeper:
+    """A context manager that renews the lease. `lost` means that another run owns, or may own, the table."""
+
+    def __init__(
+        self, lease: Lease, *, lease_seconds: float, end: Callable[[], None], clock: Callable[[], float] = boot_time
+    ) -> None:
+        self._lease = lease
+        self._seconds = lease_seconds
+        self._end = end
+        self._clock = clock
+        self._closing = threading.Event()
+        self._moved = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._renew_until_closed, daemon=True),
+            threading.Thread(target=self._watch_until_closed, daemon=True),
+        ]
+        self.lost = False
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closing.set()
+        for thread in self._threads:
+            thread.join(timeout=self._seconds)
+
+    def check(self) -> bool:
+        """Check once: end the JVM and return False when another run may own the table."""
+        if self._moved.is_set() or self._clock() - self._lease.written_at > _SAFE_PART * self._seconds:
+            self.lost = True
+            self._end()
+        return not self.lost
+
+    def renew(self) -> None:
+        """Renew the lease once. Failures of the store are retried until the lease expires."""
+        try:
+            self._lease.renew()
+        except VersionConflict:
+            self._moved.set()
+        except Exception:  # whatever the store did, the lease decides
+            _LOGGER.warning("the lease could not be renewed", exc_info=True)
+
+    def _renew_until_closed(self) -> None:
+        while not self._closing.wait(self._seconds / _RENEWALS_PER_LEASE) and not self.lost:
+            self.renew()
+
+    def _watch_until_closed(self) -> None:
+        while self.check():
+            if self._closing.wait(min(1.0, self._seconds / _RENEWALS_PER_LEASE)):
+                return

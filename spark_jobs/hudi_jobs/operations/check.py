@@ -1,6 +1,7 @@
 """Checks before any write whether a restore or rollback is possible, and reads what the table held at its target."""
 
-from collections.abc import Collection, Iterable
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -15,6 +16,7 @@ from hudi_jobs.contract import (
     OperationReport,
     TableOperation,
 )
+from hudi_jobs.contract.operations.repair import MOST_FILES_NAMED
 from hudi_jobs.existing_table.metadata import metadata_options, metadata_partitions
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
@@ -22,10 +24,9 @@ from hudi_jobs.filesystem import sizes_of
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint
 from hudi_jobs.journal.history import History, Restore, Write
 from hudi_jobs.journal.journal import Journal
-from hudi_jobs.journal.restore_record import RestoreRecord
+from hudi_jobs.journal.records import RestoreRecord
 from hudi_jobs.operations.checkpoints import checkpoint_to_commit, checkpoints_undone, require_input
 from hudi_jobs.operations.operation_run import OperationRun
-from hudi_jobs.operations.recheck import require_nothing_come
 from hudi_jobs.operations.refusal import (
     refused,
     require_contiguous,
@@ -37,14 +38,64 @@ from hudi_jobs.operations.refusal import (
     require_target,
     require_whole,
 )
-from hudi_jobs.operations.removed import Removal, removal_of
+from hudi_jobs.operations.restore_steps import require_nothing_come
 from hudi_jobs.operations.rows import count_rows, rows_at
 from hudi_jobs.preflight.merge_gate import merge_refusal
-from hudi_jobs.services.others import Others
-from hudi_jobs.services.plans import require_commits_inside, require_plans_inside
-from hudi_jobs.services.preparation import load_timeline
-from hudi_jobs.services.timeline import Begun, Savepoint, Timeline
 from hudi_jobs.table import HudiTable
+from hudi_jobs.table_services.plans import require_commits_inside, require_plans_inside
+from hudi_jobs.table_services.preparation import load_timeline
+from hudi_jobs.table_services.timeline import Begun, Savepoint, Timeline
+from hudi_jobs.table_services.unfinished_work import Others
+
+_MOST_NAMED = 20_000
+"""Most files to count; with more, their number and size are left out."""
+
+_MOST_FOLDERS = 10_000
+_LONGEST_NAMED = 120
+"""Characters; only the end of a path is shown, because an outcome also holds the undone instants."""
+
+_LOG_FILES_GO_FROM = 8
+"""The first version where a rollback removes log files; earlier versions append a rollback block."""
+
+
+@dataclass(frozen=True)
+class Removal:
+    """The number and total size of the files; `files` are the ends of the first paths."""
+
+    count: int
+    bytes: int
+    files: tuple[str, ...]
+
+
+def removal_of(context: TaskContext, table: HudiTable, history: History, gone: Iterable[Write]) -> Removal | None:
+    """Return the files that the undone commits wrote; None when there are too many to count."""
+    named, folders = set[str](), set[str]()
+    count = 0
+    for document in history.documents_of(gone, most=_MOST_NAMED):
+        for path in _files_in(json.loads(document)) if document is not None else ():
+            if table.version >= _LOG_FILES_GO_FROM or ".log." not in path:
+                named.add(path)
+                folders.add(path.rpartition("/")[0])
+                count += 1
+        if document is None or count > _MOST_NAMED or len(folders) > _MOST_FOLDERS:
+            context.log("the files that go are not counted, because there are too many", files=count)
+            return None
+    sizes = sizes_of(context.spark, context.task.table.base_path, named)
+    first = sorted(sizes, key=lambda path: path.rpartition("/"))[:MOST_FILES_NAMED]
+    return Removal(len(sizes), sum(sizes.values()), tuple(path[-_LONGEST_NAMED:] for path in first))
+
+
+def _files_in(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the paths below the table that a commit wrote."""
+    for stats in (metadata.get("partitionToWriteStats") or {}).values():
+        for stat in stats:
+            path = str(stat.get("path") or "")
+            folder = path.rpartition("/")[0]
+            if path:
+                yield path
+            yield from (f"{folder}/{name}".removeprefix("/") for name in stat.get("logFiles") or ())
+            yield from (str(each) for each in stat.get("cdcStats") or ())
+
 
 KEPT_INDEXES = frozenset({"files", "column_stats", "partition_stats", "bloom_filters", "record_index"})
 _NEVER_BESIDE = frozenset({"indexing", "logcompaction"})

@@ -11,7 +11,7 @@ from hudi_jobs.ingestion.batch import Undone
 from hudi_jobs.ingestion.checkpoint import decode_checkpoint, newest_progress
 from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_jobs.ingestion.write import write_commit, write_options
-from hudi_jobs.journal.restore_record import RestoreRecord
+from hudi_jobs.journal.records import RestoreRecord
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.table import Commit, HudiTable
 

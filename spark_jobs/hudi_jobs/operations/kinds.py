@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OperationKind, TableOperation, TaskResult
 from hudi_jobs.journal.journal import Journal
-from hudi_jobs.operations.erase.run import erase, would_erase
+from hudi_jobs.operations.erase.erasure import erase, would_erase
 from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.repair.properties import set_unreadable_aside, would_set_aside
-from hudi_jobs.operations.repair.run import repair, would_repair
+from hudi_jobs.operations.repair.repair_run import repair, would_repair
 from hudi_jobs.operations.restore import run_restore, would_restore
 from hudi_jobs.operations.run_service import run_service, would_run_service
-from hudi_jobs.operations.versions.run import change_table_version, finish_change, would_change_version
+from hudi_jobs.operations.versions.version_change import change_table_version, finish_change, would_change_version
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,19 @@
-"""The run of an operation: the table under its lease, its record, and its reports."""
+"""The run of an operation: the table under its lease, its record, its reports, its commit, the comparison of rows.
+
+A path may hold any character, also half a surrogate pair; in an erasure it may hold a key.
+"""
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from pyspark.sql import DataFrame
+
+from hudi_jobs.clock.guard import instants_in_order
+from hudi_jobs.commit_metadata import OPERATION_KEY, commit_metadata
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
+    METADATA_PREFIX,
     FailureReason,
     OperationPhase,
     OperationReport,
@@ -12,13 +21,26 @@ from hudi_jobs.contract import (
     Outcome,
     TableOperation,
     TaskResult,
+    WriteOperation,
 )
-from hudi_jobs.contract.operations.told import TOLD_FILE, Comparison, OperationTold, encode_told
+from hudi_jobs.contract.operations.told import (
+    LONGEST_PATH,
+    MOST_CHARACTERS,
+    MOST_COMPARED,
+    TOLD_FILE,
+    ComparedPartition,
+    Comparison,
+    OperationTold,
+    encode_told,
+)
+from hudi_jobs.existing_table import existing_options
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.journal.journal import AnyRecord, Journal
+from hudi_jobs.journal.records import Part, Rows
 from hudi_jobs.lease.leases import Lease
-from hudi_jobs.operations.obstacles import Obstacles
+from hudi_jobs.operations.refusal import Obstacles
+from hudi_jobs.operations.rows import by_partition, difference
 from hudi_jobs.table import HudiTable
 
 _LOGGER = logging.getLogger(__name__)
@@ -74,3 +96,111 @@ class OperationRun:
 def succeeded(context: TaskContext, message: str) -> TaskResult:
     """Return the result of a completed operation or dry run."""
     return TaskResult(id=context.task.id, outcome=Outcome.SUCCEEDED, message=message)
+
+
+_ALONE = {
+    "hoodie.archive.automatic": "false",
+    "hoodie.clean.automatic": "false",
+    "hoodie.clustering.inline": "false",
+    "hoodie.compact.inline": "false",
+}
+"""Keeps services out of the write: an inline clean would follow the table's own policy and retain old versions."""
+
+
+def commit_of(context: TaskContext, uid: str) -> str | None:
+    """Return the commit that the operation has already written, or None."""
+    with stage("The table's timeline cannot be read", otherwise=FailureReason.HUDI_ERROR):
+        table = HudiTable.open(context.spark, context.task.table.base_path)
+        return None if table is None else table.find_commit({OPERATION_KEY: uid})
+
+
+def write_as(
+    context: TaskContext,
+    uid: str,
+    rows: DataFrame,
+    operation: WriteOperation,
+    *,
+    options: dict[str, str],
+    doing: str,
+    after: str | None = None,
+) -> str:
+    """Write rows without Hudi's meta columns as the operation's commit, and return its instant.
+
+    The timeline decides: a write that fails after its commit completed has succeeded. `doing` names what failed in
+    messages, and `after` is an earlier commit of the same operation.
+    """
+    base_path = context.task.table.base_path
+    options = {
+        **context.task.hudi_options,
+        **_ALONE,
+        "hoodie.datasource.write.operation": operation.hudi_name,
+        "hoodie.datasource.write.commitmeta.key.prefix": METADATA_PREFIX,
+        **options,
+        **commit_metadata(context.run, context.task, context.asked_operation),
+        OPERATION_KEY: uid,
+    }
+    failure: TaskFailed | None = None
+    try:
+        with (
+            stage(doing, otherwise=FailureReason.HUDI_ERROR),
+            instants_in_order(context.spark, base_path, options) as zoned,
+        ):
+            kept = existing_options(HudiTable.open(context.spark, base_path), zoned)
+            rows.write.format("hudi").options(**kept).mode("append").save(base_path)
+    except TaskFailed as error:
+        failure = error
+    found = commit_of(context, uid)
+    if found is not None and found != after:
+        return found
+    raise failure or TaskFailed(FailureReason.HUDI_ERROR, "Hudi returned without an error, but there is no commit.")
+
+
+HIDDEN = "(not shown: it holds a key)"
+
+
+def compare(
+    work: OperationRun, expected: Rows, found: Rows, *, hides: Callable[[str], bool] = lambda _: False
+) -> str | None:
+    """Report the comparison, and return a sentence when the rows differ; `hides` selects paths to mask."""
+    work.set_phase(OperationPhase.VERIFYING, compared(expected, found, hides=hides))
+    return difference(expected, found)
+
+
+def compared(expected: Rows, found: Rows, *, hides: Callable[[str], bool] = lambda _: False) -> Comparison:
+    """Return the reported comparison of two states of a table."""
+    every = partitions(expected, found, hides=hides)
+    listed: list[ComparedPartition] = []
+    characters = 0
+    for each in every[:MOST_COMPARED]:
+        characters += len(each.path)
+        if characters > MOST_CHARACTERS:
+            break
+        listed.append(each)
+    there = len(every) if every else max(expected.partitions, found.partitions)
+    return Comparison(
+        checksum_after=str(found.checksum),
+        different=sum(not each.equal for each in every) if every or not there else None,
+        listed=tuple(listed),
+        left_out=there - len(listed),
+    )
+
+
+def partitions(
+    expected: Rows, found: Rows, *, hides: Callable[[str], bool] = lambda _: False
+) -> list[ComparedPartition]:
+    """Return all partitions; an empty list when a record cannot hold so many."""
+    before, after = by_partition(expected, found)
+    every = [_partition(path, before.get(path), after.get(path), hides) for path in before.keys() | after.keys()]
+    return sorted(every, key=lambda each: (each.equal, each.path))
+
+
+def _partition(path: str, before: Part | None, after: Part | None, hides: Callable[[str], bool]) -> ComparedPartition:
+    shown = path.encode(errors="replace").decode()
+    return ComparedPartition(
+        path=HIDDEN if hides(path) else shown[:LONGEST_PATH],
+        rows=before.rows if before is not None else 0,
+        rows_after=after.rows if after is not None else 0,
+        checksum=str(before.checksum if before is not None else 0),
+        checksum_after=str(after.checksum if after is not None else 0),
+        equal=before == after,
+    )

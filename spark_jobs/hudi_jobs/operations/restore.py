@@ -3,26 +3,27 @@
 from hudi_jobs.contract import OperationPhase, Outcome, TaskResult
 from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.journal.history import History, Restore
-from hudi_jobs.journal.restore_record import RestoreRecord
+from hudi_jobs.journal.records import RestoreRecord
 from hudi_jobs.operations.check import checked, left_behind, require_as_checked, require_no_restore
 from hudi_jobs.operations.checkpoints import commit_checkpoint
-from hudi_jobs.operations.compared import compare
-from hudi_jobs.operations.operation_run import OperationRun, succeeded
-from hudi_jobs.operations.recheck import not_begun_again, remake_if_possible, removed_before
+from hudi_jobs.operations.operation_run import OperationRun, compare, succeeded
 from hudi_jobs.operations.restore_steps import (
     drop_where_rows_are_missed,
     lost_metadata_table,
+    not_begun_again,
     prepare,
+    remake_if_possible,
     remake_metadata_table,
     remove_what_was_left,
+    removed_before,
     restore,
     restore_of,
     roll_back_what_stayed,
 )
 from hudi_jobs.operations.rows import rows_at, rows_now
 from hudi_jobs.phases import Phase, reach
-from hudi_jobs.services.affected import noting_affected
-from hudi_jobs.services.preparation import load_timeline
+from hudi_jobs.table_services.preparation import load_timeline
+from hudi_jobs.table_services.unfinished_work import noting_affected
 
 _NAMED = 5
 

@@ -1,25 +1,74 @@
-"""Counts and checksums a table's rows by partition, now or at a commit.
+"""Counts and checksums a table's rows by partition, now or as of a commit, beside newer commits and plans.
+
+Hudi's own time travel refuses a commit from before the last clean, even with a savepoint, and a commit from after a
+pending write (`TimelineUtils.validateTimestampAsOf`). So the relation gets the timeline that a restore to that commit
+would leave. Nothing is written.
 
 The checksum is the sum of a hash of each row, so it does not depend on the order of rows, on files, or on the order of
 map entries, which Hudi changes when it copies rows. A column is hashed with its name, and a null counts for nothing, so
 added columns do not change the sum.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
+from hudi_jobs.clock.guard import completions_in_order
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.existing_table.metadata import ENABLED
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.journal.record import Part, Rows
-from hudi_jobs.operations.past import rows_as_of
+from hudi_jobs.journal.records import Part, Rows
+from hudi_jobs.jvm import JavaObject, classes, frame_of_relation, scala_map, spark_session
 from hudi_jobs.reading import read_rows
 from hudi_jobs.schemas.types import column_named, has_type
 from hudi_jobs.table import HudiTable
+
+_AS_OF = "as.of.instant"
+_COMPACTION = "compaction"
+_NEVER = frozenset({"clean", "restore"})
+
+
+def rows_as_of(context: TaskContext, instant: str, without: Collection[str]) -> DataFrame:
+    """Return the rows at a completed commit; `without` are the later instants, which a restore would undo."""
+    spark, base_path = context.spark, context.task.table.base_path
+    with completions_in_order(spark, base_path, context.task.hudi_options):
+        return _rows_as_of(spark, base_path, instant, without)
+
+
+def _rows_as_of(spark: SparkSession, base_path: str, instant: str, without: Collection[str]) -> DataFrame:
+    table = HudiTable.existing(spark, base_path)
+    jvm, meta = classes(spark), table.meta
+    given = scala_map(spark, {"path": base_path, ENABLED: "false", _AS_OF: instant})
+    options = jvm.org.apache.hudi.DataSourceOptionsHelper.parametersWithReadDefaults(given)
+    source = getattr(getattr(jvm.org.apache.hudi, "DefaultSource$"), "MODULE$")
+    relation = source.createRelation(spark_session(spark).sqlContext(), meta, None, options)
+    # Making the relation has read the timeline again; the files are listed when the rows are read.
+    timeline, left = meta.getActiveTimeline(), jvm.java.util.ArrayList()
+    for each in timeline.getInstants():
+        if _stays(each, instant, without):
+            left.add(each)
+    timeline.setInstants(left)
+    return frame_of_relation(spark, relation)
+
+
+def _stays(each: JavaObject, instant: str, without: Collection[str]) -> bool:
+    """Tell whether the timeline holds an instant after a restore; pending compactions define file slices."""
+    time, action = str(each.requestedTime()), str(each.getAction())
+    if time in without or action in _NEVER:
+        return False
+    return bool(each.isCompleted()) or (action == _COMPACTION and time < instant)
+
+
+INDEX, BUCKET = "hoodie.index.type", "BUCKET"
+
+
+def is_in_buckets(options: Mapping[str, str]) -> bool:
+    """Tell whether the hash of a key decides its file within the partition."""
+    return options.get(INDEX) == BUCKET
+
 
 MOST_PARTS = 10_000
 """Most partitions that a record stores by name."""

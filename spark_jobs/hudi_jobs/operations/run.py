@@ -12,16 +12,15 @@ from hudi_jobs.contract import (
 from hudi_jobs.exclusive import with_lease
 from hudi_jobs.failures import TaskFailed, Unfinished
 from hudi_jobs.journal.journal import RECORD_LIMIT, Journal
-from hudi_jobs.journal.record import OperationRecord
+from hudi_jobs.journal.records import OperationRecord
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.lease.owner import require_not_owned_elsewhere
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.kinds import KINDS, Kind
-from hudi_jobs.operations.obstacles import Obstacles
 from hudi_jobs.operations.operation_run import OperationRun, Reports, succeeded
-from hudi_jobs.operations.refusal import refused
-from hudi_jobs.services.preparation import open_table
+from hudi_jobs.operations.refusal import Obstacles, refused
 from hudi_jobs.table import HudiTable
+from hudi_jobs.table_services.preparation import open_table
 
 
 def operate(context: TaskContext[OperationTableTask]) -> TaskResult:

@@ -24,20 +24,20 @@ from hudi_jobs.contract.operations.repair import LONGEST_FILE_NAMED
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.journal.service_record import ServiceRecord
+from hudi_jobs.journal.records import ServiceRecord
 from hudi_jobs.operations.check import busy, require_no_restore, require_same_rows
 from hudi_jobs.operations.operation_run import OperationRun, succeeded
 from hudi_jobs.operations.refusal import require_nobody_at_work
 from hudi_jobs.phases import Phase, reach
-from hudi_jobs.services.archival import archive
-from hudi_jobs.services.cleaning import clean
-from hudi_jobs.services.client import WriteClient, write_client
-from hudi_jobs.services.clustering import cluster, require_clustering
-from hudi_jobs.services.compaction import compact, require_compaction
-from hudi_jobs.services.plans import require_plans_inside
-from hudi_jobs.services.preparation import load_timeline
-from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
+from hudi_jobs.table_services.archival import archive
+from hudi_jobs.table_services.cleaning import clean
+from hudi_jobs.table_services.client import WriteClient, write_client
+from hudi_jobs.table_services.clustering import cluster, require_clustering
+from hudi_jobs.table_services.compaction import compact, require_compaction
+from hudi_jobs.table_services.plans import require_plans_inside
+from hudi_jobs.table_services.preparation import load_timeline
+from hudi_jobs.table_services.timeline import Timeline
 
 
 @dataclass(frozen=True)

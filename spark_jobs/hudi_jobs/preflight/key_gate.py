@@ -1,11 +1,15 @@
-"""Checks that a run would give a table's rows their existing keys and partitions.
+"""Checks that a run would keep the keys, the partitions and the lists of the rows that a table has.
 
 `hoodie.properties` does not record everything that decides this: neither slash-separated days, nor how a timestamp
 became text. Rows with different keys are not found and are written again. So sample rows are read directly from the
 table's files, and Hudi's own key generator computes their keys now.
+
+`old_lists` tells the affected columns. A clustering reads and writes with Spark, and so converts the lists of the files
+that it rewrites. In a MergeOnRead table updates go to log files, and a compaction rewrites base files in the same way,
+so only CopyOnWrite tables are checked.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -13,7 +17,15 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BooleanType, ByteType, DateType, IntegerType, LongType, ShortType, StringType
 
-from hudi_jobs.contract import INDEX_KEY, FailureReason, IngestionTableTask, TableDefinition, Task, WriteOperation
+from hudi_jobs.contract import (
+    INDEX_KEY,
+    FailureReason,
+    IngestionTableTask,
+    TableDefinition,
+    TableType,
+    Task,
+    WriteOperation,
+)
 from hudi_jobs.contract.table.properties import record_key_of, shown
 from hudi_jobs.contract.table.support import SLASHED, key_generator_of
 from hudi_jobs.existing_table import existing_options
@@ -22,9 +34,10 @@ from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located
 from hudi_jobs.folder import Folder
 from hudi_jobs.given_files import GivenFiles
-from hudi_jobs.jvm import JavaObject, classes, collected_rows, iterated, java_map
+from hudi_jobs.jvm import JavaObject, classes, collected_rows, hadoop_configuration, iterated, java_map, java_texts
 from hudi_jobs.schemas.partition_times import TimeKeys
 from hudi_jobs.schemas.types import column_named
+from hudi_jobs.schemas.writable import LeafPath, lists_of_one_field
 from hudi_jobs.table import HudiTable, commit_metadata
 
 _FILES, _ROWS, _COMMITS = 8, 25, 50
@@ -198,3 +211,79 @@ def _explain(base_path: str, found: _Place, made: _Place) -> str:
         "existing rows would not be found and would be duplicated. The tool that wrote them used an option or an "
         f"operation that hoodie.properties does not record; {advice}."
     )
+
+
+_READING = "The lists of the table's files cannot be looked at"
+_REWRITING = frozenset({WriteOperation.UPSERT, WriteOperation.INSERT, WriteOperation.DELETE})
+_MOST_PARTITIONS, _MOST_FILES = 1_000, 100
+"""The most partitions and files to check, oldest files first. Beyond that, Hudi's own failure names no column."""
+
+ADVICE = "Cluster the table once, with a HudiOperation that runs the service Clustering: that rewrites the lists."
+
+
+def require_readable_lists(spark: SparkSession, table: HudiTable, task: IngestionTableTask, rows: DataFrame) -> None:
+    """Raise `TaskFailed` if the rows belong to a partition with a file of lists that Hudi cannot read."""
+    if task.table.type is not TableType.COPY_ON_WRITE or task.ingestion.operation not in _REWRITING:
+        return
+    lists = _lists_of(table)
+    if not lists:
+        return
+    with stage(_READING, otherwise=FailureReason.HUDI_ERROR):
+        partitions = partitions_of(spark, table, task.hudi_options, rows, most=_MOST_PARTITIONS)
+        found = next(_old_lists(spark, _base_files(table, partitions), lists), None)
+    if found is not None:
+        column, file = found
+        raise TaskFailed(
+            FailureReason.SCHEMA_INCOMPATIBLE,
+            f"The column {column} is an array of structs with one field, and {file} of {table.base_path} has it as an "
+            f"old list, which Hudi cannot read to write the file again. Nothing was written. {ADVICE}",
+        )
+
+
+def has_old_lists(spark: SparkSession, table: HudiTable) -> bool:
+    """Tell whether a table has a file with lists that Hudi cannot read."""
+    lists = _lists_of(table)
+    if not lists:
+        return False
+    with stage(_READING, otherwise=FailureReason.HUDI_ERROR):
+        return any(True for _ in _old_lists(spark, _base_files(table), lists))
+
+
+def _lists_of(table: HudiTable) -> dict[str, LeafPath]:
+    schema = table.schema()
+    return {} if schema is None else dict(lists_of_one_field(schema))
+
+
+def _old_lists(
+    spark: SparkSession, files: Iterable[JavaObject], lists: dict[str, LeafPath]
+) -> Iterator[tuple[str, str]]:
+    """Yield the columns with old lists in the oldest files, each with a file's name."""
+    paths = {column: java_texts(spark, path) for column, path in lists.items()}
+    for file in sorted(files, key=lambda file: str(file.getCommitTime()))[:_MOST_FILES]:
+        schema = _schema_of(spark, str(file.getPath()))
+        for column, path in paths.items():
+            if schema.containsPath(path):
+                yield column, str(file.getFileName())
+
+
+def _base_files(table: HudiTable, partitions: Collection[str] | None = None) -> list[JavaObject]:
+    """Return the newest base files of some partitions, or of all."""
+    view = table.listed_view()
+    try:
+        if partitions is None:
+            view.loadAllPartitions()
+            return list(iterated(view.getLatestBaseFiles().iterator()))
+        return [file for each in partitions for file in iterated(view.getLatestBaseFiles(each).iterator())]
+    finally:
+        view.close()
+
+
+def _schema_of(spark: SparkSession, path: str) -> JavaObject:
+    jvm, configuration = classes(spark), hadoop_configuration(spark)
+    place = jvm.org.apache.hadoop.fs.Path(path)
+    file = jvm.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(place, configuration)
+    reader = jvm.org.apache.parquet.hadoop.ParquetFileReader.open(file)
+    try:
+        return reader.getFileMetaData().getSchema()
+    finally:
+        reader.close()

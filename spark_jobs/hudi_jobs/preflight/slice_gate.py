@@ -1,4 +1,6 @@
-"""Checks that Hudi 1.2.0 assigns the log files of a version-6 MergeOnRead table to the slices in their names.
+"""Checks that Hudi 1.2.0 assigns the log files of a version-6 table to the slices in their names.
+
+An interrupted version change leaves parts of the timeline in both layouts, and is refused.
 
 Otherwise every write is refused: a compaction would drop updates or restore old rows, a clean would delete log files of
 the newest slice, and a write would land where readers do not look.
@@ -12,16 +14,42 @@ from pyspark.sql import functions as sf
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
+from hudi_jobs.contract.table.layout import half_moved, instant_names, timeline_folders
+from hudi_jobs.contract.table.properties import sentence_of
 from hudi_jobs.contract.table.slices import SLICES_CURE, Completions, Difference, FileGroups, Misplaced
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.existing_table.metadata import ENABLED
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import located, statuses_below
+from hudi_jobs.filesystem import children_of, located, statuses_below
 from hudi_jobs.jvm import JavaObject, classes, elements, frame_of_relation, iterated, scala_map, spark_session
 from hudi_jobs.reading import read_rows, with_times
 from hudi_jobs.schemas.types import column_named
 from hudi_jobs.table import HudiTable
+
+
+def require_one_layout(spark: SparkSession, table: HudiTable) -> None:
+    """Raise `TaskFailed` if part of the timeline lies in the folder of the other layout."""
+    left = in_other_layout(spark, table)
+    if left:
+        raise TaskFailed(
+            FailureReason.TABLE_MISMATCH, f"The table has version {table.version}. {sentence_of(half_moved(left[0]))}"
+        )
+
+
+def in_other_layout(spark: SparkSession, table: HudiTable) -> list[str]:
+    """Return the names of instant files in the folder of the other layout."""
+    with stage("The table's timeline cannot be listed", otherwise=FailureReason.HUDI_ERROR):
+        return instant_files(spark, table.base_path, timeline_folders(table.version)[1])
+
+
+def instant_files(spark: SparkSession, base_path: str, folder: str) -> list[str]:
+    """Return the sorted names of the instant files in a folder."""
+    filesystem, place = located(spark, base_path, folder)
+    if not filesystem.exists(place):
+        return []
+    return instant_names(str(each.getPath().getName()) for each in children_of(filesystem, place) if each.isFile())
+
 
 _COMPACTION = "compaction"
 _META_FOLDER = ".hoodie"

@@ -11,9 +11,8 @@ import pytest
 
 from hudi_jobs.commit_stats import CommitStats
 from hudi_jobs.contract import MOST_MADE, PROGRESS_FILE, Progress, ProgressState, decode_progress
-from hudi_jobs.ingestion.batches import made
-from hudi_jobs.ingestion.batches.made import MadeInstants
-from hudi_jobs.ingestion.batches.progress import ProgressWriter
+from hudi_jobs.ingestion.batches import batch_progress
+from hudi_jobs.ingestion.batches.batch_progress import MadeInstants, ProgressWriter
 from hudi_jobs.lease.stores import LocalFiles
 
 
@@ -62,7 +61,7 @@ class Run:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setattr(made, "_LOOKS_EVERY_SECONDS", 3600)
+    monkeypatch.setattr(batch_progress, "_LOOKS_EVERY_SECONDS", 3600)
     return Run(tmp_path)
 
 
@@ -123,7 +122,7 @@ def test_report_that_the_store_did_not_take_is_repeated(run: Run) -> None:
 
 def test_a_store_that_is_slow_keeps_none_from_being_seen(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The write of the batch may be made while what came before it is being told."""
-    monkeypatch.setattr(made, "_LOOKS_EVERY_SECONDS", 0.001)
+    monkeypatch.setattr(batch_progress, "_LOOKS_EVERY_SECONDS", 0.001)
     asked, goes_on = threading.Event(), threading.Event()
 
     def tell() -> bool:

@@ -31,10 +31,8 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.failures import DriverStopping, TaskFailed
 from hudi_jobs.inline_services import inline_client, inline_server
-from hudi_jobs.inline_services.inline_client import InlineClient
-from hudi_jobs.inline_services.inline_queue import InlineQueue
-from hudi_jobs.inline_services.inline_server import InlineServer
-from hudi_jobs.inline_services.options import IN_ONE_PROCESS, as_inline_service
+from hudi_jobs.inline_services.inline_client import IN_ONE_PROCESS, InlineClient, as_inline_service
+from hudi_jobs.inline_services.inline_server import InlineQueue, InlineServer
 from hudi_jobs.lease.leases import Lease, take
 from hudi_jobs.lease.stores import LocalFiles, TableFile
 

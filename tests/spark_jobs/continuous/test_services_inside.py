@@ -13,7 +13,7 @@ from tests.spark_jobs.trials import IN_FULL, LEASE
 from hudi_jobs.contract import Effect, FailureReason, JobRequest, Outcome, Service, TaskResult
 from hudi_jobs.driver import Driver
 from hudi_jobs.ingestion.batches import continuous
-from hudi_jobs.services import clustering, preparation
+from hudi_jobs.table_services import clustering, preparation
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

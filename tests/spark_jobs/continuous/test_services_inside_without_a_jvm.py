@@ -23,10 +23,10 @@ from hudi_jobs.contract import (
 from hudi_jobs.driver import Driver
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.batches import continuous
-from hudi_jobs.inline_services.inline_queue import InlineQueue
-from hudi_jobs.services import planned, preparation
-from hudi_jobs.services.compaction import _Compaction
-from hudi_jobs.services.timeline import InstantState, Pending
+from hudi_jobs.inline_services.inline_server import InlineQueue
+from hudi_jobs.table_services import planned, preparation
+from hudi_jobs.table_services.compaction import _Compaction
+from hudi_jobs.table_services.timeline import InstantState, Pending
 
 
 def task(**options: str) -> Any:

@@ -12,7 +12,7 @@ from tests.spark_jobs.transform.hostile_queries import PROPERTY, Places
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.transform import apply_transform
+from hudi_jobs.ingestion.row_checks import apply_transform
 from hudi_jobs.jvm import classes, spark_session
 from hudi_jobs.schemas.types import nullable
 

@@ -15,9 +15,9 @@ from tests.spark_jobs.trials import sampled
 
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import POSTGRES
-from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of
-from hudi_jobs.ingestion.sources.kafka.rows import _with_deletes
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.event_columns import POSTGRES
+from hudi_jobs.ingestion.sources.kafka.formats.format_registry import format_of
+from hudi_jobs.ingestion.sources.kafka.message_rows import _with_deletes
 
 pytestmark = pytest.mark.spark
 

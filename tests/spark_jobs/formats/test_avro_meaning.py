@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hudi_jobs.ingestion.sources.kafka.formats.avro_values.meaning import means_the_same
+from hudi_jobs.ingestion.sources.kafka.formats.avro_schemas import means_the_same
 
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 MICROS = {"type": "long", "logicalType": "timestamp-micros"}

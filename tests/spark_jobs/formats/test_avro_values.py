@@ -17,8 +17,8 @@ from tests.spark_jobs.formats.registry_server import FakeRegistry, fake_registry
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
-from hudi_jobs.ingestion.sources.kafka.formats.avro_values.decode import decode, require
-from hudi_jobs.ingestion.sources.kafka.formats.avro_values.schemas import require_readable
+from hudi_jobs.ingestion.sources.kafka.formats.avro_schemas import require_readable
+from hudi_jobs.ingestion.sources.kafka.formats.avro_values import decode, require
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import Decoded
 
 pytestmark = pytest.mark.spark

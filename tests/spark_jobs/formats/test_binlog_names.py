@@ -6,17 +6,22 @@ import pytest
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.checkpoint import Kept
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.logs import File, Log, continued, followed
-from hudi_jobs.ingestion.sources.kafka.offsets.state import KafkaProgress
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.event_state import Kept
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.origins import (
+    File,
+    Log,
+    continued,
+    followed_logs,
+)
+from hudi_jobs.ingestion.sources.kafka.offset_state import KafkaProgress
 
 KNOWN = {"shop": "mysql-bin.######"}
 
 
 def test_a_name_of_the_same_shape_is_followed_for_each_server() -> None:
-    assert followed({}, {"shop": ("mysql-bin.######",)}) == KNOWN
-    assert followed(KNOWN, {"other": ("binlog.######",)}) == {**KNOWN, "other": "binlog.######"}
-    assert followed(KNOWN, {}) == KNOWN
+    assert followed_logs({}, {"shop": ("mysql-bin.######",)}) == KNOWN
+    assert followed_logs(KNOWN, {"other": ("binlog.######",)}) == {**KNOWN, "other": "binlog.######"}
+    assert followed_logs(KNOWN, {}) == KNOWN
 
 
 @pytest.mark.parametrize(
@@ -30,7 +35,7 @@ def test_a_name_of_the_same_shape_is_followed_for_each_server() -> None:
 )
 def test_another_shape_is_refused_with_both(known: dict[str, str], found: tuple[str, ...]) -> None:
     with pytest.raises(TaskFailed, match=r"'shop' were named '.*', and are now named '.*'") as caught:
-        followed(known, {"shop": found})
+        followed_logs(known, {"shop": found})
     assert caught.value.reason is FailureReason.TABLE_MISMATCH
 
 
@@ -61,7 +66,7 @@ def test_a_snapshot_of_a_log_that_begins_again_is_refused(known: dict[str, File]
 
 def test_servers_without_end_are_refused() -> None:
     with pytest.raises(TaskFailed, match="more than 100 servers"):
-        followed({str(number): "a.#" for number in range(100)}, {"one more": ("a.#",)})
+        followed_logs({str(number): "a.#" for number in range(100)}, {"one more": ("a.#",)})
 
 
 def test_the_checkpoint_keeps_the_names() -> None:

@@ -11,7 +11,7 @@ from tests.spark_jobs.formats.messages import Topic, avro_value, context_of, row
 from tests.spark_jobs.formats.registry_server import FakeRegistry, fake_registry
 
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
-from hudi_jobs.ingestion.sources.kafka.formats.avro_values.decode import decode, require
+from hudi_jobs.ingestion.sources.kafka.formats.avro_values import decode, require
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unwrap import unwrap, wrapped
 
 pytestmark = pytest.mark.spark

@@ -15,7 +15,7 @@ from tests.spark_jobs.trials import IN_FULL
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.checkpoint import Kept
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.event_state import Kept
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.holders import (
     MOST_HOLDERS,
     Holder,

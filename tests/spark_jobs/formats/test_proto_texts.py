@@ -5,9 +5,13 @@ import time
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
-from hudi_jobs.ingestion.sources.kafka.formats.protobuf_values.compiler import MAIN, compiled
-from hudi_jobs.ingestion.sources.kafka.formats.protobuf_values.descriptors import NoDescriptor, parsed
-from hudi_jobs.ingestion.sources.kafka.formats.protobuf_values.indexes import arrays_of, first_message
+from hudi_jobs.ingestion.sources.kafka.formats.protobuf_compiler import MAIN, compiled
+from hudi_jobs.ingestion.sources.kafka.formats.protobuf_descriptors import (
+    NoDescriptor,
+    arrays_of,
+    first_message,
+    parsed,
+)
 
 PROTO3 = 'syntax = "proto3"; '
 ANY_MESSAGE = PROTO3 + "message A { int32 a = 1; }"

@@ -14,8 +14,8 @@ from tests.spark_jobs.formats.registry_server import FakeRegistry, Reply, fake_r
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
+from hudi_jobs.ingestion.sources.kafka.formats.format_registry import format_of
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import Decoded
-from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of
 
 pytestmark = pytest.mark.spark
 

@@ -11,7 +11,7 @@ from tests.spark_jobs.formats.registry_server import fake_registry
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT
-from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of
+from hudi_jobs.ingestion.sources.kafka.formats.format_registry import format_of
 
 pytestmark = pytest.mark.spark
 

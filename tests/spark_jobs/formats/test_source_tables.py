@@ -10,7 +10,7 @@ from tests.spark_jobs.formats.messages import Topic, rows_of, table, unwrapped
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, KafkaSource, SourceTables
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.tables import followed
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.origins import followed_tables
 
 ONE, SEVERAL = SourceTables.ONE, SourceTables.SEVERAL
 
@@ -26,25 +26,25 @@ def event(lsn: int, **source: str) -> dict[str, Any]:
 
 
 def test_a_table_is_followed_and_another_one_refused_with_both_names() -> None:
-    assert followed((), (0, "", ""), ONE, task()) == ()
-    assert followed((), (5, "a", "a"), ONE, task()) == ("a",)
-    assert followed(("a",), (0, "", ""), ONE, task()) == ("a",)
+    assert followed_tables((), (0, "", ""), ONE, task()) == ()
+    assert followed_tables((), (5, "a", "a"), ONE, task()) == ("a",)
+    assert followed_tables(("a",), (0, "", ""), ONE, task()) == ("a",)
     for policy in BadRecordPolicy:
         with pytest.raises(TaskFailed, match=r"'a' and 'b'.* value.sourceTables .* to Several") as caught:
-            followed((), (5, "a", "b"), ONE, task(policy))
+            followed_tables((), (5, "a", "b"), ONE, task(policy))
         assert caught.value.reason is FailureReason.TABLE_MISMATCH
     with pytest.raises(TaskFailed, match="so far 'a', and now 'b'") as caught:
-        followed(("a",), (1, "b", "c"), ONE, task())
+        followed_tables(("a",), (1, "b", "c"), ONE, task())
     assert caught.value.reason is FailureReason.BAD_RECORDS
-    assert followed(("a",), (1, "b", "b"), ONE, task("Quarantine")) == ("a",)
+    assert followed_tables(("a",), (1, "b", "b"), ONE, task("Quarantine")) == ("a",)
 
 
 def test_a_table_that_was_renamed_is_known_once_several_have_been_allowed() -> None:
-    known = followed(("old",), (3, "new", "new"), SEVERAL, task())
+    known = followed_tables(("old",), (3, "new", "new"), SEVERAL, task())
     assert known == ("new", "old")
-    assert followed(known, (0, "", ""), ONE, task()) == known
+    assert followed_tables(known, (0, "", ""), ONE, task()) == known
     many = tuple(f"{number:03}" for number in range(100))
-    assert len(followed(many, (2, "a", "b"), SEVERAL, task())) == 100
+    assert len(followed_tables(many, (2, "a", "b"), SEVERAL, task())) == 100
 
 
 @pytest.mark.spark

@@ -28,12 +28,12 @@ from pyspark.sql.types import (
 )
 
 from hudi_jobs.contract import WriteOperation
-from hudi_jobs.schemas.old_lists import lists_of_one_field
 from hudi_jobs.schemas.types import with_stored_integers
 from hudi_jobs.schemas.writable import (
     Finding,
     Roles,
     findings,
+    lists_of_one_field,
     twins,
     unsorted_columns,
 )

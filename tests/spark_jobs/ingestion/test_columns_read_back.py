@@ -19,7 +19,7 @@ from tests.spark_jobs.conftest import NOON
 from tests.spark_jobs.trials import ALL, sampled
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
-from hudi_jobs.services.compaction import EVERY_LOG_FILE
+from hudi_jobs.table_services.compaction import EVERY_LOG_FILE
 
 pytestmark = pytest.mark.spark
 

@@ -8,7 +8,7 @@ import pytest
 from tests.spark_jobs.trials import crossed
 
 from hudi_jobs.contract import Outcome, RunMode, Service
-from hudi_jobs.services.compaction import _Compaction
+from hudi_jobs.table_services.compaction import _Compaction
 
 pytestmark = pytest.mark.spark
 

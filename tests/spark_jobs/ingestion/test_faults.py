@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, Origin, SourceRows
-from hudi_jobs.ingestion.rules.partitions import never
+from hudi_jobs.ingestion.rules.columns import never
 from hudi_jobs.ingestion.rules.quality import Counts, Faults, quarantine, refuse
 
 pytestmark = pytest.mark.spark

@@ -152,8 +152,8 @@ def test_a_run_that_dies_between_its_record_and_its_commit_has_read_nothing(
 
 @IN_FULL  # otherwise `operations/test_checkpoint.py` reads a file again that a rollback took back
 def test_a_table_restored_to_a_savepoint_has_its_record(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hudi_jobs.ingestion.sweep.SWEEP_EVERY", 1)
-    monkeypatch.setattr("hudi_jobs.ingestion.sweep.KEEP_FOR_MILLISECONDS", -1)
+    monkeypatch.setattr("hudi_jobs.ingestion.checkpoint.SWEEP_EVERY", 1)
+    monkeypatch.setattr("hudi_jobs.ingestion.checkpoint.KEEP_FOR_MILLISECONDS", -1)
     put(lake, "0.csv", 0)
     saved = lake.ingest(operation="Insert").instant
     lake.spark.sql(f"CALL create_savepoint(path => '{lake.base_path}', commit_time => '{saved}')").collect()
@@ -168,8 +168,8 @@ def test_a_table_restored_to_a_savepoint_has_its_record(lake: Any, monkeypatch: 
 
 
 def test_segments_that_no_commit_leads_back_to_are_removed(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hudi_jobs.ingestion.sweep.SWEEP_EVERY", 1)
-    monkeypatch.setattr("hudi_jobs.ingestion.sweep.KEEP_FOR_MILLISECONDS", -1)
+    monkeypatch.setattr("hudi_jobs.ingestion.checkpoint.SWEEP_EVERY", 1)
+    monkeypatch.setattr("hudi_jobs.ingestion.checkpoint.KEEP_FOR_MILLISECONDS", -1)
     lake.options = {
         "hoodie.clean.automatic": "true",
         "hoodie.clean.commits.retained": "1",

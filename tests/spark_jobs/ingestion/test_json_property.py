@@ -36,7 +36,7 @@ from pyspark.sql.types import (
 from tests.spark_jobs.ingestion.test_json_values import of_files, values
 from tests.spark_jobs.trials import ALL
 
-from hudi_jobs.schemas.ddl import parse_ddl
+from hudi_jobs.schemas.columns import parse_ddl
 
 pytestmark = pytest.mark.spark
 

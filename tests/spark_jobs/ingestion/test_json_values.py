@@ -14,8 +14,7 @@ from tests.spark_jobs.ingestion.json_inputs import COLUMNS, LINES, WHOLE, Bad
 
 from hudi_jobs.contract import FileFormat, FileSource
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT
-from hudi_jobs.ingestion.rules.corrupt_texts import BASE64
+from hudi_jobs.ingestion.rows import BASE64, CORRUPT_RECORD, FAULT
 from hudi_jobs.ingestion.sources.files.read import read_files
 from hudi_jobs.ingestion.sources.kafka.formats import json_values
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE

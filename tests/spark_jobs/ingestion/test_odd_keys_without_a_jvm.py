@@ -84,7 +84,7 @@ def test_a_file_that_metadata_puts_elsewhere_is_not_in_the_table(path: str) -> N
 def test_no_module_has_spark_open_a_path_of_its_own_accord() -> None:
     """`GivenFiles` opens files, and `reading` tables; Hudi's own metadata table has no files of anybody else."""
     opening = re.compile(r"\.read\b(?!\()|wholeTextFiles|binaryFiles|textFile\(|[Hh]adoopFile")
-    allowed = {"reading.py", "operations/repair/files/seen.py", "operations/erase/search/scan.py"}
+    allowed = {"reading.py", "operations/repair/known_files.py", "operations/erase/scan.py"}
     root = resources("hudi_jobs")
     found = set()
     for path in sorted(root.rglob("*.py")):  # type: ignore[attr-defined]

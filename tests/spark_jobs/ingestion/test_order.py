@@ -10,7 +10,7 @@ from hudi_jobs.contract import IngestionTask, TableDefinition
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.order import last_of_each, lost_deletes, require_marks, with_mark_of_deletes
 from hudi_jobs.ingestion.rows import SourceRows
-from hudi_jobs.ingestion.rules.partitions import never
+from hudi_jobs.ingestion.rules.columns import never
 from hudi_jobs.ingestion.rules.quality import without_order
 
 pytestmark = pytest.mark.spark

@@ -10,7 +10,7 @@ import pytest
 from tests.spark_jobs.trials import sampled
 
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Outcome
-from hudi_jobs.ingestion.rules.partitions import PartitionStyle, misplaced
+from hudi_jobs.ingestion.rules.columns import PartitionStyle, misplaced
 
 pytestmark = pytest.mark.spark
 

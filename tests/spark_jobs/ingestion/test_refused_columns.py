@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from tests.spark_jobs.trials import IN_FULL, sampled
 
 from hudi_jobs.contract import Outcome, Service
-from hudi_jobs.services import clustering
+from hudi_jobs.table_services import clustering
 
 pytestmark = pytest.mark.spark
 

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
-from hudi_jobs.ingestion.text_values.conversion import text_fault, text_value
-from hudi_jobs.schemas.ddl import parse_ddl
+from hudi_jobs.ingestion.text.text_values import text_fault, text_value
+from hudi_jobs.schemas.columns import parse_ddl
 
 pytestmark = pytest.mark.spark
 

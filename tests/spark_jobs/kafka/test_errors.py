@@ -4,7 +4,7 @@ import pytest
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures.causes import Cause
-from hudi_jobs.ingestion.sources.kafka.clients.errors import explained
+from hudi_jobs.ingestion.sources.kafka.clients import explained
 
 KAFKA = "org.apache.kafka.common"
 

@@ -10,7 +10,7 @@ from tests.spark_jobs.kafka.test_kills import kill_at
 from tests.spark_jobs.trials import IN_FULL, LEASE
 
 from hudi_jobs.contract import Outcome, RunMode, Service
-from hudi_jobs.ingestion import sweep
+from hudi_jobs.ingestion import checkpoint
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.deleted import MOST_DELETED
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.spilled import FOLDER
 
@@ -50,8 +50,8 @@ def test_no_late_event_brings_back_one_of_thousands_of_rows_that_were_deleted(
         result = stream.ingest()
         assert f"{ROWS:,} events skipped, older than the delete of their row" in result.message
         assert stream.rows("id", "note") == left
-    monkeypatch.setattr(sweep, "SWEEP_EVERY", 1)
-    monkeypatch.setattr(sweep, "KEEP_FOR_MILLISECONDS", -1)
+    monkeypatch.setattr(checkpoint, "SWEEP_EVERY", 1)
+    monkeypatch.setattr(checkpoint, "KEEP_FOR_MILLISECONDS", -1)
     send("c", range(1), 50_000, "again")
     assert stream.ingest().outcome is Outcome.SUCCEEDED
     assert stream.rows("id", "note") == [(0, "again"), *left]

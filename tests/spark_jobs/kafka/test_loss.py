@@ -8,7 +8,7 @@ from tests.spark_jobs.formats.events import postgres
 from tests.spark_jobs.kafka.conftest import encoded
 
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
-from hudi_jobs.ingestion.sources.kafka.clients.broker import Brokers
+from hudi_jobs.ingestion.sources.kafka.clients import Brokers
 
 pytestmark = [pytest.mark.spark, pytest.mark.streams]
 
@@ -168,7 +168,9 @@ def test_messages_that_expire_while_they_are_read_are_noticed(
     """Once the offsets are known the messages go: before Spark reads them, or when it has them all."""
     stream.create()
     stream.send(numbered(0, 20))
-    at = {"before": "hudi_jobs.ingestion.sources.kafka.source.reach", "after": "hudi_jobs.ingestion.run.reach"}[moment]
+    at = {"before": "hudi_jobs.ingestion.sources.kafka.kafka_source.reach", "after": "hudi_jobs.ingestion.run.reach"}[
+        moment
+    ]
     phase = {"before": "listed", "after": "read"}[moment]
 
     def expire(reached: Any) -> None:

@@ -12,8 +12,8 @@ from hudi_jobs.contract import (
     TableDefinition,
 )
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.sources.kafka.offsets.order import require_growing_offsets
-from hudi_jobs.ingestion.sources.kafka.offsets.ranges import PartitionOffsets, TopicOffsets, TopicProgress, standing
+from hudi_jobs.ingestion.sources.kafka.offset_state import require_growing_offsets
+from hudi_jobs.ingestion.sources.kafka.offsets import PartitionOffsets, TopicOffsets, TopicProgress, standing
 
 READ = {"orders": TopicProgress("one", (1_000_000, 7))}
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from hudi_jobs.contract import CHECKPOINT_LIMIT, Checkpoint, FailureReason, Isolation, KafkaSource, StartingOffsets
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import decode_checkpoint, encode_checkpoint
-from hudi_jobs.ingestion.sources.kafka.clients.broker import Brokers
-from hudi_jobs.ingestion.sources.kafka.offsets.losses import LOGGED_LOSSES, log_losses, passed_over, refusal
-from hudi_jobs.ingestion.sources.kafka.offsets.ranges import (
+from hudi_jobs.ingestion.sources.kafka.clients import Brokers
+from hudi_jobs.ingestion.sources.kafka.offset_state import KafkaProgress, display
+from hudi_jobs.ingestion.sources.kafka.offsets import (
+    LOGGED_LOSSES,
     Cause,
     Loss,
     PartitionOffsets,
@@ -22,13 +23,15 @@ from hudi_jobs.ingestion.sources.kafka.offsets.ranges import (
     TopicPartition,
     TopicProgress,
     after,
+    log_losses,
     of_cluster,
+    passed_over,
     ranges,
+    refusal,
     shares,
     standing,
 )
-from hudi_jobs.ingestion.sources.kafka.offsets.state import KafkaProgress, display
-from hudi_jobs.ingestion.sources.kafka.starts import starting_points
+from hudi_jobs.ingestion.sources.kafka.topics import starting_points
 
 PLACES = [TopicPartition("orders", number) for number in range(6)]
 LAGS = st.dictionaries(st.sampled_from(PLACES), st.integers(1, 10**12), min_size=1)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hudi_jobs.contract import FailureReason, IngestionTask, KafkaSource, TableDefinition
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.sources.kafka.clients.options import client_options, reader_options
+from hudi_jobs.ingestion.sources.kafka.clients import client_options, reader_options
 from hudi_jobs.ingestion.sources.kafka.request import matching, moment, require_request
 
 TABLE = {"name": "t", "basePath": "s3a://lake/t", "type": "CopyOnWrite", "recordKey": ["id"]}

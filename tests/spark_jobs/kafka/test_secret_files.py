@@ -7,7 +7,7 @@ import pytest
 
 from hudi_jobs.contract import FailureReason, KafkaSource
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.sources.kafka.clients.secret_files import require_files
+from hudi_jobs.ingestion.sources.kafka.clients import require_files
 
 
 def source(folder: Path) -> KafkaSource:

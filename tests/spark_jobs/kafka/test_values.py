@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
-from hudi_jobs.ingestion.rules.corrupt_texts import BASE64, BINARY
+from hudi_jobs.ingestion.rows import BASE64, BINARY
 
 pytestmark = [pytest.mark.spark, pytest.mark.streams]
 

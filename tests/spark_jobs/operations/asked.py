@@ -24,8 +24,8 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.contract.operations.told import TOLD_FILE, OperationTold, decode_told
 from hudi_jobs.journal.journal import RECORD_FILE
-from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
+from hudi_jobs.table_services.timeline import Timeline
 
 __all__ = ["overwrite", "timeline"]
 

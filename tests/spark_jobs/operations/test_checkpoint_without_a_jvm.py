@@ -12,11 +12,10 @@ from hudi_jobs.contract import CHECKPOINT_KEY, Checkpoint, HudiSource, Ingestion
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.batch import Undone
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint
-from hudi_jobs.ingestion.sources.hudi.removals import Removal, removed_since
-from hudi_jobs.ingestion.sources.hudi.source import Hudi
-from hudi_jobs.ingestion.sources.kafka.offsets.ranges import TopicOffsets, TopicPartition, TopicProgress, standing
-from hudi_jobs.ingestion.sources.kafka.offsets.repeated import not_again
-from hudi_jobs.ingestion.sources.kafka.offsets.state import KafkaProgress
+from hudi_jobs.ingestion.sources.hudi.commits import Removal, removed_since
+from hudi_jobs.ingestion.sources.hudi.hudi_source import Hudi
+from hudi_jobs.ingestion.sources.kafka.offset_state import KafkaProgress, not_again
+from hudi_jobs.ingestion.sources.kafka.offsets import TopicOffsets, TopicPartition, TopicProgress, standing
 from hudi_jobs.operations.checkpoints import checkpoint_to_commit, checkpoints_undone, other_kind
 from hudi_jobs.table import Commit, HudiTable
 

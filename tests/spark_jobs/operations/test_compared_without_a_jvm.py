@@ -10,8 +10,8 @@ from hudi_jobs.contract.operations.told import (
     decode_told,
     encode_told,
 )
-from hudi_jobs.journal.record import Part, Rows
-from hudi_jobs.operations.compared import HIDDEN, compared, partitions
+from hudi_jobs.journal.records import Part, Rows
+from hudi_jobs.operations.operation_run import HIDDEN, compared, partitions
 
 
 def rows(*parts: tuple[str, int], partitions: int | None = None) -> Rows:

@@ -6,8 +6,7 @@ from hudi_jobs.contract import FailureReason, JobOutcome, OperationPhase, Operat
 from hudi_jobs.contract.operations.operation import LONGEST_OBSTACLE, MOST_OBSTACLES
 from hudi_jobs.contract.outcome import decode_outcome, encode_outcome
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.operations.obstacles import Obstacles
-from hudi_jobs.operations.refusal import refused
+from hudi_jobs.operations.refusal import Obstacles, refused
 
 
 def test_a_run_ends_with_the_first() -> None:

@@ -9,8 +9,8 @@ from tests.spark_jobs.operations.test_record_without_a_jvm import LATER, TARGET,
 
 from hudi_jobs.contract import FailureReason, OperationPhase
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.journal.restore_record import RestoreRecord
-from hudi_jobs.operations import recheck
+from hudi_jobs.journal.records import RestoreRecord
+from hudi_jobs.operations import restore_steps
 from hudi_jobs.operations.checkpoints import SourceFailed
 from hudi_jobs.operations.refusal import UNCHANGED
 
@@ -29,11 +29,11 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         savepoints=lambda: [SimpleNamespace(instant=TARGET)],
         meta=SimpleNamespace(getTableConfig=lambda: config),
     )
-    monkeypatch.setattr(recheck, "load_timeline", lambda _: timeline)
-    monkeypatch.setattr(recheck, "elements", lambda _: ["files"])
-    monkeypatch.setattr(recheck, "remake_metadata_table", lambda _, options: fail() if options else None)
-    monkeypatch.setattr(recheck, "remove_metadata_table", lambda _: said.append("removed"))
-    monkeypatch.setattr(recheck, "lost_metadata_table", lambda _, options: LOST if options else "")
+    monkeypatch.setattr(restore_steps, "load_timeline", lambda _: timeline)
+    monkeypatch.setattr(restore_steps, "elements", lambda _: ["files"])
+    monkeypatch.setattr(restore_steps, "remake_metadata_table", lambda _, options: fail() if options else None)
+    monkeypatch.setattr(restore_steps, "remove_metadata_table", lambda _: said.append("removed"))
+    monkeypatch.setattr(restore_steps, "lost_metadata_table", lambda _, options: LOST if options else "")
     said: list[Any] = []
     context = SimpleNamespace(log=lambda _, **__: None)
     return cast("Any", SimpleNamespace(context=context, journal=journal(tmp_path), report=said.append, said=said))
@@ -45,7 +45,7 @@ def ended(
     """What a run ends with instead of the failure of its check, if anything."""
     work.journal.keep(earlier)
     try:
-        recheck.not_begun_again(work, earlier, kind(reason, message), savepoints=earlier.savepoints)
+        restore_steps.not_begun_again(work, earlier, kind(reason, message), savepoints=earlier.savepoints)
     except TaskFailed as failure:
         return failure
     return None

@@ -9,16 +9,20 @@ import pytest
 from hudi_jobs.contract import GOES_BACK, MOST_LISTED, FailureReason, OperationKind, OperationPhase
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.journal.erase_record import EraseRecord
 from hudi_jobs.journal.history import Restore
 from hudi_jobs.journal.journal import MOST_FOLLOWED, MOST_RECORDS, RECORD_FILE, RECORD_LIMIT, Journal
-from hudi_jobs.journal.record import OperationRecord, Part, Rows
-from hudi_jobs.journal.repair_record import RepairRecord
-from hudi_jobs.journal.restore_record import RestoreRecord
-from hudi_jobs.journal.service_record import ServiceRecord
-from hudi_jobs.journal.version_record import VersionRecord
+from hudi_jobs.journal.records import (
+    EraseRecord,
+    OperationRecord,
+    Part,
+    RepairRecord,
+    RestoreRecord,
+    Rows,
+    ServiceRecord,
+    VersionRecord,
+)
 from hudi_jobs.lease.stores import LocalFiles
-from hudi_jobs.operations.erase import run
+from hudi_jobs.operations.erase import erasure as run
 from hudi_jobs.operations.erase.keys import digest_of, keys_of
 from hudi_jobs.operations.kinds import KINDS
 from hudi_jobs.operations.rows import LONGEST_NAMES, MOST_PARTS, difference

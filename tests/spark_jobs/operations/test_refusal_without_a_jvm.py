@@ -11,7 +11,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.journal.history import History, Write
 from hudi_jobs.lease.leases import SERVICES_LEASE
 from hudi_jobs.operations.refusal import UNCHANGED, require_contiguous, require_latest
-from hudi_jobs.services.others import HEARTBEATS, Others
+from hudi_jobs.table_services.unfinished_work import HEARTBEATS, Others
 
 BEFORE, TIME, LATER, LAST = (f"2026031013{minute}00000" for minute in ("00", "10", "20", "30"))
 TARGET = Write(TIME, "commit", TIME)

@@ -37,7 +37,7 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.journal.journal import RECORD_FILE
 from hudi_jobs.operations.kinds import KINDS
-from hudi_jobs.services.client import write_client
+from hudi_jobs.table_services.client import write_client
 
 pytestmark = [pytest.mark.spark]
 
@@ -225,7 +225,7 @@ def test_a_damaged_record_and_another_owner_are_refused(lake: Any) -> None:
 
 def test_a_commit_that_names_files_elsewhere_is_not_undone(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(lake, 2)
-    monkeypatch.setattr("hudi_jobs.services.plans._written", lambda _: iter([("../elsewhere", "f")]))
+    monkeypatch.setattr("hudi_jobs.table_services.plans._written", lambda _: iter([("../elsewhere", "f")]))
     result = operate(lake, commits(lake)[0])
     assert result.reason is FailureReason.PATH_OUTSIDE_TABLE, result
     assert len(commits(lake)) == 2

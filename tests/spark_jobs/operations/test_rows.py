@@ -11,7 +11,7 @@ from tests.spark_jobs.trials import ALL, IN_FULL, crossed, sampled
 
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, OperationPhase, Outcome, Service
 from hudi_jobs.journal.journal import RECORD_FILE
-from hudi_jobs.journal.record import Rows
+from hudi_jobs.journal.records import Rows
 from hudi_jobs.operations.rows import row_hash
 
 pytestmark = [pytest.mark.spark]

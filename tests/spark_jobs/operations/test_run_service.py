@@ -20,7 +20,7 @@ from tests.spark_jobs.trials import IN_FULL, LEASE
 
 from hudi_jobs.commit_metadata import OPERATION_KEY
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, RunMode, RunnableService, Service
-from hudi_jobs.services.client import write_client
+from hudi_jobs.table_services.client import write_client
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 

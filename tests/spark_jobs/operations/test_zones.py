@@ -16,7 +16,7 @@ from tests.spark_jobs.services.test_services import succeeded
 from hudi_jobs.clock import guard
 from hudi_jobs.contract import FailureReason, OperationPhase, RepairStep, Service, TaskResult
 from hudi_jobs.contract.table.zone import stamped_offset
-from hudi_jobs.services.client import write_client
+from hudi_jobs.table_services.client import write_client
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

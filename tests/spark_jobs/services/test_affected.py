@@ -9,7 +9,7 @@ from tests.spark_jobs.services.test_services import add, csv, fill
 from tests.spark_jobs.tables.test_other_tools import OPTIMISTIC, SMALL, Other, exact, serve, share
 
 from hudi_jobs.contract import Outcome, Service, TaskResult
-from hudi_jobs.services.client import write_client
+from hudi_jobs.table_services.client import write_client
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -6,8 +6,8 @@ import pytest
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import AffectedInstant
-from hudi_jobs.services.affected import noting_affected
-from hudi_jobs.services.timeline import Begun, Timeline
+from hudi_jobs.table_services.timeline import Begun, Timeline
+from hudi_jobs.table_services.unfinished_work import noting_affected
 
 
 class Gone:

@@ -8,12 +8,11 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from hudi_jobs.contract import IngestionTask, TableDefinition
 from hudi_jobs.ingestion.order import last_of_each
+from hudi_jobs.ingestion.row_checks import apply_transform
 from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.rules import quality
-from hudi_jobs.ingestion.rules.partitions import never
+from hudi_jobs.ingestion.rules.columns import never, without_key
 from hudi_jobs.ingestion.rules.quality import Counts, Faults, keep, observed, observed_faults
-from hudi_jobs.ingestion.rules.record_keys import without_key
-from hudi_jobs.ingestion.transform import apply_transform
 
 pytestmark = pytest.mark.spark
 

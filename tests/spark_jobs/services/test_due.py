@@ -17,7 +17,7 @@ import pytest
 from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import Service
-from hudi_jobs.services.client import write_client
+from hudi_jobs.table_services.client import write_client
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.status.table import ServiceStatus
 from hudi_operator.planning.facts.writers.pending import pending_statuses

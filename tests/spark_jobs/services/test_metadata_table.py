@@ -10,7 +10,7 @@ import pytest
 from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import Outcome, Service
-from hudi_jobs.services.client import write_client
+from hudi_jobs.table_services.client import write_client
 
 pytestmark = pytest.mark.spark
 

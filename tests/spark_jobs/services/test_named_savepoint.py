@@ -23,9 +23,9 @@ from hudi_jobs.contract import (
     TaskResult,
 )
 from hudi_jobs.phases import PAUSE_VARIABLE, Phase
-from hudi_jobs.services.client import write_client
-from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
+from hudi_jobs.table_services.client import write_client
+from hudi_jobs.table_services.timeline import Timeline
 
 pytestmark = pytest.mark.spark
 

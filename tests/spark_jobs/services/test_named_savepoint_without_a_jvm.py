@@ -6,8 +6,8 @@ from typing import cast
 
 import pytest
 
-from hudi_jobs.services.savepoints.named_savepoint import _refusal
-from hudi_jobs.services.timeline import Clean, PendingRollback, Timeline
+from hudi_jobs.table_services.savepoints import _refusal
+from hudi_jobs.table_services.timeline import Clean, PendingRollback, Timeline
 
 EARLY, COMMIT, LATE = "20260310115900000", "20260310120000000", "20260310120100000"
 

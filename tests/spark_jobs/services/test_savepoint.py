@@ -9,10 +9,10 @@ from tests.spark_jobs.services.test_metadata_table import write
 from tests.spark_jobs.trials import ALL, crossed
 
 from hudi_jobs.contract import Outcome, SavepointStep, SavepointTask, Service, TableOwner, TaskResult
-from hudi_jobs.services.client import WriteClient, write_client
-from hudi_jobs.services.takeover_savepoint import USER
-from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
+from hudi_jobs.table_services.client import WriteClient, write_client
+from hudi_jobs.table_services.preparation import USER
+from hudi_jobs.table_services.timeline import Timeline
 
 pytestmark = pytest.mark.spark
 

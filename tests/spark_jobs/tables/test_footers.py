@@ -12,8 +12,8 @@ import pytest
 
 from hudi_jobs.contract import FailureReason, FileSource, Outcome
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.row_checks import apply_transform
 from hudi_jobs.ingestion.sources.files.read import read_files
-from hudi_jobs.ingestion.transform import apply_transform
 from hudi_jobs.jvm import schema_json
 
 pytestmark = pytest.mark.spark

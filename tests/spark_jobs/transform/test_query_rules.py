@@ -9,11 +9,8 @@ from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import classes, session_state
-from hudi_jobs.query.functions import FUNCTIONS, TABLE_FUNCTIONS
-from hudi_jobs.query.kinds import CATALYST
-from hudi_jobs.query.plan import tree
-from hudi_jobs.query.rules import DEEPEST, QueryRules
-from hudi_jobs.query.session import bare_session
+from hudi_jobs.query.rules import CATALYST, DEEPEST, QueryRules, tree
+from hudi_jobs.query.session import FUNCTIONS, TABLE_FUNCTIONS, bare_session
 
 RULES = QueryRules("source", case_sensitive=False)
 PROJECT, STAR = f"{CATALYST}plans.logical.Project", f"{CATALYST}analysis.UnresolvedStar"

@@ -8,7 +8,7 @@ from tests.spark_jobs.continuous.watched import CANARY, TABLE, Watch, watching
 from tests.spark_jobs.transform.harmless_queries import HARMLESS
 from tests.spark_jobs.transform.hostile_queries import PROPERTY
 
-from hudi_jobs.ingestion.transform import apply_transform, computed
+from hudi_jobs.ingestion.row_checks import apply_transform, computed
 from hudi_jobs.jvm import classes
 
 pytestmark = pytest.mark.spark

@@ -11,7 +11,7 @@ from tests.spark_jobs.upstream.conftest import KINDS, sampled
 
 from hudi_jobs.commit_metadata import ERASED_KEY, OPERATION_KEY
 from hudi_jobs.contract import METADATA_PREFIX, FailureReason, Outcome
-from hudi_jobs.ingestion.sources.hudi.source import Hudi
+from hudi_jobs.ingestion.sources.hudi.hudi_source import Hudi
 from hudi_jobs.operations.erase.keys import digest_of
 
 pytestmark = pytest.mark.spark

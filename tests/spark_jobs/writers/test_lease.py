@@ -18,8 +18,17 @@ from hudi_jobs.exclusive import _leases_of
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.lease import leases as leases_module
 from hudi_jobs.lease import stores
-from hudi_jobs.lease.keeper import LeaseKeeper
-from hudi_jobs.lease.leases import Content, HeldElsewhere, Lease, LeaseFile, State, VersionConflict, decode, take
+from hudi_jobs.lease.leases import (
+    Content,
+    HeldElsewhere,
+    Lease,
+    LeaseFile,
+    LeaseKeeper,
+    State,
+    VersionConflict,
+    decode,
+    take,
+)
 from hudi_jobs.lease.stores import LocalFiles, S3Files, TableFile
 
 RIVALS = 8

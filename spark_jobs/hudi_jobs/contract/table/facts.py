@@ -44,7 +44,7 @@ class TableFacts:
     compaction that, by the time of its file, completed before it was requested, if no clean has left one slice of each
     file group since; the driver reads the names of all log files instead (`preflight/slice_gate.py`). The operator
     lists files for `has_varying_buckets` and `moved`, an instant file in the folder of the other layout; the driver
-    uses `preflight/index_gate.py` and `preflight/layout_gate.py` instead.
+    uses `preflight/index_gate.py` and `preflight/slice_gate.py` instead.
     """
 
     keeps_operations: bool = False

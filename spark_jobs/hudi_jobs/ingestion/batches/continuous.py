@@ -30,8 +30,7 @@ from hudi_jobs.contract import (
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.exclusive import with_lease
 from hudi_jobs.failures import DriverStopping, TaskFailed, Unfinished
-from hudi_jobs.ingestion.batches.made import MadeInstants
-from hudi_jobs.ingestion.batches.progress import ProgressWriter
+from hudi_jobs.ingestion.batches.batch_progress import MadeInstants, ProgressWriter
 from hudi_jobs.ingestion.rules.quality import require_quarantine
 from hudi_jobs.ingestion.run import OpenedTable, ingest_once
 from hudi_jobs.ingestion.sources.registry import source_of
@@ -40,8 +39,8 @@ from hudi_jobs.jvm import open_sockets
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.phases import Phase, reach
-from hudi_jobs.services.preparation import roll_back_writes
-from hudi_jobs.services.savepoints.held_back import held_back_after_writes
+from hudi_jobs.table_services.preparation import roll_back_writes
+from hudi_jobs.table_services.savepoints import held_back_after_writes
 
 _LOOKS_EVERY_SECONDS = 1.0
 _MOST_SOCKETS = 500

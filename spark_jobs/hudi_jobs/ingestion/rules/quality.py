@@ -23,9 +23,8 @@ from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask
 from hudi_jobs.contract.wording import shortened
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED, SourceRows
-from hudi_jobs.ingestion.rules.corrupt_texts import BINARY, UNREADABLE
-from hudi_jobs.ingestion.rules.partitions import never
+from hudi_jobs.ingestion.rows import BINARY, CORRUPT_RECORD, FAULT, IS_DELETED, UNREADABLE, SourceRows
+from hudi_jobs.ingestion.rules.columns import never
 from hudi_jobs.jvm import fill_cache, in_shuffle_files, query_execution
 from hudi_jobs.schemas.types import column_named
 

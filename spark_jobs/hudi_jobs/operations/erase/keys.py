@@ -19,9 +19,9 @@ from hudi_jobs.contract.operations.erase import LONGEST_VALUE, MOST_ERASED, Eras
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located
 from hudi_jobs.given_files import GivenFiles
-from hudi_jobs.ingestion.rules.record_keys import NOTHING
+from hudi_jobs.ingestion.rules.columns import NOTHING
 from hudi_jobs.local_frame import local_frame
-from hudi_jobs.operations.erase.predicates.selection import matching, unquoted
+from hudi_jobs.operations.erase.selection import matching, unquoted
 from hudi_jobs.operations.erase.spellings import spellings
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.schemas.types import column_named

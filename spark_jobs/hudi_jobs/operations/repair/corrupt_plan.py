@@ -7,15 +7,23 @@ and would lose their base file with its plan.
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.journal.repair_record import RepairRecord
+from hudi_jobs.journal.records import RepairRecord
 from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import refused
-from hudi_jobs.operations.repair.alone import pending_instant, require_dead
-from hudi_jobs.operations.repair.files.copies import checksum_of, is_there, keep_copy, remove, require_copy
-from hudi_jobs.operations.repair.step import Found, Step
+from hudi_jobs.operations.repair.repair_step import (
+    Found,
+    Step,
+    checksum_of,
+    is_there,
+    keep_copy,
+    pending_instant,
+    remove,
+    require_copy,
+    require_dead,
+)
 from hudi_jobs.phases import Phase, reach
-from hudi_jobs.services.plans import PLANS, can_be_read
-from hudi_jobs.services.preparation import load_timeline
+from hudi_jobs.table_services.plans import PLANS, can_be_read
+from hudi_jobs.table_services.preparation import load_timeline
 
 _OWN_INSTANTS_IN_LOGS = 8
 

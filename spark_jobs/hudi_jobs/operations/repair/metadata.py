@@ -12,20 +12,19 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.existing_table.metadata import metadata_partitions
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.journal.repair_record import RepairRecord
+from hudi_jobs.journal.records import RepairRecord
 from hudi_jobs.jvm import classes, engine_context
 from hudi_jobs.operations.check import metadata_options_of, require_known_indexes
 from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import refused
-from hudi_jobs.operations.repair.alone import once_begun, require_at_rest, require_no_heartbeat
-from hudi_jobs.operations.repair.step import Found, Step
+from hudi_jobs.operations.repair.repair_step import Found, Step, once_begun, require_at_rest, require_no_heartbeat
 from hudi_jobs.operations.restore_steps import remake_metadata_table, remove_metadata_table
 from hudi_jobs.operations.rows import are_doubled, current_rows, difference, indexed_by, rows_now
 from hudi_jobs.phases import Phase, reach
-from hudi_jobs.services.plans import require_properties_inside
-from hudi_jobs.services.preparation import load_timeline
-from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
+from hudi_jobs.table_services.plans import require_properties_inside
+from hudi_jobs.table_services.preparation import load_timeline
+from hudi_jobs.table_services.timeline import Timeline
 
 _RECORD_INDEX = "record_index"
 _WITHOUT_BACKUP = False

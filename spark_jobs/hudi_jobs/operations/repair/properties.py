@@ -10,26 +10,27 @@ from hudi_jobs.contract import FailureReason, RepairStep, TableOperation
 from hudi_jobs.contract.table.properties import differences, differences_message
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.journal.repair_record import RepairRecord
+from hudi_jobs.journal.records import RepairRecord
 from hudi_jobs.jvm import JavaObject, classes, texts
 from hudi_jobs.lease.owner import require_not_owned_elsewhere
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.check import busy
 from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import refused, require_nobody_at_work
-from hudi_jobs.operations.repair.alone import require_no_heartbeat
-from hudi_jobs.operations.repair.files.copies import (
+from hudi_jobs.operations.repair.repair_step import (
+    Found,
+    Step,
     checksum_of,
     content_of,
     is_there,
     keep_copy,
     remove,
     require_copy,
+    require_no_heartbeat,
 )
-from hudi_jobs.operations.repair.step import Found, Step
 from hudi_jobs.phases import Phase, reach
-from hudi_jobs.services.others import Others
-from hudi_jobs.services.preparation import load_timeline
+from hudi_jobs.table_services.preparation import load_timeline
+from hudi_jobs.table_services.unfinished_work import Others
 
 _FILE, _BACKUP = ".hoodie/hoodie.properties", ".hoodie/hoodie.properties.backup"
 _CHECKSUM = "hoodie.table.checksum"

@@ -12,7 +12,7 @@ from tests.spark_jobs.operations.shapes import Shape
 from tests.spark_jobs.operations.trial import UID, Asked, Trial
 
 from hudi_jobs.contract import OperationKind, Service
-from hudi_jobs.services.client import write_client
+from hudi_jobs.table_services.client import write_client
 
 
 def _upserted(lake: Any, shape: Shape, *numbers: int) -> None:

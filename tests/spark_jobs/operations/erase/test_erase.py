@@ -35,10 +35,10 @@ from hudi_jobs.contract import (
     SavepointTask,
     Service,
 )
-from hudi_jobs.operations.erase import check, run
-from hudi_jobs.operations.erase.search.scan import File
-from hudi_jobs.operations.erase.search.strays import strays
-from hudi_jobs.services.client import WriteClient, write_client
+from hudi_jobs.operations.erase import erase_check, erasure
+from hudi_jobs.operations.erase.remaining import strays
+from hudi_jobs.operations.erase.scan import File
+from hudi_jobs.table_services.client import WriteClient, write_client
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -157,7 +157,7 @@ def test_a_predicate_erases_what_it_selects_also_where_a_run_ended_after_the_cle
     bad, old = quarantined(tmp_path / "quarantine", key, customer(9)), data_files(lake)
     asked: dict[str, Any] = {"where": where, "quarantines": (str(tmp_path / "quarantine"),)}
     with monkeypatch.context() as dying:
-        dying.setattr(run, "remove_metadata_table", fails)
+        dying.setattr(erasure, "remove_metadata_table", fails)
         assert erase(lake, **asked).outcome is Outcome.FAILED
     assert not bad.exists(), "what stays of it has another name"
     assert rows(lake) == without(before, key, customer(11)), "nothing but what was kept tells the keys any more"
@@ -276,7 +276,7 @@ def test_a_file_that_still_holds_a_key_is_named_and_the_key_is_not(lake: Any, mo
     table, kept = lake.folder / "table", lake.folder / "table/.hudi-operator"
     late = (table / "export.txt", table / ".hoodie/names-a-key", table / f"{customer(7)}.txt")
     with monkeypatch.context() as beside:  # they come too late for the check
-        beside.setattr(run, "erase_from", lambda *_: [path.write_text(f"id: {customer(7)}.") for path in late])
+        beside.setattr(erasure, "erase_from", lambda *_: [path.write_text(f"id: {customer(7)}.") for path in late])
         result = erase(lake, where=f"id = '{customer(7)}'")
     assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.NOT_ERASED)
     assert "export.txt" in result.message
@@ -324,7 +324,7 @@ def test_commit_during_the_check_ends_the_run_before_anything_is_erased(
     asked: dict[str, Any] = {"where": f"id = '{customer(7)}'", "release_savepoints": True}
     for come in (lambda: upsert(lake, 1, extra=("late",)), lambda: savepoint(lake, commits(lake)[-1])):
         with monkeypatch.context() as beside:
-            beside.setattr(check, "followed_by", lambda *_, come=come: come() or ())
+            beside.setattr(erase_check, "followed_by", lambda *_, come=come: come() or ())
             result = erase(lake, **asked)
         assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.CONFLICT)
         assert f"({commits(lake)[-1]}), so nothing was erased" in result.message
@@ -342,7 +342,7 @@ def test_beside_a_write_that_stays_pending_nothing_more_is_erased_until_it_is_de
     concurrency = ConcurrencyMode.OPTIMISTIC
     asked: dict[str, Any] = {"ids": (customer(7),)}
     with monkeypatch.context() as dying:
-        dying.setattr(run, "delete_rows", fails)
+        dying.setattr(erasure, "delete_rows", fails)
         assert erase(lake, **asked, task={"concurrency": concurrency, "abandoned": ()}).outcome is Outcome.FAILED
     with write_client(lake.spark, lake.base_path, lake.request().tasks[0].hudi_options) as client:
         begun = str(client._client.startCommit())

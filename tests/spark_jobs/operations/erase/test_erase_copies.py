@@ -12,7 +12,7 @@ from tests.spark_jobs.services.test_services import succeeded
 from tests.spark_jobs.trials import IN_FULL
 
 from hudi_jobs.contract import Outcome, RepairStep
-from hudi_jobs.operations.erase import steps
+from hudi_jobs.operations.erase import erase_steps
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -70,7 +70,7 @@ def test_all_rows_of_a_key_go_from_one_file_also_where_a_run_ended_after_the_fir
         raise RuntimeError("the run ends here")
 
     with monkeypatch.context() as dying:
-        dying.setattr(steps, "_merge_logs", ends)
+        dying.setattr(erase_steps, "_merge_logs", ends)
         assert erase(lake, ids=(KEY,)).outcome is Outcome.FAILED
     assert 0 < len([row for row in rows(lake) if row[0] == KEY]) < len([row for row in before if row[0] == KEY])
 

@@ -14,8 +14,8 @@ from tests.spark_jobs.operations.erase.wholes import ADDRESS, SIXTEEN, TEN
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import Service
 from hudi_jobs.local_frame import local_frame
-from hudi_jobs.operations.erase.search.rows import mentions
-from hudi_jobs.operations.erase.search.scan import files_below, search
+from hudi_jobs.operations.erase.remaining import mentions
+from hudi_jobs.operations.erase.scan import files_below, search
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

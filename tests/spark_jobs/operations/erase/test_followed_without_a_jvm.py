@@ -3,8 +3,8 @@
 import pytest
 
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.sources.hudi.removals import Erasure, Removal, refuse
-from hudi_jobs.operations.erase.followed import MOST_COMPARED, matching
+from hudi_jobs.ingestion.sources.hudi.commits import Erasure, Removal, refuse
+from hudi_jobs.operations.erase.erase_check import MOST_COMPARED, matching
 from hudi_jobs.operations.erase.keys import digest_of, keys_of
 
 FIELDS, VALUES = ("id", "day"), frozenset({("1", "x"), ("2", "y")})

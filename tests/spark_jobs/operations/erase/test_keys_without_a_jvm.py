@@ -8,9 +8,9 @@ import pytest
 
 from hudi_jobs.contract.operations.erase import MOST_ERASED
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.operations.erase.check import are_named_after
+from hudi_jobs.operations.erase.erase_check import are_named_after
 from hudi_jobs.operations.erase.keys import Keys, keys_of, parsed
-from hudi_jobs.operations.erase.search.texts import WholeTexts
+from hudi_jobs.operations.erase.scan import WholeTexts
 from hudi_jobs.operations.erase.spellings import LARGEST_SPELT, require_few, spellings
 
 _ESCAPED = re.compile(r"\\.")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hudi_jobs.operations.erase.left import left_said
+from hudi_jobs.operations.erase.remaining import left_said
 
 BASE = "3f0e1c9a-8f4d-4f5e-9d58-0b8e0f6f2c11-0_0-21-35_20260310120000000.parquet"
 LOG = ".3f0e1c9a-8f4d-4f5e-9d58-0b8e0f6f2c11-0_20260310120000000.log.1_0-1-0"

@@ -6,12 +6,11 @@ import pytest
 
 from hudi_jobs.contract import OperationKind, OperationPhase
 from hudi_jobs.contract.operations.erase import EraseReport
-from hudi_jobs.journal.erase_record import EraseRecord
 from hudi_jobs.journal.journal import _encoded
-from hudi_jobs.journal.record import Part, Rows
+from hudi_jobs.journal.records import EraseRecord, Part, Rows
 from hudi_jobs.operations.erase.keys import Keys
-from hudi_jobs.operations.erase.search.own import shown_name, texts_from_outside
-from hudi_jobs.operations.erase.search.texts import WholeTexts
+from hudi_jobs.operations.erase.own_folders import shown_name, texts_from_outside
+from hudi_jobs.operations.erase.scan import WholeTexts
 
 RECORD = EraseRecord(
     uid="uid-of-erase",

@@ -9,7 +9,7 @@ import pytest
 from tests.spark_jobs.operations.erase import predicates
 
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.operations.erase.predicates.selection import FUNCTIONS, matching
+from hudi_jobs.operations.erase.selection import FUNCTIONS, matching
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

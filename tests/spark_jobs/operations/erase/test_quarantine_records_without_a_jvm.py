@@ -5,12 +5,11 @@ import json
 
 import pytest
 
-from hudi_jobs.ingestion.rules.corrupt_texts import BASE64, BINARY, TIME, TIME_END, TOMBSTONE
+from hudi_jobs.ingestion.rows import BASE64, BINARY, TIME, TIME_END, TOMBSTONE
 from hudi_jobs.operations.erase.keys import Key, Keys
-from hudi_jobs.operations.erase.quarantine.meanings import meaning, numbers_in
-from hudi_jobs.operations.erase.quarantine.records import BadRecords, Verdict
-from hudi_jobs.operations.erase.search.texts import Texts, WholeTexts
-from hudi_jobs.operations.erase.search.timeline import has_statistics
+from hudi_jobs.operations.erase.own_folders import has_statistics
+from hudi_jobs.operations.erase.quarantine_records import BadRecords, Verdict, meaning, numbers_in
+from hudi_jobs.operations.erase.scan import Texts, WholeTexts
 
 STAYS, UNDECIDED, GOES = Verdict
 UUID = "d3b07384-d113-4ec6-a7b4-1c6e5f8a9b10"

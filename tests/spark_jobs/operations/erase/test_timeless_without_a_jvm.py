@@ -5,9 +5,8 @@ from contextlib import AbstractContextManager, nullcontext
 import pytest
 
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.operations.erase.predicates.timeless import require_dated_casts, require_dated_literals
-from hudi_jobs.query.kinds import CATALYST
-from hudi_jobs.query.plan import tree
+from hudi_jobs.operations.erase.selection import require_dated_casts, require_dated_literals
+from hudi_jobs.query.rules import CATALYST, tree
 
 LITERAL, CAST = f"{CATALYST}expressions.Literal", f"{CATALYST}expressions.Cast"
 COLUMN = f"{CATALYST}expressions.AttributeReference"

@@ -8,8 +8,8 @@ import pytest
 from tests.spark_jobs.operations.erase.wholes import KEY, KEYS, LONGER, WHOLE
 
 from hudi_jobs.operations.erase.keys import Keys
-from hudi_jobs.operations.erase.search.letters import for_scanner
-from hudi_jobs.operations.erase.search.texts import WholeTexts, before_the_name
+from hudi_jobs.operations.erase.scan import WholeTexts, before_the_name
+from hudi_jobs.operations.erase.spellings import for_scanner
 
 
 def keys(*texts: str) -> Keys:

@@ -37,8 +37,8 @@ from hudi_jobs.contract import (
     RunnableService,
     Service,
 )
-from hudi_jobs.services.client import write_client
 from hudi_jobs.table import HudiTable
+from hudi_jobs.table_services.client import write_client
 
 LONG_AGO = 1_700_000_000
 _RECORD_INDEX = {"hoodie.metadata.global.record.level.index.enable": "true"}

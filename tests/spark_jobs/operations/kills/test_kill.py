@@ -11,7 +11,7 @@ from tests.spark_jobs.trials import IN_FULL, LEASE
 from hudi_jobs.contract import FailureReason, NewerSavepoints, OperationPhase, Outcome, Service
 from hudi_jobs.driver import Driver
 from hudi_jobs.operations.restore_steps import prepare
-from hudi_jobs.services.client import write_client
+from hudi_jobs.table_services.client import write_client
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -41,9 +41,9 @@ from hudi_jobs.jvm import classes
 from hudi_jobs.operations.refusal import UNCHANGED
 from hudi_jobs.operations.restore_steps import prepare, restore, roll_back_what_stayed
 from hudi_jobs.phases import Phase
-from hudi_jobs.services.client import write_client
-from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
+from hudi_jobs.table_services.client import write_client
+from hudi_jobs.table_services.timeline import Timeline
 
 pytestmark = [pytest.mark.spark]
 
@@ -390,7 +390,7 @@ def test_a_refusal_of_a_restore_that_was_only_prepared_ends_it_and_names_what_wa
 
     with monkeypatch.context() as patch:
         patch.setattr("hudi_jobs.operations.check.rows_at", gone)
-        patch.setattr("hudi_jobs.operations.recheck.remake_metadata_table", fail)
+        patch.setattr("hudi_jobs.operations.restore_steps.remake_metadata_table", fail)
         said = refusal(operate(lake, target, savepoints=NewerSavepoints.REMOVE))
     assert said.startswith(f"A topic does not exist. {UNCHANGED} But an earlier run has already removed"), said
     assert (f"{latest}. The metadata table no longer exists" in said, restores(lake)) == (True, 0)

@@ -136,7 +136,9 @@ def test_a_write_that_is_stuck_is_rolled_back(lake: Any, kind: str, monkeypatch:
     beat = lake.folder / "table/.hoodie/.heartbeat" / stuck
     beat.parent.mkdir(exist_ok=True)
     with monkeypatch.context() as long:
-        long.setattr("hudi_jobs.operations.repair.run.rows_now", lambda context: (beat.touch(), rows_now(context))[1])
+        long.setattr(
+            "hudi_jobs.operations.repair.repair_run.rows_now", lambda context: (beat.touch(), rows_now(context))[1]
+        )
         result = mend(lake, ROLLBACK, stuck, abandoned=())
     assert (result.reason, [instant for _, instant in pending(lake)]) == (FailureReason.CONFLICT, [stuck]), (
         "its writer goes on meanwhile"
@@ -196,7 +198,7 @@ def test_a_plan_that_cannot_be_read_is_copied_and_removed(lake: Any, monkeypatch
     age(lake)
     assert f"remove the plan of the compaction {planned}" in told_beside_a_heartbeat(lake, PLAN, planned)
     with monkeypatch.context() as patch:
-        patch.setattr("hudi_jobs.operations.repair.run.reach", lambda _: plan.write_bytes(b"another"))
+        patch.setattr("hudi_jobs.operations.repair.repair_run.reach", lambda _: plan.write_bytes(b"another"))
         changed = mend(lake, PLAN, planned, uid="changed")
     assert (changed.reason, plan.read_bytes()) == (FailureReason.OPERATION_REFUSED, b"another"), changed
     assert "has changed since it was checked, so it was not removed; create the operation again" in changed.message

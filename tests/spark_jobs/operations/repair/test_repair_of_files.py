@@ -25,7 +25,7 @@ from tests.spark_jobs.test_archive_reading import archive, commit
 from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
 
 from hudi_jobs.contract import Outcome, RepairStep, Service
-from hudi_jobs.services.client import write_client
+from hudi_jobs.table_services.client import write_client
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 

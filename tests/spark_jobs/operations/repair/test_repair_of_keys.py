@@ -24,9 +24,9 @@ from tests.spark_jobs.trials import IN_FULL, LEASE
 from hudi_jobs.contract import CHECKPOINT_KEY, FailureReason, OperationPhase, Outcome, RepairStep, Service
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.local_frame import local_frame
-from hudi_jobs.operations import commit
-from hudi_jobs.operations.repair.keys import deduplicate
-from hudi_jobs.operations.repair.keys.doubles import KEY, PARTITION, Doubles, order_of
+from hudi_jobs.operations import operation_run
+from hudi_jobs.operations.repair import deduplicate
+from hudi_jobs.operations.repair.duplicate_keys import KEY, PARTITION, Doubles, order_of
 from hudi_jobs.phases import Phase
 from hudi_jobs.table import HudiTable
 
@@ -127,7 +127,7 @@ def test_concurrent_commit_of_others_stays_in_the_table_or_is_named(lake: Any, m
 
     def write_late(*given: Any, **named: Any) -> str:
         insert(lake, [later])
-        return commit.write_as(*given, **named)
+        return operation_run.write_as(*given, **named)
 
     with monkeypatch.context() as patch:
         patch.setattr(deduplicate, "write_as", write_late)

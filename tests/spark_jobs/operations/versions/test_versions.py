@@ -18,8 +18,8 @@ from tests.spark_jobs.tables.test_table_version import properties, versions
 from tests.spark_jobs.trials import ALL, crossed
 
 from hudi_jobs.contract import Outcome, Service, TaskResult
-from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
+from hudi_jobs.table_services.timeline import Timeline
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline.reader import TimelineReader
 

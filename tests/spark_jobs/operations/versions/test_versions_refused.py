@@ -21,7 +21,7 @@ from tests.spark_jobs.services.test_services import fill, succeeded
 from tests.spark_jobs.trials import IN_FULL
 
 from hudi_jobs.contract import TIMELINE_ZONE_OPTION, FailureReason, OperationPhase, Outcome, RunMode, Service
-from hudi_jobs.operations.versions.check import obstacles, untold_zone
+from hudi_jobs.operations.versions.version_check import obstacles, untold_zone
 
 PLAIN = {"hoodie.table.recordkey.fields": "id", "hoodie.table.partition.fields": "part"}
 ZONE = "hoodie.table.timeline.timezone"

@@ -30,9 +30,9 @@ from tests.spark_jobs.trials import ALL, IN_FULL, LEASE, crossed, sampled
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, RepairStep, Service
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.restore_steps import remove_metadata_table
-from hudi_jobs.operations.versions.change import prepare_change
+from hudi_jobs.operations.versions.version_change import prepare_change
 from hudi_jobs.phases import Phase
-from hudi_jobs.services.client import WriteClient, write_client
+from hudi_jobs.table_services.client import WriteClient, write_client
 
 pytestmark = [pytest.mark.spark]
 
@@ -103,7 +103,7 @@ def test_a_timeline_that_is_half_moved_is_moved_to_its_end(
     lake.spec.pop("tableVersion")
     expected = rows(lake)
     with monkeypatch.context() as patch:
-        patch.setattr("hudi_jobs.operations.versions.run.change_version", fail)
+        patch.setattr("hudi_jobs.operations.versions.version_change.change_version", fail)
         ended = change(lake, before, after)
     assert (ended.reason, report_of(ended).phase) == (FailureReason.STORAGE_UNAVAILABLE, OperationPhase.RUNNING)
     known = commits(lake)
@@ -153,9 +153,9 @@ def test_a_commit_that_comes_after_the_check_keeps_the_version_until_its_rows_ar
         assert commits(lake)[-1] in ended.message
         assert savepoints(lake) == []
 
-    require_conflict("run.reach")
+    require_conflict("version_change.reach")
     assert versions(lake) == ["8", "8"]
-    require_conflict("change.remove_metadata_table")
+    require_conflict("version_change.remove_metadata_table")
     assert versions(lake) == ["8"]
     end_after_the_savepoint(lake, monkeypatch)
     lake.table["version"] = 8
@@ -163,7 +163,7 @@ def test_a_commit_that_comes_after_the_check_keeps_the_version_until_its_rows_ar
     assert versions(lake) == ["8", "8"], "the metadata table is made again"
     assert savepoints(lake) == []
     lake.table.pop("version")
-    require_conflict("change.remove_metadata_table")
+    require_conflict("version_change.remove_metadata_table")
     end_after_the_savepoint(lake, monkeypatch)
     overwrite(lake, 7, version=8)
     with monkeypatch.context() as dying:
@@ -184,7 +184,7 @@ def end_after_the_savepoint(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         return fail(prepare_change(*given))
 
     with monkeypatch.context() as patch:
-        patch.setattr("hudi_jobs.operations.versions.run.prepare_change", prepare)
+        patch.setattr("hudi_jobs.operations.versions.version_change.prepare_change", prepare)
         assert report_of(change(lake, 8, 9)).target is None
     assert savepoints(lake) == commits(lake)[-1:]
 
@@ -197,14 +197,14 @@ def test_properties_that_a_driver_was_killed_over_are_put_back_and_one_that_fail
     fill(lake, 1)
     lake.spec.pop("tableVersion")
     with monkeypatch.context() as patch:
-        patch.setattr("hudi_jobs.operations.versions.run.change_version", fail)
+        patch.setattr("hudi_jobs.operations.versions.version_change.change_version", fail)
         change(lake, 8, 9)
     path = lake.folder / "table/.hoodie/hoodie.properties"
     path.rename(path.with_suffix(".properties.backup"))
     if content is not None:
         path.write_bytes(content)
     with monkeypatch.context() as patch:
-        patch.setattr("hudi_jobs.operations.versions.run.drop_where_rows_are_missed", fail)
+        patch.setattr("hudi_jobs.operations.versions.version_change.drop_where_rows_are_missed", fail)
         ended = change(lake, 8, 9)
     assert (ended.reason, report_of(ended).phase) == (FailureReason.STORAGE_UNAVAILABLE, OperationPhase.VERIFYING)
     done(change(lake, 8, 9))

@@ -10,7 +10,6 @@ from pyspark.sql.types import StringType, StructField, StructType
 from hudi_jobs.contract import FailureReason, FileFormat
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.given_files import GivenFiles
-from hudi_jobs.ingestion.csv_text.dialect import csv_dialect
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, NO_COLUMN
 from hudi_jobs.ingestion.sources.files.csv_rows import read_csv
 from hudi_jobs.ingestion.sources.files.header_names import (
@@ -24,6 +23,7 @@ from hudi_jobs.ingestion.sources.files.header_names import (
 )
 from hudi_jobs.ingestion.sources.files.headers import has_header, headers_of
 from hudi_jobs.ingestion.sources.files.mergeable import united
+from hudi_jobs.ingestion.text.csv_dialect import csv_dialect
 from hudi_jobs.schemas.types import column_named
 
 MOST_HEADERS = 100

@@ -12,9 +12,9 @@ from pyspark.sql.types import StringType, StructField, StructType
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.given_files import GivenFiles
-from hudi_jobs.ingestion.csv_text.dialect import csv_dialect
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT
-from hudi_jobs.ingestion.text_values.conversion import can_be_text
+from hudi_jobs.ingestion.text.csv_dialect import csv_dialect
+from hudi_jobs.ingestion.text.text_values import can_be_text
 from hudi_jobs.java_classes import java_class
 
 _FAULT = StructType([StructField("column", StringType()), StructField("cause", StringType())])

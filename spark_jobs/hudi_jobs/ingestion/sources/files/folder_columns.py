@@ -14,7 +14,7 @@ from hudi_jobs.filesystem import located
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, NO_COLUMN
 from hudi_jobs.ingestion.sources.files.csv_files import SOURCE_FILE
 from hudi_jobs.ingestion.sources.files.header_names import shown
-from hudi_jobs.ingestion.text_values.conversion import can_be_text, text_fault, text_value
+from hudi_jobs.ingestion.text.text_values import can_be_text, text_fault, text_value
 from hudi_jobs.schemas.types import column_named
 
 FOLDER_FILE = "_file_of_folder"

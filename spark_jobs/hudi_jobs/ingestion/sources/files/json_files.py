@@ -9,11 +9,10 @@ from pyspark.sql.types import StructType
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.given_files import GivenFiles
-from hudi_jobs.ingestion.json_text.frames import with_columns
-from hudi_jobs.ingestion.json_text.inference import columns_of
-from hudi_jobs.ingestion.json_text.strict_reader import is_set
-from hudi_jobs.ingestion.rules.record_text import corrupt_text
-from hudi_jobs.schemas.distinct import require_distinct
+from hudi_jobs.ingestion.rows import corrupt_text
+from hudi_jobs.ingestion.text.json_frames import columns_of, with_columns
+from hudi_jobs.ingestion.text.text_values import is_set
+from hudi_jobs.schemas.columns import require_distinct
 
 _TEXT = "value"
 

@@ -14,8 +14,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import is_storage_failure, stage
 from hudi_jobs.given_files import GivenFiles
-from hudi_jobs.ingestion.rows import CORRUPT_RECORD, Origin, SourceRows
-from hudi_jobs.ingestion.rules.corrupt_texts import BASE64
+from hudi_jobs.ingestion.rows import BASE64, CORRUPT_RECORD, Origin, SourceRows
 from hudi_jobs.ingestion.sources.files.avro_files import fields_of, schemas_of
 from hudi_jobs.ingestion.sources.files.csv_files import CsvReader
 from hudi_jobs.ingestion.sources.files.folder_columns import FOLDER_FILE, folder_columns, with_folder_columns
@@ -32,7 +31,7 @@ from hudi_jobs.ingestion.sources.files.parquet_files import (
 )
 from hudi_jobs.ingestion.sources.files.parquet_footer import ParquetColumn
 from hudi_jobs.jvm import schema_json
-from hudi_jobs.schemas.ddl import declared_columns
+from hudi_jobs.schemas.columns import declared_columns
 from hudi_jobs.schemas.types import plain_type
 from hudi_jobs.schemas.untyped import refitted
 from hudi_jobs.session import ANCIENT_DATES_OF_SOURCES

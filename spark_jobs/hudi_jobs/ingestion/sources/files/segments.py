@@ -8,8 +8,8 @@ from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import stage
+from hudi_jobs.ingestion.checkpoint import expired
 from hudi_jobs.ingestion.sources.files.record import LoadedSegment, Segment, opened, sequence_of_name
-from hudi_jobs.ingestion.sweep import expired
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 
 FOLDER = f"{OPERATOR_FOLDER}/files"

@@ -10,6 +10,7 @@ from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit, Undone
+from hudi_jobs.ingestion.checkpoint import sweep_periodically
 from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.sources.files.listing import qualified
 from hudi_jobs.ingestion.sources.files.progress import Input, SealedSegments, find_input
@@ -17,7 +18,6 @@ from hudi_jobs.ingestion.sources.files.read import absolute_paths, read_files
 from hudi_jobs.ingestion.sources.files.record import below
 from hudi_jobs.ingestion.sources.files.segments import SegmentFolder
 from hudi_jobs.ingestion.sources.files.state import FileProgress
-from hudi_jobs.ingestion.sweep import sweep_periodically
 from hudi_jobs.phases import Phase, reach
 
 _TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})

@@ -16,9 +16,7 @@ from hudi_jobs.contract.table.zone import is_in_utc
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.ingestion.sources.hudi.commits import Look, UpstreamCommit
-from hudi_jobs.ingestion.sources.hudi.removals import Erasure, Removal, removal_by
-from hudi_jobs.ingestion.sources.hudi.support import obstacles
+from hudi_jobs.ingestion.sources.hudi.commits import Erasure, Look, Removal, UpstreamCommit, obstacles, removal_by
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, schema_json
 from hudi_jobs.reading import snapshot
 from hudi_jobs.schemas.types import column_named, plain_type

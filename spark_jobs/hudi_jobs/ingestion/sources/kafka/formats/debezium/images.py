@@ -10,10 +10,10 @@ from pyspark.sql.types import DataType, DateType, DecimalType, StringType, Struc
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED, NO_COLUMN
-from hudi_jobs.ingestion.rules.partitions import never
-from hudi_jobs.ingestion.rules.record_text import corrupt_text
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED, NO_COLUMN, corrupt_text
+from hudi_jobs.ingestion.rules.columns import never
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import VARIABLE_DECIMAL, decimal_text
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.event_columns import (
     AFTER,
     BEFORE,
     CREATE,
@@ -30,8 +30,6 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
     Database,
     sequence_text,
 )
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import VARIABLE_DECIMAL, decimal_text
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.identity import lacks_key
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import MISSING
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.holders import (
     HOLDER,
@@ -39,13 +37,18 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.holder
     SURE,
     holder_of,
     is_sure,
+    lacks_key,
 )
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.logs import SNAPSHOT, is_snapshot
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.tables import TABLE, table_of
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.origins import (
+    SNAPSHOT,
+    TABLE,
+    is_snapshot,
+    table_of,
+)
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, RESERVED, field
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped
-from hudi_jobs.ingestion.text_values.conversion import text_value
-from hudi_jobs.schemas.distinct import require_distinct
+from hudi_jobs.ingestion.text.text_values import text_value
+from hudi_jobs.schemas.columns import require_distinct
 from hudi_jobs.schemas.types import column_named, fits, same
 
 _WRITTEN = (CREATE, READ, UPDATE)

@@ -21,11 +21,16 @@ from pyspark.sql.types import (
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, IngestionTableTask, KafkaSource
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.json_text.strict_reader import FAULT_OF_ROW, ROW, read
-from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT
-from hudi_jobs.ingestion.rules.partitions import never
-from hudi_jobs.ingestion.rules.record_text import corrupt_text
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, corrupt_text
+from hudi_jobs.ingestion.rules.columns import never
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import (
+    Kind,
+    NotConnect,
+    columns_of,
+    field_named,
+    parse,
+)
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.event_columns import (
     ADDED,
     AFTER,
     BEFORE,
@@ -34,17 +39,11 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
     PROCESSED_AT,
     SOURCE,
 )
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import (
-    Kind,
-    NotConnect,
-    columns_of,
-    field_named,
-    parse,
-)
-from hudi_jobs.ingestion.sources.kafka.formats.inference import inferred_columns
+from hudi_jobs.ingestion.sources.kafka.formats.json_values import inferred_columns
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, Decoded, field
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped
-from hudi_jobs.schemas.ddl import declared_columns
+from hudi_jobs.ingestion.text.text_values import FAULT_OF_ROW, ROW, read
+from hudi_jobs.schemas.columns import declared_columns
 from hudi_jobs.schemas.types import column_named
 
 MOST_SCHEMAS = 100

@@ -22,15 +22,16 @@ from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED
-from hudi_jobs.ingestion.rules.partitions import never
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
+from hudi_jobs.ingestion.rules.columns import never
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.event_columns import (
     AFTER,
     BEFORE,
     POSTGRES,
     TRUNCATE,
     Database,
+    require_order,
+    required_database,
 )
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.identity import with_former_keys
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.images import (
     KIND,
     has_columns,
@@ -39,10 +40,13 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.images import (
     struct_of,
     without_columns,
 )
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.rules import require_order, required_database
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import unavailable_columns
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.checkpoint import Changed, Kept
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import (
+    as_bad_records,
+    unavailable_columns,
+    with_values,
+)
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.deleted import LATE, is_before, with_late
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.event_state import Changed, Kept
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.holders import (
     HELD,
     HOLDER,
@@ -53,21 +57,21 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.holder
     doubts,
     refuse_taken,
     settled,
+    with_former_keys,
     with_held,
 )
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.logs import SNAPSHOT
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.tables import (
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.origins import (
+    SNAPSHOT,
     TABLE,
-    followed,
+    followed_tables,
     is_strange,
     set_aside,
 )
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.values import as_bad_records, with_values
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     MESSAGE,
     Decoded,
 )
-from hudi_jobs.schemas.ddl import declared_columns
+from hudi_jobs.schemas.columns import declared_columns
 from hudi_jobs.table import HudiTable
 
 _MARKS = (KIND, HOLDER, MOVED, SURE, HELD, TABLE, SNAPSHOT, LATE, TAKEN)
@@ -158,7 +162,7 @@ def _counted(rows: DataFrame, missing: dict[str, Column], before: Kept, database
 def _required(found: Row, known: Sequence[str], tables: SourceTables, task: IngestionTask) -> tuple[str, ...]:
     """Return the database's known tables; raise `TaskFailed` for events that stop a batch."""
     _refuse_truncates(int(found["truncates"]), task)
-    return followed(known, (int(found["strange"]), str(found["first"]), str(found["last"])), tables, task)
+    return followed_tables(known, (int(found["strange"]), str(found["first"]), str(found["last"])), tables, task)
 
 
 def _remark(found: Row, known: Sequence[str], tables: Sequence[str]) -> str:

@@ -15,8 +15,8 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
 from hudi_jobs.ingestion.rows import IS_DELETED
-from hudi_jobs.ingestion.rules.partitions import never
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import Database
+from hudi_jobs.ingestion.rules.columns import never
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.event_columns import Database
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, field
 from hudi_jobs.local_frame import local_frame
 from hudi_jobs.schemas.types import column_named

@@ -1,4 +1,4 @@
-"""Tracks which database row holds a record key, if that differs from the table's key in the database.
+"""Tracks which database row holds a record key that differs from the key of the table in the database.
 
 Two rows may exchange their record keys in a transaction, or a new row may take a removed row's key. The delete of the
 row that leaves a key then follows the row that has it now, and would remove the new row. So a row that left a key no
@@ -8,18 +8,36 @@ keys, which rows came to a key by an update and which left.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_, or_
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
-from pyspark.sql.types import BooleanType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    NumericType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.rows import IS_DELETED
-from hudi_jobs.ingestion.rules.partitions import never
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import Database
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
+from hudi_jobs.ingestion.rules.columns import never
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.event_columns import (
+    AFTER,
+    BEFORE,
+    DELETE,
+    OPERATION,
+    UPDATE,
+    Database,
+)
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.deleted import (
     LATE,
     Place,
@@ -175,3 +193,51 @@ def refuse_taken(number: int, task: IngestionTask) -> None:
 def encoded(holders: Holders) -> dict[str, list[object]]:
     """Return holders in the checkpoint's form."""
     return {hashed: [one.row, one.has_left, *one.place] for hashed, one in holders.items()}
+
+
+def with_former_keys(frame: DataFrame, keys: Sequence[str], before: StructType, after: StructType) -> DataFrame:
+    """Insert a delete of the old row before an update that changes the record key.
+
+    Debezium does this itself if the key of the database's table changes; a record key may have other columns. Without
+    the whole former key, which PostgreSQL may omit, the old row is unknown. Both halves are marked as `MOVED`.
+    """
+    if not set(keys) <= set(before.fieldNames()) & set(after.fieldNames()):
+        return frame.withColumn(MOVED, never())
+    old, new = ([sf.col(image)[name] for name in keys] for image in (BEFORE, AFTER))
+    is_whole = reduce(and_, [column.isNotNull() for column in (*old, *new)])
+    differs = reduce(or_, [one != other for one, other in zip(old, new, strict=True)])
+    operation = sf.col(OPERATION)
+    changed = (operation == UPDATE) & sf.col(CORRUPT_RECORD).isNull() & is_whole & differs
+    both, itself = sf.array(sf.lit(DELETE), operation), sf.array(operation)
+    marked = frame.withColumn(MOVED, sf.coalesce(changed, never()))
+    return marked.withColumn(OPERATION, sf.explode(sf.when(sf.col(MOVED), both).otherwise(itself)))
+
+
+def lacks_key(image: Column, kind: StructType, keys: Sequence[str]) -> Column:
+    """Tell whether a deleted row's image lacks its record key, judged by its message's JSON key.
+
+    Without REPLICA IDENTITY FULL, PostgreSQL sends only its own key's columns, and Debezium then puts a zero or an
+    empty text into other non-null columns (`ValueConverters.convertValue`): a delete with such a key would leave the
+    row in place. An image with any other value is whole.
+    """
+    types = {one.name: one.dataType for one in kind.fields}
+    text = sf.decode(field("key"), "UTF-8")
+    named = sf.json_object_keys(sf.coalesce(sf.get_json_object(text, "$.payload"), text))
+    lacking = [~sf.array_contains(named, name) & _is_empty(image[name], types[name]) for name in keys if name in types]
+    others = [sf.array_contains(named, name) | _is_empty(image[name], each) for name, each in types.items()]
+    return sf.coalesce(reduce(or_, lacking, never()) & reduce(and_, others, ~never()), never())
+
+
+def _is_empty(column: Column, kind: DataType) -> Column:
+    """Tell whether a value is null, or stands for a missing value."""
+    if isinstance(kind, NumericType):
+        is_nothing = column == 0
+    elif isinstance(kind, BooleanType):
+        is_nothing = ~column
+    elif isinstance(kind, StringType | BinaryType):
+        is_nothing = sf.length(column) == 0
+    elif isinstance(kind, DateType):
+        is_nothing = column == sf.lit("1970-01-01").cast("date")
+    else:
+        is_nothing = never()
+    return column.isNull() | sf.coalesce(is_nothing, never())

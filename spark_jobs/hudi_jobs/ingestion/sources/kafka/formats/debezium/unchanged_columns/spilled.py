@@ -22,8 +22,9 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import children_of, delete_whole, located, statuses_below
 from hudi_jobs.given_files import GivenFiles
+from hudi_jobs.ingestion.checkpoint import expired
 from hudi_jobs.ingestion.rows import nothing
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import Database
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.event_columns import Database
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.deleted import (
     HASH,
     PLACE,
@@ -32,7 +33,6 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.delete
     last_of_each,
     schema_of,
 )
-from hudi_jobs.ingestion.sweep import expired
 
 FOLDER = f"{OPERATOR_FOLDER}/deletes"
 

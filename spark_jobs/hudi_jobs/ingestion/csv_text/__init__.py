@@ -1,1 +1,0 @@
-"""Converts text of CSV to values of declared columns: each exactly, or with a fault; Spark's own reader guesses."""

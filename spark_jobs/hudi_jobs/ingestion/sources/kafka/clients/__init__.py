@@ -1,1 +1,0 @@
-"""Kafka's clients in the JVM: options, answers and errors."""

@@ -1,1 +1,0 @@
-"""Offsets as plain values: start, position, next ranges and losses."""

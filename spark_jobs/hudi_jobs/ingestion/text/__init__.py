@@ -1,0 +1,1 @@
+"""Texts of files and messages as values: CSV, JSON, and columns of texts."""

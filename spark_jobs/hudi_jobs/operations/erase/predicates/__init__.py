@@ -1,1 +1,0 @@
-"""Evaluates the SQL predicates that select rows to erase."""

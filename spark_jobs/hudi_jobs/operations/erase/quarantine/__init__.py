@@ -1,1 +1,0 @@
-"""Erases keys from the records of a quarantine."""

@@ -1,1 +1,0 @@
-"""Removes files without an instant: lists them, compares them with the timelines, and copies them first."""

@@ -1,1 +1,0 @@
-"""The table services: a module per service."""
