@@ -15,6 +15,7 @@ from hudi_jobs.contract.table.support import WRITTEN_VERSIONS
 from hudi_operator.api.spec.concurrency import ConcurrencySpec
 from hudi_operator.api.spec.continuous import CONTINUOUS_RULES, Continuous
 from hudi_operator.api.spec.index import INDEX_RULES, Index
+from hudi_operator.api.spec.placement import ProfileName
 from hudi_operator.api.spec.schedule import SavepointSchedule, Schedule
 from hudi_operator.api.spec.services import (
     ArchivalSpec,
@@ -274,6 +275,9 @@ class Execution(Model):
 
     executor: ExecutorResources = ExecutorResources()
     """Number and size of executor pods."""
+
+    profile: Annotated[ProfileName | None, DefaultsTo("the class's execution.profile, or else no profile")] = None
+    """A profile that the class offers: where the pods run, and in which queue."""
 
 
 class HudiTableSpec(Model):

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field
 
 from hudi_operator.api.spec.concurrency import Lock
 from hudi_operator.api.spec.operation import AllowedKind, OperationApproval
+from hudi_operator.api.spec.placement import ImagePullPolicy, PodTemplates, Profiles, QueueName, foreign_keys
 from hudi_operator.api.spec.source import AllowedSources
 from hudi_operator.api.spec.table import Execution
 from hudi_operator.api.values.base import (
@@ -21,7 +22,7 @@ from hudi_operator.api.values.base import (
     words,
 )
 from hudi_operator.api.values.defaults import DefaultsTo, duration_or
-from hudi_operator.api.values.namespaces import LABEL_KEY_PATTERN, AllowedNamespaces, LabelValue
+from hudi_operator.api.values.namespaces import AllowedNamespaces, LabelValue
 from hudi_operator.api.values.paths import PathPrefix
 
 DEFAULT_CLASS_ANNOTATION = "hudi-operator.io/is-default-class"
@@ -37,22 +38,6 @@ KeyPattern = Annotated[
         ),
     ),
 ]
-
-_RESERVED = ("kubernetes.io", "k8s.io", "hudi-operator.io", "spark-", "controller-uid", "job-name")
-"""Parts of keys that Kubernetes, Spark and the operator use on pods."""
-
-
-def _foreign_keys(field: str) -> tuple[str, str]:
-    """Return the rule that the keys of labels or annotations are valid and not reserved."""
-    conditions = (
-        f"key.matches('{LABEL_KEY_PATTERN}')",
-        "key.size() <= 128",
-        *(f"!key.contains('{part}')" for part in _RESERVED),
-    )
-    return (
-        f"!has(self.{field}) || self.{field}.all(key, {' && '.join(conditions)})",
-        f"{field} must have valid keys of at most 128 characters without {', '.join(_RESERVED)}",
-    )
 
 
 class ObjectStore(Model):
@@ -142,6 +127,12 @@ class JobSettings(Model):
     image_pull_secret_names: Annotated[tuple[Name, ...], Field(max_length=8)] = ()
     """Secrets in the table's namespace for pulling the Spark image."""
 
+    image_pull_policy: ImagePullPolicy = ImagePullPolicy.IF_NOT_PRESENT
+    """When nodes pull the Spark image."""
+
+    queue_name: QueueName | None = None
+    """LocalQueue of Kueue in the table's namespace; jobs are created suspended and start when Kueue admits them."""
+
     node_selector: dict[str, OptionValue] = Field(default_factory=dict, json_schema_extra={"maxProperties": 16})
     """Nodes that jobs may run on."""
 
@@ -153,8 +144,8 @@ class JobSettings(Model):
 
     model_config = ConfigDict(
         json_schema_extra=rules(
-            _foreign_keys("podLabels"),
-            _foreign_keys("podAnnotations"),
+            foreign_keys("podLabels"),
+            foreign_keys("podAnnotations"),
             at_least("deadline", "1m"),
             at_least("startTimeout", "10s"),
             (
@@ -306,6 +297,12 @@ class HudiTableClassSpec(AllowedSources, ImageAndPaths):
     job: JobSettings = JobSettings()
     """Settings of Jobs."""
 
+    pod_template: PodTemplates = PodTemplates()
+    """Where the pods of jobs run, and what they have, unless the table's profile says otherwise."""
+
+    profiles: Profiles = ()
+    """Choices for tables: each may name one of them in execution.profile."""
+
     retry: RetrySettings = RetrySettings()
     """When failed runs are retried."""
 
@@ -321,4 +318,13 @@ class HudiTableClassSpec(AllowedSources, ImageAndPaths):
     allowed_hudi_options: Annotated[tuple[KeyPattern, ...], Field(max_length=64)] = ()
     """Hudi options that a table may set itself: keys, or prefixes that end with `*`."""
 
-    model_config = ConfigDict(json_schema_extra=rules(at_least("pendingInstantAlarm", "1m")))
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            at_least("pendingInstantAlarm", "1m"),
+            (
+                "!has(self.execution) || !has(self.execution.profile) || "
+                "(has(self.profiles) && self.profiles.exists(one, one.name == self.execution.profile))",
+                "execution.profile must be the name of one of the profiles",
+            ),
+        )
+    )

@@ -23,6 +23,17 @@ LABEL_KEY_PATTERN = r"^([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9.
 """The pattern of a label's key, with or without a prefix."""
 
 
+LabelKey = Annotated[
+    str,
+    Field(
+        pattern=LABEL_KEY_PATTERN,
+        max_length=317,
+        json_schema_extra=words("must be the key of a label, such as team or example.com/team"),
+    ),
+]
+"""The key of a label, or of a taint."""
+
+
 class SelectorOperator(StrEnum):
     """The comparison of a label."""
 
@@ -33,16 +44,9 @@ class SelectorOperator(StrEnum):
 
 
 class LabelRequirement(Model):
-    """The requirement on a label of a namespace."""
+    """The requirement on a label."""
 
-    key: Annotated[
-        str,
-        Field(
-            pattern=LABEL_KEY_PATTERN,
-            max_length=317,
-            json_schema_extra=words("must be the key of a label, such as team or example.com/team"),
-        ),
-    ]
+    key: LabelKey
     """The label."""
 
     operator: SelectorOperator
