@@ -10,6 +10,7 @@ import yaml
 
 from hudi_jobs.contract import ContinuousTask, IngestionTableTask, JobRequest, OperationTableTask, Service, TableTask
 from hudi_operator.api.resources import HudiTable
+from hudi_operator.api.spec.placement import PodTemplate
 from hudi_operator.api.spec.table import ExecutionMode
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.values.base import parse_duration
@@ -22,10 +23,19 @@ from hudi_operator.jobs.names import (
     EXECUTOR_TEMPLATE_ANNOTATION,
     GENERATION_ANNOTATION,
     IMAGE_ANNOTATION,
+    QUEUE_LABEL,
     REQUEST_ANNOTATION,
     ROLE_LABEL,
     job_labels,
     label_value,
+)
+from hudi_operator.jobs.placement import (
+    Placement,
+    environment,
+    mounts,
+    pod_placement,
+    resolve_placement,
+    volumes,
 )
 from hudi_operator.jobs.settings.spark_conf import (
     ACCESS_KEY_VARIABLE,
@@ -80,17 +90,20 @@ def build_job(
     if continuous is not None:
         annotations[CONTINUOUS_ANNOTATION] = class_version or ""
     job, secrets = table_class.job, _secrets(table, task)
+    placement = resolve_placement(table.spec, table_class)
+    driver_labels = {**labels, ROLE_LABEL: "driver"}
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": {
             "name": request.run,
             "namespace": table.metadata.namespace,
-            "labels": {**labels, CLASS_LABEL: label_value(class_name)},
+            "labels": {**_queue_labels(placement), **labels, CLASS_LABEL: label_value(class_name)},
             "annotations": annotations,
             **({"ownerReferences": [owner_reference(table)]} if _has_owner(table, service) else {}),
         },
         "spec": {
+            **({"suspend": True} if placement.queue_name else {}),
             "backoffLimit": 0,
             "completions": 1,
             "parallelism": 1,
@@ -100,17 +113,33 @@ def build_job(
             "template": {
                 "metadata": _pod_metadata(
                     table_class,
-                    labels={**labels, ROLE_LABEL: "driver"},
+                    placement.templates.driver,
+                    labels=driver_labels,
                     annotations=_documents(
-                        request, table_class=table_class, sizing=sizing, labels=labels, secrets=secrets
+                        request,
+                        table_class=table_class,
+                        template=placement.templates.executor,
+                        sizing=sizing,
+                        labels=labels,
+                        secrets=secrets,
                     ),
                 ),
                 "spec": _driver_pod(
-                    table_class, sizing=sizing, image=image, secrets=secrets, grace=_grace_seconds(continuous)
+                    table_class,
+                    placement.templates.driver,
+                    labels=driver_labels,
+                    sizing=sizing,
+                    image=image,
+                    secrets=secrets,
+                    grace=_grace_seconds(continuous),
                 ),
             },
         },
     }
+
+
+def _queue_labels(placement: Placement) -> dict[str, str]:
+    return {QUEUE_LABEL: placement.queue_name} if placement.queue_name else {}
 
 
 def _has_owner(table: HudiTable, service: Service) -> bool:
@@ -127,39 +156,45 @@ def _secrets(table: HudiTable, task: TableTask) -> tuple[SourceSecret, ...]:
 
 
 def build_executor_template(
-    table_class: HudiTableClassSpec, *, labels: dict[str, str], secrets: tuple[SourceSecret, ...] = ()
+    table_class: HudiTableClassSpec,
+    template: PodTemplate,
+    *,
+    labels: dict[str, str],
+    secrets: tuple[SourceSecret, ...] = (),
 ) -> dict[str, Any]:
     """Return the pod template that Spark completes for each executor."""
+    labels = {**labels, ROLE_LABEL: "executor"}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": _pod_metadata(table_class, labels={**labels, ROLE_LABEL: "executor"}, annotations={}),
+        "metadata": _pod_metadata(table_class, template, labels=labels, annotations={}),
         "spec": {
-            **_common_pod(table_class),
+            **_common_pod(table_class, template, labels=labels),
             "automountServiceAccountToken": False,
             "containers": [
                 {
                     "name": EXECUTOR_CONTAINER,
+                    "env": environment(template, local_dirs=False),
                     "securityContext": _container_security(),
-                    "volumeMounts": [_scratch_mount(), *(secret.mount for secret in secrets)],
+                    "volumeMounts": [*mounts(template), _scratch_mount(), *(secret.mount for secret in secrets)],
                 }
             ],
-            "volumes": [_scratch_volume(), *(secret.volume for secret in secrets)],
+            "volumes": [*volumes(template), _scratch_volume(), *(secret.volume for secret in secrets)],
         },
     }
 
 
 def _pod_metadata(
-    table_class: HudiTableClassSpec, *, labels: dict[str, str], annotations: dict[str, str]
+    table_class: HudiTableClassSpec, template: PodTemplate, *, labels: dict[str, str], annotations: dict[str, str]
 ) -> dict[str, Any]:
-    """Return the pod's labels and annotations: no mesh injection, then the class's, then the operator's.
+    """Return the pod's labels and annotations: no mesh injection, then the class's, the template's, the operator's.
 
     An injected container would run on after the driver and keep the pod running.
     """
     job = table_class.job
     return {
-        "labels": {**_NO_MESH_LABELS, **job.pod_labels, **labels},
-        "annotations": {**_NO_MESH_ANNOTATIONS, **job.pod_annotations, **annotations},
+        "labels": {**_NO_MESH_LABELS, **job.pod_labels, **template.labels, **labels},
+        "annotations": {**_NO_MESH_ANNOTATIONS, **job.pod_annotations, **template.annotations, **annotations},
     }
 
 
@@ -179,14 +214,15 @@ def _documents(
     request: JobRequest,
     *,
     table_class: HudiTableClassSpec,
+    template: PodTemplate,
     sizing: Sizing,
     labels: dict[str, str],
     secrets: tuple[SourceSecret, ...],
 ) -> dict[str, str]:
     documents = {REQUEST_ANNOTATION: request.model_dump_json(by_alias=True, exclude_none=True)}
     if sizing.mode is ExecutionMode.CLUSTER:
-        template = build_executor_template(table_class, labels=labels, secrets=secrets)
-        documents[EXECUTOR_TEMPLATE_ANNOTATION] = yaml.safe_dump(template, sort_keys=False)
+        pod = build_executor_template(table_class, template, labels=labels, secrets=secrets)
+        documents[EXECUTOR_TEMPLATE_ANNOTATION] = yaml.safe_dump(pod, sort_keys=False)
     return documents
 
 
@@ -207,11 +243,18 @@ def _grace_seconds(continuous: ContinuousTask | None) -> int:
 
 
 def _driver_pod(
-    table_class: HudiTableClassSpec, *, sizing: Sizing, image: str, secrets: tuple[SourceSecret, ...], grace: int
+    table_class: HudiTableClassSpec,
+    template: PodTemplate,
+    *,
+    labels: dict[str, str],
+    sizing: Sizing,
+    image: str,
+    secrets: tuple[SourceSecret, ...],
+    grace: int,
 ) -> dict[str, Any]:
     in_cluster = sizing.mode is ExecutionMode.CLUSTER
     return {
-        **_common_pod(table_class),
+        **_common_pod(table_class, template, labels=labels),
         **({"serviceAccountName": table_class.job.driver_service_account_name} if in_cluster else {}),
         "automountServiceAccountToken": in_cluster,
         "terminationGracePeriodSeconds": grace,
@@ -219,8 +262,12 @@ def _driver_pod(
             {
                 "name": DRIVER_CONTAINER,
                 "image": image,
-                "imagePullPolicy": "IfNotPresent",
-                "env": [*_environment(table_class), *(secret.presence for secret in secrets)],
+                "imagePullPolicy": table_class.job.image_pull_policy.value,
+                "env": [
+                    *environment(template, local_dirs=not in_cluster),
+                    *_environment(table_class),
+                    *(secret.presence for secret in secrets),
+                ],
                 "resources": {
                     "requests": {"cpu": sizing.driver.cpu, "memory": sizing.driver.memory},
                     "limits": {"memory": sizing.driver.memory},
@@ -228,6 +275,7 @@ def _driver_pod(
                 "securityContext": _container_security(),
                 "terminationMessagePolicy": "File",
                 "volumeMounts": [
+                    *mounts(template),
                     _scratch_mount(),
                     {"name": "job", "mountPath": JOB_FOLDER, "readOnly": True},
                     *(secret.mount for secret in secrets),
@@ -235,6 +283,7 @@ def _driver_pod(
             }
         ],
         "volumes": [
+            *volumes(template),
             _scratch_volume(),
             _job_volume(executor_template=in_cluster),
             *(secret.volume for secret in secrets),
@@ -242,9 +291,12 @@ def _driver_pod(
     }
 
 
-def _common_pod(table_class: HudiTableClassSpec) -> dict[str, Any]:
+def _common_pod(table_class: HudiTableClassSpec, template: PodTemplate, *, labels: dict[str, str]) -> dict[str, Any]:
+    """Return what drivers and executors share; the template's fields stand first, so that none replaces another."""
     job = table_class.job
+    nodes = {**job.node_selector, **template.node_selector}
     return {
+        **pod_placement(template, labels=labels),
         "restartPolicy": "Never",
         "enableServiceLinks": False,
         "securityContext": {
@@ -254,7 +306,7 @@ def _common_pod(table_class: HudiTableClassSpec) -> dict[str, Any]:
             "fsGroup": _USER,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        **({"nodeSelector": job.node_selector} if job.node_selector else {}),
+        **({"nodeSelector": nodes} if nodes else {}),
         **(
             {"imagePullSecrets": [{"name": name} for name in job.image_pull_secret_names]}
             if job.image_pull_secret_names

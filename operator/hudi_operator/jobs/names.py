@@ -26,6 +26,9 @@ SERVICE_LABEL = "hudi-operator.io/service"
 ROLE_LABEL = "hudi-operator.io/role"
 """On pods: `driver` or `executor`."""
 
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+"""On Jobs: the LocalQueue of Kueue that admits the Job, if the class or the profile names one."""
+
 ATTEMPT_ANNOTATION = "hudi-operator.io/attempt"
 """On Jobs: the number of the attempt, from 1."""
 

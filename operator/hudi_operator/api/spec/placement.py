@@ -1,9 +1,9 @@
 """How the platform team shapes the pods of jobs: a template for drivers and executors, and profiles to choose from."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from hudi_operator.api.spec.affinity import Affinity, Toleration, TopologySpread
 from hudi_operator.api.values.base import Model, Name, OptionValue, Quantity, rules, words
@@ -140,7 +140,8 @@ class EphemeralVolume(Model):
     """Size of the volume."""
 
 
-_KINDS = ("emptyDir", "configMap", "secret", "persistentVolumeClaim", "ephemeral")
+VOLUME_KINDS = ("emptyDir", "configMap", "secret", "persistentVolumeClaim", "ephemeral")
+"""An allowlist: a csi volume takes attributes that no rule can check, and hostPath is the node's own disk."""
 
 
 class Volume(Model):
@@ -177,8 +178,8 @@ class Volume(Model):
     model_config = ConfigDict(
         json_schema_extra=rules(
             (
-                f"[{', '.join(f'has(self.{kind})' for kind in _KINDS)}].filter(one, one).size() == 1",
-                f"a volume needs exactly one of {', '.join(_KINDS)}",
+                f"[{', '.join(f'has(self.{kind})' for kind in VOLUME_KINDS)}].filter(one, one).size() == 1",
+                f"a volume needs exactly one of {', '.join(VOLUME_KINDS)}",
             ),
             (
                 "!has(self.sparkLocalDir) || !self.sparkLocalDir || has(self.emptyDir) || has(self.ephemeral)",
@@ -186,6 +187,13 @@ class Volume(Model):
             ),
         )
     )
+
+    @model_validator(mode="after")
+    def _is_of_one_kind(self) -> Self:
+        """Refuse a volume of a kind that only a later version knows: its folder would be missing without a word."""
+        if len(self.model_dump(by_alias=True, exclude_none=True).keys() & set(VOLUME_KINDS)) != 1:
+            raise ValueError(f"the volume {self.name} needs exactly one of {', '.join(VOLUME_KINDS)}")
+        return self
 
 
 _BY_NAME = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}

@@ -16,7 +16,7 @@ from hudi_jobs.contract import (
     decode_outcome,
     task_id,
 )
-from hudi_jobs.contract.wording import listed
+from hudi_jobs.contract.wording import listed, shortened
 from hudi_operator.api.values.base import parse_quantity
 from hudi_operator.control.jobs.own_objects import POD_NAME_LIMIT, UID_LIMIT
 from hudi_operator.control.jobs.pod_view import (
@@ -40,6 +40,7 @@ from hudi_operator.jobs.names import (
     IMAGE_ANNOTATION,
     OWNING_JOB_NAME,
     OWNING_JOB_UID,
+    QUEUE_LABEL,
     ROLE_LABEL,
     SERVICE_LABEL,
     run_of_executor,
@@ -120,7 +121,7 @@ def _observe(
     if phase is JobPhase.RUNNING and trouble is None:
         wait = executor_wait(executors, driver_started_at=started_at(pods), now=now, words=words)
     if phase is JobPhase.SUSPENDED:
-        message = "A queue holds the Job (spec.suspend): it starts when the queue admits it."
+        message = _held_message(text(job, "metadata", "labels", QUEUE_LABEL))
     template = _driver(items(job, "spec", "template", "spec", "containers"))
     terminated = _terminated(pods)
     annotations = part(job, "metadata", "annotations")
@@ -153,6 +154,15 @@ def _observe(
         has_run=any(map(may_have_run, pods)) or bool(executors) or had_others,
         pods=tuple(map(_name, pods)),
         executors=_references(left),
+    )
+
+
+def _held_message(queue: str | None) -> str:
+    if queue is None:
+        return "A queue holds the Job (spec.suspend): it starts when the queue admits it."
+    return (
+        f"The queue {shortened(queue, _NAME_LIMIT)} holds the Job (spec.suspend): it starts when Kueue admits it. If it waits for "
+        "long, look at the LocalQueue and at the Workload of the Job."
     )
 
 

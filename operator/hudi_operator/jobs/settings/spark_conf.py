@@ -141,7 +141,7 @@ def _cluster(
         "spark.kubernetes.namespace": namespace,
         "spark.kubernetes.driver.pod.name": "$(POD_NAME)",
         "spark.kubernetes.container.image": image,
-        "spark.kubernetes.container.image.pullPolicy": "IfNotPresent",
+        "spark.kubernetes.container.image.pullPolicy": table_class.job.image_pull_policy.value,
         "spark.kubernetes.executor.podNamePrefix": run,
         "spark.kubernetes.executor.podTemplateFile": f"{JOB_FOLDER}/{EXECUTOR_TEMPLATE_FILE}",
         "spark.kubernetes.executor.disableConfigMap": "true",

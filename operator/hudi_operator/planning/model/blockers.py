@@ -35,6 +35,9 @@ class BlockerReason(StrEnum):
     SIZE_NOT_ALLOWED = "SizeNotAllowed"
     """The spec asks for more than the class allows."""
 
+    PROFILE_NOT_ALLOWED = "ProfileNotAllowed"
+    """The class does not offer the profile that the spec names."""
+
     INVALID_SCHEDULE = "InvalidSchedule"
     """The schedule has no next time."""
 

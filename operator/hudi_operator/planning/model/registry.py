@@ -89,6 +89,10 @@ _BLOCKERS: _Table = {
     ),
     BlockerReason.SETTING_NOT_ALLOWED: (Retry.INTERVENTION, f"Remove the key, or {_ASK}"),
     BlockerReason.SIZE_NOT_ALLOWED: (Retry.INTERVENTION, f"Ask for less, or {_ASK}"),
+    BlockerReason.PROFILE_NOT_ALLOWED: (
+        Retry.INTERVENTION,
+        f"Choose a profile that the message names, remove `execution.profile`, or {_ASK}",
+    ),
     BlockerReason.INVALID_SCHEDULE: (Retry.INTERVENTION, "Correct `ingestion.schedule`."),
     BlockerReason.INVALID_PATTERN: (Retry.INTERVENTION, "Correct the expression."),
     BlockerReason.LOCK_MISSING: (Retry.INTERVENTION, "Name a lock, or use mode Serialized."),

@@ -7,6 +7,7 @@ from re import _parser  # type: ignore[attr-defined]  # the standard library par
 
 from hudi_jobs.contract import ConcurrencyMode, Location
 from hudi_operator.api.resources import HudiTable, HudiTableClass
+from hudi_operator.jobs.placement import profile_of
 from hudi_operator.jobs.settings.allowlist import refused_keys
 from hudi_operator.jobs.settings.concurrency_options import lock_of
 from hudi_operator.jobs.settings.hudi_options import owned_hudi_keys
@@ -25,6 +26,7 @@ def policy_blockers(table: HudiTable, table_class: HudiTableClass) -> tuple[Bloc
         *_settings(table, table_class),
         *_source(table, table_class),
         *_sizes(table, table_class),
+        *_profile(table, table_class),
         *_schedule(table),
         *_lock(table, table_class),
         *_patterns(table),
@@ -108,6 +110,20 @@ def _source(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
 def _sizes(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
     for sentence in exceeded_limits(resolve_sizing(table.spec, table_class.spec), table_class.spec.limits):
         yield Blocker(reason=BlockerReason.SIZE_NOT_ALLOWED, message=f"{sentence}: ask for less.", hides=False)
+
+
+def _profile(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
+    name = profile_of(table.spec, table_class.spec)
+    offered = [one.name for one in table_class.spec.profiles]
+    if name is None or name in offered:
+        return
+    choose = "choose one of them" if offered else "remove it"
+    yield Blocker(
+        reason=BlockerReason.PROFILE_NOT_ALLOWED,
+        message=f"execution.profile {name} is not a profile of class {table_class.metadata.name}, which offers "
+        f"{', '.join(offered) or 'none'}: {choose}, or ask the platform team to add it.",
+        hides=False,
+    )
 
 
 def _schedule(table: HudiTable) -> Iterator[Blocker]:
