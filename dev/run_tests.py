@@ -86,10 +86,11 @@ END_TO_END: Sequence[Sequence[Sequence[str]]] = (
         ("ingestion", "services", "shared_table", "bad_input", "savepoints", "class_policy", "examples"),
         ("operations", "deletion", "continuous", "streams", "driver_kills", "streams_chaos"),
     ),
-    (("outages", "operator_kills", "afterwards"),),
+    (("placement", "outages", "operator_kills", "afterwards"),),
 )
 """The files of end-to-end tests. The parts of a row run in parallel, because consecutive drivers keep only one core
-busy, and take equally long. The last row removes the store and the operator, which the others need.
+busy, and take equally long. The last row taints the nodes, and removes the store and the operator, which the others
+need.
 """
 
 BYTECODE = ROOT / ".dev" / "bytecode"

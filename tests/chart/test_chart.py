@@ -204,6 +204,7 @@ def test_network_policies_let_only_needed_traffic_reach_a_pod(documents: Any) ->
     ("value", "suffix"),
     [
         ("admissionPolicy", "-allowed-namespaces"),
+        ("admissionPolicy", "-profiles"),
         ("approvalPolicy", "-approvals"),
         ("decisionPolicy", "-decisions"),
         ("requesterPolicy", "-requesters"),

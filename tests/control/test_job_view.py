@@ -238,6 +238,16 @@ def test_trouble_of_a_pod_that_does_not_start_is_reported_after_a_while(pod: Doc
     assert early.message == ""
 
 
+def test_the_queue_that_holds_a_job_is_named() -> None:
+    held = suspended()
+    assert view(held)[0].message == "A queue holds the Job (spec.suspend): it starts when the queue admits it."
+    held["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "lake"
+    assert view(held)[0].message == (
+        "The queue lake holds the Job (spec.suspend): it starts when Kueue admits it. See the LocalQueue, and the "
+        "Workload of the Job."
+    )
+
+
 def test_the_gates_that_hold_a_pod_are_named() -> None:
     gated = copy.deepcopy(SCHEDULING_GATED)
     gated["spec"]["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]

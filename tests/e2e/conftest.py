@@ -28,6 +28,7 @@ ORDER = (
     "test_class_policy",
     "test_driver_kills",
     "test_streams_chaos",
+    "test_placement",
     "test_outages",
     "test_operator_kills",
     "test_afterwards",

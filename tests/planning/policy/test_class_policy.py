@@ -134,6 +134,10 @@ def test_a_spec_inside_of_the_policy_has_no_blocker(spec: dict[str, Any], policy
             {"allowedHudiOptions": ["hoodie.*"]},
             ["SettingNotAllowed"],
         ),
+        ({"execution": {"profile": "spot"}}, {}, ["ProfileNotAllowed"]),
+        ({"execution": {"profile": "spot"}}, {"profiles": [{"name": "plain"}]}, ["ProfileNotAllowed"]),
+        ({"execution": {"profile": "plain"}}, {"profiles": [{"name": "plain"}]}, []),
+        ({}, {"profiles": [{"name": "plain"}], "execution": {"profile": "plain"}}, []),
         ({"ingestion": {"schedule": {"cron": "0 0 31 2 *"}}}, {}, ["InvalidSchedule"]),
         ({"concurrency": {"mode": "Optimistic"}}, {}, ["LockMissing"]),
         ({"compaction": {"plan": {"partitionRegex": "month=("}}}, {}, ["InvalidPattern"]),
@@ -166,6 +170,17 @@ def test_a_blocker_says_what_is_allowed_and_what_to_do() -> None:
         "basePath s3a://lake/team-b/flights is outside of what class standard allows (s3://lake/{namespace}/): "
         "choose a path inside, or ask the platform team to allow it."
     )
+
+
+def test_profile_outside_of_the_class_is_named_with_the_profiles_on_offer() -> None:
+    profiles = {"profiles": [{"name": "spot"}, {"name": "large"}]}
+    (blocker,) = policy_blockers(table(execution={"profile": "gpu"}), table_class(**profiles))
+    assert blocker.message == (
+        "execution.profile gpu is not a profile of class standard, which offers spot, large: choose one of them, or "
+        "ask the platform team to add it."
+    )
+    (blocker,) = policy_blockers(table(execution={"profile": "gpu"}), table_class())
+    assert "offers none: remove it, or ask" in blocker.message
 
 
 def test_a_whole_prefix_is_told_to_be_no_folder_of_one_table() -> None:

@@ -35,7 +35,7 @@ class Toleration(Model):
     operator: TolerationOperator = TolerationOperator.EQUAL
     """Equal compares the taint's value with value, Exists tolerates every value."""
 
-    value: LabelValue = ""
+    value: LabelValue | None = None
     """Value of the taint; only for operator Equal."""
 
     effect: TaintEffect | None = None

@@ -161,8 +161,8 @@ def _held_message(queue: str | None) -> str:
     if queue is None:
         return "A queue holds the Job (spec.suspend): it starts when the queue admits it."
     return (
-        f"The queue {shortened(queue, _NAME_LIMIT)} holds the Job (spec.suspend): it starts when Kueue admits it. If it waits for "
-        "long, look at the LocalQueue and at the Workload of the Job."
+        f"The queue {shortened(queue, _NAME_LIMIT)} holds the Job (spec.suspend): it starts when Kueue admits it. See "
+        "the LocalQueue, and the Workload of the Job."
     )
 
 
