@@ -64,7 +64,7 @@ DOCUMENTS: dict[str, Document] = {
     f"{path.relative_to(FOLDER)} {document['kind']} {document['metadata']['name']}": document
     for path in sorted(FOLDER.rglob("*.yaml"))
     for document in yaml.safe_load_all(path.read_text())
-    if document and document["kind"] in PARSERS
+    if document and document.get("kind") in PARSERS
 }
 TABLES = {name: document for name, document in DOCUMENTS.items() if document["kind"] == "HudiTable" and "/" not in name}
 
