@@ -88,6 +88,7 @@ def test_a_new_table_starts_its_first_run_at_once() -> None:
         "driver_memory": "2Gi",
         "inside": None,
         "live": None,
+        "look": None,
         "state": "Decided",
         "message": "",
     }

@@ -121,6 +121,11 @@ class DeclaredSource(ABC, Generic[SpecT]):
 
     @property
     @abstractmethod
+    def without_input(self) -> str | None:
+        """The part of a sentence that says that the source is missing; None if a source without input may be read."""
+
+    @property
+    @abstractmethod
     def upstream(self) -> str | None:
         """The base path of the Hudi table that the source reads, or None."""
 

@@ -26,11 +26,12 @@ class SourceLook:
     """A look at a source: a digest of its input, or the problem.
 
     `at` is the API server's time before the listing began. `inputs` counts the selected files, or the commits of an
-    upstream table. Equal digests mean equal input, whatever the order of the listing.
+    upstream table, and `listed` all files at the path. Equal digests mean equal input, in any order.
     """
 
     at: datetime
     digest: str | None = None
     inputs: int | None = None
+    listed: int | None = None
     problem: LookProblem | None = None
     message: str = ""

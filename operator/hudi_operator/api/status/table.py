@@ -16,6 +16,7 @@ from hudi_operator.api.status.freshness import FreshnessStatus
 from hudi_operator.api.status.left import LeftInstant, PendingStatus
 from hudi_operator.api.status.lines import joined, with_lines
 from hudi_operator.api.status.live import LiveStatus
+from hudi_operator.api.status.look import LookStatus
 from hudi_operator.api.status.memory import MEMORY, MEMORY_SCHEMA, SHOWN, DividedModel, divide
 from hudi_operator.api.status.parts import JobStatus, OwnerStatus, Reason, TableStatus
 from hudi_operator.api.status.rescan import RescanStatus
@@ -57,6 +58,7 @@ class ServiceStatus(DividedModel):
             "files_skipped",
             "records_skipped",
             "skipped",
+            "look",
             "last_no_op_instant",
             "last_run",
         }
@@ -116,7 +118,7 @@ class ServiceStatus(DividedModel):
     """The last plan that a run was started to roll back; a retry rolls each plan back once."""
 
     next_run_at: Timestamp | None = None
-    """When the next run is due by its schedule."""
+    """When the next run, or the next look at the source, is due by the schedule; absent while looks follow closely."""
 
     next_attempt_at: Timestamp | None = None
     """When a failed run is tried again."""
@@ -141,6 +143,9 @@ class ServiceStatus(DividedModel):
 
     skipped: Annotated[tuple[Annotated[str, Field(max_length=128)], ...], Field(max_length=3)] = ()
     """Some of these files, by their paths below the source, or where the last of these offsets were; at most 3."""
+
+    look: LookStatus | None = None
+    """The source before the last run, if that run has read everything: equal input needs no run."""
 
     last_no_op_instant: InstantTime | None = None
     """Newest completed instant when a run found nothing to do; as many more as make the service due must follow."""
@@ -273,6 +278,9 @@ class ActiveJob(Model):
 
     inside: Annotated[str, Field(max_length=63)] | None = None
     """The continuous ingestion that runs the service in its driver; the Job hands the service over and waits."""
+
+    look: LookStatus | None = None
+    """The source before the Job was decided; absent where nobody looked."""
 
     live: LiveStatus | None = None
     """Progress of a continuous ingestion; absent for every other Job."""

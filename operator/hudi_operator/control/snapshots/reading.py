@@ -1,5 +1,6 @@
 """Gathers a snapshot of a table's timeline, within bounds on reads and memory."""
 
+import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -89,6 +90,7 @@ def read_snapshot(reader: TimelineReader, path: str, questions: Questions) -> Ti
     return TimelineSnapshot(
         timeline=timeline,
         checkpoint=checkpoint_display(checkpoint),
+        checkpoint_digest=hashlib.sha256(checkpoint.encode(errors="surrogatepass")).hexdigest() if checkpoint else None,
         index=next((extra[INDEX_KEY][:_INDEX_SHOWN] for _, extra in extras if INDEX_KEY in extra), None),
         runs=tuple((extra[RUN_KEY][:_NAME_SHOWN], instant.time) for instant, extra in all_extras if RUN_KEY in extra),
         marks=_marks(all_extras),

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from hudi_jobs.contract import Outcome
+from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.status.run import RunStatus
 from hudi_operator.api.status.table import HISTORY_LENGTH, ServicesStatus
 from hudi_operator.planning.facts.blocking import (
@@ -21,6 +21,7 @@ from hudi_operator.planning.facts.operations.aftermath import has_changed_histor
 from hudi_operator.planning.facts.operations.assess import assess as assess_operations
 from hudi_operator.planning.facts.operations.held import Held
 from hudi_operator.planning.facts.requests import after_request, open_request
+from hudi_operator.planning.facts.runs.looks import with_look
 from hudi_operator.planning.facts.runs.memory import remember
 from hudi_operator.planning.facts.runs.tracking import Tracked, track
 from hudi_operator.planning.facts.runs.windows import known_runs, windows_of
@@ -50,6 +51,8 @@ def gather(observation: Observation, *, default_image: str, now: datetime) -> Fa
         services, history = mark_undone(services, history, observation.snapshot, active=jobs)
         seen = _situation(observation, tracked, known_runs(services, (*tracked.finished, *history)), now=now)
         services = after_request(observation.table, services)
+        ingestion = with_look(services.ingestion, observation, circumstances, now=now)
+        services = services.replaced({Service.INGESTION: ingestion})
         held = operation_held(seen)
     return _facts(seen, held, tracked, services, history=history, image=image, circumstances=circumstances, now=now)
 

@@ -69,6 +69,12 @@ class Reason(StrEnum):
     WAITING_FOR_SCHEDULE = "WaitingForSchedule"
     """Not due yet by the schedule."""
 
+    NO_NEW_INPUT = "NoNewInput"
+    """Not due: a look at the source found nothing that the table does not hold; the next tick looks again."""
+
+    SOURCE_NOT_FOUND = "SourceNotFound"
+    """Not due: a look at the source found no file; the next tick looks again."""
+
     WAITING_FOR_RETRY = "WaitingForRetry"
     """The last run failed or gave way; the next attempt is at `nextAttemptAt`."""
 
@@ -123,7 +129,8 @@ STARVING_FACTOR = 3
 class Decision:
     """Whether a run is due now, since or until when, and why.
 
-    `run_mode` and `instant` tell the run of a compaction or clustering what to do.
+    `run_mode` and `instant` tell the run of a compaction or clustering what to do. Status names `at` only if
+    `shows_time` is set.
     """
 
     due: bool
@@ -136,6 +143,7 @@ class Decision:
     priority: Priority = Priority.SERVICE
     run_mode: RunMode | None = None
     instant: str | None = None
+    shows_time: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

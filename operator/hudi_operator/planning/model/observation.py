@@ -75,7 +75,8 @@ class Undoing:
 class TimelineSnapshot:
     """A snapshot of a timeline: the timeline, nothing if there is no table yet, or the trouble.
 
-    `checkpoint` and `index` (the note on the table's index) come from the newest commit that has them. `runs` maps the
+    `checkpoint` and `index` (the note on the table's index) come from the newest commit that has them;
+    `checkpoint_digest` tells the whole checkpoint from every other. `runs` maps the
     runs of recent commits to the instants that they completed. `unmarked` are the recent commits that name no run of
     ours, newest first; if a read cannot check them all, `read_up_to` is the completion up to which it did. `operations`
     maps recent commits to Hudi's name of their operation. `files` sums up the files that recent commits wrote.
@@ -94,6 +95,7 @@ class TimelineSnapshot:
     trouble: TimelineTrouble | None = None
     message: str = ""
     checkpoint: str | None = None
+    checkpoint_digest: str | None = None
     index: str | None = None
     runs: tuple[tuple[str, str], ...] = ()
     unmarked: tuple[Instant, ...] = ()
@@ -119,6 +121,13 @@ class TimelineSnapshot:
         """Return the snapshot of a table that these blockers hide."""
         message = next((blocker.message for blocker in blockers if blocker.hides), "")
         return cls(trouble=TimelineTrouble.NOT_OBSERVED, message=message)
+
+    @property
+    def newest_completed(self) -> str | None:
+        """The instant that completed last."""
+        if self.timeline is None or not self.timeline.completed:
+            return None
+        return max(self.timeline.completed, key=lambda one: (one.completion, one.time)).time
 
     def instant_of(self, run: str) -> str | None:
         """Return the instant that a run completed, if the timeline still shows it."""

@@ -252,6 +252,8 @@ _SERVICES: _Table = {
     Reason.FAILED_WRITE: (Retry.NEVER, ""),
     Reason.TAKEOVER_COMPLETE: (Retry.NEVER, ""),
     Reason.WAITING_FOR_SCHEDULE: (Retry.NEVER, ""),
+    Reason.NO_NEW_INPUT: (Retry.NEVER, ""),
+    Reason.SOURCE_NOT_FOUND: (Retry.WHEN_CLEARED, "Create the path, or correct it."),
     Reason.WAITING_FOR_RETRY: (Retry.AT_TIME, "See the reason of the last run."),
     Reason.WAITING_FOR_SPEC_CHANGE: (Retry.ON_CHANGE, _SPEC_OR_CLASS),
     Reason.WAITING_FOR_HEARTBEAT: (Retry.AT_TIME, _NOTHING),

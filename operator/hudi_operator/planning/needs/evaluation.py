@@ -14,6 +14,7 @@ from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.planning.model.decision import Decision, Priority, Reason, Surroundings
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.needs.kinds import ingestion, operation, savepoint
+from hudi_operator.planning.needs.looks import with_look
 from hudi_operator.planning.needs.missed_freshness import before_services
 from hudi_operator.planning.needs.registry import Evaluation, evaluation_of
 from hudi_operator.planning.needs.rollback import rollback_before_retry
@@ -38,6 +39,7 @@ def evaluate(facts: Facts, service: Service) -> Decision:
             now=facts.now,
             active=facts.active,
         )
+        found = with_look(facts, found)
         return before_services(found, facts.table.spec, memory, now=facts.now)
     found = (
         _left_over(facts, service, evaluation)
@@ -159,13 +161,6 @@ def _completed_since(instant: str | None, snapshot: TimelineSnapshot) -> int | N
     completed = snapshot.timeline.completed
     mark = next(((one.completion, one.time) for one in completed if one.time == instant), None)
     return None if mark is None else sum((one.completion, one.time) > mark for one in completed)
-
-
-def newest_completed(snapshot: TimelineSnapshot) -> str | None:
-    """Return the instant that completed last."""
-    if snapshot.timeline is None or not snapshot.timeline.completed:
-        return None
-    return max(snapshot.timeline.completed, key=lambda one: (one.completion, one.time)).time
 
 
 def _waiting(found: Decision, failed: Decision) -> Decision:

@@ -1,20 +1,34 @@
-"""Whether a look at the source could spare the table a Job."""
+"""Whether a look at the source could spare the table a Job, and whether it does."""
 
+from dataclasses import replace
 from datetime import datetime
 
-from hudi_jobs.contract import Service
+from hudi_jobs.contract import FailureReason, Service
+from hudi_jobs.contract.wording import shortened
+from hudi_operator.api.spec.table import HudiTableSpec, ManagementPolicy
+from hudi_operator.api.status.table import ServiceStatus
+from hudi_operator.planning.facts.facts import Facts
 from hudi_operator.planning.facts.requests import open_request
+from hudi_operator.planning.facts.runs.freshness import renewed_every
+from hudi_operator.planning.facts.runs.looks import found_nothing_new, is_since
 from hudi_operator.planning.model import Observation
-from hudi_operator.planning.model.decision import Reason
+from hudi_operator.planning.model.decision import Decision, Reason
+from hudi_operator.planning.model.freshness import lag_of
+from hudi_operator.planning.model.schedule import InvalidSchedule, next_run
+from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.needs.kinds import ingestion
+from hudi_operator.sources.look import SourceLook
 from hudi_operator.sources.registry import declared_source
+
+_MESSAGE_SHOWN = 300
+_BY_SCHEDULE = frozenset({Reason.SCHEDULED, Reason.WAITING_FOR_SCHEDULE})
 
 
 def wants_look(observation: Observation, now: datetime) -> bool:
-    """Whether ingestion is due by its schedule alone, so that a look at the source may show that no run is needed.
+    """Whether a look at the source now may show that an ingestion which is due by its schedule needs no run.
 
-    `observation.look` is the last look at the same spec, if there is one: a look that found nothing new counts as the
-    last run.
+    `observation.look` is the last look of this process at the source of this spec, if there is one: it counts as a tick
+    of the schedule, so the next look follows at the next tick.
     """
     table, known = observation.table, observation.table_class
     source = declared_source(table.spec)
@@ -22,15 +36,78 @@ def wants_look(observation: Observation, now: datetime) -> bool:
         return False
     if known is None or observation.blockers or observation.suspended_by is not None:
         return False
-    jobs = table.status.active_jobs
-    if any(job.service is Service.INGESTION for job in jobs):
+    jobs, observed = table.status.active_jobs, table.spec.management_policy is ManagementPolicy.OBSERVE
+    if observed or any(job.service is Service.INGESTION for job in jobs):
         return False
+    memory = table.status.services.ingestion
     found = ingestion.evaluate(
-        table.status.services.ingestion,
-        table=table,
-        table_class=known.spec,
-        requested=open_request(table),
-        now=now,
-        active=jobs,
+        memory, table=table, table_class=known.spec, requested=open_request(table), now=now, active=jobs
     )
-    return found.due and found.reason is Reason.SCHEDULED
+    tick = _tick_after(observation.look, table.spec, memory)
+    return _may_be_spared(found, memory) and (tick is None or now >= tick)
+
+
+def with_look(facts: Facts, found: Decision) -> Decision:
+    """Return the decision on ingestion after the last look: without new input, the schedule goes on without a run."""
+    look = facts.observation.look
+    if look is None:
+        return found
+    if look.problem is not None:
+        return _with_problem(found, look)
+    tick = _tick_after(look, facts.table.spec, facts.services.ingestion)
+    if not _may_be_spared(found, facts.services.ingestion) or tick is None or facts.now >= tick:
+        return found
+    why = _without_news(facts, look, found)
+    return found if why is None else _spared(facts, *why, look=look, tick=tick)
+
+
+def _without_news(facts: Facts, look: SourceLook, found: Decision) -> tuple[Reason, str] | None:
+    """Return why a run would find nothing to read, as a reason and a part of a sentence; None if it may."""
+    memory, source = facts.services.ingestion, declared_source(facts.table.spec)
+    if memory.look is not None and found_nothing_new(facts.observation, memory, facts.circumstances):
+        return Reason.NO_NEW_INPUT, f"the source had no new input at {memory.look.looked_at}"
+    if look.inputs != 0 or source is None or source.without_input is None:
+        return None
+    if not look.listed:
+        return Reason.SOURCE_NOT_FOUND, source.without_input
+    # After a failed run, the next run finds nothing to do and ends the failure.
+    return None if found.reason is Reason.RETRY else (Reason.NO_NEW_INPUT, "the source has no input that it selects")
+
+
+def _may_be_spared(found: Decision, memory: ServiceStatus) -> bool:
+    """Whether a run is due by the schedule, or to find out whether the source is there by now."""
+    last = memory.last_run
+    was_missing = last is not None and last.reason == FailureReason.SOURCE_NOT_FOUND
+    return found.due and (found.reason is Reason.SCHEDULED or (found.reason is Reason.RETRY and was_missing))
+
+
+def _tick_after(look: SourceLook | None, spec: HudiTableSpec, memory: ServiceStatus) -> datetime | None:
+    """Return the first tick of the schedule after a look; None for a look from before the end of the last run."""
+    if look is None or spec.ingestion is None or not is_since(look, memory.last_run):
+        return None
+    try:
+        return next_run(spec.ingestion.schedule, previous=look.at, first=False)
+    except InvalidSchedule:
+        return None
+
+
+def _spared(facts: Facts, reason: Reason, what: str, *, look: SourceLook, tick: datetime) -> Decision:
+    """Return the decision that no run is due before the next look.
+
+    Its time stays out of the status where each look would change the status: each change is a write.
+    """
+    spec = facts.table.spec
+    assert spec.ingestion is not None, "only an ingestion looks at a source"
+    is_rare = tick - look.at >= renewed_every(lag_of(spec, facts.services.ingestion.freshness, now=facts.now))
+    next_look = f"The next look is at {format_time(tick)}." if is_rare else "Each tick of the schedule looks again."
+    message = f"Scheduled {ingestion.rhythm_of(spec.ingestion.schedule)}; {what}, so no job starts. {next_look}"
+    return Decision(due=False, reason=reason, message=message, at=tick, shows_time=is_rare)
+
+
+def _with_problem(found: Decision, look: SourceLook) -> Decision:
+    """Return the decision with why the source was not looked at: each tick of the schedule starts a run."""
+    if found.reason not in _BY_SCHEDULE:
+        return found
+    why = shortened(look.message, _MESSAGE_SHOWN)
+    message = f"{found.message} Each tick starts a job, because the operator cannot look at the source first: {why}"
+    return replace(found, message=message)

@@ -2,17 +2,18 @@
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.status.live import LiveStatus
+from hudi_operator.api.status.look import LookStatus
 from hudi_operator.api.status.table import PENDING_REMEMBERED, ActiveJob
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.jobs.names import job_name
 from hudi_operator.jobs.sizing import resolve_sizing
 from hudi_operator.planning.facts.facts import Facts
 from hudi_operator.planning.facts.runs.failures import attempts
+from hudi_operator.planning.facts.runs.looks import look_before
 from hudi_operator.planning.model import LaunchJob
 from hudi_operator.planning.model.circumstances import class_version_of
 from hudi_operator.planning.model.decision import Decision
 from hudi_operator.planning.model.times import format_time, parse_time
-from hudi_operator.planning.needs.evaluation import newest_completed
 from hudi_operator.planning.needs.protection import savepoint_step
 from hudi_operator.timeline import State
 
@@ -24,7 +25,7 @@ def launch(facts: Facts, service: Service, decision: Decision, *, inside: str | 
     """
     table, memory, now = facts.table, facts.services.of(service), facts.now
     attempt = attempts(memory) + 1
-    base_instant = newest_completed(facts.observation.snapshot)
+    base_instant = facts.observation.snapshot.newest_completed
     requested = facts.requested if service is Service.INGESTION else None
     plan = dict(facts.observation.snapshot.plans).get(decision.instant or "")
     sizing = resolve_sizing(table.spec, facts.table_class, driver_memory=memory.driver_memory)
@@ -77,6 +78,7 @@ def launch(facts: Facts, service: Service, decision: Decision, *, inside: str | 
         plan_groups=plan.groups if plan else None,
         driver_memory=sizing.driver.memory,
         inside=inside,
+        look=_look(facts, service),
         live=_live(facts, service),
     )
     return LaunchJob(job=job, due_at=parse_time(memory.due_since) or min(decision.at or now, now))
@@ -92,6 +94,13 @@ def _abandoned(facts: Facts, operation: NamedOperationJob | None) -> tuple[str, 
     plans = facts.instants.of(Service(operation.service.service.value))
     waiting = (one.time for one in plans if one.state == State.REQUESTED.value)
     return tuple(sorted({*facts.instants.abandoned(facts.active), *waiting}))
+
+
+def _look(facts: Facts, service: Service) -> LookStatus | None:
+    """Return the source before an ingestion that is scheduled; None for every other run."""
+    if service is not Service.INGESTION or facts.table.spec.continues:
+        return None
+    return look_before(facts.table, facts.observation.look, facts.circumstances)
 
 
 def _live(facts: Facts, service: Service) -> LiveStatus | None:

@@ -61,7 +61,7 @@ def _explain(
     surroundings: Surroundings,
 ) -> ServiceStatus:
     """Return the status of a service with the reason why a run is due or not; a blocker is a word and a sentence."""
-    at = format_time(decision.at) if decision.at and not decision.due else None
+    at = format_time(decision.at) if decision.at and decision.shows_time and not decision.due else None
     retrying = decision.reason in _RETRYING
     reason, message = decision.reason.value, decision.message
     if decision.due and blocker is not None:

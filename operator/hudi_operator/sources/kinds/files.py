@@ -149,6 +149,11 @@ class Files(DeclaredSource[FileSourceSpec]):
         return SkippedInput(code=FindingCode.FILES_SKIPPED, message=_skipped_files)
 
     @property
+    def without_input(self) -> str:
+        """A run refuses a source without any file: on an object store an empty folder does not exist."""
+        return f"there is no file at {self.spec.path}"
+
+    @property
     def upstream(self) -> None:
         """None: the source reads no table."""
 

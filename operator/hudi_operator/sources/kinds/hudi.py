@@ -69,6 +69,10 @@ class Hudi(DeclaredSource[HudiSourceSpec]):
         """None: runs skip no commit."""
 
     @property
+    def without_input(self) -> None:
+        """None: a run says what is missing."""
+
+    @property
     def upstream(self) -> str:
         """The base path of the upstream table."""
         return self.spec.path

@@ -125,6 +125,10 @@ class Kafka(DeclaredSource[KafkaSourceSpec]):
         return SkippedInput(code=FindingCode.RECORDS_SKIPPED, message=_skipped_messages)
 
     @property
+    def without_input(self) -> None:
+        """None: a run says what is missing."""
+
+    @property
     def upstream(self) -> None:
         """None: the source reads no table."""
 

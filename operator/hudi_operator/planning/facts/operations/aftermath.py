@@ -19,9 +19,9 @@ def has_changed_history(before: HudiTableStatus, entries: tuple[TableOperation, 
 
 
 def services_after(services: ServicesStatus) -> ServicesStatus:
-    """Return the memory of services: a service that found nothing to do may find something now."""
+    """Return the memory of services: a service that found nothing to do, or no new input, may find some now."""
     present = [one for one in SERVICES if getattr(services, one.lower()) is not None]
-    return services.replaced({one: services.of(one).copy_with(last_no_op_instant=None) for one in present})
+    return services.replaced({one: services.of(one).copy_with(last_no_op_instant=None, look=None) for one in present})
 
 
 def takeover_after(takeover: TakeoverStatus | None, observation: Observation) -> TakeoverStatus | None:

@@ -10,7 +10,7 @@ from hudi_operator.api.status.run import RunStatus
 from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.planning.facts.runs.failures import failure_kind
 from hudi_operator.planning.model import Observation
-from hudi_operator.planning.model.freshness import believed, known_up_to, lag_of, source_of
+from hudi_operator.planning.model.freshness import Lag, believed, known_up_to, lag_of, source_of
 from hudi_operator.planning.model.times import format_time, parse_time
 
 _RENEWED_EVERY = timedelta(minutes=5)
@@ -106,13 +106,17 @@ def freshness_while_running(
     return after if _is_worth_a_write(known, after, observation, now=now) else known
 
 
+def renewed_every(lag: Lag | None) -> timedelta:
+    """Return how often a change of time alone is written."""
+    return _RENEWED_EVERY if lag is None else max(lag.target / _RENEWALS, _MOST_OFTEN)
+
+
 def _is_worth_a_write(
     known: FreshnessStatus | None, after: FreshnessStatus | None, observation: Observation, *, now: datetime
 ) -> bool:
     before, then = known_up_to(known, now=now), known_up_to(after, now=now)
     lag = lag_of(observation.table.spec, known, now=now)
-    every = _RENEWED_EVERY if lag is None else max(lag.target / _RENEWALS, _MOST_OFTEN)
-    if before is None or then is None or then - before >= every:
+    if before is None or then is None or then - before >= renewed_every(lag):
         return True
     return lag is not None and lag.is_missed(now)
 

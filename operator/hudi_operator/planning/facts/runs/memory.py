@@ -21,6 +21,7 @@ from hudi_operator.planning.facts.runs.failures import (
     reset_failures,
 )
 from hudi_operator.planning.facts.runs.freshness import freshness_after, freshness_while_running
+from hudi_operator.planning.facts.runs.looks import look_after
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.circumstances import differ, have_changed
 from hudi_operator.services.registry import SERVICES, leaves_no_instant, mode_of
@@ -56,7 +57,7 @@ def remember(
     )
     ingestion = _learn_progress(after.ingestion, observation, finished)
     fresh = freshness_while_running(ingestion.freshness, observation, active, now=now)
-    ingestion = ingestion.copy_with(freshness=fresh)
+    ingestion = ingestion.copy_with(freshness=fresh, look=look_after(ingestion.look, observation, finished, active))
     if any(is_healthy(job) for job in active):
         ingestion = reset_failures(ingestion).copy_with(next_attempt_at=None)
     return after.replaced({Service.INGESTION: ingestion})

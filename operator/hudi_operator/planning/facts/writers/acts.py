@@ -54,7 +54,7 @@ def mark_undone(
     services = services.replaced(marked)
     if lost:
         # The rows are no longer in the table: the next run reports how far it is behind its source.
-        unsure = services.ingestion.copy_with(freshness=None)
+        unsure = services.ingestion.copy_with(freshness=None, look=None)
         services = services.replaced({Service.INGESTION: unsure})
     return services, tuple(_marked(run, undone) for run in history)
 

@@ -78,8 +78,13 @@ def _by_schedule(memory: ServiceStatus, *, schedule: Schedule, table: HudiTable,
         at = next_run(schedule, previous=anchor, first=started is None)
     except InvalidSchedule as error:
         return _not_due(Reason.INVALID_SCHEDULE, f"{error}.")
-    rhythm = f"every {schedule.every}" if schedule.every else f"by cron {schedule.cron} ({schedule.time_zone or 'UTC'})"
+    rhythm = rhythm_of(schedule)
     if now >= at:
         return _due(Reason.SCHEDULED, f"Scheduled {rhythm}, due since {format_time(at)}.", at=at)
     message = f"Scheduled {rhythm}; the next run is at {format_time(at)}."
     return _not_due(Reason.WAITING_FOR_SCHEDULE, message, at=at)
+
+
+def rhythm_of(schedule: Schedule) -> str:
+    """Return a schedule as part of a sentence."""
+    return f"every {schedule.every}" if schedule.every else f"by cron {schedule.cron} ({schedule.time_zone or 'UTC'})"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hudi_jobs.contract import Outcome, Service
+from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_jobs.contract.wording import counted
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.conditions import ConditionStatus
@@ -15,11 +15,12 @@ from hudi_operator.planning.model import START_TROUBLES, Observation, PodTrouble
 from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.healing import can_heal, run_can_heal
 from hudi_operator.planning.model.reasons import Retry, TableReason, Waiting
-from hudi_operator.planning.model.registry import START_ADVICE, words
+from hudi_operator.planning.model.registry import START_ADVICE, entry_of, words
 from hudi_operator.planning.order.slots import QUOTAS_REACHED
 from hudi_operator.planning.outcome.findings.find import blocking_ingestion, finding_of
 from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.services.registry import SERVICES
+from hudi_operator.sources.registry import declared_source
 
 Findings = tuple[Finding, ...]
 
@@ -47,6 +48,7 @@ def readiness(plan: Plan, findings: Findings) -> Readiness:
         or _waiting_for_quiet(plan)
         or _starting_trouble(plan)
         or _failing(plan)
+        or _without_source(plan)
         or _unreadable(plan)
         or _damaged(findings)
         or _missing(plan.observation)
@@ -135,6 +137,22 @@ def _failing(plan: Plan) -> Readiness | None:
     return None
 
 
+def _without_source(plan: Plan) -> Readiness | None:
+    """Return the readiness of a table whose source holds no file, as after a run that did not find it."""
+    observation, memory = plan.observation, plan.services.ingestion
+    source = declared_source(observation.table.spec)
+    what = source.without_input if source is not None else None
+    if memory.reason != Reason.SOURCE_NOT_FOUND or what is None:
+        return None
+    return Readiness(
+        ready=ConditionStatus.FALSE,
+        reason=FailureReason.SOURCE_NOT_FOUND,
+        message=f"{what[:1].upper()}{what[1:]}. {entry_of(FailureReason.SOURCE_NOT_FOUND).advice}",
+        reconciling=None if observation.suspended_by is not None else TableReason.PROGRESSING_WITH_RETRY,
+        work=memory.message,
+    )
+
+
 def _needs_a_person(memory: ServiceStatus) -> bool:
     """Whether the retries of a service are used up, or its last run failed for a reason that cannot heal."""
     last = memory.last_run
@@ -221,7 +239,7 @@ def _working(plan: Plan) -> Readiness:
         return _ready(last.outcome, last.message or "Up to date.")
     if plan.observation.suspended_by is not None:
         return _ready(Waiting.SUSPENDED, "Suspended before the first run.")
-    if ingestion.reason == Reason.WAITING_FOR_SCHEDULE:
+    if ingestion.reason in {Reason.WAITING_FOR_SCHEDULE, Reason.NO_NEW_INPUT}:
         return _ready(ingestion.reason, ingestion.message)
     return Readiness(
         ready=ConditionStatus.UNKNOWN,
