@@ -1,9 +1,7 @@
 """The informer: turns watch events into queued keys, by the fields of their documents and by the known objects.
 
-An object can hold anything that its schema allows, and the schema may be of another version: these functions never
-raise.
-
-An event can hold anything, so fields are read defensively, and the informer only enqueues.
+An object can hold anything that its schema allows, and the schema may be of another version. So fields are read
+defensively, without an error, and the informer only enqueues.
 """
 
 import json

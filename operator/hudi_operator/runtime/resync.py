@@ -1,8 +1,7 @@
 """The resync: lists all managed objects periodically and finds changes that no watch event reported.
 
-Namespaces that refuse access do not block the others.
-
-The rights in a namespace vanish with the namespace, before the objects that wait for their finalizers.
+Namespaces that refuse access do not block the others: the rights in a namespace vanish with the namespace, before the
+objects that wait for their finalizers.
 
 Watches go silent behind load balancers, events get lost between two watches, and kopf does not compare a new listing
 with its state. A resync per period bounds the damage.

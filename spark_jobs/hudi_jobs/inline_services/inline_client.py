@@ -3,9 +3,9 @@
 Outside the process the table stays Serialized: the lease keeps every other run away. Inside it, Hudi's optimistic
 concurrency control separates batches and services with a lock of the JVM, as HoodieStreamer does for its own services.
 
-It starts no Spark and writes only the order. The driver's lease on the table tells whether the driver lives: a lease
-not renewed for its full duration has ended. Then the run has failed as if its own driver had died, and the next run
-settles what was left.
+A Job that hands its service over starts no Spark and writes only the order. The driver's lease on the table tells
+whether the driver lives: a lease not renewed for its full duration has ended. Then the run has failed as if its own
+driver had died, and the next run settles what was left.
 """
 
 import logging

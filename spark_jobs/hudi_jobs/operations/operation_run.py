@@ -1,6 +1,6 @@
 """The run of an operation: the table under its lease, its record, its reports, its commit, the comparison of rows.
 
-A path may hold any character, also half a surrogate pair; in an erasure it may hold a key.
+The path of a partition may hold any character, also half a surrogate pair; in an erasure it may hold a key.
 """
 
 import logging

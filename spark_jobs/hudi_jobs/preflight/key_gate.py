@@ -4,9 +4,9 @@
 became text. Rows with different keys are not found and are written again. So sample rows are read directly from the
 table's files, and Hudi's own key generator computes their keys now.
 
-`old_lists` tells the affected columns. A clustering reads and writes with Spark, and so converts the lists of the files
-that it rewrites. In a MergeOnRead table updates go to log files, and a compaction rewrites base files in the same way,
-so only CopyOnWrite tables are checked.
+`schemas/writable.py` tells the columns with such lists. A clustering reads and writes with Spark, and so converts the
+lists of the files that it rewrites. In a MergeOnRead table updates go to log files, and a compaction rewrites base
+files in the same way, so only CopyOnWrite tables are checked.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping

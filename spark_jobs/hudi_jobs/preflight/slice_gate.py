@@ -2,8 +2,8 @@
 
 An interrupted version change leaves parts of the timeline in both layouts, and is refused.
 
-Otherwise every write is refused: a compaction would drop updates or restore old rows, a clean would delete log files of
-the newest slice, and a write would land where readers do not look.
+Where the slices differ, every write is refused: a compaction would drop updates or restore old rows, a clean would
+delete log files of the newest slice, and a write would land where readers do not look.
 """
 
 from collections.abc import Collection

@@ -1,9 +1,8 @@
 """The first steps of every table service: open and check the table, roll back failed writes, set savepoints.
 
-The savepoint protects a taken-over table from its first table service to the end of the first cycle.
-
-Until then a person can restore the table to its earlier state. Its user and comment distinguish it from other
-savepoints, so that a repeated run makes no second savepoint, and no foreign savepoint is removed.
+A savepoint protects a taken-over table from its first table service to the end of the first cycle. Until then a person
+can restore the table to its earlier state. The savepoint's user and comment distinguish it from other savepoints, so
+that a repeated run makes no second savepoint, and no foreign savepoint is removed.
 """
 
 from collections.abc import Callable, Collection

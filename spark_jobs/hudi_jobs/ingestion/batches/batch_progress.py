@@ -4,7 +4,7 @@ A write leaves no name in the timeline before it completes, and Hudi offers no w
 newest instant is polled ten times a second: none is missed, because Hudi takes a fifth of a second for each
 (`SkewAdjustingTimeGenerator`). The report stays valid if the driver dies within the batch.
 
-It is a hint to the operator: if writing fails, ingestion continues.
+The progress is a hint to the operator: if writing fails, ingestion continues.
 """
 
 import logging

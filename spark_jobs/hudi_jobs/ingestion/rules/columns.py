@@ -5,7 +5,8 @@ empty names vanish, readers ignore a folder of Hudi's own and decode escapes, an
 a scheme. Rows would lie elsewhere, be lost, or come back changed. With several columns, `a/p2=b` and `c` make the
 folder of `a` and `b/p2=c`, and no query of the table reads any row any more (seen with Hudi 1.2.0 and Spark 3.5).
 
-Hudi 1.2.0 joins the columns without an escape: `k1:a,k2:b,k2:c` is the key of ('a,k2:b', 'c') and of ('a', 'b,k2:c').
+Hudi 1.2.0 joins the columns of a record key without an escape: `k1:a,k2:b,k2:c` is the key of ('a,k2:b', 'c') and of
+('a', 'b,k2:c').
 """
 
 from collections.abc import Sequence

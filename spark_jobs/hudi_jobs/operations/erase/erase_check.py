@@ -2,10 +2,11 @@
 
 Looks at the request, the table, its savepoints, the erasures of its upstream table, and what would remain.
 
-So a log file that joined the slice later and is in no list stays too (`CleanPlanner`).
+A clean keeps a whole file slice when a savepoint lists any of its files. So a log file that joined the slice later and
+is in no list stays too (`CleanPlanner`).
 
-Keys are the same only when both tables have the same record key fields: the operator checks this for a cascaded
-erasure, the driver for any other.
+An erasure of a derived table follows that of its upstream table. Their keys are the same only when both tables have the
+same record key fields: the operator checks this for a cascaded erasure, the driver for any other.
 """
 
 import re

@@ -5,7 +5,7 @@ compressed in an unknown way.
 
 A table's own files are, in its partitions, base files (record keys are compared), log files (none is left), and
 partition markers. The metadata table is rebuilt, and the rest of Hudi's folder is searched before any write
-(`timeline.py`).
+(`own_folders.py`).
 """
 
 import re

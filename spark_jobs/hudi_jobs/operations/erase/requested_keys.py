@@ -1,8 +1,8 @@
 """The keys of an erasure: from the request, selected by a predicate, and checked against those of an earlier run.
 
-The file is in the operator's folder of the table until the operation is done, encrypted (AES-256-GCM) with a key made
-of the predicate, which only the resource and its Job's request hold. A person who knows the predicate could have read
-the keys from the rows. Deleting the resource makes a leftover file unreadable.
+The file of selected keys is in the operator's folder of the table until the operation is done, encrypted (AES-256-GCM)
+with a key made of the predicate, which only the resource and its Job's request hold. A person who knows the predicate
+could have read the keys from the rows. Deleting the resource makes a leftover file unreadable.
 """
 
 import hashlib

@@ -3,8 +3,8 @@
 JSON allows many spellings. Covered are those of common writers: Python, Jackson, Gson, .NET, PHP and Go, each as it is
 and once more inside another JSON text.
 
-A digit, `_`, `-`, `@` and a combining mark always extend it. A letter does when the text has letters of the same script
-there: `顧客` beside `customer-7` is another word. In doubt the match counts as a whole text.
+A digit, `_`, `-`, `@` and a combining mark always extend a text. A letter does when the text has letters of the same
+script there: `顧客` beside `customer-7` is another word. In doubt the match counts as a whole text.
 """
 
 import json

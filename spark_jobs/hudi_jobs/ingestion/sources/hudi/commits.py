@@ -2,9 +2,9 @@
 
 Also the pure rules that tell upstream tables whose rows show every change.
 
-The rules for written tables hold here too, because the file is somebody else's and names classes that Hudi loads. The
-key lookup of a table concerns only its writers, unless Hudi's reader takes the value of a partition column from the
-name of its folder.
+The rules for written tables hold for an upstream table too, because its properties are somebody else's and name classes
+that Hudi loads. The key lookup of a table concerns only its writers, unless Hudi's reader takes the value of a
+partition column from the name of its folder.
 """
 
 import re

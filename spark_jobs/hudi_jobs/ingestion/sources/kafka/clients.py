@@ -1,7 +1,7 @@
 """Kafka's clients: options, files of Secrets, classes of broker errors, and the driver's bounded queries.
 
-They contain no secrets. The clients read the files of mounted Secrets themselves, through Kafka's config providers, in
-the driver and the executors. The time limits give up unresponsive brokers within a minute.
+The options contain no secrets. The clients read the files of mounted Secrets themselves, through Kafka's config
+providers, in the driver and the executors. The time limits give up unresponsive brokers within a minute.
 """
 
 import re

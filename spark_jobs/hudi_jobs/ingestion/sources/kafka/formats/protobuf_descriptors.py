@@ -4,9 +4,10 @@ Spark makes a column wherever a type is named, and never ends with chains of mes
 message twice. The same holds for chains of files that import the next file twice, because Spark builds each import
 again. So a descriptor of some hundred bytes can take all of the driver's memory.
 
-Each number is a zigzag varint: the count of indexes, the position of a message at the top of the file, and the position
-of each further message inside the previous message. A single zero is short for the first message (Confluent's
-`MessageIndexes`). Few arrays mean a message, so whole bytes are compared, and no array is ever parsed.
+An array of indexes names the message of a value. Each number in it is a zigzag varint: the count of indexes, the
+position of a message at the top of the file, and the position of each further message inside the previous message. A
+single zero is short for the first message (Confluent's `MessageIndexes`). Few arrays mean a message, so whole bytes are
+compared, and no array is ever parsed.
 """
 
 from collections.abc import Iterable, Iterator

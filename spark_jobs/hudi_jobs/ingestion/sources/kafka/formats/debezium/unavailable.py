@@ -2,9 +2,9 @@
 
 An event with an unresolved value is bad.
 
-Debezium puts a placeholder in their place. Hudi 1.2.0 could fill them in itself (`FILL_UNAVAILABLE`), but leaves the
-placeholders of binary columns in MergeOnRead tables, and those of text columns when it clusters such a table. So the
-value is taken from an older event of the batch, or from the row in the table, before the write.
+Debezium puts a placeholder in the place of such a value. Hudi 1.2.0 could fill them in itself (`FILL_UNAVAILABLE`), but
+leaves the placeholders of binary columns in MergeOnRead tables, and those of text columns when it clusters such a
+table. So the value is taken from an older event of the batch, or from the row in the table, before the write.
 """
 
 import base64
