@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 from tests.api.conftest import Resources, changed
+from tests.chart.conftest import own_tools
+from tests.docs.commands import typed
 from tests.docs.pages import RUNBOOKS, blocks, commands, pages, part_of, resources
 
 from hudi_operator.api.spec.operation import CHOICES
@@ -29,7 +31,15 @@ WHOLE = {
     f"{block} {one['kind']}": one for page in pages() for block in blocks(page, "yaml") for one in resources(block)
 }
 PARTS = {str(block): part for page in pages() for block in blocks(page, "yaml") if (part := part_of(block)) is not None}
-TYPED = {" ".join(command): command for page in RUNBOOKS for command in commands(page) if command[0] == "kubectl"}
+TYPED = {
+    " ".join(command): command
+    for command in (
+        *(command for one in typed() for command in one.commands),
+        *(command for page in RUNBOOKS for command in commands(page)),
+    )
+    if command[0] == "kubectl"
+}
+FROM_A_PIPE = "-"
 READS = {"get", "describe", "wait", "logs", "auth"}
 NOTHING_THERE = re.compile(r"not found|NotFound|no matching resources")
 
@@ -56,12 +66,26 @@ def test_a_part_of_a_resource_is_accepted_with_what_every_resource_of_the_kind_h
 
 @pytest.mark.parametrize("command", TYPED.values(), ids=TYPED)
 def test_a_command_of_a_page_is_one_that_kubectl_carries_out(
-    command: list[str], kubectl: Callable[[list[str]], subprocess.CompletedProcess[str]]
+    command: list[str], a_file: Path, kubectl: Callable[[list[str]], subprocess.CompletedProcess[str]]
 ) -> None:
     """Nothing is there that it is about; a kind, verb or flag that there is not is refused in other words."""
     options = [] if command[1] in READS else ["--dry-run=server"]
-    done = kubectl([*command[1:], *options])
+    given = (FROM_A_PIPE, *(word for word in command if word.endswith(".yaml")))
+    words = [str(a_file) if word in given else word for word in command[1:]]
+    done = kubectl([*words, *options])
     assert done.returncode == 0 or NOTHING_THERE.search(done.stderr), done.stderr
+
+
+def test_upgrade_of_the_definitions_applies_all_four(
+    kubectl: Callable[[list[str]], subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    """The documented pipe; Helm 3.19 separates definitions only where their files begin with `---`."""
+    printed = tmp_path / "printed.yaml"
+    command = (own_tools() / "helm", "show", "crds", ROOT / "charts" / "hudi-operator")
+    printed.write_text(subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout)
+    done = kubectl(["apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", str(printed)])
+    applied = re.findall(r"customresourcedefinition\S+/(\w+)\.hudi-operator\.io", done.stdout)
+    assert sorted(applied) == ["hudioperations", "hudisavepoints", "huditableclasses", "huditables"], done
 
 
 @pytest.mark.parametrize(
@@ -90,18 +114,20 @@ def test_a_command_that_there_is_not_is_found(
 
 
 @pytest.fixture(scope="session")
+def a_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a file in place of one that a page has shown before."""
+    path = tmp_path_factory.mktemp("given") / "given.yaml"
+    path.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: given, namespace: default}\n")
+    return path
+
+
+@pytest.fixture(scope="session")
 def kubectl(cluster: None) -> Callable[[list[str]], subprocess.CompletedProcess[str]]:  # noqa: ARG001 - it is wanted
     """Runs kubectl against the API server: the one on the PATH, or the local cluster's own."""
-    program = shutil.which("kubectl") or _own_kubectl()
+    program = shutil.which("kubectl") or str(own_tools() / "kubectl")
 
     def run(arguments: list[str]) -> subprocess.CompletedProcess[str]:
         call = (program, f"--kubeconfig={os.environ['KUBECONFIG']}", *arguments)
         return subprocess.run(call, capture_output=True, text=True, check=False, timeout=60)
 
     return run
-
-
-def _own_kubectl() -> str:
-    result = subprocess.run([ROOT / "dev" / "cluster", "tools"], capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    return str(Path(result.stdout.splitlines()[-1]) / "kubectl")
