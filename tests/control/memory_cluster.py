@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from hudi_jobs.contract import AffectedInstant, JobOutcome, Outcome, TaskResult, encode_outcome, task_id
+from hudi_jobs.contract import AffectedInstant, FailureReason, JobOutcome, Outcome, TaskResult, encode_outcome, task_id
 from hudi_operator.api.resources import SUSPEND_ANNOTATION
 from hudi_operator.control.keys import OPERATION, SAVEPOINT, TABLE, TABLE_CLASS
 from hudi_operator.jobs.names import ROLE_LABEL, SERVICE_LABEL, TABLE_LABEL
@@ -74,6 +74,8 @@ class MemoryCluster:
         self.complete_up_to: str | None = None
         self.affected: tuple[AffectedInstant, ...] = ()
         """How the next Job ends; None when it does not."""
+        self.failure: FailureReason | None = None
+        """Why the next Job fails."""
         self.clock: Callable[[], datetime] = lambda: datetime.now(UTC)
         """What the API server's clock says."""
         self._numbers = itertools.count(1)
@@ -137,6 +139,7 @@ class MemoryCluster:
         result = TaskResult(
             id=task_id(f"team-a/{labels[TABLE_LABEL]}", labels[SERVICE_LABEL]),
             outcome=outcome,
+            reason=self.failure if outcome is Outcome.FAILED else None,
             message="Deleted 7 files.",
             affected=self.affected,
             complete_up_to=self.complete_up_to,

@@ -11,6 +11,7 @@ from hudi_operator.api.resources import HudiTableClass, ObjectMetadata
 from hudi_operator.control.actions.actor import build_manifest
 from hudi_operator.control.jobs.running import MOST_OF_A_TABLE, RunningJobs
 from hudi_operator.control.keys import TableKey, table_key
+from hudi_operator.planning.model import PlaceHolders
 
 FLIGHTS = table_key("team-a", "flights")
 WEATHER = table_key("team-a", "weather")
@@ -214,3 +215,14 @@ def test_a_job_that_only_looks_like_one_of_a_table_takes_no_place_in_its_class(l
     }
     jobs.seed({**job, "metadata": {**job["metadata"], "ownerReferences": forged[left]}}, {UID: FLIGHTS})
     assert jobs.in_class("standard", without=ORDERS) == 0
+
+
+def test_holders_of_a_class_are_named_in_the_own_namespace_only() -> None:
+    jobs = running()
+    for namespace, name, class_name in (("team-a", "own", "a"), ("team-a", "trips", "a"), ("team-a", "other", "b")):
+        jobs.record(table_key(namespace, name), class_name=class_name, jobs=1)
+    own = table_key("team-a", "own")
+    assert jobs.holders("a", without=own) == PlaceHolders(tables=("trips",))
+    jobs.record(table_key("team-b", "secret"), class_name="a", jobs=1)
+    assert jobs.holders("a", without=own) == PlaceHolders(tables=("trips",), elsewhere=True)
+    assert jobs.holders("c", without=own) == PlaceHolders()

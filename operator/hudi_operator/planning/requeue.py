@@ -20,6 +20,9 @@ QUIET_SECONDS = 3600.0
 CONTINUOUS_SECONDS = 60.0
 """If only a continuous ingestion runs: its commits move the timeline."""
 
+_BLOCKED_SECONDS = 60.0
+"""While the table is blocked: no event says that another table's claim is gone, or that a namespace has new labels."""
+
 _WAITING_SECONDS = 30.0
 _UNREAD_SECONDS = 1.0
 """If this reconcile has checked the most commits that it may."""
@@ -33,7 +36,7 @@ def requeue_after(plan: Plan, *, poll: float, spread: Callable[[float], float] =
     """
     observation = plan.observation
     if observation.blockers:
-        return poll  # a blocker may end without an event, such as another table's claim
+        return min(poll, spread(_BLOCKED_SECONDS))
     if observation.snapshot.read_up_to is not None and not (plan.foreign or plan.facts.writers.unknown):
         return _UNREAD_SECONDS
     if plan.active_jobs:

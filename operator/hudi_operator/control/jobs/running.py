@@ -14,6 +14,7 @@ from hudi_operator.control.jobs.own_objects import controller_of
 from hudi_operator.control.keys import TableKey
 from hudi_operator.jobs.names import CLASS_LABEL, label_value
 from hudi_operator.kube.objects import Document, text
+from hudi_operator.planning.model import PlaceHolders
 from hudi_operator.runtime.informer import job_has_ended
 from hudi_operator.runtime.queue import FairLines
 
@@ -102,6 +103,15 @@ class RunningJobs:
         """Return the Jobs of all other tables of a class in the namespace of a table."""
         label = label_value(class_name)
         return self._in_namespace[label, without.namespace] - self._own(without, label)
+
+    def holders(self, class_name: str, *, without: TableKey) -> PlaceHolders:
+        """Return which other tables of a namespace have Jobs of a class, and whether other namespaces have any."""
+        label = label_value(class_name)
+        keys = [key for key, entry in self._entries.items() if entry.class_label == label and key != without]
+        return PlaceHolders(
+            tables=tuple(sorted(key.name for key in keys if key.namespace == without.namespace)),
+            elsewhere=any(key.namespace != without.namespace for key in keys),
+        )
 
     def _own(self, key: TableKey, class_label: str) -> int:
         entry = self._entries.get(key)

@@ -119,6 +119,7 @@ class Observer:
             jobs=jobs,
             running_in_class=self._running.in_class(name, without=key),
             running_in_namespace=self._running.in_namespace(name, without=key),
+            holders=self._running.holders(name, without=key),
             operator=await self._identity.get(),
             related=related,
             derived=derived,

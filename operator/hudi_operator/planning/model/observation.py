@@ -263,6 +263,17 @@ class JobObservation:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PlaceHolders:
+    """Who uses the places of a class for Jobs, as far as the owner of a table may know.
+
+    `tables` are the names of the other tables of its namespace; `elsewhere` tells of other namespaces.
+    """
+
+    tables: tuple[str, ...] = ()
+    elsewhere: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Observation:
     """The observation of one reconcile of a table; `operator` is the identity of the operator."""
 
@@ -273,6 +284,7 @@ class Observation:
     jobs: tuple[JobObservation, ...]
     running_in_class: int = 0
     running_in_namespace: int = 0
+    holders: PlaceHolders = field(default_factory=PlaceHolders)
     operator: str = ""
     related: Related = field(default_factory=Related)
     """The resources of other kinds that name the table."""

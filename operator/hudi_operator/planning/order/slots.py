@@ -1,14 +1,15 @@
 """Which due services start now, and what the other services wait for."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hudi_jobs.contract import ConcurrencyMode, Service
+from hudi_jobs.contract.wording import listed
 from hudi_operator.api.spec.table_class import JobQuota
 from hudi_operator.api.status.table import ActiveJob, ServicesStatus
 from hudi_operator.planning.facts.blocking import ServiceBlocker
 from hudi_operator.planning.facts.facts import Facts
-from hudi_operator.planning.model import LaunchJob, Observation
+from hudi_operator.planning.model import LaunchJob, Observation, PlaceHolders
 from hudi_operator.planning.model.decision import Decision, Priority
 from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.model.times import parse_time
@@ -22,6 +23,8 @@ QUOTAS_REACHED = frozenset({Waiting.CLASS_QUOTA_REACHED.value, Waiting.NAMESPACE
 
 _FIRST = Priority.BEHIND - 2
 _BEFORE_THE_WRITER = Priority.BEHIND - 1
+
+_HOLDERS_SHOWN = 3
 
 PATIENCE = 10
 """How often a due service is passed over before it goes first, whatever else is pending, requested or late."""
@@ -157,10 +160,20 @@ def limit_reached(observation: Observation, active: Sequence[ActiveJob]) -> Serv
     in_class = observation.running_in_class + len(active)
     in_namespace = observation.running_in_namespace + len(active)
     if limits.running_jobs is not None and in_class >= limits.running_jobs:
-        return Waiting.CLASS_QUOTA_REACHED, f"The class runs {limits.running_jobs} jobs, which is its limit."
+        message = f"The class runs {limits.running_jobs} jobs, which is its limit."
+        return Waiting.CLASS_QUOTA_REACHED, message + _used_by(observation.holders, active, field="runningJobs")
     if limits.running_jobs_per_namespace is not None and in_namespace >= limits.running_jobs_per_namespace:
-        return (
-            Waiting.NAMESPACE_QUOTA_REACHED,
-            f"The namespace runs {in_namespace} jobs of the class, which is its limit.",
-        )
+        message = f"The namespace runs {in_namespace} jobs of the class, which is its limit."
+        here = replace(observation.holders, elsewhere=False)
+        return Waiting.NAMESPACE_QUOTA_REACHED, message + _used_by(here, active, field="runningJobsPerNamespace")
     return None
+
+
+def _used_by(holders: PlaceHolders, active: Sequence[ActiveJob], *, field: str) -> str:
+    """Return the sentence on who uses the places of a limit; it names no table of another namespace."""
+    users = [
+        *(["this table"] if active else []),
+        *([f"{listed(holders.tables, _HOLDERS_SHOWN)} in this namespace"] if holders.tables else []),
+        *(["tables of other namespaces"] if holders.elsewhere else []),
+    ]
+    return f" jobQuota.{field} is used by {' and by '.join(users)}." if users else ""

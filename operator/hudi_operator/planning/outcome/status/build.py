@@ -18,6 +18,7 @@ from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.outcome.findings.find import findings_of
 from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.outcome.status.conditions import build_conditions, invalid_conditions
+from hudi_operator.planning.outcome.status.readiness import waits_for_place
 from hudi_operator.planning.outcome.status.summary import summary_of, with_message
 from hudi_operator.timeline import Instant, Problem, Timeline
 from hudi_operator.timeline.rules.file_sizes import FileSummary
@@ -149,7 +150,9 @@ def _message(conditions: tuple[Condition, ...], plan: Plan) -> str:
     ready = conditions[0]
     if ready.status == "True" and plan.active_jobs:
         job = plan.active_jobs[0]
-        return f"{service_name(job.service)} is {job.state.lower()}."
+        return f"{service_name(job.service)} is {job.state.lower()}. {job.message}".strip()[:_MESSAGE_LIMIT]
+    if ready.status == "True" and waits_for_place(plan.services.ingestion):
+        return f"Ingestion waits for a place. {plan.services.ingestion.message}"[:_MESSAGE_LIMIT]
     if ready.status == "True" and plan.observation.suspended_by is not None:
         return "Suspended."
     return ready.message[:_MESSAGE_LIMIT]

@@ -9,6 +9,7 @@ from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.conditions import ConditionStatus
 from hudi_operator.api.status.findings import Finding, FindingCode
 from hudi_operator.api.status.table import ServiceStatus
+from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.facts.runs.continuous import is_healthy
 from hudi_operator.planning.facts.runs.failures import FailureKind, attempts, failure_kind
 from hudi_operator.planning.model import START_TROUBLES, Observation, PodTrouble
@@ -16,6 +17,7 @@ from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.healing import can_heal, run_can_heal
 from hudi_operator.planning.model.reasons import Retry, TableReason, Waiting
 from hudi_operator.planning.model.registry import START_ADVICE, entry_of, words
+from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.order.slots import QUOTAS_REACHED
 from hudi_operator.planning.outcome.findings.find import blocking_ingestion, finding_of
 from hudi_operator.planning.outcome.plan import Plan
@@ -53,7 +55,7 @@ def readiness(plan: Plan, findings: Findings) -> Readiness:
         or _damaged(findings)
         or _missing(plan.observation)
         or _continuous(plan)
-        or _without_driver(plan)
+        or _without_place(plan)
         or _working(plan)
     )
 
@@ -214,18 +216,35 @@ def _continuous(plan: Plan) -> Readiness | None:
     return _ready(Reason.CONTINUOUS, live)
 
 
-def _without_driver(plan: Plan) -> Readiness | None:
-    """Return the readiness of a table with a driver that finds no place among the Jobs of its class."""
+def _without_place(plan: Plan) -> Readiness | None:
+    """Return the readiness of a table whose driver, or first run, finds no place among the Jobs of its class.
+
+    The wait has the time limit of a pod's start. It is no failure of the table, and no retry is used up.
+    """
     spec, memory = plan.observation.table.spec, plan.services.ingestion
-    if not spec.continues or not memory.due or memory.reason not in QUOTAS_REACHED:
+    has_run = memory.last_run is not None and failure_kind(memory.last_run) is None
+    if (has_run and not spec.continues) or not waits_for_place(memory):
         return None
+    what = "No driver reads the source." if spec.continues else "The first run of this spec waits for a place."
+    late, since = _waits_long(plan, memory), memory.due_since
+    limit = f" It has waited since {since}, longer than job.startTimeout of the class." if late else ""
     return Readiness(
-        ready=ConditionStatus.UNKNOWN,
+        ready=ConditionStatus.FALSE if late else ConditionStatus.UNKNOWN,
         reason=memory.reason,
-        message=f"No driver reads the source. {memory.message}",
+        message=f"{what} {memory.message}{limit}",
         reconciling=memory.reason,
         work=memory.message,
     )
+
+
+def waits_for_place(memory: ServiceStatus) -> bool:
+    """Whether a due service waits for a place among the Jobs of its class."""
+    return memory.due and memory.reason in QUOTAS_REACHED
+
+
+def _waits_long(plan: Plan, memory: ServiceStatus) -> bool:
+    since = parse_time(memory.due_since)
+    return since is not None and plan.facts.now - since >= parse_duration(plan.facts.table_class.job.start_timeout)
 
 
 def _working(plan: Plan) -> Readiness:
@@ -244,10 +263,16 @@ def _working(plan: Plan) -> Readiness:
     return Readiness(
         ready=ConditionStatus.UNKNOWN,
         reason=TableReason.PROGRESSING,
-        message="The first run of this spec is under way." if last is None else "Another attempt is under way.",
+        message=_under_way(plan, "The first run of this spec" if last is None else "Another attempt"),
         reconciling=TableReason.PROGRESSING,
         work=ingestion.message,
     )
+
+
+def _under_way(plan: Plan, what: str) -> str:
+    """Return the sentence on a run of ingestion that has not ended, with what its Job waits for."""
+    waits = next((job for job in plan.active_jobs if job.service is Service.INGESTION and job.message), None)
+    return f"{what} is under way." if waits is None else f"{what} waits. Job {waits.name}: {waits.message}"
 
 
 def live_message(plan: Plan) -> str | None:
