@@ -31,9 +31,13 @@ RUN --mount=type=secret,id=ca-bundle \
 
 FROM builder AS operator-dependencies
 COPY --from=requirements /requirements/operator.txt /requirements/operator.txt
+COPY dev/image/drop_unused.py /build/
+COPY --chmod=755 dev/image/hudi-operator /build/
 RUN --mount=type=secret,id=ca-bundle \
     uv venv --quiet /opt/hudi \
  && trusting uv pip install --python /opt/hudi/bin/python --require-hashes -r /requirements/operator.txt \
+ && python3 /build/drop_unused.py /opt/hudi/lib/python3.11/site-packages \
+ && cp /build/hudi-operator /opt/hudi/bin/hudi-operator \
  && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/hudi/lib
 
 FROM builder AS jars
@@ -73,7 +77,7 @@ COPY --from=operator-dependencies /opt/hudi /opt/hudi
 ENV PATH=/opt/hudi/bin:$PATH HOME=/tmp
 WORKDIR /tmp
 USER 65532:65532
-ENTRYPOINT ["python3", "-m", "hudi_operator"]
+ENTRYPOINT ["hudi-operator"]
 
 FROM operator-base AS operator
 COPY --from=operator-code /code /opt/hudi/lib/python3.11/site-packages

@@ -16,6 +16,19 @@ KEPT_PER_REPOSITORY = 6
 def load(name: str, *, buildah: list[str]) -> None:
     """Load an image into containerd, with only the blobs that containerd lacks."""
     say(f"loading {name}")
+    entry, files = hand_over(name, buildah=buildah)
+    entry["annotations"] = {"io.containerd.image.name": name}
+    present = set(output_of([*containers.CTR, "content", "list", "--quiet"]).split())
+    with tempfile.TemporaryDirectory(dir=CACHE) as directory:
+        archive = Path(directory) / "image.tar"
+        missing = {digest: file for digest, file in files.items() if digest not in present}
+        write_archive(archive, entry=entry, blobs=missing)
+        containers.import_archive(archive)
+    prune(name, buildah=buildah)
+
+
+def hand_over(name: str, *, buildah: list[str]) -> tuple[dict[str, object], dict[str, Path]]:
+    """Take an image from buildah; return the descriptor of its manifest, and the files of its blobs by digest."""
     path, _, tag = name.rpartition(":")
     with push_target.serving() as target:
         run_logged(
@@ -28,17 +41,10 @@ def load(name: str, *, buildah: list[str]) -> None:
     manifest_file = push_target.manifest_path(path, tag)
     manifest = json.loads(manifest_file.read_text())
     entry = containers.descriptor(manifest_file.read_bytes(), manifest["mediaType"])
-    entry["annotations"] = {"io.containerd.image.name": name}
     files = {str(entry["digest"]): manifest_file}
     for blob in (manifest["config"], *manifest["layers"]):
         files[blob["digest"]] = push_target.DIRECTORY / blob["digest"].removeprefix("sha256:")
-    present = set(output_of([*containers.CTR, "content", "list", "--quiet"]).split())
-    with tempfile.TemporaryDirectory(dir=CACHE) as directory:
-        archive = Path(directory) / "image.tar"
-        missing = {digest: file for digest, file in files.items() if digest not in present}
-        write_archive(archive, entry=entry, blobs=missing)
-        containers.import_archive(archive)
-    prune(name, buildah=buildah)
+    return entry, files
 
 
 def write_archive(archive: Path, *, entry: dict[str, object], blobs: dict[str, Path]) -> None:
@@ -51,9 +57,15 @@ def write_archive(archive: Path, *, entry: dict[str, object], blobs: dict[str, P
         for file_name, document in documents.items():
             file = Path(directory) / file_name
             file.write_text(json.dumps(document))
-            output.add(file, arcname=file_name)
+            output.add(file, arcname=file_name, filter=without_origin)
         for digest, file in blobs.items():
-            output.add(file, arcname=f"blobs/{digest.replace(':', '/')}")
+            output.add(file, arcname=f"blobs/{digest.replace(':', '/')}", filter=without_origin)
+
+
+def without_origin(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Take out of a member who made it and when, so that equal images give equal archives."""
+    member.mtime, member.uid, member.gid, member.uname, member.gname, member.mode = 0, 0, 0, "", "", 0o644
+    return member
 
 
 def prune(newest: str, *, buildah: list[str]) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from localcluster.console import interrupt_on_termination, output_of, say, stop_with
 from localcluster.settings import CHECKOUT, DevError
-from release import chart, checksums, notes, python_files
+from release import chart, checksums, images, notes, python_files
 from release.version import current_version
 
-PARTS = ("notes", "chart", "wheel", "executable")
+PARTS = ("notes", "chart", "wheel", "executable", "images")
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,8 @@ def write(options: Options) -> None:
         python_files.write_wheel(options.folder)
     if "executable" in options.parts:
         python_files.write_executable(options.folder)
+    if "images" in options.parts:
+        images.write(options.folder, version, epoch=epoch)
     checksums.write(options.folder)
     for path in sorted(options.folder.iterdir()):
         say(f"  {path.stat().st_size / 1e6:9.2f} MB  {path.name}")
