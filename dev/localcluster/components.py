@@ -15,6 +15,7 @@ from localcluster.settings import (
     NODE_ADDRESS,
     NODE_NAME,
     POD_SUBNET,
+    REGISTRIES,
     RUN,
     SERVICE_SUBNET,
     STATE,
@@ -45,6 +46,8 @@ oom_score = -999
     conf_dir = "{CNI_CONFIGURATION}"
   [plugins."io.containerd.grpc.v1.cri".containerd]
     snapshotter = "overlayfs"
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "{REGISTRIES}"
 """
 
 KUBELET_CONFIGURATION = {

@@ -47,6 +47,8 @@ def cache_directory() -> Path:
 CACHE = cache_directory()
 LOGS = STATE / "logs"
 KUBECONFIG = STATE / "kubeconfig"
+REGISTRIES = STATE / "registries"
+"""One folder for each registry with a certificate authority of its own, as containerd wants it."""
 CONTAINERD_SOCKET = RUN / "containerd.sock"
 
 
@@ -64,11 +66,21 @@ S3_ACCOUNT = S3Account()
 
 def tools_digest() -> str:
     """Return a short digest of everything that the cluster's programs are built from."""
+    return digest_of_folder("tools")
+
+
+def digest_of_folder(name: str) -> str:
+    """Return a short digest of a folder of Go modules and of the Kubernetes version."""
     digest = hashlib.sha256(KUBERNETES_VERSION.encode())
-    for path in sorted((SOURCE / "tools").rglob("*")):
+    for path in sorted((SOURCE / name).rglob("*")):
         if path.is_file():
             digest.update(str(path.relative_to(SOURCE)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:12]
+
+
+def registry_program() -> Path:
+    """Return the path of the registry of the tests of a release, whether or not it is built."""
+    return CACHE / "tools" / f"registry-{digest_of_folder('registry')}" / "registry"
 
 
 def tools_directory() -> Path:

@@ -37,6 +37,6 @@ def write_archive(image: images.Image, folder: Path, version: str) -> Path:
     image_loading.write_archive(archive, entry=entry, blobs=blobs)
     manifest = json.loads(blobs[str(entry["digest"])].read_text())
     sizes = " + ".join(f"{layer['size'] / 1e6:.1f}" for layer in manifest["layers"])
-    unpacked = int(output_of([*BUILDAH, "inspect", "--type", "image", "--format", "{{.Docker.Size}}", name]) or 0)
-    say(f"{archive.name}: layers of {sizes} MB, {unpacked / 1e6:.0f} MB unpacked")
+    unpacked = output_of([*BUILDAH, "images", "--format", "{{.Size}}", name]).strip()
+    say(f"{archive.name}: layers of {sizes} MB, {unpacked} unpacked")
     return archive

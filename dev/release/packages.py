@@ -1,6 +1,5 @@
 """Finds the packages in an image: those of Debian and of Python, and the jars with what is shaded into them."""
 
-import gzip
 import hashlib
 import io
 import json
@@ -42,7 +41,7 @@ def of_image(archive: Path) -> list[Package]:
 
 
 def layers(image: tarfile.TarFile) -> Iterator[IO[bytes]]:
-    """Yield the layers of an image as uncompressed tar files, from the lowest to the highest."""
+    """Yield the layers of an image as tar files, from the lowest to the highest."""
 
     def blob(digest: str) -> IO[bytes]:
         file = image.extractfile(f"blobs/{digest.replace(':', '/')}")
@@ -53,31 +52,32 @@ def layers(image: tarfile.TarFile) -> Iterator[IO[bytes]]:
     assert index is not None
     manifest = json.load(blob(json.load(index)["manifests"][0]["digest"]))
     for layer in manifest["layers"]:
-        content = blob(layer["digest"])
-        yield gzip.open(content) if layer["mediaType"].endswith("gzip") else content
+        yield blob(layer["digest"])
 
 
 def read_layer(layer: IO[bytes], kept: dict[str, list[Package]]) -> None:
     """Add the packages of a layer, by the file that tells of them; a higher layer replaces and removes files."""
-    with tarfile.open(fileobj=layer, mode="r|") as files:
+    with tarfile.open(fileobj=layer, mode="r|*") as files:
         for member in files:
             path = PurePosixPath(member.name)
             if path.name.startswith(_REMOVED):
                 removed = str(path.with_name(path.name.removeprefix(_REMOVED)))
                 for name in [name for name in kept if name == removed or name.startswith(f"{removed}/")]:
                     del kept[name]
-            elif member.isfile() and (file := files.extractfile(member)):
-                if found := packages_of_file(str(path), file):
-                    kept[str(path)] = found
+            elif tells_of_packages(str(path)) and (file := files.extractfile(member)):
+                kept[str(path)] = packages_of_file(str(path), file.read())
 
 
-def packages_of_file(path: str, file: IO[bytes]) -> list[Package]:
+def tells_of_packages(path: str) -> bool:
+    """Tell whether a file of an image says which packages it holds."""
+    return path == DPKG_STATUS or path.endswith(".jar") or PYTHON_METADATA.search(path) is not None
+
+
+def packages_of_file(path: str, content: bytes) -> list[Package]:
     """Return the packages that a file of an image tells of."""
     if path == DPKG_STATUS:
-        return debian_packages(file.read())
-    if PYTHON_METADATA.search(path):
-        return [python_package(file.read())]
-    return [jar(PurePosixPath(path).name, file.read())] if path.endswith(".jar") else []
+        return debian_packages(content)
+    return [jar(PurePosixPath(path).name, content)] if path.endswith(".jar") else [python_package(content)]
 
 
 def debian_packages(status: bytes) -> list[Package]:
@@ -101,11 +101,9 @@ def python_package(metadata: bytes) -> Package:
 
 def jar(file_name: str, content: bytes) -> Package:
     """Return a jar, named by its own coordinates or else by its file name, with what is shaded into it."""
-    coordinates = []
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        for name in archive.namelist():
-            if _POM.match(name):
-                coordinates.append(coordinates_of(archive.read(name).decode(errors="replace")))
+        poms = [archive.read(name).decode(errors="replace") for name in archive.namelist() if _POM.match(name)]
+    coordinates = [coordinates_of(pom) for pom in poms]
     named = _JAR_NAME.match(file_name)
     name, version = (named["name"], named["version"]) if named else (file_name.removesuffix(".jar"), "")
     own = [one for one in coordinates if one[1] == name] or [(name, name, version)]
@@ -131,4 +129,4 @@ def maven(group: str, name: str, version: str) -> str:
 
 def quoted(version: str) -> str:
     """Return a version as it stands in a purl."""
-    return version.replace("%", "%25").replace("+", "%2B").replace("~", "~").replace(":", "%3A")
+    return version.replace("%", "%25").replace("+", "%2B").replace(":", "%3A")

@@ -208,6 +208,7 @@ def test_network_policies_let_only_needed_traffic_reach_a_pod(documents: Any) ->
         ("approvalPolicy", "-approvals"),
         ("decisionPolicy", "-decisions"),
         ("requesterPolicy", "-requesters"),
+        ("boundsPolicy", "-bounds"),
     ],
 )
 def test_a_policy_is_there_unless_it_is_switched_off(value: str, suffix: str, documents: Any) -> None:

@@ -32,3 +32,16 @@ app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
 app.kubernetes.io/part-of: hudi-operator
 {{ include "hudi-operator.selectorLabels" . }}
 {{- end -}}
+
+{{- /* The tenants by name, as JSON: an entry is a name, or a name with what the chart makes for it. */ -}}
+{{- define "hudi-operator.tenants" -}}
+{{- $tenants := dict -}}
+{{- range .Values.tenants -}}
+{{- if kindIs "string" . -}}
+{{- $_ := set $tenants . (mergeOverwrite (dict "name" .) (get $tenants . | default dict)) -}}
+{{- else -}}
+{{- $_ := set $tenants .name . -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $tenants -}}
+{{- end -}}
