@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from localcluster.settings import LOGS, DevError
@@ -39,6 +39,12 @@ def say(text: str) -> None:
     print(f"[{time.monotonic() - STARTED:6.1f} s] {text}", flush=True)
 
 
+def last_line(output: str) -> str:
+    """Return the last non-empty line of a program's output, cut to a terminal's width."""
+    lines = [line for line in output.splitlines() if line.strip()]
+    return f"last line: {lines[-1].strip()[:110] if lines else '(nothing yet)'}"
+
+
 def run_logged(
     command: Sequence[str],
     *,
@@ -46,8 +52,9 @@ def run_logged(
     what: str,
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
+    progress: Callable[[str], str] = last_line,
 ) -> None:
-    """Run a program with its output in a log file, and print the last line now and then.
+    """Run a program with its output in a log file, and print now and then what `progress` makes of the output.
 
     Raises DevError with the end of the log when the program fails.
     """
@@ -57,6 +64,7 @@ def run_logged(
     with log.open("ab") as output:
         output.write(f"\n$ {' '.join(command)}\n".encode())
         output.flush()
+        start = output.tell()
         process = subprocess.Popen(
             command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
         )
@@ -66,7 +74,8 @@ def run_logged(
                     process.wait(HEARTBEAT_SECONDS)
                     break
                 except subprocess.TimeoutExpired:
-                    say(f"  {what}: {time.monotonic() - began:.0f} s so far, last line: {last_line(log)}")
+                    told = progress(log.read_bytes()[start:].decode(errors="replace"))
+                    say(f"  {what}: {time.monotonic() - began:.0f} s so far, {told}")
         finally:
             if process.poll() is None:
                 process.terminate()
@@ -99,12 +108,6 @@ def end_of(log: Path, *, lines: int) -> str:
         return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
     except FileNotFoundError:
         return "(no log was written)"
-
-
-def last_line(log: Path) -> str:
-    """Return the last non-empty line of a log file, cut to a terminal's width."""
-    found = [line for line in end_of(log, lines=5).splitlines() if line.strip()]
-    return found[-1].strip()[:110] if found else "(nothing yet)"
 
 
 def stop_with(error: DevError) -> None:

@@ -45,7 +45,7 @@ S3_SERVER = "s3server"  # a separate Go module, with newer libraries than Kubern
 HELM = "helm"  # in the Go module of Kubernetes, so that shared libraries are compiled once
 # The linker drops debug information anyway; not generating it saves a tenth of the time, and not inlining (-l) a
 # fifth. The programs serve one node, where their speed matters less.
-GO_FLAGS = ("-trimpath", "-gcflags=all=-dwarf=false -l")
+GO_FLAGS = ("-v", "-trimpath", "-gcflags=all=-dwarf=false -l")
 ALL_PROGRAMS = (*KUBERNETES_PROGRAMS, *OWN_PROGRAMS, HELM, S3_SERVER)
 
 
@@ -100,12 +100,23 @@ def build(names: list[str], target: Path) -> None:
         run_logged(
             build_command(go, name, unfinished),
             log_name="build-tools",
-            what=f"building {name}",
+            what=f"building {name} ({number} of {len(names)})",
             cwd=SOURCE / "tools",
             environment=go_environment(),
+            progress=build_progress,
         )
         (unfinished / name).rename(target / name)
         unfinished.rmdir()
+
+
+def build_progress(output: str) -> str:
+    """Return what `go build -v` does now: it prints each module that it downloads and each package that it compiles."""
+    lines = [line for line in output.splitlines() if line.strip()]
+    downloaded = [line for line in lines if line.startswith("go: ")]
+    compiled = [line for line in lines if not line.startswith(("go: ", "#"))]
+    if compiled:
+        return f"compiled {len(compiled)} packages, now {compiled[-1]}"
+    return f"downloaded {len(downloaded)} modules" if downloaded else "reading what is there already"
 
 
 def ensure_registry() -> Path:
@@ -122,6 +133,7 @@ def ensure_registry() -> Path:
                     what="building the registry",
                     cwd=SOURCE / "registry",
                     environment=go_environment(),
+                    progress=build_progress,
                 )
                 unfinished.rename(program)
     return program
