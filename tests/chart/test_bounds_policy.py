@@ -25,7 +25,8 @@ POD: Document = {"restartPolicy": "Never", "containers": [{"name": "c", "image":
 
 @pytest.fixture(scope="module")
 def admin(cluster: None) -> client.ApiClient:  # noqa: ARG001 - the cluster is wanted
-    return config.new_client_from_config(os.environ["KUBECONFIG"])
+    found: client.ApiClient = config.new_client_from_config(os.environ["KUBECONFIG"])
+    return found
 
 
 @pytest.fixture(scope="module")
