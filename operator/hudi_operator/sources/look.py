@@ -1,8 +1,11 @@
 """What a look at a source found, before any run reads it."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
+
+LOOK_PAUSE = timedelta(minutes=1)
+"""The least time between two looks at the source of a table."""
 
 
 class LookProblem(StrEnum):

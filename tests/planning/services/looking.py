@@ -26,7 +26,7 @@ from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapsho
 from hudi_operator.planning.needs.looks import wants_look
 from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.requeue import requeue_after
-from hudi_operator.sources.look import LookProblem, SourceLook
+from hudi_operator.sources.look import LOOK_PAUSE, LookProblem, SourceLook
 
 EVERY_MINUTE: dict[str, Any] = {"ingestion": {"schedule": {"every": "1m"}}}
 NO_INPUT = outcome(Outcome.NOTHING_TO_DO, message="No new files.", more_input=False)
@@ -85,7 +85,8 @@ class World:
         """Observe, look where a look is wanted, decide, and store the status."""
         self.now += after
         seen = replace(self.observation(*jobs), look=self.look)
-        if self.looks_at_all and wants_look(seen, self.now):
+        is_early = self.look is not None and self.now - self.look.at < LOOK_PAUSE - timedelta(seconds=2)
+        if self.looks_at_all and wants_look(seen, self.now) and not is_early:
             self.look = self._looked()
             self.looks += 1
             seen = replace(seen, look=self.look)

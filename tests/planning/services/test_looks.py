@@ -131,6 +131,23 @@ def test_looks_follow_the_schedule_and_not_the_reconciles() -> None:
     assert (world.looks, world.jobs) == (10, 0)
 
 
+def test_schedule_of_seconds_looks_once_a_minute_and_starts_no_job_in_between() -> None:
+    world = World(spec={"ingestion": {"schedule": {"every": "10s"}}})
+    world.read_everything()
+    world.rest(minutes(10))
+    assert (world.jobs, world.looks) == (0, 10)
+
+
+def test_run_that_takes_longer_than_the_interval_is_followed_by_a_look_and_not_by_a_job() -> None:
+    world = World()
+    world.reconcile()
+    world.now += minutes(2)
+    world.end_run(READ, commits="a.csv")
+    assert (world.looks, world.followers, world.ingestion.reason) == (2, 0, "NoNewInput")
+    world.rest(minutes(10))
+    assert world.followers == 0
+
+
 # What a look never spares.
 
 
@@ -383,6 +400,7 @@ def test_failed_run_without_a_source_is_not_retried_until_there_is_a_file() -> N
     world = World()
     world.reconcile()
     world.files = ()
+    world.now += minutes(1)
     world.end_run(outcome(Outcome.FAILED, reason=FailureReason.SOURCE_NOT_FOUND, message="It does not exist."))
     world.rest(minutes(30))
     assert (world.followers, ready(world)[1]) == (0, "SourceNotFound")
@@ -459,7 +477,7 @@ def test_look_is_not_wanted_at_a_blocked_table() -> None:
 def test_look_is_not_wanted_while_ingestion_runs() -> None:
     world = World()
     world.reconcile()
-    assert not wants_look(world.observation(), world.now + minutes(5))
+    assert not wants_look(world.observation(job(world.job.name)), world.now + minutes(5))
 
 
 # How far the table is complete.

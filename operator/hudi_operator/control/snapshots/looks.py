@@ -18,7 +18,7 @@ from hudi_operator.control.snapshots.pool import counted
 from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.sources.definition import DeclaredSource
 from hudi_operator.sources.digest import InputDigest
-from hudi_operator.sources.look import LookProblem, SourceLook
+from hudi_operator.sources.look import LOOK_PAUSE, LookProblem, SourceLook
 from hudi_operator.sources.registry import declared_source
 from hudi_operator.storage import StorageError, StorageErrorKind, StoredFile
 from hudi_operator.telemetry.metrics import metrics
@@ -32,7 +32,8 @@ from hudi_operator.timeline import (
 )
 from hudi_operator.timeline.model import ReadBudgetSpent
 
-_PAUSE_SECONDS = 60.0
+_PAUSE_SECONDS = LOOK_PAUSE.total_seconds() - 2
+"""A tick may come a little early: status holds whole seconds, and the API server's clock may be set."""
 
 _log = structlog.get_logger(__name__)
 

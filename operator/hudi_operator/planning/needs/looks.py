@@ -1,13 +1,15 @@
 """Whether a look at the source could spare the table a Job, and whether it does."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
 from hudi_jobs.contract import FailureReason, Service
 from hudi_jobs.contract.wording import shortened
 from hudi_operator.api.spec.table import HudiTableSpec, ManagementPolicy
-from hudi_operator.api.status.table import ServiceStatus
+from hudi_operator.api.status.table import ActiveJob, ServiceStatus
 from hudi_operator.planning.facts.facts import Facts
+from hudi_operator.planning.facts.gather import gather
 from hudi_operator.planning.facts.requests import open_request
 from hudi_operator.planning.facts.runs.freshness import renewed_every
 from hudi_operator.planning.facts.runs.looks import found_nothing_new, is_since
@@ -17,7 +19,7 @@ from hudi_operator.planning.model.freshness import lag_of
 from hudi_operator.planning.model.schedule import InvalidSchedule, next_run
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.needs.kinds import ingestion
-from hudi_operator.sources.look import SourceLook
+from hudi_operator.sources.look import LOOK_PAUSE, SourceLook
 from hudi_operator.sources.registry import declared_source
 
 _MESSAGE_SHOWN = 300
@@ -36,15 +38,27 @@ def wants_look(observation: Observation, now: datetime) -> bool:
         return False
     if known is None or observation.blockers or observation.suspended_by is not None:
         return False
-    jobs, observed = table.status.active_jobs, table.spec.management_policy is ManagementPolicy.OBSERVE
-    if observed or any(job.service is Service.INGESTION for job in jobs):
+    memory, active = _now_remembered(observation, now)
+    if table.spec.management_policy is ManagementPolicy.OBSERVE or _reads(active):
         return False
-    memory = table.status.services.ingestion
     found = ingestion.evaluate(
-        memory, table=table, table_class=known.spec, requested=open_request(table), now=now, active=jobs
+        memory, table=table, table_class=known.spec, requested=open_request(table), now=now, active=active
     )
-    tick = _tick_after(observation.look, table.spec, memory)
+    tick = _tick_after(observation.look, table.spec, memory, found)
     return _may_be_spared(found, memory) and (tick is None or now >= tick)
+
+
+def _now_remembered(observation: Observation, now: datetime) -> tuple[ServiceStatus, tuple[ActiveJob, ...]]:
+    """Return the memory of ingestion and the Jobs at work; a run that has just ended may be followed at once."""
+    status = observation.table.status
+    if not _reads(status.active_jobs):
+        return status.services.ingestion, status.active_jobs
+    facts = gather(observation, default_image="", now=now)  # the image matters to failures alone
+    return facts.services.ingestion, facts.active
+
+
+def _reads(active: Iterable[ActiveJob]) -> bool:
+    return any(job.service is Service.INGESTION for job in active)
 
 
 def with_look(facts: Facts, found: Decision) -> Decision:
@@ -54,7 +68,7 @@ def with_look(facts: Facts, found: Decision) -> Decision:
         return found
     if look.problem is not None:
         return _with_problem(found, look)
-    tick = _tick_after(look, facts.table.spec, facts.services.ingestion)
+    tick = _tick_after(look, facts.table.spec, facts.services.ingestion, found)
     if not _may_be_spared(found, facts.services.ingestion) or tick is None or facts.now >= tick:
         return found
     why = _without_news(facts, look, found)
@@ -65,7 +79,9 @@ def _without_news(facts: Facts, look: SourceLook, found: Decision) -> tuple[Reas
     """Return why a run would find nothing to read, as a reason and a part of a sentence; None if it may."""
     memory, source = facts.services.ingestion, declared_source(facts.table.spec)
     if memory.look is not None and found_nothing_new(facts.observation, memory, facts.circumstances):
-        return Reason.NO_NEW_INPUT, f"the source had no new input at {memory.look.looked_at}"
+        looked_at = memory.look.looked_at
+        what = f"the source had no new input at {looked_at}" if looked_at else "the last run has read all input"
+        return Reason.NO_NEW_INPUT, what
     if look.inputs != 0 or source is None or source.without_input is None:
         return None
     if not look.listed:
@@ -81,12 +97,19 @@ def _may_be_spared(found: Decision, memory: ServiceStatus) -> bool:
     return found.due and (found.reason is Reason.SCHEDULED or (found.reason is Reason.RETRY and was_missing))
 
 
-def _tick_after(look: SourceLook | None, spec: HudiTableSpec, memory: ServiceStatus) -> datetime | None:
-    """Return the first tick of the schedule after a look; None for a look from before the end of the last run."""
-    if look is None or spec.ingestion is None or not is_since(look, memory.last_run):
+def _tick_after(
+    look: SourceLook | None, spec: HudiTableSpec, memory: ServiceStatus, found: Decision
+) -> datetime | None:
+    """Return the first tick of the schedule at which another look is possible, or None without a look.
+
+    A look from before a run that failed says nothing of why it failed.
+    """
+    if look is None or spec.ingestion is None:
+        return None
+    if found.reason is Reason.RETRY and not is_since(look, memory.last_run):
         return None
     try:
-        return next_run(spec.ingestion.schedule, previous=look.at, first=False)
+        return max(next_run(spec.ingestion.schedule, previous=look.at, first=False), look.at + LOOK_PAUSE)
     except InvalidSchedule:
         return None
 

@@ -28,6 +28,9 @@ _MAY_READ = frozenset({Service.INGESTION, None})
 _SKEW = timedelta(minutes=10)
 """How far the clock of another operator process may be ahead."""
 
+_TRUNCATED = timedelta(seconds=1)
+"""Times in status are whole seconds."""
+
 
 def look_before(table: HudiTable, look: SourceLook | None, circumstances: str | None) -> LookStatus | None:
     """Return what the Job of an ingestion remembers of the source before it."""
@@ -68,15 +71,13 @@ def _has_read_everything(run: RunStatus, result: TaskResult) -> bool:
 
 
 def found_nothing_new(observation: Observation, memory: ServiceStatus, circumstances: str | None) -> bool:
-    """Whether a look since the last run shows the input that this run has read, and nobody has undone the run."""
+    """Whether the last look shows the input that the last run has read, and nobody has undone the run."""
     known, last, snapshot = memory.look, memory.last_run, observation.snapshot
-    if known is None or observation.look is None or known.digest != _digest_of(observation.look):
+    if known is None or known.digest != _digest_of(observation.look):
         return False
     if known.fingerprint != _fingerprint_of(observation.table, circumstances) or memory.more_input:
         return False
     if last is None or failure_kind(last) is not None or last.undone_by is not None:
-        return False
-    if not is_since(observation.look, last):
         return False
     if open_rescan(observation.table) is not None or not _is_known(snapshot):
         return False
@@ -91,7 +92,9 @@ def with_look(
     The time of a look moves as rarely as that of a continuous driver, because each change of the status is a write.
     """
     look, known, source = observation.look, memory.look, source_of(observation.table.spec)
-    if look is None or known is None or source is None or not found_nothing_new(observation, memory, circumstances):
+    if look is None or known is None or source is None or not is_since(look, memory.last_run):
+        return memory
+    if not found_nothing_new(observation, memory, circumstances):
         return memory
     before, moment = believed(known.looked_at, now=now, skew=_SKEW), min(look.at, now)
     fresh, lag = memory.freshness, lag_of(observation.table.spec, memory.freshness, now=now)
@@ -109,9 +112,9 @@ def with_look(
 
 
 def is_since(look: SourceLook, last_run: RunStatus | None) -> bool:
-    """Whether a look began after the end of the last run; an earlier look says nothing of what the run left."""
-    ended = parse_time(last_run.finished_at) if last_run is not None else None
-    return last_run is None or (ended is not None and look.at >= ended)
+    """Whether a look is not older than the last run; none is made while a run is at work."""
+    started = parse_time(last_run.started_at) if last_run is not None else None
+    return started is None or look.at > started + _TRUNCATED
 
 
 def _digest_of(look: SourceLook | None) -> str | None:
