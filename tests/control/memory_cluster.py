@@ -72,6 +72,7 @@ class MemoryCluster:
         """What the store shows."""
         self.outcome: Outcome | None = Outcome.SUCCEEDED
         self.complete_up_to: str | None = None
+        self.more_input: bool | None = None
         self.affected: tuple[AffectedInstant, ...] = ()
         """How the next Job ends; None when it does not."""
         self.failure: FailureReason | None = None
@@ -143,6 +144,7 @@ class MemoryCluster:
             message="Deleted 7 files.",
             affected=self.affected,
             complete_up_to=self.complete_up_to,
+            more_input=self.more_input,
         )
         ended = {"exitCode": 0, "message": encode_outcome(JobOutcome(results=(result,)))}
         pod["status"] = {

@@ -10,33 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.control.lake import Lake, snapshots_of
 from tests.planning.world import NOW, table, table_class
 
 from hudi_operator.control.keys import table_key
 from hudi_operator.control.snapshots.looks import SourceLooker
-from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.control.snapshots.stores import StoreBusy, StoreThreads
 from hudi_operator.sources.look import LookProblem, SourceLook
-from hudi_operator.storage import FileSystem, S3Options, StorageError, StorageErrorKind, StoredFile
-from hudi_operator.storage.local import LocalFileSystem
+from hudi_operator.storage import StorageError, StorageErrorKind
 from hudi_operator.telemetry.metrics import metrics
 
 KEY = table_key("team-a", "flights")
-
-
-class Lake(LocalFileSystem):
-    """A store in a folder of this machine, which notes what is listed."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.listed: list[str] = []
-        self.fails: Exception | None = None
-
-    def list_below(self, path: str, **bounds: Any) -> Iterator[Sequence[StoredFile]]:
-        self.listed.append(path)
-        if self.fails is not None:
-            raise self.fails
-        yield from super().list_below(str(self.root / path), **bounds)
 
 
 @pytest.fixture
@@ -46,11 +30,7 @@ def lake(tmp_path: Path) -> Lake:
 
 
 def looker(lake: Lake, **options: Any) -> SourceLooker:
-    def opener(_url: str, _options: S3Options | None) -> tuple[FileSystem, str]:
-        return lake, ""
-
-    limits = {name: options.pop(name) for name in ("threads", "patience_seconds") if name in options}
-    return SourceLooker(SnapshotReader(opener=opener, **limits), now=lambda: NOW, **options)
+    return SourceLooker(snapshots_of(lake), now=lambda: NOW, **options)
 
 
 async def look(one: SourceLooker, **changes: Any) -> SourceLook:
@@ -63,11 +43,11 @@ def samples() -> dict[str, float]:
 
 
 async def test_a_look_counts_the_files_that_the_source_selects_and_its_requests_apart(lake: Lake) -> None:
-    (lake.root / "landing" / "flights" / "a.csv").write_text("1")
-    (lake.root / "landing" / "flights" / "_SUCCESS").write_text("1")
+    lake.deliver("landing/flights/a.csv")
+    lake.deliver("landing/flights/_SUCCESS")
     before = samples()
     found = await look(looker(lake))
-    assert (found.at, found.inputs, found.problem, lake.listed) == (NOW, 1, None, ["landing/flights"])
+    assert (found.at, found.inputs, found.listed, found.problem, lake.listed) == (NOW, 1, 2, None, ["landing/flights"])
     grown = {name for name, value in samples().items() if value != before.get(name, 0.0) and "hudi" in name}
     assert 'hudi_operator_source_looks_total{result="success"}' in grown
     assert 'hudi_operator_source_requests_total{operation="list"}' in grown
@@ -84,7 +64,7 @@ async def test_a_table_has_one_look_a_minute_and_its_last_look_until_then(lake: 
     one, other = looker(lake), table_key("team-a", "other")
     assert one.last(KEY, table(), table_class()) is None
     first = await look(one)
-    (lake.root / "landing" / "flights" / "a.csv").write_text("1")
+    lake.deliver("landing/flights/a.csv")
     assert await look(one) is first
     assert one.last(KEY, table(), table_class()) is first
     assert (await one.look(other, table(name="other"), table_class())).inputs == 1
@@ -94,7 +74,7 @@ async def test_a_table_has_one_look_a_minute_and_its_last_look_until_then(lake: 
 async def test_a_minute_later_the_source_is_listed_again(lake: Lake) -> None:
     one = looker(lake, pause_seconds=0)
     await look(one)
-    (lake.root / "landing" / "flights" / "a.csv").write_text("1")
+    lake.deliver("landing/flights/a.csv")
     assert (await look(one)).inputs == 1
 
 
@@ -157,7 +137,7 @@ async def test_every_error_of_a_listing_is_a_problem_and_never_an_exception(
 async def test_a_source_beyond_the_bound_has_no_digest(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hudi_operator.storage.local.PAGE", 1)
     for number in range(201):
-        (lake.root / "landing" / "flights" / f"{number}.csv").write_text("1")
+        lake.deliver(f"landing/flights/{number}.csv")
     found = await look(looker(lake))
     assert (found.problem, found.digest) == (LookProblem.TOO_LARGE, None)
     assert "move files that have been read to another place" in found.message

@@ -196,7 +196,7 @@ def _question(table: HudiTable, table_class: HudiTableClass, source: DeclaredSou
 def _succeeded(at: datetime, found: InputDigest | None) -> SourceLook:
     if found is None:
         return SourceLook(at=at, problem=LookProblem.UNREACHABLE, message="The operator cannot read such a source.")
-    return SourceLook(at=at, digest=found.digest, inputs=found.inputs)
+    return SourceLook(at=at, digest=found.digest, inputs=found.inputs, listed=found.listed)
 
 
 def _failed(at: datetime, problem: LookProblem | None, error: Exception) -> SourceLook:
