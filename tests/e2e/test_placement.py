@@ -119,3 +119,19 @@ def test_profile_that_the_class_does_not_offer_is_refused_when_it_is_applied(pla
 def test_pod_field_of_a_table_is_refused_when_it_is_applied(placed: Tenant) -> None:
     with pytest.raises(CommandFailed, match="not declared in schema"):
         placed.table("sly", tableClassName="e2e-placed", podTemplate={"driver": TEMPLATE})
+
+
+def test_job_of_a_queue_waits_suspended_until_it_is_admitted(placed: Tenant) -> None:
+    job = {"queueName": "lake"}
+    placed.stage.make_class("e2e-queued", job=job, podTemplate={"driver": TEMPLATE})
+    table = placed.table("queued", tableClassName="e2e-queued")
+    table.deliver(range(10))
+
+    table.wait(lambda status: "The queue lake holds the Job" in str(status), what="the status names the queue")
+    (held,) = table.jobs()
+    assert held["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "lake"
+    assert table.pods() == []
+
+    table.kubectl("patch", "job", held["metadata"]["name"], "--type=merge", "-p", '{"spec": {"suspend": false}}')
+    table.wait_ready(runs=1)
+    assert table.ids() == dict.fromkeys(range(10), 1)
