@@ -27,6 +27,7 @@ from hudi_jobs.contract import (
     Task,
     TaskResult,
 )
+from hudi_jobs.event_log import with_event_log
 from hudi_jobs.failures import DriverStopping, TaskFailed, Unfinished
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import classify
@@ -102,7 +103,7 @@ class Driver:
         """Open the session, or return why it cannot open."""
         try:
             self._spark = self._open_session(
-                {**self._request.spark_conf, **(_FAIR if self._request.inline_services else {})}
+                with_event_log({**self._request.spark_conf, **(_FAIR if self._request.inline_services else {})})
             )
         except Exception as error:
             _LOGGER.exception("the Spark session did not start")

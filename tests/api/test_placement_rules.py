@@ -32,6 +32,7 @@ ACCEPTED: dict[str, Document] = {
     },
     "a default profile": {"spec.profiles": [{"name": "a"}, {"name": "b-1"}], "spec.execution": {"profile": "b-1"}},
     "a queue and a pull policy": {"spec.job": {"queueName": "lake", "imagePullPolicy": "Always"}},
+    "a folder for event logs": {"spec.job": {"eventLogPath": "s3a://logs/{namespace}/spark"}},
     "sixteen profiles with every field": {
         "spec.profiles": [{"name": f"p{number}", "podTemplate": BOTH} for number in range(16)]
     },
@@ -68,6 +69,15 @@ CLASSES_REFUSED: dict[str, tuple[Document, str]] = {
     "a queue of a profile that no label can name": (
         {"spec.profiles": [{"name": "a", "queueName": "A"}]},
         "must be the name of a LocalQueue of Kueue",
+    ),
+    "event logs in every bucket": ({"spec.job": {"eventLogPath": "s3a://"}}, "a prefix must look like"),
+    "event logs in a folder that climbs": (
+        {"spec.job": {"eventLogPath": "s3a://logs/../lake"}},
+        "a prefix must be plain: no '.' or '..' segments",
+    ),
+    "event logs of another table by a placeholder": (
+        {"spec.job": {"eventLogPath": "s3a://logs/{table}"}},
+        "{namespace} is the only text in braces",
     ),
     "an unknown pull policy": ({"spec.job": {"imagePullPolicy": "Sometimes"}}, 'Unsupported value: "Sometimes"'),
     "a toleration of every taint": (of_drivers(tolerations=[{"operator": "Exists"}]), "key: Required value"),
@@ -169,6 +179,7 @@ TABLES_REFUSED: dict[str, tuple[Document, str]] = {
         {"spec.profiles": [{"name": "mine"}], "spec.execution": {"profile": "mine"}},
         'unknown field "spec.profiles"',
     ),
+    "event logs of a table": ({"spec.execution": {"eventLogPath": "s3a://a"}}, 'field "spec.execution.eventLogPath"'),
     "a profile as an object": (
         {"spec.execution": {"profile": {"driver": {}}}},
         'unknown field "spec.execution.profile.driver"',

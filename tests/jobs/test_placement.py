@@ -259,6 +259,20 @@ def test_driver_and_executors_pull_the_image_by_the_policy_of_the_class() -> Non
     assert request.spark_conf["spark.kubernetes.container.image.pullPolicy"] == "Always"
 
 
+def test_run_writes_its_event_log_below_the_path_of_the_class() -> None:
+    for mode in ("Local", "Cluster"):
+        conf = {"spark.eventLog.dir": "s3a://elsewhere", "spark.eventLog.enabled": "false"}
+        job = manifest(mode, job={"eventLogPath": "s3a://logs/{namespace}/spark"}, sparkConf=conf)
+        request = JobRequest.model_validate_json(driver(job)["metadata"]["annotations"]["hudi-operator.io/request"])
+        assert request.spark_conf["spark.eventLog.dir"] == "s3a://logs/team-a/spark"
+        assert request.spark_conf["spark.eventLog.enabled"] == "true"
+
+
+def test_run_without_a_path_writes_no_event_log() -> None:
+    request = JobRequest.model_validate_json(driver(manifest())["metadata"]["annotations"]["hudi-operator.io/request"])
+    assert not [key for key in request.spark_conf if key.startswith("spark.eventLog")]
+
+
 def test_manifest_with_every_field_of_a_template_is_plain_json() -> None:
     job = manifest(podTemplate=BOTH)
     assert json.loads(json.dumps(job)) == job

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _LOCK_SECONDS = 10.0
 _PROBE = "probe"
+_FOLDER = ".folder"
 _ANOTHER_TAG = '"0123456789abcdef0123456789abcdef"'
 
 
@@ -77,6 +78,18 @@ def table_files(base_path: str, setting: Callable[[str], object], *, limit: int 
         store = _s3_store(location.bucket, lambda name: _s3a_setting(setting, location.bucket, name))
         return S3Files(store, posixpath.join(location.key, OPERATOR_FOLDER), limit=limit)
     raise _not_in_such_a_store(base_path)
+
+
+def make_folder(path: str, setting: Callable[[str], object]) -> None:
+    """Make a folder, on S3 by an empty object `.folder` inside; raise an error if the store refuses."""
+    location = Location.parse(path)
+    if location.store == "file":
+        Path("/", *location.names).mkdir(parents=True, exist_ok=True)
+        return
+    if location.store != "s3":
+        raise _not_in_such_a_store(path)
+    store = _s3_store(location.bucket, lambda name: _s3a_setting(setting, location.bucket, name))
+    obstore.put(store, posixpath.join(location.key, _FOLDER), b"")
 
 
 def _not_in_such_a_store(base_path: str) -> TaskFailed:

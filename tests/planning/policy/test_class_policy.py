@@ -183,6 +183,22 @@ def test_profile_outside_of_the_class_is_named_with_the_profiles_on_offer() -> N
     assert "offers none: remove it, or ask" in blocker.message
 
 
+@pytest.mark.parametrize(
+    ("logs", "refused"),
+    [
+        ("s3a://lake/{namespace}", True),
+        ("s3a://lake/{namespace}/flights", True),
+        ("s3://lake/{namespace}/flights/logs/", True),
+        ("s3a://lake/{namespace}/flights-logs", False),
+        ("s3a://logs/{namespace}", False),
+    ],
+)
+def test_table_and_event_logs_of_its_class_do_not_lie_inside_one_another(logs: str, *, refused: bool) -> None:
+    found = policy_blockers(table(), table_class(job={"eventLogPath": logs}))
+    assert [one.reason for one in found] == (["PathNotAllowed"] if refused else [])
+    assert all("job.eventLogPath" in one.message for one in found)
+
+
 def test_a_whole_prefix_is_told_to_be_no_folder_of_one_table() -> None:
     (blocker,) = policy_blockers(table(basePath="s3a://lake/team-a"), table_class())
     assert blocker.message == (

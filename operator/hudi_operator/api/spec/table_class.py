@@ -130,6 +130,9 @@ class JobSettings(Model):
     image_pull_policy: ImagePullPolicy = ImagePullPolicy.IF_NOT_PRESENT
     """When nodes pull the Spark image."""
 
+    event_log_path: PathPrefix | None = None
+    """Folder for the event logs of Spark, outside of every table; `{namespace}` is the table's namespace."""
+
     queue_name: QueueName | None = None
     """LocalQueue of Kueue in the table's namespace; jobs are created suspended and start when Kueue admits them."""
 

@@ -83,11 +83,28 @@ def owned_spark_conf(
         "spark.ui.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
         **_object_store(table_class.object_store),
+        **_event_log(table_class.job.event_log_path, namespace),
     }
     if sizing.mode is ExecutionMode.CLUSTER:
         return conf | _cluster(table_class=table_class, sizing=sizing, run=run, namespace=namespace, image=image)
     cores = sizing.driver.cores
     return conf | {"spark.master": f"local[{cores}]", "spark.sql.shuffle.partitions": str(max(2, cores))}
+
+
+def _event_log(path: str | None, namespace: str) -> dict[str, str]:
+    if path is None:
+        return {}
+    return {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": path.replace("{namespace}", namespace),
+        "spark.eventLog.compress": "true",
+        # A log in S3 is visible when it is closed: a continuous driver closes one after each part.
+        "spark.eventLog.rolling.enabled": "true",
+        "spark.eventLog.rolling.maxFileSize": "16m",
+        # Two local drivers of the same millisecond have the same name, and a Job may start a second driver after a
+        # queue has taken it back. Spark would refuse to start.
+        "spark.eventLog.overwrite": "true",
+    }
 
 
 def _driver_java_options(sizing: Sizing, *, goes_on: bool) -> str:

@@ -42,6 +42,7 @@ def allows_base_path(table: HudiTable, table_class: HudiTableClass) -> bool:
 def _paths(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
     policy, spec = table_class.spec, table.spec
     yield from _path(table, table_class, "basePath", spec.base_path, policy.allowed_base_paths)
+    yield from _beside_event_logs(table, table_class)
     source = declared_source(spec)
     if spec.ingestion is None or source is None:
         return
@@ -51,6 +52,22 @@ def _paths(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
     if quarantine is not None:
         field = "ingestion.badRecords.quarantinePath"
         yield from _path(table, table_class, field, quarantine, policy.allowed_quarantine_paths)
+
+
+def _beside_event_logs(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
+    """Refuse a table in the folder of event logs, or around it: the files of one would lie among those of the other."""
+    logs, namespace = table_class.spec.job.event_log_path, table.metadata.namespace
+    location = Location.parse_or_none(table.spec.base_path)
+    if logs is None or location is None:
+        return
+    if is_allowed(location, (logs,), namespace=namespace) or contains_prefix(location, (logs,), namespace=namespace):
+        yield Blocker(
+            reason=BlockerReason.PATH_NOT_ALLOWED,
+            message=f"basePath {table.spec.base_path} and job.eventLogPath {logs} of class "
+            f"{table_class.metadata.name} lie inside one another: choose another path, or ask the platform team to "
+            "move the event logs.",
+            hides=False,
+        )
 
 
 def _path(
