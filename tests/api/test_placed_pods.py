@@ -14,6 +14,9 @@ pytestmark = pytest.mark.cluster
 
 Document = dict[str, Any]
 
+ACCOUNT = "tried"
+"""A controller makes the account `default`, at some time."""
+
 
 @pytest.fixture(scope="module")
 def namespace(api_server: client.ApiClient) -> Iterator[str]:
@@ -21,7 +24,7 @@ def namespace(api_server: client.ApiClient) -> Iterator[str]:
     core, mark = client.CoreV1Api(api_server), f"placed-{uuid.uuid4().hex[:6]}"
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
     core.create_namespace(client.V1Namespace(metadata=client.V1ObjectMeta(name=mark, labels=labels)))
-    core.create_namespaced_service_account(mark, client.V1ServiceAccount(metadata=client.V1ObjectMeta(name="default")))
+    core.create_namespaced_service_account(mark, client.V1ServiceAccount(metadata=client.V1ObjectMeta(name=ACCOUNT)))
     named: Document = {"metadata": {"name": "batch"}, "value": 1000}
     client.SchedulingV1Api(api_server).create_priority_class(named)
     runtime = {"metadata": {"name": "gvisor"}, "handler": "runsc"}
@@ -34,7 +37,12 @@ def namespace(api_server: client.ApiClient) -> Iterator[str]:
 
 def pod_of(metadata: Document, spec: Document) -> Document:
     kept = {key: metadata[key] for key in ("labels", "annotations")}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {**kept, "generateName": "tried-"}, "spec": spec}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {**kept, "generateName": "tried-"},
+        "spec": {**spec, "serviceAccountName": ACCOUNT},
+    }
 
 
 def create_pod(api_server: client.ApiClient, namespace: str, pod: Document) -> None:
@@ -49,8 +57,7 @@ def test_job_and_driver_with_every_field_are_accepted(mode: str, api_server: cli
     job["metadata"]["namespace"] = namespace
     options = {"dry_run": "All", "field_validation": "Strict"}
     client.BatchV1Api(api_server).create_namespaced_job(namespace, job, **options)
-    pod = pod_of(driver(job)["metadata"], {**driver(job)["spec"], "serviceAccountName": "default"})
-    create_pod(api_server, namespace, pod)
+    create_pod(api_server, namespace, pod_of(driver(job)["metadata"], driver(job)["spec"]))
 
 
 def test_executor_with_every_field_is_accepted(api_server: client.ApiClient, namespace: str) -> None:
