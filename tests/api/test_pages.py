@@ -40,7 +40,7 @@ TYPED = {
     if command[0] == "kubectl"
 }
 FROM_A_PIPE = "-"
-READS = {"get", "describe", "wait", "logs", "auth"}
+READS = {"get", "describe", "wait", "logs", "auth", "port-forward"}
 NOTHING_THERE = re.compile(r"not found|NotFound|no matching resources")
 
 
