@@ -145,9 +145,14 @@ class Tables:
         # A commit overtaken by the next before a reconcile shows in the later status.
         return sorted(self.shown[instant] - moment for instant, moment in made.items() if instant in self.shown)
 
-    async def _declare(self, key: tuple[str, str]) -> None:
+    async def _declare(self, key: Key) -> None:
         namespace, name = key
-        spec = {
+        table = {"apiVersion": "hudi-operator.io/v1beta1", "kind": "HudiTable", "metadata": {"name": name}}
+        await self._post(f"{API}/namespaces/{namespace}/huditables", {**table, "spec": self._spec(key)})
+
+    def _spec(self, key: Key) -> Document:
+        namespace, name = key
+        return {
             "tableClassName": "scale",
             "basePath": f"{self._url}/{namespace}/{name}",
             "type": "CopyOnWrite",
@@ -160,8 +165,6 @@ class Tables:
             "clustering": {"mode": "Disabled"},
             "cleaning": {"mode": "Disabled"},
         }
-        table = {"apiVersion": "hudi-operator.io/v1beta1", "kind": "HudiTable", "metadata": {"name": name}}
-        await self._post(f"{API}/namespaces/{namespace}/huditables", {**table, "spec": spec})
 
     def _table_class(self) -> Document:
         spec: Document = {"allowedBasePaths": [self._url], "allowedSourcePaths": [f"{self._url}/landing"]}

@@ -26,6 +26,7 @@ ORDER = (
     "test_streams",
     "test_savepoints",
     "test_class_policy",
+    "test_idle_sources",
     "test_driver_kills",
     "test_streams_chaos",
     "test_placement",
