@@ -11,6 +11,9 @@ CHECKPOINT_KEY = f"{METADATA_PREFIX}checkpoint"
 RUN_KEY = f"{METADATA_PREFIX}run"
 """Name of the Job that made the commit, which tells the operator's own commits from foreign commits."""
 
+QUARANTINED_KEY = f"{METADATA_PREFIX}quarantined"
+"""Number of rows that were quarantined for the commit, if any; it outlasts a driver that ends without a report."""
+
 TABLE_KEY = f"{METADATA_PREFIX}table"
 """Uid of the resource that the commit was made for."""
 

@@ -10,6 +10,7 @@ from hudi_jobs.commit_metadata import commit_metadata
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     CHECKPOINT_KEY,
+    QUARANTINED_KEY,
     Checkpoint,
     FailureReason,
     IngestionTableTask,
@@ -163,7 +164,7 @@ class _Run:
             refused = self._overtaken()
             if refused is not None:
                 return refused
-            instant = self._write(frame, self._task.operation, checkpoint, one_of_each=one_of_each)
+            instant = self._write(frame, self._task.operation, checkpoint, bad=counts.bad, one_of_each=one_of_each)
         finally:
             self._context.spark.catalog.clearCache()
         return self._result(instant, counts, checkpoint, remark)
@@ -199,13 +200,21 @@ class _Run:
         )
 
     def _write(
-        self, frame: DataFrame, operation: WriteOperation, checkpoint: Checkpoint, *, one_of_each: bool = False
+        self,
+        frame: DataFrame,
+        operation: WriteOperation,
+        checkpoint: Checkpoint,
+        *,
+        bad: int = 0,
+        one_of_each: bool = False,
     ) -> str:
         """Write the checkpoint's files, which count only with the commit, and then the commit."""
         context = self._context
         self._batch.before_commit()
         reach(Phase.RECORDED)
         notes = commit_metadata(context.run, context.task, context.asked_operation)
+        if bad:
+            notes[QUARANTINED_KEY] = str(bad)
         text = encode_checkpoint(checkpoint)
         given = context.task.hudi_options
         options = write_options(given, operation, notes=notes, checkpoint=text, one_of_each=one_of_each)

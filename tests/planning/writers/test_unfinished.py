@@ -45,7 +45,7 @@ BESIDE: dict[str, Any] = {"type": "MergeOnRead", "ingestion": None, "clustering"
 ALONE: dict[str, Any] = {"type": "MergeOnRead"}
 DELTAS = [done("deltacommit", 50 - number) for number in range(2)]
 T = ago(5)
-OURS = {"table_uid": UID, "operator": OPERATOR}
+OURS: dict[str, Any] = {"table_uid": UID, "operator": OPERATOR}
 ALARM = 60
 """Minutes: the default of the class."""
 

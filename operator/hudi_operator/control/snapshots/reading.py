@@ -6,7 +6,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from hudi_jobs.contract import CHECKPOINT_KEY, INDEX_KEY, OPERATOR_KEY, RUN_KEY, TABLE_KEY, checkpoint_display
+from hudi_jobs.contract import (
+    CHECKPOINT_KEY,
+    INDEX_KEY,
+    OPERATOR_KEY,
+    QUARANTINED_KEY,
+    RUN_KEY,
+    TABLE_KEY,
+    checkpoint_display,
+)
 from hudi_operator.api.status.table import PENDING_REMEMBERED
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model import Damaged, Mark, TimelineSnapshot, Undoing
@@ -51,6 +59,7 @@ _FILES_PASSED = 40_000
 
 _INDEX_SHOWN = 64
 _NAME_SHOWN = 330
+_ROWS_DIGITS = 15
 _OPERATION_SHOWN = 64
 
 
@@ -215,10 +224,15 @@ def _marks(extras: Iterable[tuple[Instant, Mapping[str, str]]]) -> tuple[Mark, .
             run=extra[RUN_KEY][:_NAME_SHOWN],
             table_uid=_shown(extra.get(TABLE_KEY)),
             operator=_shown(extra.get(OPERATOR_KEY)),
+            rows_quarantined=_rows(extra.get(QUARANTINED_KEY)),
         )
         for instant, extra in extras
         if RUN_KEY in extra
     )
+
+
+def _rows(text: str | None) -> int | None:
+    return int(text) if text and len(text) <= _ROWS_DIGITS and text.isascii() and text.isdecimal() else None
 
 
 def _shown(name: str | None) -> str | None:

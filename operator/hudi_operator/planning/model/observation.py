@@ -47,12 +47,16 @@ class TimelineTrouble(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """The run that made a recent commit or a pending plan, as its metadata names it."""
+    """The run that made a recent commit or a pending plan, as its metadata names it.
+
+    `rows_quarantined` are the rows that the run quarantined for it; None if it says nothing.
+    """
 
     instant: Instant
     run: str
     table_uid: str | None = None
     operator: str | None = None
+    rows_quarantined: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +136,10 @@ class TimelineSnapshot:
     def instant_of(self, run: str) -> str | None:
         """Return the instant that a run completed, if the timeline still shows it."""
         return next((instant for name, instant in self.runs if name == run), None)
+
+    def mark_of(self, run: str) -> Mark | None:
+        """Return the mark of the newest commit of a run, if the timeline still shows it."""
+        return next((mark for mark in self.marks if mark.run == run), None)
 
 
 class JobPhase(StrEnum):

@@ -6,6 +6,7 @@ from hudi_jobs.contract import Outcome, TaskResult
 from hudi_operator.api.status.run import RunStatus
 from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.planning.facts.runs.continuous import shown
+from hudi_operator.planning.model import Mark
 from hudi_operator.planning.model.times import format_time
 
 MESSAGE_LIMIT = 1000
@@ -33,9 +34,13 @@ def ended_run(
     reason: str | None = None,
     instant: str | None = None,
     batches: int | None = None,
+    mark: Mark | None = None,
 ) -> RunStatus:
-    """Return the run with its result's figures; missing figures come from the continuous driver's earlier reports."""
-    figures = {name: _first(name, result, job.live) for name in _FIGURES}
+    """Return the run with its result's figures; missing figures come from the continuous driver's earlier reports.
+
+    `mark` is the mark of a batch run's commit, with the figures that outlast its driver.
+    """
+    figures = {name: _first(name, result, job.live, mark) for name in _FIGURES}
     return RunStatus(
         job=job.name,
         service=job.service,

@@ -8,13 +8,14 @@ driver's word counts.
 from datetime import datetime, timedelta
 
 from hudi_jobs.contract import FailureReason, Outcome, SavepointStep, SavepointWork, Service, TaskResult
+from hudi_jobs.contract.wording import counted
 from hudi_operator.api.status.run import RunStatus
 from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.planning.facts.runs.confirmation import confirmed_instant, may_be_damaged
 from hudi_operator.planning.facts.runs.continuous_end import conclude_continuous
 from hudi_operator.planning.facts.runs.ended import ended_run
 from hudi_operator.planning.facts.runs.restored import is_restored
-from hudi_operator.planning.model import START_TROUBLES, Failure, JobObservation, PodTrouble, TimelineSnapshot
+from hudi_operator.planning.model import START_TROUBLES, Failure, JobObservation, Mark, PodTrouble, TimelineSnapshot
 from hudi_operator.planning.model.reasons import Retry, RunTrouble
 from hudi_operator.planning.model.registry import words
 from hudi_operator.planning.model.times import parse_time
@@ -51,8 +52,9 @@ def conclude(
     completes_none = job.savepoint is SavepointStep.REMOVE or job.service is Service.OPERATION
     instant = None if completes_none else confirmed_instant(job, result, snapshot)
     if instant is not None or _needs_no_instant(job, result, snapshot):
-        message = _success_message(result)
-        return ended_run(job, result, outcome=Outcome.SUCCEEDED, now=now, message=message, instant=instant)
+        mark = snapshot.mark_of(job.name)
+        message = _success_message(result, mark)
+        return ended_run(job, result, outcome=Outcome.SUCCEEDED, now=now, message=message, instant=instant, mark=mark)
     if result is not None and result.outcome in _GAVE_WAY:
         reason = result.reason or result.outcome
         return ended_run(job, result, outcome=result.outcome, now=now, message=result.message, reason=reason)
@@ -95,10 +97,12 @@ def _result(observed: JobObservation | None) -> TaskResult | None:
     return observed.result if observed is not None else None
 
 
-def _success_message(result: TaskResult | None) -> str:
-    if result is None or result.outcome is not Outcome.SUCCEEDED:
-        return "The driver did not report success, but the timeline shows its work as completed."
-    return result.message
+def _success_message(result: TaskResult | None, mark: Mark | None) -> str:
+    if result is not None and result.outcome is Outcome.SUCCEEDED:
+        return result.message
+    rows = mark.rows_quarantined if mark is not None else None
+    quarantined = f" {counted(rows, 'row')} {'was' if rows == 1 else 'were'} quarantined." if rows else ""
+    return f"The driver did not report success, but the timeline shows its work as completed.{quarantined}"
 
 
 def _failure(job: ActiveJob, *, observed: JobObservation | None, result: TaskResult | None) -> Failure:
