@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hudi_operator.control.snapshots.reader import SnapshotReader
-from hudi_operator.storage import FileSystem, S3Options, StoredFile
+from hudi_operator.storage import FileStamp, FileSystem, Listing, S3Options, StoredFile
 from hudi_operator.storage.local import LocalFileSystem
 
 
@@ -24,6 +24,15 @@ class Lake(LocalFileSystem):
         if self.fails is not None:
             raise self.fails
         yield from super().list_below(str(self.root / path), **bounds)
+
+    def list_directory(self, path: str, **bounds: Any) -> Listing:
+        return super().list_directory(str(self.root / path), **bounds)
+
+    def read_file(self, path: str, *, limit: int) -> bytes:
+        return super().read_file(str(self.root / path), limit=limit)
+
+    def stamp(self, path: str) -> FileStamp:
+        return super().stamp(str(self.root / path))
 
     def deliver(self, name: str, *, content: str = "1") -> Path:
         """Put a file at a key."""

@@ -19,6 +19,7 @@ from hudi_operator.control.snapshots.stores import StoreBusy, StoreThreads
 from hudi_operator.sources.look import LookProblem, SourceLook
 from hudi_operator.storage import StorageError, StorageErrorKind
 from hudi_operator.telemetry.metrics import metrics
+from toolkit.small_table import SmallTable
 
 KEY = table_key("team-a", "flights")
 
@@ -180,6 +181,43 @@ async def test_a_source_that_pods_may_see_elsewhere_is_not_listed(
 async def test_settings_of_another_bucket_do_not_matter(lake: Lake) -> None:
     conf = {"spark.hadoop.fs.s3a.bucket.other.endpoint": "http://b:1"}
     assert (await looker(lake).look(KEY, table(), table_class(sparkConf=conf))).problem is None
+
+
+# Upstream tables
+
+
+def upstream(lake: Lake) -> SmallTable:
+    (lake.root / "landing" / "up").mkdir()
+    found = SmallTable(lake.root / "landing" / "up")
+    found.create("up")
+    found.commit()
+    return found
+
+
+UPSTREAM = {"ingestion": {"source": {"hudi": {"path": "s3a://landing/up"}}, "operation": "Upsert"}}
+
+
+async def test_a_look_at_an_upstream_table_reads_its_timeline_and_lists_no_data(lake: Lake) -> None:
+    one, found = looker(lake, pause_seconds=0), upstream(lake)
+    first = await look(one, **UPSTREAM)
+    assert (first.inputs, first.problem, lake.listed) == (1, None, [])
+    assert (await look(one, **UPSTREAM)).digest == first.digest
+    found.commit()
+    second = await look(one, **UPSTREAM)
+    assert (second.inputs, second.digest != first.digest) == (2, True)
+    found.remove(found.commits()[0])
+    assert (await look(one, **UPSTREAM)).digest not in {first.digest, second.digest}
+
+
+async def test_an_upstream_table_that_cannot_be_read_is_a_problem_and_a_missing_one_is_not(lake: Lake) -> None:
+    one = looker(lake, pause_seconds=0)
+    missing = await look(one, **UPSTREAM)
+    assert (missing.inputs, missing.listed, missing.problem) == (0, 0, None)
+    upstream(lake)
+    lake.deliver("landing/up/.hoodie/hoodie.properties", content="damaged")
+    damaged = await look(one, **UPSTREAM)
+    assert (damaged.problem, damaged.digest) == (LookProblem.UNREACHABLE, None)
+    assert "hoodie.properties" in damaged.message
 
 
 # Threads

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -90,6 +91,26 @@ def test_the_order_and_the_pages_of_a_listing_do_not_matter() -> None:
 def test_two_files_never_cancel_each_other() -> None:
     assert of_files(ONE, ONE) != of_files()
     assert len({of_files(*[ONE] * number).digest for number in range(10)}) == 10
+
+
+class Endless(Store):
+    """A store that makes its pages while they are read."""
+
+    def files_below(self, path: str) -> Iterator[Sequence[StoredFile]]:
+        for page in range(50):
+            yield [StoredFile(f"{path}/{page}/{number}", ONE.stamp) for number in range(1_000)]
+
+
+def test_the_memory_of_a_look_does_not_grow_with_the_source() -> None:
+    tracemalloc.start()
+    try:
+        found = digest("files", Endless())
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found is not None
+    assert found.inputs == 50_000
+    assert most < 2**20
 
 
 def test_a_source_without_a_file_has_no_input() -> None:
