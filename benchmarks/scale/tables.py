@@ -72,8 +72,11 @@ class Tables:
         await self._session.close()
 
     def write_timelines(self) -> None:
-        """Write a few commits for each table."""
+        """Write a few commits for each table, and a file into its source: without one no Job starts."""
         for key in self.names:
+            landing = self._lake / "landing" / key[1]
+            landing.mkdir(parents=True, exist_ok=True)
+            (landing / "first.csv").write_text("1\n")
             table = self.timeline(key)
             table.create(key[1])
             for _ in range(COMMITS):

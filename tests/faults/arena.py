@@ -73,8 +73,12 @@ class Arena:
         return f"{API}/namespaces/{self.namespace}/huditables"
 
     async def declare(self, name: str, **spec: Any) -> None:
-        """Create a table that ingests once, and then only when it is asked to; `spec` wins."""
-        source = {"files": {"path": f"file://{self.folder}/landing/{name}", "format": "csv"}}
+        """Create a table that ingests a file once, and then only when it is asked to; `spec` wins."""
+        landing = self.folder / "landing" / name
+        if "ingestion" not in spec:  # a source without a file starts no Job
+            landing.mkdir(parents=True, exist_ok=True)
+            (landing / "first.csv").write_text("1\n")
+        source = {"files": {"path": f"file://{landing}", "format": "csv"}}
         declared = {
             "tableClassName": self.namespace,
             "basePath": f"file://{self.folder}/lake/{name}",
