@@ -20,6 +20,7 @@ from tests.control.job_documents import (
 from tests.control.test_reconciler import Operator, living_table
 
 from hudi_operator.control.jobs.waiting import NOT_ALLOWED, newest_words
+from hudi_operator.jobs.names import EXECUTOR_TEMPLATE_ANNOTATION
 from hudi_operator.planning.model import JobPhase, PodTrouble
 
 QUOTA = 'pods "flights-x" is forbidden: exceeded quota: small, requested: cpu=2, used: cpu=1, limited: cpu=2'
@@ -71,6 +72,23 @@ def test_one_executor_that_runs_lets_the_others_wait_without_trouble() -> None:
     (found,) = view(the_job(), the_pod(), executor(number=1), unplaced(2), unplaced(3))
     assert found.trouble is None
     assert found.message == f"2 of 3 executors have not started: {NO_ROOM}"
+
+
+def test_driver_in_cluster_mode_without_any_executor_says_so_within_a_minute_and_goes_on() -> None:
+    driver = the_pod()
+    driver["metadata"]["annotations"] = {EXECUTOR_TEMPLATE_ANNOTATION: "spec: {}\n" + "#" * 10_000}
+    (found,) = view(the_job(), driver, at=CREATED + timedelta(seconds=20))
+    assert found.message == ""
+    (found,) = view(the_job(), driver, at=CREATED + timedelta(seconds=60))
+    assert (found.phase, found.trouble, found.executors_wait_since) == (JobPhase.RUNNING, None, None)
+    assert found.message.startswith("No pod of an executor exists.")
+    (found,) = view(the_job(), driver, executor())
+    assert found.message == ""
+
+
+def test_driver_in_local_mode_waits_for_no_executor() -> None:
+    (found,) = view(the_job(), the_pod())
+    assert found.message == ""
 
 
 def test_new_executors_that_give_no_reason_say_nothing_at_first() -> None:

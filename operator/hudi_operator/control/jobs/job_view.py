@@ -36,6 +36,7 @@ from hudi_operator.jobs.names import (
     BASE_INSTANT_ANNOTATION,
     CONTINUOUS_ANNOTATION,
     DECIDED_AT_ANNOTATION,
+    EXECUTOR_TEMPLATE_ANNOTATION,
     GENERATION_ANNOTATION,
     IMAGE_ANNOTATION,
     OWNING_JOB_NAME,
@@ -119,7 +120,8 @@ def _observe(
     if phase is JobPhase.STARTING and trouble is None:
         wait = pod_wait(pods, job_uid=_uid(job), age=now - waiting_since, words=words)
     if phase is JobPhase.RUNNING and trouble is None:
-        wait = executor_wait(executors, driver_started_at=started_at(pods), now=now, words=words)
+        in_cluster = any(field(pod, "metadata", "annotations", EXECUTOR_TEMPLATE_ANNOTATION) for pod in pods)
+        wait = executor_wait(executors, driver_started_at=started_at(pods), now=now, words=words, in_cluster=in_cluster)
     if phase is JobPhase.SUSPENDED:
         message = _held_message(text(job, "metadata", "labels", QUEUE_LABEL))
     template = _driver(items(job, "spec", "template", "spec", "containers"))

@@ -16,6 +16,14 @@ from hudi_operator.planning.model.times import parse_time
 POD_GRACE = timedelta(seconds=20)
 """How long to say nothing about a missing or waiting pod; later, a missing pod counts as refused."""
 
+_DRIVER_GRACE = timedelta(seconds=30)
+"""How long to say nothing about a driver without executors: it starts its session first."""
+
+_NO_EXECUTOR = (
+    "No pod of an executor exists. The API server may refuse such pods (quota, limits, admission, Pod Security), or "
+    "they end at once: the driver's log has the API server's words."
+)
+
 NOT_ALLOWED = "The operator may not read the Events that say why."
 
 Words = Mapping[str, str]
@@ -64,9 +72,20 @@ def pod_wait(pods: Sequence[Document], *, job_uid: str, age: timedelta, words: W
 
 
 def executor_wait(
-    executors: Sequence[Document], *, driver_started_at: datetime | None, now: datetime, words: Words
+    executors: Sequence[Document],
+    *,
+    driver_started_at: datetime | None,
+    now: datetime,
+    words: Words,
+    in_cluster: bool = False,
 ) -> Wait:
-    """Return what the executors of a running driver wait for; a trouble only where none of them has started."""
+    """Return what the executors of a running driver wait for; a trouble only where none of them has started.
+
+    A driver `in_cluster` mode without any executor is no trouble: it may have lost its executors a moment ago.
+    """
+    if in_cluster and not executors:
+        is_late = driver_started_at is not None and now - driver_started_at > _DRIVER_GRACE
+        return Wait(message=_NO_EXECUTOR if is_late else "")
     waiting = [pod for pod in executors if not has_started(pod)]
     created = [moment for pod in waiting if (moment := parse_time(text(pod, "metadata", "creationTimestamp")))]
     if not created:
