@@ -82,6 +82,7 @@ IN_FULL: Mapping[str, Mapping[str, str]] = {
 """Makes a group run everything."""
 
 END_TO_END: Sequence[Sequence[Sequence[str]]] = (
+    (("release",),),
     (
         ("ingestion", "services", "shared_table", "bad_input", "savepoints", "class_policy", "examples"),
         ("operations", "deletion", "continuous", "streams", "driver_kills", "streams_chaos", "idle_sources"),
@@ -89,8 +90,8 @@ END_TO_END: Sequence[Sequence[Sequence[str]]] = (
     (("placement", "outages", "operator_kills", "afterwards"),),
 )
 """The files of end-to-end tests. The parts of a row run in parallel, because consecutive drivers keep only one core
-busy, and take equally long. The last row taints the nodes, and removes the store and the operator, which the others
-need.
+busy, and take equally long. The first row installs and removes an operator of its own. The last row taints the nodes,
+and removes the store and the operator, which the others need.
 """
 
 BYTECODE = ROOT / ".dev" / "bytecode"

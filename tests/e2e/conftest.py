@@ -15,6 +15,7 @@ from toolkit.cluster import Cluster
 from toolkit.store import Store
 
 ORDER = (
+    "test_release",
     "test_ingestion",
     "test_services",
     "test_shared_table",
