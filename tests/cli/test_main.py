@@ -34,6 +34,14 @@ def test_the_version_is_one_line() -> None:
     assert len(done.stdout.splitlines()) == 1
 
 
+@pytest.mark.parametrize(("command", "typed"), [("hudi-operator", "hudi-operator"), ("kubectl-hudi", "kubectl hudi")])
+def test_the_help_names_the_command_as_it_is_typed(command: str, typed: str) -> None:
+    program = Path(sys.executable).parent / command
+    for arguments in (("--help",), ("adopt", "--help")):
+        done = subprocess.run((program, *arguments), capture_output=True, text=True, check=True)
+        assert done.stdout.startswith(f"usage: {typed} ")
+
+
 def test_the_timeline_command_is_reached() -> None:
     done = hudi_operator("timeline", "/no/such/table")
     assert done.returncode == 2

@@ -57,7 +57,7 @@ def shell(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 def test_install_page_installs_the_operator_and_the_command_line(shell: Shell) -> None:
     said = shell.page("start/install.md")
-    assert "usage: " in said
+    assert "usage: kubectl hudi " in said
     assert all(name in said for name in DEFINITIONS)
 
 

@@ -54,7 +54,7 @@ def execute(arguments: Sequence[str]) -> int:
     if name not in _COMMANDS:
         return _without_command(arguments)
     command = _COMMANDS[name]
-    parser = argparse.ArgumentParser(prog=f"hudi-operator {name}", description=command.summary)
+    parser = argparse.ArgumentParser(prog=f"{_program()} {name}", description=command.summary)
     module, _, function = command.declared_in.partition(":")
     declare: Callable[[argparse.ArgumentParser], Execute] = getattr(
         importlib.import_module(f"hudi_operator.cli.{module}"), function
@@ -70,9 +70,14 @@ def execute(arguments: Sequence[str]) -> int:
     return code
 
 
+def _program() -> str:
+    """Return what a person types: kubectl starts `kubectl-hudi` as its plugin."""
+    return "kubectl hudi" if sys.argv[0].endswith("kubectl-hudi") else "hudi-operator"
+
+
 def _without_command(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="hudi-operator", description="Manages Apache Hudi tables as their HudiTable resources declare."
+        prog=_program(), description="Manages Apache Hudi tables as their HudiTable resources declare."
     )
     names = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, command in _COMMANDS.items():
