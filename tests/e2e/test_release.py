@@ -101,7 +101,7 @@ def test_roll_back_brings_the_image_of_before_and_keeps_the_table_ready(shell: S
 
     assert image(cluster) == f"{HOST}/hudi-operator:{__version__}"
     cluster.kubectl("wait", "--for=condition=Ready", "ht/orders", "-n", "team-a", "--timeout=120s")
-    assert {run["outcome"] for run in table(cluster)["history"]} == {"Succeeded"}
+    assert {run["outcome"] for run in table(cluster)["history"]} <= {"Succeeded", "NothingToDo"}
 
 
 def test_uninstall_page_leaves_the_rows_and_nothing_that_hangs(shell: Shell, cluster: Cluster) -> None:
