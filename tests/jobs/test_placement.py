@@ -232,7 +232,7 @@ def test_table_without_a_profile_has_the_default_profile_of_its_class() -> None:
     assert own["metadata"]["labels"][QUEUE_LABEL] == "standard"
 
 
-def test_profile_that_a_class_no_longer_offers_counts_as_none_for_a_deletion() -> None:
+def test_profile_that_a_class_does_not_offer_counts_as_none() -> None:
     job = manifest(profile="gone", **OFFER)
     assert driver(job)["spec"]["priorityClassName"] == "high"
 

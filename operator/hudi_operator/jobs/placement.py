@@ -37,7 +37,7 @@ def profile_of(spec: HudiTableSpec, table_class: HudiTableClassSpec) -> str | No
 def resolve_placement(spec: HudiTableSpec, table_class: HudiTableClassSpec) -> Placement:
     """Return the placement of a table's pods; a profile that the class does not offer counts as none.
 
-    The operator starts nothing for such a table, except for what its deletion needs.
+    The operator starts nothing for such a table (`ProfileNotAllowed`).
     """
     name = profile_of(spec, table_class)
     profile = next((one for one in table_class.profiles if one.name == name), None)
