@@ -33,6 +33,7 @@ from hudi_operator.jobs.names import (
 from hudi_operator.planning.facts.operations.decisions import with_decisions
 from hudi_operator.planning.model import JobObservation, Mark, Observation, TimelineSnapshot, TimelineTrouble, Undoing
 from hudi_operator.planning.model.related import Related
+from hudi_operator.sources.look import SourceLook
 from hudi_operator.timeline import Action, CleanSummary, Instant, Timeline, TimelineZone
 from hudi_operator.timeline.rules.counters import COMMITS
 
@@ -66,6 +67,8 @@ class Cluster:
     """What goes wrong in the next reconcile."""
     next_reconcile: int = 0
     seen: object = None
+    look: SourceLook | None = None
+    """The last look at the source; the operator's process holds it alone."""
     told: tuple[str, ...] = ()
     """The Jobs whose ends have been told."""
     created: tuple[str, ...] = ()
@@ -96,7 +99,7 @@ class Cluster:
             self.identity, self.skew, self.stored,
             tuple(sorted(self.annotations.items())), self.decided, self.generation, self.class_version, self.fault,
             self.spec, self.obeyed, self.deleted, self.is_gone, self.operations, self.removed, self.let_go,
-            self.lags_until,
+            self.lags_until, self.look,
         )  # fmt: skip
 
 
@@ -199,8 +202,10 @@ def _snapshot(timeline: Timeline, lake: Lake) -> TimelineSnapshot:
     restores = [one for one in timeline.instants if one.action is Action.RESTORE]
     runs = tuple((run, one.time) for one in newest if (run := lake.entries[one.time].run) is not None)
     unmarked = tuple(one for one in newest if lake.entries[one.time].run is None)
+    checkpoints = (found for one in newest if (found := lake.entries[one.time].checkpoint) is not None)
     return TimelineSnapshot(
         timeline=timeline,
+        checkpoint_digest=next((f"{one.number} {sorted(one.read)}" for one in checkpoints), None),
         runs=runs,
         unmarked=unmarked,
         operations=tuple((one.time, _OPERATIONS[lake.entries[one.time].action]) for one in newest),

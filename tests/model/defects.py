@@ -20,7 +20,8 @@ from tests.model.search import Report, search
 from tests.model.world import Scenario
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.status.table import ServiceStatus
+from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.table import ServicesStatus, ServiceStatus
 from hudi_operator.api.values.base import Model
 from hudi_operator.jobs import names
 from hudi_operator.planning.facts.facts import Facts
@@ -177,6 +178,16 @@ def _commits_alone(*arguments: Any, **others: Any) -> Iterator[Instant]:
 
 _SLACK = timedelta(minutes=1)
 _COMPLETED = foreign._completed
+def _equal_digest(observation: Observation, memory: ServiceStatus, _circumstances: str | None) -> bool:
+    return memory.look is not None and observation.look is not None and memory.look.digest == observation.look.digest
+
+
+def _nothing_undone(
+    services: ServicesStatus, history: tuple[RunStatus, ...], *_: object, **_of: object
+) -> tuple[ServicesStatus, tuple[RunStatus, ...]]:
+    return services, history
+
+
 _OCCUPIED = slots.occupied
 
 _PLANNING = "hudi_operator.planning"
@@ -234,6 +245,16 @@ DEFECTS = (
         says="it does not come to rest: input is not ingested",
         by="late file",
         without=("records_files",),
+    ),
+    Defect(
+        name="an equal digest spares a run although the table was restored",
+        scenario=scenarios.FILES,
+        says="it does not come to rest: input is not ingested",
+        by="restore",
+        old=(
+            (f"{_PLANNING}.needs.looks.found_nothing_new", _equal_digest),
+            (f"{_PLANNING}.facts.gather.mark_undone", _nothing_undone),
+        ),
     ),
     Defect(
         name="a dead write of ours is forgotten with the tenth failure",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.model import invariants
 from tests.model.cluster import Cluster, create_job, delete_job, downgraded, observation
+from tests.model.looking import with_look
 from tests.model.operations import check_end_of_table, check_operations, lacks_keys
 from tests.model.world import World, moment
 from tests.planning.world import IMAGE
@@ -40,7 +41,7 @@ def _reconcile(world: World, index: int) -> None:
     if cluster.fault == "downgrade":
         cluster.status = downgraded(cluster.status)
         cluster.stored = ""
-    seen = observation(world, index)
+    seen = with_look(world, cluster, observation(world, index))
     fault, cluster.fault = cluster.fault, ""
     plan = decision.decide(seen, default_image=IMAGE, now=now)
     _accept_what_was_there(world, index, seen, plan)
@@ -55,6 +56,7 @@ def _reconcile(world: World, index: int) -> None:
         return
     _store(world, index, plan)
     if fault == "dies":
+        cluster.look = None
         cluster.next_reconcile = world.now + AGAIN
         return
     for action in plan.actions:
