@@ -178,6 +178,8 @@ def _commits_alone(*arguments: Any, **others: Any) -> Iterator[Instant]:
 
 _SLACK = timedelta(minutes=1)
 _COMPLETED = foreign._completed
+
+
 def _equal_digest(observation: Observation, memory: ServiceStatus, _circumstances: str | None) -> bool:
     return memory.look is not None and observation.look is not None and memory.look.digest == observation.look.digest
 

@@ -372,11 +372,14 @@ def test_conditions_of_a_missing_source_are_those_after_a_run_that_did_not_find_
     assert said[0] == said[1]
 
 
-def test_source_that_appears_is_read_at_the_next_tick() -> None:
-    world = World(files=())
-    world.rest(minutes(3))
+@pytest.mark.parametrize("spec", [{}, HOURLY, {"ingestion": {"schedule": {"every": "24h"}}}])
+def test_source_that_appears_is_read_within_a_minute_whatever_the_schedule(spec: dict[str, Any]) -> None:
+    world = World(files=(), spec=spec)
+    world.rest(minutes(30))
+    assert (world.jobs, world.looks, world.writes) == (0, 31, 1)
+    assert world.ingestion.message.endswith("so no job starts. The operator looks again every minute.")
     world.files = ("a.csv",)
-    world.rest(minutes(2))
+    world.rest(minutes(1))
     assert world.jobs == 1
 
 

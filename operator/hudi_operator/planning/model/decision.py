@@ -73,7 +73,7 @@ class Reason(StrEnum):
     """Not due: a look at the source found nothing that the table does not hold; the next tick looks again."""
 
     SOURCE_NOT_FOUND = "SourceNotFound"
-    """Not due: a look at the source found no file; the next tick looks again."""
+    """Not due: a look at the source found no file; the operator looks again every minute."""
 
     WAITING_FOR_RETRY = "WaitingForRetry"
     """The last run failed or gave way; the next attempt is at `nextAttemptAt`."""

@@ -77,17 +77,24 @@ def with_look(facts: Facts, found: Decision) -> Decision:
 
 def _without_news(facts: Facts, look: SourceLook, found: Decision) -> tuple[Reason, str] | None:
     """Return why a run would find nothing to read, as a reason and a part of a sentence; None if it may."""
-    memory, source = facts.services.ingestion, declared_source(facts.table.spec)
+    memory, spec = facts.services.ingestion, facts.table.spec
+    if (missing := _missing(look, spec)) is not None:
+        return Reason.SOURCE_NOT_FOUND, missing
     if memory.look is not None and found_nothing_new(facts.observation, memory, facts.circumstances):
         looked_at = memory.look.looked_at
         what = f"the source had no new input at {looked_at}" if looked_at else "the last run has read all input"
         return Reason.NO_NEW_INPUT, what
+    source = declared_source(spec)
     if look.inputs != 0 or source is None or source.without_input is None:
         return None
-    if not look.listed:
-        return Reason.SOURCE_NOT_FOUND, source.without_input
     # After a failed run, the next run finds nothing to do and ends the failure.
     return None if found.reason is Reason.RETRY else (Reason.NO_NEW_INPUT, "the source has no input that it selects")
+
+
+def _missing(look: SourceLook, spec: HudiTableSpec) -> str | None:
+    """Return the part of a sentence that says that the look found no source, or None."""
+    source = declared_source(spec)
+    return source.without_input if source is not None and look.inputs == 0 and not look.listed else None
 
 
 def _may_be_spared(found: Decision, memory: ServiceStatus) -> bool:
@@ -102,12 +109,15 @@ def _tick_after(
 ) -> datetime | None:
     """Return the first tick of the schedule at which another look is possible, or None without a look.
 
-    A look from before a run that failed says nothing of why it failed.
+    A source that is missing is looked for all the time, as by retries of a run that did not find it. A look from before
+    a run that failed says nothing of why it failed.
     """
     if look is None or spec.ingestion is None:
         return None
     if found.reason is Reason.RETRY and not is_since(look, memory.last_run):
         return None
+    if _missing(look, spec) is not None:
+        return look.at + LOOK_PAUSE
     try:
         return max(next_run(spec.ingestion.schedule, previous=look.at, first=False), look.at + LOOK_PAUSE)
     except InvalidSchedule:
@@ -121,8 +131,11 @@ def _spared(facts: Facts, reason: Reason, what: str, *, look: SourceLook, tick: 
     """
     spec = facts.table.spec
     assert spec.ingestion is not None, "only an ingestion looks at a source"
-    is_rare = tick - look.at >= renewed_every(lag_of(spec, facts.services.ingestion.freshness, now=facts.now))
-    next_look = f"The next look is at {format_time(tick)}." if is_rare else "Each tick of the schedule looks again."
+    lag = lag_of(spec, facts.services.ingestion.freshness, now=facts.now)
+    is_missing = reason is Reason.SOURCE_NOT_FOUND
+    is_rare = not is_missing and tick - look.at >= renewed_every(lag)
+    often = "The operator looks again every minute." if is_missing else "Each tick of the schedule looks again."
+    next_look = f"The next look is at {format_time(tick)}." if is_rare else often
     message = f"Scheduled {ingestion.rhythm_of(spec.ingestion.schedule)}; {what}, so no job starts. {next_look}"
     return Decision(due=False, reason=reason, message=message, at=tick, shows_time=is_rare)
 
