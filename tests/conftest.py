@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import re
 import uuid
@@ -53,6 +54,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for path, names in has.items():
         if hidden := names & STAGED - markers_named_in(path):
             raise pytest.UsageError(f"{path} has to name its markers as pytest.mark: {', '.join(sorted(hidden))}")
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from walking over ten thousand collected tests again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def wanted_markers(expression: str) -> set[str]:

@@ -14,6 +14,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.planning.world import observe
+from tests.samples import examples
 from tests.timeline.conftest import TABLES, MemoryFileSystem
 
 from hudi_operator.adoption.draft import Draft, draft_of, zone_name
@@ -183,7 +184,7 @@ LIKELY = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(LIKELY, st.dictionaries(st.sampled_from(KEYS), HOSTILE, max_size=4))
 def test_draft_for_any_properties_is_without_drift_or_a_comment(
     likely: dict[str, str], hostile: dict[str, str]

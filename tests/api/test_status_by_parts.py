@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from tests.samples import examples
 
 from hudi_jobs.contract import MOST_AFFECTED
 from hudi_operator.api.crd.schema import Schema, structural_schema
@@ -108,7 +109,7 @@ def expected(path: Path, value: Any) -> tuple[HudiTableStatus, ...]:
     return (next(found for length in range(len(path), 0, -1) if (found := strictly(without(path[:length])))),)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(path=st.sampled_from(LEAVES), value=ANYTHING)
 def test_all_other_parts_survive_an_unreadable_field(path: Path, value: Any) -> None:
     table = read(changed(path, value))
@@ -116,7 +117,7 @@ def test_all_other_parts_survive_an_unreadable_field(path: Path, value: Any) -> 
     assert table.status in expected(path, value)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(paths=st.lists(st.sampled_from(NODES), min_size=2, max_size=6), values=st.lists(ANYTHING, min_size=6))
 def test_reading_ends_and_names_the_parts_that_it_left_out(paths: list[Path], values: list[Any]) -> None:
     document = copy.deepcopy(FULL)

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.control.job_documents import COMPLETE, FAILED, NOW, OUTCOME, executor, finished, the_job, the_pod
 from tests.planning.world import IMAGE, OPERATOR, UID, active, ago, done, snapshot, story, table_class
+from tests.samples import examples
 
 from hudi_jobs.contract import encode_outcome
 from hudi_operator.api.resources import HudiTable, parse_table
@@ -106,7 +107,7 @@ PODS = st.lists(
 
 
 @settings(
-    max_examples=200,
+    max_examples=examples(200),
     deadline=None,
     phases=(Phase.explicit, Phase.generate),  # what fails is shown as it is: making it smaller takes minutes
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.planning.world import IMAGE, table_class
+from tests.samples import examples
 
 from hudi_operator.api.resources import (
     HudiTable,
@@ -39,7 +40,7 @@ ANYTHING = st.recursive(
 SPEC = {"basePath": "s3a://lake/team-a/t", "type": "CopyOnWrite", "recordKey": ["id"]}
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(metadata=ANYTHING, spec=ANYTHING, status=ANYTHING)
 def test_no_poisoned_object_makes_its_reading_fail(metadata: Any, spec: Any, status: Any) -> None:
     for document in ({"metadata": metadata, "spec": spec, "status": status}, {"metadata": metadata, "spec": SPEC}):
@@ -48,7 +49,7 @@ def test_no_poisoned_object_makes_its_reading_fail(metadata: Any, spec: Any, sta
         is_default_class(document)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(status=st.dictionaries(WORDS, ANYTHING, max_size=5), annotations=st.dictionaries(st.text(), st.text()))
 def test_a_poisoned_status_or_annotation_leads_to_a_status_all_the_same(
     status: dict[str, Any], annotations: dict[str, str]
@@ -63,7 +64,7 @@ def test_a_poisoned_status_or_annotation_leads_to_a_status_all_the_same(
     assert plan.status.conditions
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(spec=ANYTHING, status=st.dictionaries(WORDS, ANYTHING, max_size=5))
 def test_a_spec_that_cannot_be_read_is_said_to_be_invalid(spec: Any, status: dict[str, Any]) -> None:
     invalid = parse_table({"metadata": {"name": "t", "namespace": "n"}, "spec": spec, "status": status})

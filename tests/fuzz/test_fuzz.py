@@ -16,7 +16,7 @@ import pytest
 from tests.fuzz.arena import Arena
 
 TABLE = Path(__file__).parents[1] / "fixtures" / "timeline" / "tables" / "1.2.0-mor-compaction.tar.gz"
-SECONDS = float(os.environ.get("FUZZ_SECONDS", "6"))
+SECONDS = float(os.environ.get("FUZZ_SECONDS", "4"))
 ROUNDS = 40
 RECONCILE_SECONDS = 5.0
 """Most that one reconcile may cost, in processor seconds; a good one costs some milliseconds."""

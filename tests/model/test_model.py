@@ -10,6 +10,7 @@ from tests.model.budget import DEVIATIONS, STATES, WANDERINGS
 from tests.model.play import advance, begin, is_over, play
 from tests.model.search import by_step, search, shrink, wander
 from tests.model.world import Run, Scenario, World
+from tests.samples import sampled
 
 from hudi_jobs.contract import RunMode, Service
 
@@ -36,7 +37,7 @@ def test_nothing_goes_wrong_in_random_histories_with_many_deviations(scenario: S
 
 def test_what_one_history_does_leaves_its_siblings_alone() -> None:
     """Copies share what is not changed in place; a deviation in one must not be seen in the other."""
-    for scenario in scenarios.EVERY:
+    for scenario in sampled(scenarios.EVERY, few=8):
         world = begin(scenario)
         for _ in range(25):
             advance(world)

@@ -190,6 +190,7 @@ def take_on(path: Path, tree: ast.Module) -> int:
         codes[code.co_qualname, code.co_firstlineno] = code
         waiting += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
     taken = 0
+    gc.unfreeze()  # the tests' conftest.py freezes all objects, and `get_objects` leaves out what is frozen
     for function in gc.get_objects():
         if isinstance(function, FunctionType) and function.__code__.co_filename == str(path):
             old = function.__code__

@@ -16,6 +16,7 @@ import fastavro
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.samples import examples
 
 from hudi_operator.storage import CountingFileSystem, StorageError, StorageErrorKind
 from hudi_operator.storage.local import LocalFileSystem
@@ -62,17 +63,17 @@ def memory(field: str) -> float:
 
 
 COMMITS = {
-    "a commit of 204 KB that inflates to 200 MiB": lambda: hostile.inflating(200 * MIB),
-    "statistics of sixty million files that take a byte each": lambda: hostile.tiny_statistics(60_000_000),
+    "a commit of 102 KB that inflates to 100 MiB": lambda: hostile.inflating(100 * MIB),
+    "statistics of twenty million files that take a byte each": lambda: hostile.tiny_statistics(20_000_000),
     "statistics that are just too many to keep": lambda: hostile.tiny_statistics(2_900_000),
     "an array of nothing that is asked for": lambda: hostile.items_of_nothing("extraMetadata"),
     "an array of nothing that nobody asks for": lambda: hostile.items_of_nothing("more"),
     "an array of wide records of nothing": hostile.wide_items_of_nothing,
     "a record that holds itself": hostile.endless,
-    "ten million entries of extra metadata": lambda: hostile.many_entries(10_000_000),
-    "a JSON commit of 60 MB of empty statistics": lambda: hostile.json_of(20_000_000),
-    "a JSON commit of 20 MB of empty lists": lambda: hostile.json_lists(1_200_000),
-    "a JSON commit with one deep value of 60 MB": lambda: hostile.json_deep(20_000_000),
+    "five million entries of extra metadata": lambda: hostile.many_entries(5_000_000),
+    "a JSON commit of 12 MB of empty statistics": lambda: hostile.json_of(4_000_000),
+    "a JSON commit of 11 MB of empty lists": lambda: hostile.json_lists(700_000),
+    "a JSON commit with one deep value of 12 MB": lambda: hostile.json_deep(4_000_000),
     "a JSON commit of a million brackets": lambda: hostile.json_nested(MIB),
     "a JSON commit with a text of 60 MB": lambda: hostile.json_text(60 * MIB),
 }
@@ -95,7 +96,7 @@ def statistics(count: int) -> bytes:
 
 
 def test_a_large_commit_is_read_whole_and_a_huge_one_for_its_marks_alone() -> None:
-    large, huge = statistics(6_000), statistics(80_000)
+    large, huge = statistics(6_000), statistics(30_000)
     assert MIB < len(large) < len(huge) < FILE_LIMIT
     found, peak = peak_of(lambda: read_commit(large))
     assert isinstance(found, CommitMetadata)
@@ -185,7 +186,7 @@ ALL = st.fixed_dictionaries(
 
 
 @given(value=ALL, codec=st.sampled_from(["null", "deflate"]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_the_wanted_fields_of_a_record_are_what_a_general_reader_gives(value: dict[str, Any], codec: str) -> None:
     target = BytesIO()
     fastavro.writer(target, fastavro.parse_schema(EVERY_TYPE), [value], codec=codec)
@@ -199,7 +200,7 @@ def test_the_wanted_fields_of_a_record_are_what_a_general_reader_gives(value: di
 
 
 @given(data=st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_damaged_avro_raises_nothing_else(data: Any) -> None:
     target = BytesIO()
     fastavro.writer(target, fastavro.parse_schema(EVERY_TYPE), [data.draw(ALL)])

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.planning.savepoints.savepoints import RESTING
 from tests.planning.world import NOW, at, ended, job, observe, outcome, plan_for, story, table
+from tests.samples import sampled
 
 from hudi_jobs.contract import Outcome, SavepointWork, Service
 from hudi_operator.api.resources import SAVEPOINT_FINALIZER, SAVEPOINTS, HudiSavepoint, parse_savepoint
@@ -23,7 +24,7 @@ from hudi_operator.planning.outcome.status.savepoint_status import decide_savepo
 from hudi_operator.timeline import CleanSummary, Timeline
 
 STEPS = 120
-SEEDS = range(20)
+SEEDS = sampled(range(20), few=7)
 OPTIMISTIC = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
 """Others commit and clean as they like."""
 
