@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.cli.command import Done, command
 from tests.timeline.conftest import MemoryFileSystem
 
 from hudi_operator.adoption.search import SearchLimits, find_tables
@@ -91,9 +92,8 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     assert found(LocalFileSystem(), str(tmp_path / "lake")) == [f"{tmp_path}/lake/a"]
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = (sys.executable, "-m", "hudi_operator", "adopt", *arguments)
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+def run(*arguments: str) -> Done:
+    return command("adopt", *arguments)
 
 
 def make(folder: Path, text: str = WHOLE) -> None:

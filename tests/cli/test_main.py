@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.cli.command import command
 
 CRDS = sorted((Path(__file__).parents[2] / "crds").glob("*.yaml"))
 
@@ -23,7 +24,7 @@ def hudi_operator(*arguments: str, **environment: str) -> subprocess.CompletedPr
 
 
 def test_the_resource_definitions_are_printed_as_they_are_committed() -> None:
-    printed = list(yaml.load_all(hudi_operator("crds").stdout, yaml.CSafeLoader))
+    printed = list(yaml.load_all(command("crds").stdout, yaml.CSafeLoader))
     committed = [yaml.load(path.read_text(), yaml.CSafeLoader) for path in CRDS]
     assert sorted(printed, key=str) == sorted(committed, key=str)
 
@@ -43,21 +44,21 @@ def test_the_help_names_the_command_as_it_is_typed(command: str, typed: str) -> 
 
 
 def test_the_timeline_command_is_reached() -> None:
-    done = hudi_operator("timeline", "/no/such/table")
+    done = command("timeline", "/no/such/table")
     assert done.returncode == 2
     assert "/no/such/table" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["run", "crds", "timeline", "adopt", "version"])
-def test_every_command_is_listed_and_has_help_of_one_style(command: str) -> None:
-    assert f"    {command} " in hudi_operator("--help").stdout
-    done = hudi_operator(command, "--help")
+@pytest.mark.parametrize("name", ["run", "crds", "timeline", "adopt", "version"])
+def test_every_command_is_listed_and_has_help_of_one_style(name: str) -> None:
+    assert f"    {name} " in command("--help").stdout
+    done = command(name, "--help")
     assert done.returncode == 0
-    assert done.stdout.startswith(f"usage: hudi-operator {command} ")
+    assert done.stdout.startswith(f"usage: hudi-operator {name} ")
 
 
 def test_an_unknown_command_is_refused_with_those_there_are() -> None:
-    done = hudi_operator("timelines")
+    done = command("timelines")
     assert done.returncode == 2
     assert "invalid choice: 'timelines'" in done.stderr
 
@@ -74,13 +75,23 @@ def test_kubectl_finds_the_command_as_its_plugin() -> None:
     [
         ({}, "HUDI_OPERATOR_SPARK_IMAGE"),
         ({"HUDI_OPERATOR_SPARK_IMAGE": "x", "HUDI_OPERATOR_WORKERS": "none"}, "HUDI_OPERATOR_WORKERS"),
-        ({"HUDI_OPERATOR_SPARK_IMAGE": "x", "KUBECONFIG": "/no/such/file"}, "set KUBECONFIG"),
     ],
 )
-def test_reason_that_keeps_the_operator_from_starting_is_a_sentence(environment: dict[str, str], named: str) -> None:
-    done = hudi_operator("run", **environment)
+def test_operator_with_invalid_settings_does_not_start_and_names_the_setting(
+    environment: dict[str, str], named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HUDI_OPERATOR_SPARK_IMAGE", raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    done = command("run")
     assert done.returncode == 1
     assert named in done.stderr
+
+
+def test_operator_without_a_cluster_ends_with_a_sentence() -> None:
+    done = hudi_operator("run", HUDI_OPERATOR_SPARK_IMAGE="x", KUBECONFIG="/no/such/file")
+    assert done.returncode == 1
+    assert "set KUBECONFIG" in done.stderr
     assert "Traceback" not in done.stderr
 
 

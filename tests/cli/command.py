@@ -1,0 +1,27 @@
+"""A command of `hudi-operator` in the process of the test, because a process of its own takes a second to start."""
+
+from __future__ import annotations
+
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from typing import NamedTuple
+
+from hudi_operator.cli.main import execute
+
+
+class Done(NamedTuple):
+    """The exit code of a command and what it printed."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def command(*arguments: str) -> Done:
+    """Run a command to its end."""
+    with redirect_stdout(StringIO()) as output, redirect_stderr(StringIO()) as errors:
+        try:
+            code = execute(arguments)
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+    return Done(code, output.getvalue(), errors.getvalue())
