@@ -136,6 +136,7 @@ OF_OPERATIONS = (
     ),
     Defect(
         name="a run is decided before its operation is recorded and held",
+        lot=2,
         scenario=_UNHELD,
         says="an operation begins whose resource was let go",
         old=((f"{_OPERATIONS}.declared.Declared.may_start", property(_always)),),
