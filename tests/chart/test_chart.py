@@ -236,7 +236,7 @@ def test_the_operator_lists_sources_unless_it_is_switched_off(documents: Any, li
 
 
 def test_the_operator_is_told_whether_requesters_are_checked(documents: Any) -> None:
-    def told(values: Document) -> list[str]:
+    def notes(values: Document) -> list[str]:
         (deployment,) = [document for document in documents(values) if document["kind"] == "Deployment"]
         (container,) = deployment["spec"]["template"]["spec"]["containers"]
         return [one["value"] for one in container["env"] if one["name"] == "HUDI_OPERATOR_REQUESTER_POLICY"]
@@ -247,7 +247,7 @@ def test_the_operator_is_told_whether_requesters_are_checked(documents: Any) -> 
         assert "system:serviceaccount:hudi-system:hudi-hudi-operator" in str(policy["spec"]["matchConditions"])
         return len(policy["spec"]["validations"])
 
-    assert (told({}), told({"requesterPolicy": {"enabled": False}})) == (["true"], [])
+    assert (notes({}), notes({"requesterPolicy": {"enabled": False}})) == (["true"], [])
     assert (rules({}), rules({"requesterPolicy": {"required": True}})) == (1, 2)
 
 

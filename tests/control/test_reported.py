@@ -18,19 +18,19 @@ def operator() -> Operator:
     return Operator(cluster)
 
 
-def told(one: Operator) -> list[str]:
+def reported(one: Operator) -> list[str]:
     return [message for kind, reason, message in one.cluster.events if (kind, reason) == ("Warning", "RolledBack")]
 
 
 async def test_each_instant_is_an_event_and_a_line_of_history_and_told_once() -> None:
     one = operator()
     await one.settle()
-    assert told(one) == SENTENCES
+    assert reported(one) == SENTENCES
     (line,) = one.status["history"]
     assert [each["time"] for each in line["affected"]] == list(TIMES)
     await Operator(one.cluster).settle()
     await one.reconcile()
-    assert told(one) == SENTENCES
+    assert reported(one) == SENTENCES
 
 
 async def test_a_lost_reply_to_any_write_neither_doubles_nor_drops_an_event() -> None:
@@ -40,7 +40,7 @@ async def test_a_lost_reply_to_any_write_neither_doubles_nor_drops_an_event() ->
         one = operator()
         one.cluster.lose = number.__eq__
         await one.settle()
-        assert sorted(told(one)) == SENTENCES, f"write {number}"
+        assert sorted(reported(one)) == SENTENCES, f"write {number}"
 
 
 @pytest.mark.parametrize("takes_effect", [False, True], ids=["before", "after"])
@@ -51,5 +51,5 @@ async def test_a_process_that_dies_tells_nothing_twice_and_the_history_holds_it(
         one = operator()
         one.cluster.kill_at = (number, takes_effect)
         await one.settle()
-        assert len(set(told(one))) == len(told(one)) <= len(TIMES), f"write {number}"
+        assert len(set(reported(one))) == len(reported(one)) <= len(TIMES), f"write {number}"
         assert [each["time"] for each in one.status["history"][0]["affected"]] == list(TIMES)

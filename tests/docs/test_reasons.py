@@ -35,7 +35,7 @@ def test_the_pages_explain(word: str) -> None:
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: str(source.relative_to(PACKAGE)))
 def test_every_reason_that_reaches_a_user_is_in_the_registry(source: Path) -> None:
-    assert set(told(source.read_text())) <= NAMES
+    assert set(reasons_of_code(source.read_text())) <= NAMES
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_every_reason_that_reaches_a_user_is_in_the_registry(source: Path) -> No
     ],
 )
 def test_a_reason_that_is_made_up_in_place_is_found(code: str) -> None:
-    assert list(told(code)) == ["Invented"]
+    assert list(reasons_of_code(code)) == ["Invented"]
 
 
 def test_every_enumeration_has_a_kind_and_every_member_one_entry() -> None:
@@ -68,7 +68,7 @@ def test_the_tables_of_reasons_and_events_name_no_other() -> None:
 
 
 def test_no_page_shows_a_condition_with_another_reason() -> None:
-    assert {reason for reason in shown(WRITTEN) if reason not in NAMES} == set()
+    assert {reason for reason in reasons_of_page(WRITTEN) if reason not in NAMES} == set()
 
 
 def test_a_table_with_an_invented_reason_is_found() -> None:
@@ -79,7 +79,7 @@ def test_a_table_with_an_invented_reason_is_found() -> None:
 
 
 def test_a_condition_with_an_invented_reason_is_found() -> None:
-    assert list(shown("| x | `Stalled=True Invented` |")) == ["Invented"]
+    assert list(reasons_of_page("| x | `Stalled=True Invented` |")) == ["Invented"]
 
 
 def test_only_what_the_spec_can_change_waits_for_a_change() -> None:
@@ -95,12 +95,12 @@ def in_tables(page: str) -> Iterator[str]:
             yield from re.findall(r"`(\w+)`", row.split("|")[1])
 
 
-def shown(page: str) -> Iterator[str]:
+def reasons_of_page(page: str) -> Iterator[str]:
     """Yield the reasons that a page shows beside the status of a condition."""
     yield from re.findall(r"`(?:Ready|Reconciling|Stalled)=\w+ ([A-Z]\w+)", page)
 
 
-def told(code: str) -> Iterator[str]:
+def reasons_of_code(code: str) -> Iterator[str]:
     """Yield the literals of a module that stand where a reason is told: arguments, entries and public constants."""
     for node in ast.walk(ast.parse(code)):
         match node:

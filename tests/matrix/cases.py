@@ -18,7 +18,7 @@ METADATA = (True, False)
 
 
 @dataclass(frozen=True)
-class Case:
+class MatrixCase:
     """A table that another tool has made."""
 
     version: str
@@ -41,27 +41,27 @@ class Case:
 
 LOSSES = (
     # A compaction is pending, delta commits follow it, and there is no metadata table.
-    Case("0.15.0", "MergeOnRead", "dataframe", "UTC", "compaction", metadata_table=False),
+    MatrixCase("0.15.0", "MergeOnRead", "dataframe", "UTC", "compaction", metadata_table=False),
     # Hudi's own defaults of a DataFrame; a metadata table that must not be upgraded.
-    Case("0.14.0", "CopyOnWrite", "dataframe", "America/New_York", "clustering", metadata_table=True),
+    MatrixCase("0.14.0", "CopyOnWrite", "dataframe", "America/New_York", "clustering", metadata_table=True),
     # A key generator that is not the operator's.
-    Case("1.1.1", "MergeOnRead", "timestamp", "UTC", "dead-write", metadata_table=False),
+    MatrixCase("1.1.1", "MergeOnRead", "timestamp", "UTC", "dead-write", metadata_table=False),
     # A writer that lives.
-    Case("0.15.0", "CopyOnWrite", "hive", "Asia/Tokyo", "live-write", metadata_table=True),
-    Case("1.0.2", "CopyOnWrite", "encoded", "UTC", "savepoint", metadata_table=True),
+    MatrixCase("0.15.0", "CopyOnWrite", "hive", "Asia/Tokyo", "live-write", metadata_table=True),
+    MatrixCase("1.0.2", "CopyOnWrite", "encoded", "UTC", "savepoint", metadata_table=True),
 )
 """The losses that are known from before there was a matrix; `test_instant_order.py` has those of local time."""
 SAMPLE = LOSSES[:3]
 """Without the last two: `writers/test_optimistic.py` has a writer that lives, and no other case would start 1.0.2."""
 
 
-def every_case() -> Iterator[Case]:
+def every_case() -> Iterator[MatrixCase]:
     """Yield every case that can be."""
     values = itertools.product(VERSIONS, TYPES, STYLES, ZONES, STATES, METADATA)
-    return (case for case in itertools.starmap(Case, values) if case.can_be)
+    return (case for case in itertools.starmap(MatrixCase, values) if case.can_be)
 
 
-def covering(cases: Sequence[Case], *, given: Sequence[Case] = ()) -> tuple[Case, ...]:
+def covering(cases: Sequence[MatrixCase], *, given: Sequence[MatrixCase] = ()) -> tuple[MatrixCase, ...]:
     """Return a few of these cases in which every pair of two values meets that meets in any; `given` ones come first.
 
     Each case is the one that brings most pairs that no case before it has; the first of several.
@@ -75,14 +75,14 @@ def covering(cases: Sequence[Case], *, given: Sequence[Case] = ()) -> tuple[Case
     return tuple(chosen)
 
 
-def _pairs(case: Case) -> frozenset[tuple[tuple[int, object], ...]]:
+def _pairs(case: MatrixCase) -> frozenset[tuple[tuple[int, object], ...]]:
     return frozenset(itertools.combinations(enumerate(astuple(case)), 2))
 
 
-def chosen() -> tuple[Case, ...]:
+def chosen() -> tuple[MatrixCase, ...]:
     """Return the cases of this run, those of one writer after each other."""
     # Functions, because choosing the pairs takes seconds, and every collection of tests imports this module.
-    cases: dict[str, Callable[[], tuple[Case, ...]]] = {
+    cases: dict[str, Callable[[], tuple[MatrixCase, ...]]] = {
         "sample": lambda: SAMPLE,
         "pairs": lambda: covering(tuple(every_case()), given=LOSSES),
         "all": lambda: tuple(every_case()),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.matrix.cases import Case
+from tests.matrix.cases import MatrixCase
 
 from toolkit.writers import COMPACTED_ELSEWHERE, Writer
 
@@ -36,7 +36,7 @@ _STYLES: dict[str, dict[str, str]] = {
 class Foreign:
     """One table and its writer. `rows` is what it has to hold: the word of each key."""
 
-    case: Case
+    case: MatrixCase
     writer: Writer
     path: Path
     rows: dict[str, str] = field(default_factory=dict)

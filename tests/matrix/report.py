@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tests.matrix.cases import STYLES, VERSIONS, Case, every_case
+from tests.matrix.cases import STYLES, VERSIONS, MatrixCase, every_case
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "compatibility.md"
 BEGIN, END = "<!-- the matrix begins -->\n", "<!-- the matrix ends -->\n"
@@ -22,7 +22,7 @@ BEGIN, END = "<!-- the matrix begins -->\n", "<!-- the matrix ends -->\n"
 LONGEST_CELL = 80
 LONGEST_TEXT = 330
 
-Outcomes = Mapping[Case, str]
+Outcomes = Mapping[MatrixCase, str]
 
 
 def read(files: list[Path]) -> Outcomes:

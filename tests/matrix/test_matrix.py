@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from hudi import HudiTableBuilder
 from pyspark.sql import SparkSession
-from tests.matrix.cases import Case, chosen
+from tests.matrix.cases import MatrixCase, chosen
 from tests.matrix.foreign import COLUMNS, Foreign
 from tests.matrix.managed import Managed, busy
 from tests.planning.operations.deciding import decision
@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.matrix]
 
 @pytest.mark.parametrize("case", chosen(), ids=str)
 def test_a_table_of_another_tool_keeps_every_row(
-    case: Case, writer_of: Callable[[str, str], Writer], spark: SparkSession, tmp_path: Path
+    case: MatrixCase, writer_of: Callable[[str, str], Writer], spark: SparkSession, tmp_path: Path
 ) -> None:
     with recorded(case) as outcome:
         foreign = Foreign(case, writer_of(case.version, case.zone), tmp_path / "lake" / "flights")
@@ -126,7 +126,7 @@ def expect(foreign: Foreign, found: list[tuple[Any, ...]], late: list[tuple[Any,
 
 
 @contextmanager
-def recorded(case: Case) -> Iterator[dict[str, str]]:
+def recorded(case: MatrixCase) -> Iterator[dict[str, str]]:
     """Add what came of a case to the file that MATRIX_RESULTS names, from which the table in the docs is made."""
     began, outcome = time.monotonic(), {"outcome": "failed"}
     try:

@@ -56,16 +56,16 @@ def test_findings_are_counted_over_all_tables_by_code_and_severity() -> None:
     foreign = finding(FindingCode.FOREIGN_WRITER, Severity.CRITICAL)
     overdue = finding(FindingCode.PENDING_INSTANT_OVERDUE, Severity.WARNING)
 
-    def shown() -> list[float | None]:
+    def exported() -> list[float | None]:
         return [sample(metrics, "findings", code=one.code, severity=one.severity) for one in (foreign, overdue)]
 
     metrics.set_findings("n/a", (foreign, overdue))
     metrics.set_findings("n/a", (foreign, overdue))
     metrics.set_findings("n/b", (foreign,))
-    assert shown() == [2, 1]
+    assert exported() == [2, 1]
     metrics.set_findings("n/a", ())
     metrics.set_findings("n/never-seen", ())
-    assert shown() == [1, 0]
+    assert exported() == [1, 0]
 
 
 def test_how_far_a_table_is_behind_is_shown_as_long_as_it_is_known_and_the_table_is_there() -> None:
@@ -74,20 +74,20 @@ def test_how_far_a_table_is_behind_is_shown_as_long_as_it_is_known_and_the_table
     moment = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
     names = ("complete_up_to_timestamp_seconds", "backlog_records", "backlog_bytes", "freshness_target_seconds")
 
-    def shown(**labels: str) -> list[float | None]:
+    def exported(**labels: str) -> list[float | None]:
         return [sample(metrics, f"table_{name}", **labels) for name in names]
 
     target = timedelta(minutes=10)
     metrics.set_freshness("n", "a", complete_up_to=moment, backlog_records=0, backlog_bytes=7, target=target)
     metrics.set_freshness("n", "b", complete_up_to=moment)
-    assert shown(**one) == [moment.timestamp(), 0, 7, 600]
-    assert shown(**other) == [moment.timestamp(), None, None, None]
+    assert exported(**one) == [moment.timestamp(), 0, 7, 600]
+    assert exported(**other) == [moment.timestamp(), None, None, None]
     metrics.set_freshness("n", "a", complete_up_to=moment, backlog_records=3)
-    assert shown(**one) == [moment.timestamp(), 3, None, None]
+    assert exported(**one) == [moment.timestamp(), 3, None, None]
     metrics.set_freshness("n", "a")
     metrics.set_freshness("n", "never-seen")
-    assert shown(**one) == [None] * 4
-    assert shown(**other) == [moment.timestamp(), None, None, None]
+    assert exported(**one) == [None] * 4
+    assert exported(**other) == [moment.timestamp(), None, None, None]
 
 
 def test_quarantined_rows_are_counted() -> None:

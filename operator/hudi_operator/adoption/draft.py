@@ -17,8 +17,8 @@ from hudi_jobs.contract.table.properties import (
     has_metadata_table,
     late_changes_remark,
     partition_columns_of,
+    printable,
     record_key_of,
-    shown,
 )
 from hudi_jobs.contract.table.support import EVERY_SERVICE, unsupported
 from hudi_jobs.contract.wording import counted
@@ -107,7 +107,7 @@ def _refusals(found: Evidence, entries: tuple[Entry, ...]) -> tuple[list[str], l
     if table is None:
         refused = unsupported(raw, declared_index=None, ingests=False)
         return reasons + [
-            f"{shown(one.key)}: {shown(one.found) or NONE}, but the operator supports only {one.possible}; "
+            f"{printable(one.key)}: {printable(one.found) or NONE}, but the operator supports only {one.possible}; "
             f"{one.advice}."
             for one in refused
         ], []
@@ -151,13 +151,13 @@ def _spec(found: Evidence, table_class: str | None) -> Iterator[Entry]:
 def _ordering(properties: TableProperties) -> Iterator[Entry]:
     found = ordering_of(dict(properties.raw))
     if found.columns:
-        yield Entry("orderingFields", found.columns, (f"By {shown(found.decided_by)}.",))
+        yield Entry("orderingFields", found.columns, (f"By {printable(found.decided_by)}.",))
 
 
 def _metadata_partitions(raw: dict[str, str]) -> Iterator[str]:
     partitions = raw.get("hoodie.table.metadata.partitions", "")
     if partitions:
-        yield f"Partitions of the metadata table: {shown(partitions)}."
+        yield f"Partitions of the metadata table: {printable(partitions)}."
 
 
 def _zone(found: Evidence) -> Iterator[Entry]:
@@ -220,7 +220,7 @@ def _parsed(entries: tuple[Entry, ...]) -> tuple[HudiTable | None, list[str]]:
         return HudiTable.model_validate(document(entries)), []
     except ValidationError as error:
         return None, [
-            f"{'.'.join(map(str, one['loc']))}: {shown(str(one['input']))}: {one['msg']}"
+            f"{'.'.join(map(str, one['loc']))}: {printable(str(one['input']))}: {one['msg']}"
             for one in error.errors(include_url=False)
         ]
 

@@ -8,7 +8,7 @@ from statistics import median_low
 
 from hudi_jobs.contract.instants import wall_time
 from hudi_jobs.contract.table.facts import NO_FACTS, TableFacts
-from hudi_jobs.contract.table.properties import shown
+from hudi_jobs.contract.table.properties import printable
 from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
 from hudi_operator.timeline import (
     Action,
@@ -153,10 +153,10 @@ class Writer:
     def sentence(self) -> str:
         """A sentence describing this writer for a person."""
         often = f", a commit every {_rough(self.every)}" if self.every else ""
-        keys = f"; keys in its commits: {', '.join(map(shown, self.keys[:_KEYS_SHOWN]))}" if self.keys else ""
-        progress = f"; its newest checkpoint: {shown(self.checkpoint)}" if self.checkpoint else ""
+        keys = f"; keys in its commits: {', '.join(map(printable, self.keys[:_KEYS_SHOWN]))}" if self.keys else ""
+        progress = f"; its newest checkpoint: {printable(self.checkpoint)}" if self.checkpoint else ""
         last = f", the last at {self.last}"
-        return f"{self.commits} x {shown(self.operation)} by {self.program}{often}{last}{keys}{progress}"
+        return f"{self.commits} x {printable(self.operation)} by {self.program}{often}{last}{keys}{progress}"
 
 
 def is_service(instant: Instant, metadata: CommitMetadata, properties: TableProperties) -> bool:

@@ -34,7 +34,7 @@ from hudi_operator.kube.objects import ObjectKey
 from hudi_operator.planning.facts.operations.cascade import key_problem
 from hudi_operator.planning.model import direct_readers, lineage_of
 from hudi_operator.planning.model.reasons import OperationEvent
-from hudi_operator.planning.outcome.status.cascade_status import CascadeSeen, noted
+from hudi_operator.planning.outcome.status.cascade_status import CascadeSeen, cascade_tables
 from hudi_operator.planning.outcome.status.operation_status import OperationStep, decide_operation, is_done_alone
 from hudi_operator.planning.outcome.status.pauses import ENDING_SECONDS
 from hudi_operator.planning.outcome.status.transitions import Transition
@@ -121,7 +121,7 @@ class OperationReconciler:
         if not is_done_alone(operation, table):
             return seen
         namespace = operation.metadata.namespace
-        tables = noted(operation, seen.readers)
+        tables = cascade_tables(operation, seen.readers)
         found = {one.operation: await self._kube.get(operation_key(namespace, one.operation)) for one in tables}
         there = {name: parse_operation(one) for name, one in found.items() if one is not None}
         unsuitable = {one.table: await self._problem(namespace, one.table, table) for one in tables}

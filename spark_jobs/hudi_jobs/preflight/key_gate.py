@@ -26,7 +26,7 @@ from hudi_jobs.contract import (
     Task,
     WriteOperation,
 )
-from hudi_jobs.contract.table.properties import record_key_of, shown
+from hudi_jobs.contract.table.properties import printable, record_key_of
 from hudi_jobs.contract.table.support import SLASHED, key_generator_of
 from hudi_jobs.existing_table import existing_options
 from hudi_jobs.failures import TaskFailed
@@ -207,7 +207,8 @@ def _explain(base_path: str, found: _Place, made: _Place) -> str:
     if what == "partition" and str(gives).replace("-", "/") == has:
         advice = f"add {SLASHED}=true to hoodie.properties (Hudi CLI: table update-configs), or {advice}"
     return (
-        f"A row of {base_path} has the {what} {shown(str(has))}, but this run would give it {shown(str(gives))}, so "
+        f"A row of {base_path} has the {what} {printable(str(has))}, "
+        f"but this run would give it {printable(str(gives))}, so "
         "existing rows would not be found and would be duplicated. The tool that wrote them used an option or an "
         f"operation that hoodie.properties does not record; {advice}."
     )

@@ -15,7 +15,7 @@ from pyspark.sql.functions import broadcast, expr
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.table.merging import EarlierMerge, earlier_merge_of, ordering_of
-from hudi_jobs.contract.table.properties import record_key_of, shown
+from hudi_jobs.contract.table.properties import printable, record_key_of
 from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
@@ -274,10 +274,10 @@ def _told(found: DataFrame, merge: EarlierMerge, doing: str) -> str | None:
     keys, number = groups.selectExpr("coalesce(sum(count), 0)", "count(*)").collect()[0]
     if not keys:
         return None
-    named = [shown(row.file_group) for row in groups.orderBy("count", "file_group", ascending=False).take(_NAMED)]
+    named = [printable(row.file_group) for row in groups.orderBy("count", "file_group", ascending=False).take(_NAMED)]
     payload = merge.payload if merge.is_stored else "no payload class"
     return (
         f"{doing} would change {counted(keys, 'row')}. Log files hold late changes: Hudi 0.x ranks them by "
-        f"{shown(merge.ordering)}, and Hudi 1.2.0 merges them otherwise (table version 6, {payload}). File groups: "
+        f"{printable(merge.ordering)}, and Hudi 1.2.0 merges them otherwise (table version 6, {payload}). File groups: "
         f"{listed(named, _NAMED, count=number)}. {_ADVICE}"
     )

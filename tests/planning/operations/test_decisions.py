@@ -166,7 +166,7 @@ def test_of_very_many_decisions_the_oldest_are_considered() -> None:
 # What the resource is told
 
 
-def told(one: HudiOperation, observation: Observation | None) -> Any:
+def decided_status(one: HudiOperation, observation: Observation | None) -> Any:
     step = decide_operation(one, observation.table if observation is not None else None, now=NOW)
     assert step.status is not None
     return step
@@ -174,22 +174,28 @@ def told(one: HudiOperation, observation: Observation | None) -> Any:
 
 def test_the_resource_says_what_was_decided_once() -> None:
     asked = decision(**ACCEPT)
-    assert (told(asked, None).status.state, told(asked, None).status.reason) == ("Pending", "TableNotFound")
-    assert (told(asked, world()).status.state, told(asked, world()).status.reason) == ("Pending", "Pending")
-    step = told(asked, deciding(world(), asked))
+    assert (decided_status(asked, None).status.state, decided_status(asked, None).status.reason) == (
+        "Pending",
+        "TableNotFound",
+    )
+    assert (decided_status(asked, world()).status.state, decided_status(asked, world()).status.reason) == (
+        "Pending",
+        "Pending",
+    )
+    step = decided_status(asked, deciding(world(), asked))
     ready = find_condition(step.status.conditions, ConditionType.READY)
     assert ready is not None
     assert (ready.status, ready.reason) == ("True", "Succeeded")
     assert f"by the completion of {ago(20)} are accepted" in (step.status.message or "")
     assert (step.notice.warning, step.notice.reason) == (False, "OperationSucceeded")
     over = asked.copy_with(status=step.status)
-    assert told(over, world()).status == step.status, "also when the table has forgotten the answer"
-    assert told(over, world()).notice is None
+    assert decided_status(over, world()).status == step.status, "also when the table has forgotten the answer"
+    assert decided_status(over, world()).notice is None
 
 
 def test_a_decision_that_was_refused_is_stalled_with_its_reason() -> None:
     asked = decision(acceptCommits={"upTo": ago(25)})
-    step = told(asked, deciding(world(), asked))
+    step = decided_status(asked, deciding(world(), asked))
     stalled = find_condition(step.status.conditions, ConditionType.STALLED)
     assert stalled is not None
     assert stalled.reason == "InstantNotFound"
@@ -200,7 +206,7 @@ def test_a_decision_that_was_refused_is_stalled_with_its_reason() -> None:
 def test_a_decision_is_deleted_after_its_time_and_let_go_at_once_when_a_person_deletes_it() -> None:
     asked = decision(**ACCEPT, ttlAfterFinished="1m")
     ended = told_as("Succeeded", finished_at="2026-03-10T11:00:00Z")
-    assert told(asked.copy_with(status=ended), world()).expires
+    assert decided_status(asked.copy_with(status=ended), world()).expires
     metadata = asked.metadata.copy_with(deletion_timestamp=at(NOW), finalizers=(OPERATION_FINALIZER,))
     goes = asked.copy_with(metadata=metadata)
     for seen in (world(), None):

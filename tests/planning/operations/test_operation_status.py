@@ -24,7 +24,7 @@ def saying(*entries: TableOperation) -> HudiTable:
     return table(status=status(operations=entries))
 
 
-def told(asked: HudiOperation, one: HudiTable | InvalidObject | None) -> HudiOperationStatus:
+def status_of_operation(asked: HudiOperation, one: HudiTable | InvalidObject | None) -> HudiOperationStatus:
     found = decide_operation(asked, one, now=NOW).status
     assert found is not None
     return found
@@ -32,7 +32,7 @@ def told(asked: HudiOperation, one: HudiTable | InvalidObject | None) -> HudiOpe
 
 def test_operation_shows_the_report_of_its_table() -> None:
     known = entry(state="Running", reason="Running", message="Job x.", begun=True, job=decided(), started_at=at(NOW))
-    after = told(operation(), saying(known))
+    after = status_of_operation(operation(), saying(known))
     assert (after.state, after.reason, after.message) == (OperationState.RUNNING, "Running", "Job x.")
     assert (after.instant, after.begun, after.started_at) == (ago(20), True, at(NOW))
     reconciling = find_condition(after.conditions, RECONCILING)
@@ -68,7 +68,7 @@ def test_operation_shows_the_report_of_its_table() -> None:
 def test_the_state_of_an_operation_is_shown_by_its_conditions_and_read_back_from_them(
     state: str, reason: str, shown: dict[str, tuple[str, str]]
 ) -> None:
-    found = told(operation(), saying(entry(state=state, reason=reason)))
+    found = status_of_operation(operation(), saying(entry(state=state, reason=reason)))
     assert {one.type.value: (one.status.value, one.reason) for one in found.conditions} == shown
     stored = parse_operation({"metadata": {"name": "back"}, "spec": {}, "status": found.to_document()})
     assert isinstance(stored, InvalidObject)
@@ -99,14 +99,17 @@ def test_the_end_of_an_operation_that_cannot_be_read_any_more_stays(state: str, 
 
 
 def test_operation_waits_without_a_table_and_without_its_answer() -> None:
-    assert (told(operation(), None).state, told(operation(), None).reason) == (OperationState.PENDING, "TableNotFound")
-    assert told(operation(), saying()).reason == "Pending"
+    assert (status_of_operation(operation(), None).state, status_of_operation(operation(), None).reason) == (
+        OperationState.PENDING,
+        "TableNotFound",
+    )
+    assert status_of_operation(operation(), saying()).reason == "Pending"
 
 
 def test_finished_operation_stays_finished_when_its_table_has_forgotten_it() -> None:
     over = told_as(OperationState.SUCCEEDED, "Succeeded", finished_at=at(NOW), begun=True)
-    assert told(operation(status=over), saying()).state is OperationState.SUCCEEDED
-    assert told(operation(status=over), None).state is OperationState.SUCCEEDED
+    assert status_of_operation(operation(status=over), saying()).state is OperationState.SUCCEEDED
+    assert status_of_operation(operation(status=over), None).state is OperationState.SUCCEEDED
 
 
 def test_end_of_an_operation_posts_one_event() -> None:
@@ -163,15 +166,15 @@ AT_WORK = told_as(OperationState.RUNNING, "Running", instant=ago(20))
 
 
 def test_operation_may_have_begun_if_its_table_goes_while_its_job_is_at_work() -> None:
-    after = told(operation(status=AT_WORK), None)
+    after = status_of_operation(operation(status=AT_WORK), None)
     assert (after.state, after.reason, after.begun) == (OperationState.PENDING, "TableNotFound", True)
     (known,) = status_of(world(operation(status=after))).operations
     assert known.begun, "its table was declared again"
-    assert not told(operation(status=AT_WORK, dryRun=True), None).begun
+    assert not status_of_operation(operation(status=AT_WORK, dryRun=True), None).begun
 
 
 def test_operation_deleted_with_its_table_during_its_job_says_what_it_leaves() -> None:
-    for after in (AT_WORK, told(operation(status=AT_WORK), None)):
+    for after in (AT_WORK, status_of_operation(operation(status=AT_WORK), None)):
         step = decide_operation(operation(deleted=NOW, status=after), None, now=NOW)
         assert step.notice is not None
         assert step.notice.reason == "OperationIncomplete"

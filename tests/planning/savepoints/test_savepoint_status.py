@@ -16,7 +16,7 @@ from hudi_operator.planning.outcome.status.savepoint_status import decide_savepo
 from hudi_operator.timeline import CleanSummary
 
 
-def told(known: TableSavepoint | None, *, now: Any = NOW, **spec: Any) -> HudiSavepointStatus:
+def status_of_resource(known: TableSavepoint | None, *, now: Any = NOW, **spec: Any) -> HudiSavepointStatus:
     """The status of a resource of which its table remembers this."""
     entries = () if known is None else (known,)
     step = decide_savepoint(savepoint(**spec), table(status=status(savepoints=entries)), now=now)
@@ -39,7 +39,9 @@ def kstatus(found: HudiSavepointStatus) -> str:
 
 
 def test_expired_and_removed_savepoint_is_neither_failed_nor_in_progress() -> None:
-    over_now = told(entry(instant=ago(20), since=at(NOW - minutes(50)), state="Removed"), expiresAfter="30m")
+    over_now = status_of_resource(
+        entry(instant=ago(20), since=at(NOW - minutes(50)), state="Removed"), expiresAfter="30m"
+    )
     assert conditions(over_now) == {"Expired": ("True", "Expired")}, "it is not ready either"
     assert kstatus(over_now) == "Current"
 
@@ -47,7 +49,9 @@ def test_expired_and_removed_savepoint_is_neither_failed_nor_in_progress() -> No
 @pytest.mark.parametrize("state", ["Removed", "Retained"])
 def test_expired_savepoint_that_was_never_made_or_cannot_be_removed_is_a_failure(state: str) -> None:
     since = at(NOW - minutes(50)) if state == "Retained" else None
-    found = told(entry(instant=ago(20), since=since, state=state, reason="SavepointRetained"), expiresAfter="30m")
+    found = status_of_resource(
+        entry(instant=ago(20), since=since, state=state, reason="SavepointRetained"), expiresAfter="30m"
+    )
     assert (conditions(found)["Ready"][0], kstatus(found)) == ("False", "Failed")
 
 
@@ -62,12 +66,14 @@ def test_expired_savepoint_that_was_never_made_or_cannot_be_removed_is_a_failure
     ],
 )
 def test_waiting_savepoint_is_reconciling_and_refused_savepoint_is_stalled(state: str, expected: str) -> None:
-    assert kstatus(told(entry(instant=ago(20), state=state, reason="Waiting"))) == expected
+    assert kstatus(status_of_resource(entry(instant=ago(20), state=state, reason="Waiting"))) == expected
 
 
 def test_ended_savepoint_stays_ended_without_a_place_in_the_table() -> None:
-    before = told(entry(instant=ago(20), since=at(NOW - minutes(50)), state="Removed"), expiresAfter="30m")
-    assert conditions(told(None, status=before, expiresAfter="30m")) == {"Expired": ("True", "Expired")}
+    before = status_of_resource(
+        entry(instant=ago(20), since=at(NOW - minutes(50)), state="Removed"), expiresAfter="30m"
+    )
+    assert conditions(status_of_resource(None, status=before, expiresAfter="30m")) == {"Expired": ("True", "Expired")}
 
 
 def adopted(made: float, *cleans: float, keeps_from: str = "", **spec: Any) -> Observation:
@@ -111,7 +117,7 @@ def test_whether_the_data_of_an_adopted_savepoint_are_complete_is_told_as_far_as
 
 def test_a_savepoint_that_the_table_cannot_be_restored_to_is_not_ready() -> None:
     known = of(adopted(12, 25, 18, keeps_from=ago(19)))
-    found = told(known, instant=ago(20))
+    found = status_of_resource(known, instant=ago(20))
     assert conditions(found)["Ready"] == ("False", "InstantCleaned")
     assert conditions(found)["DataComplete"] == ("False", "InstantCleaned")
     assert kstatus(found) == "Failed"
@@ -122,7 +128,7 @@ def test_data_complete_is_remembered_when_later_cleans_hide_it() -> None:
         files = (saved(20, 12), done("clean", 18), done("clean", 5))
         known = entry(instant=ago(20), since=at(NOW), data_complete=answer)
         assert of(world(savepoint(instant=ago(20)), files=files, remembered=(known,))).data_complete == answer
-        own = told(known, instant=ago(20))
+        own = status_of_resource(known, instant=ago(20))
         assert of(world(savepoint(instant=ago(20), status=own), files=files)).data_complete == answer
 
 
@@ -138,4 +144,4 @@ def test_the_data_are_complete_where_the_driver_that_made_the_savepoint_has_look
 
 
 def test_status_shows_when_the_savepoint_expires() -> None:
-    assert told(None, expiresAfter="2h").expires_at == at(later(60))
+    assert status_of_resource(None, expiresAfter="2h").expires_at == at(later(60))

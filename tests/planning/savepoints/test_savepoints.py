@@ -336,7 +336,7 @@ def test_a_commit_that_makes_no_sense_is_never_asked_for() -> None:
     assert all(len(instant) == 17 for _, instant in works(strange))
 
 
-def told(seen: Observation) -> tuple[list[str], str]:
+def states_and_message(seen: Observation) -> tuple[list[str], str]:
     """Return the findings of a table, and whether the table is ready."""
     after = status_of(seen)
     return [one.code.value for one in after.findings], after.conditions[0].status.value
@@ -349,10 +349,10 @@ def test_savepoint_without_a_resource_has_not_failed() -> None:
     plan = plan_for(seen)
     assert plan.services.savepoint is not None
     assert plan.services.savepoint.failures == 0
-    assert told(seen) == ([], "True")
+    assert states_and_message(seen) == ([], "True")
     asked = world(savepoint(), told={"savepoint": known}, remembered=(entry(instant=ago(10), failures=3),))
     assert plan_for(asked).services.of(Service.SAVEPOINT).failures == 3
-    assert told(asked) == (["SavepointFailed"], "True")
+    assert states_and_message(asked) == (["SavepointFailed"], "True")
 
 
 def test_unreadable_resource_keeps_its_savepoint() -> None:

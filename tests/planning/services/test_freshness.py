@@ -91,7 +91,7 @@ def fresh(observation: Observation, *, now: datetime = NOW) -> Condition | None:
     return find_condition(status_of(observation, now=now).conditions, ConditionType.FRESH)
 
 
-def told(observation: Observation, *, now: datetime = NOW) -> tuple[str, str]:
+def freshness_condition(observation: Observation, *, now: datetime = NOW) -> tuple[str, str]:
     found = fresh(observation, now=now)
     assert found is not None
     return found.status.value, found.reason
@@ -180,9 +180,9 @@ def test_only_a_run_is_believed_that_did_what_it_says(
 
 def test_another_source_begins_anew_and_another_schedule_does_not() -> None:
     other = {"source": {"files": {"path": "s3a://landing/trains/", "format": "csv"}}, "freshness": "10m"}
-    assert told(seen(ingestion=other)) == ("Unknown", "FreshnessUnknown")
+    assert freshness_condition(seen(ingestion=other)) == ("Unknown", "FreshnessUnknown")
     later = {"schedule": {"every": "9m"}, "freshness": "10m"}
-    assert told(seen(ingestion=later)) == ("True", "Fresh")
+    assert freshness_condition(seen(ingestion=later)) == ("True", "Fresh")
 
 
 def test_rows_undone_by_a_restore_are_no_longer_in_the_table() -> None:
@@ -192,13 +192,13 @@ def test_rows_undone_by_a_restore_are_no_longer_in_the_table() -> None:
         table(status=status(ingestion=remembered), **ASKED),
         snapshot=snapshot(timeline=timeline(instant(ago(9)), instant(ago(2), Action.RESTORE)), undoings=(undoing,)),
     )
-    assert told(one) == ("Unknown", "FreshnessUnknown")
+    assert freshness_condition(one) == ("Unknown", "FreshnessUnknown")
     after = again(one, status_of(one))
     refreshed = after.table.status.services.ingestion.copy_with(freshness=known(1))
     services = after.table.status.services.copy_with(ingestion=refreshed)
     stored = after.table.status.copy_with(services=services)
     later = replace(after, table=after.table.copy_with(status=stored))
-    assert told(later) == ("True", "Fresh")
+    assert freshness_condition(later) == ("True", "Fresh")
 
 
 FAILING = after_failures(2, started_at=at(NOW)).copy_with(freshness=known(99))
@@ -225,7 +225,7 @@ FAILING = after_failures(2, started_at=at(NOW)).copy_with(freshness=known(99))
 def test_a_table_is_as_fresh_as_asked_or_says_why_not(
     remembered: ServiceStatus, changes: dict[str, Any], expected: tuple[str, str]
 ) -> None:
-    assert told(seen(remembered, **changes)) == expected
+    assert freshness_condition(seen(remembered, **changes)) == expected
 
 
 def test_table_without_a_declared_freshness_has_no_condition_fresh() -> None:
@@ -430,7 +430,7 @@ def test_hostile_values_in_a_status_leave_the_rest_and_say_nothing(document: dic
     found = status.services.ingestion.freshness
     assert found is None or found.complete_up_to == kept
     one = observe(table(status=status, **ASKED))
-    assert told(one) == ("Unknown", "FreshnessUnknown")
+    assert freshness_condition(one) == ("Unknown", "FreshnessUnknown")
     figures = step_of(plan_for(one)).freshness
     assert (figures.complete_up_to, figures.backlog_records, figures.backlog_bytes) == (None, None, None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.planning.services.test_freshness import told
+from tests.planning.services.test_freshness import freshness_condition
 from tests.planning.world import JOB, NOW, at, memory, minutes, observe, run, snapshot, spec, status, table
 
 from hudi_operator.api.spec.source import Source
@@ -132,7 +132,7 @@ def test_a_table_stays_fresh_when_its_source_is_reached_and_read_differently() -
         asked = {"source": {"kafka": {**source, **changes, "maxRecordsPerRun": 1}}, "freshness": "10m"}
         asked["badRecords"] = {"policy": "Quarantine", "quarantinePath": "s3a://lake/bad"}
         one = table(status=status(ingestion=remembered), generation=2, ingestion=asked)
-        return told(observe(one, snapshot=snapshot((JOB, at(NOW)))))
+        return freshness_condition(observe(one, snapshot=snapshot((JOB, at(NOW)))))
 
     assert fresh_with(security=USER, value={"columns": "id INT, more STRING"}) == ("True", "Fresh")
     assert fresh_with(topics=["orders"]) == ("Unknown", "FreshnessUnknown")

@@ -75,7 +75,7 @@ def after(
     return observe(one.copy_with(status=state), snapshot=shows, jobs=jobs)
 
 
-def told(reason: FailureReason = FailureReason.STORAGE_UNAVAILABLE, **changes: Any) -> JobObservation:
+def failed_job(reason: FailureReason = FailureReason.STORAGE_UNAVAILABLE, **changes: Any) -> JobObservation:
     """A driver that has reported a failure."""
     result = failed(reason=reason).results[0].copy_with(**{"batches": 19, **changes})
     return reporting(KILLED, JobOutcome(results=(result,)), exit_code=1)
@@ -99,10 +99,10 @@ def next_run(observation: Observation, *, seconds: float = 60) -> ActiveJob | No
     "end",
     [
         KILLED,
-        told(newest_instant=T),
-        told(newest_instant=None),
-        told(FailureReason.OUT_OF_MEMORY, newest_instant=None),
-        told(FailureReason.INTERRUPTED, newest_instant=ago(1)),
+        failed_job(newest_instant=T),
+        failed_job(newest_instant=None),
+        failed_job(FailureReason.OUT_OF_MEMORY, newest_instant=None),
+        failed_job(FailureReason.INTERRUPTED, newest_instant=ago(1)),
         replace(KILLED, exit_code=3),
         reporting(KILLED, outcome(Outcome.FENCED)),
         reporting(KILLED, outcome(Outcome.CONFLICT, reason="Conflict")),
@@ -130,7 +130,7 @@ def test_no_clock_is_compared_with_that_of_the_driver(skew: float) -> None:
 
 
 def test_report_counts_if_the_store_did_not_take_the_progress_document() -> None:
-    observation = after(told(made=(ago(3), T), newest_instant=T), said=UNNAMED)
+    observation = after(failed_job(made=(ago(3), T), newest_instant=T), said=UNNAMED)
     assert left(observation) == {T: True}
 
 
@@ -252,7 +252,7 @@ def test_named_instant_is_dead_only_for_a_pod_that_was_seen_to_end(pod: str | No
     """The Job controller may start a Job's program twice, and another pod of it may have been removed by force."""
     said = NAMED.copy_with(pod=pod)
     assert left(after(KILLED, said=said)) == {T: False}
-    reported = told(made=(T,), newest_instant=T)
+    reported = failed_job(made=(T,), newest_instant=T)
     assert left(after(reported, said=said)) == {T: True}, "its report is that of the pod itself"
 
 
@@ -267,7 +267,7 @@ def test_a_job_of_the_name_that_is_not_the_runs_own_tells_nothing_of_its_end() -
 def test_a_service_names_no_write_whatever_is_said_for_it() -> None:
     """The answer to an order lies in the table's folder, and may name the batch of the driver that lives."""
     asked = active("cleans", service="Cleaning", uid="uid-2", inside=JOB, base_instant=COMMIT, pending=())
-    said = replace(told(made=(T,), newest_instant=T), name="cleans", uid="uid-2", service=Service.CLEANING)
+    said = replace(failed_job(made=(T,), newest_instant=T), name="cleans", uid="uid-2", service=Service.CLEANING)
     assert left(after(said, known=asked, said=UNNAMED)) == {}
 
 
@@ -353,7 +353,7 @@ def test_instant_noted_by_an_earlier_version_stays_and_is_not_waited_for() -> No
 def test_instant_rolled_back_by_a_continuous_run_belongs_to_an_earlier_run() -> None:
     """By then neither the timeline nor the status holds anything of it."""
     rolled_back = AffectedInstant(instant=T, action="deltacommit", effect=Effect.ROLLED_BACK)
-    over = told(affected=(rolled_back,), newest_instant="")
+    over = failed_job(affected=(rolled_back,), newest_instant="")
     known = running(pending=(T,), abandoned=(T,), left_behind=(T,), dead=(T,), live=live())
     [run] = plan_for(after(over, known=known, writes=(), beating=())).finished
     assert run.affected is not None

@@ -10,9 +10,9 @@ from hudi_jobs.ingestion.sources.files.header_names import (
     lacking_some,
     left_out,
     positions,
+    quoted_name,
     require_declared,
     require_telling,
-    shown,
 )
 from hudi_jobs.ingestion.sources.files.headers import Short, first_line
 
@@ -68,7 +68,7 @@ def test_header_whose_columns_cannot_be_told_apart_is_refused(header: tuple[str,
 
 def test_names_from_files_are_shown_bounded_and_escaped() -> None:
     names = ("größe", "a.b-c", "a b", "x\x1b]0;y\x07", "y" * 5000)
-    texts = [shown(name) for name in names]
+    texts = [quoted_name(name) for name in names]
     assert texts[:4] == ["größe", "a.b-c", "'a b'", "'x\\x1b]0;y\\x07'"]
     assert len(texts[4]) < 100
     assert all(one != other for one, other in pairwise(texts))

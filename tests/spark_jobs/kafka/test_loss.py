@@ -89,7 +89,7 @@ def test_a_topic_of_a_pattern_that_vanishes_stops_the_run_and_is_reported_once(
         result: TaskResult = stream.ingest(operation="Insert", source={**pattern, **(source or {})})
         return result
 
-    def told(result: TaskResult, *names: str) -> None:
+    def assert_loss_named(result: TaskResult, *names: str) -> None:
         assert (result.outcome, result.records_skipped) == (Outcome.SUCCEEDED, 0), result
         assert result.skipped == tuple(f"{one} on, of the topic that is deleted or hidden" for one in names)
 
@@ -110,7 +110,7 @@ def test_a_topic_of_a_pattern_that_vanishes_stops_the_run_and_is_reported_once(
     lost(run(), f"{other}: any from 3 on", "set onDataLoss to Skip")
     assert stream.lake.instants() == before
 
-    told(run(SKIP), f"{other}: any from 3")
+    assert_loss_named(run(SKIP), f"{other}: any from 3")
     quiet(run(SKIP))
     quiet(run())
 
@@ -123,7 +123,7 @@ def test_a_topic_of_a_pattern_that_vanishes_stops_the_run_and_is_reported_once(
     names = Brokers.names
     monkeypatch.setattr(Brokers, "names", lambda brokers: [one for one in names(brokers) if one != other])
     lost(run(), f"{other}: any from 5 on")
-    told(run(SKIP), f"{other}: any from 5")
+    assert_loss_named(run(SKIP), f"{other}: any from 5")
     quiet(run())
     stream.send(numbered(205, 207))
     monkeypatch.setattr(Brokers, "names", names)

@@ -131,7 +131,7 @@ def done(result: TaskResult) -> OperationReport:
     return report
 
 
-def told(lake: Any) -> OperationTold:
+def operation_told(lake: Any) -> OperationTold:
     """What the newest operation has told beside the table, as the operator reads it."""
     found = decode_told(Path(lake.folder, "table/.hudi-operator", TOLD_FILE).read_bytes())
     assert found is not None

@@ -6,7 +6,17 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
-from tests.spark_jobs.operations.asked import LOCK, ROLLBACK, commits, done, operate, overwrite, pending, rows, told
+from tests.spark_jobs.operations.asked import (
+    LOCK,
+    ROLLBACK,
+    commits,
+    done,
+    operate,
+    operation_told,
+    overwrite,
+    pending,
+    rows,
+)
 from tests.spark_jobs.trials import ALL, IN_FULL, crossed, sampled
 
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, OperationPhase, Outcome, Service
@@ -46,7 +56,7 @@ def test_maps_nested_values_and_partitions_that_were_overwritten_are_compared(la
     report = done(operate(lake, target))
     assert sorted(map(str, rows_of(lake))) == expected
     assert (report.rows_before, report.rows_expected, report.partitions) == (13 + 2, 30, 3)
-    document = told(lake)
+    document = operation_told(lake)
     assert (document.uid, document.phase) == ("uid-of-back", OperationPhase.VERIFYING)
     compared = document.comparison
     assert compared is not None
@@ -89,7 +99,7 @@ def test_rows_that_are_not_those_that_were_counted_are_told_with_their_numbers(
         result = operate(lake, target)
     assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.NOT_VERIFIED), result
     assert "11 rows" in result.message
-    compared = told(lake).comparison
+    compared = operation_told(lake).comparison
     assert compared is not None
     assert (compared.different, compared.listed, compared.left_out) == (None, (), 1)
     assert "found 10 with" in result.message

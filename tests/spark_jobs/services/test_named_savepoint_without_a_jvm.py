@@ -12,7 +12,7 @@ from hudi_jobs.table_services.timeline import Clean, PendingRollback, Timeline
 EARLY, COMMIT, LATE = "20260310115900000", "20260310120000000", "20260310120100000"
 
 
-class Seen:
+class TimelineParts:
     """A timeline with three commits."""
 
     def __init__(self, *cleans: Clean, rollbacks: tuple[PendingRollback, ...] = ()) -> None:
@@ -29,7 +29,7 @@ class Seen:
         return [*self._rollbacks]
 
 
-def refusal(instant: str, seen: Seen) -> str | None:
+def refusal(instant: str, seen: TimelineParts) -> str | None:
     return _refusal(cast("Timeline", seen), instant)
 
 
@@ -44,15 +44,15 @@ def refusal(instant: str, seen: Seen) -> str | None:
     ids=["keeps from a later one", "keeps from this one", "does not say", "was before"],
 )
 def test_a_clean_that_may_have_taken_files_of_a_commit_refuses_it(clean: Clean, refused: bool) -> None:
-    assert (refusal(COMMIT, Seen(clean)) is not None) is refused
-    assert (refusal(COMMIT, Seen(clean, Clean(LATE, keeps_from=EARLY))) is not None) is refused
+    assert (refusal(COMMIT, TimelineParts(clean)) is not None) is refused
+    assert (refusal(COMMIT, TimelineParts(clean, Clean(LATE, keeps_from=EARLY))) is not None) is refused
 
 
 def test_a_commit_that_somebody_has_begun_to_roll_back_is_refused() -> None:
-    seen = Seen(rollbacks=(PendingRollback(LATE, COMMIT),))
+    seen = TimelineParts(rollbacks=(PendingRollback(LATE, COMMIT),))
     assert refusal(COMMIT, seen) == f"The rollback {LATE} of commit {COMMIT} has not completed."
     assert refusal(EARLY, seen) is None
 
 
 def test_instant_that_is_no_commit_is_refused() -> None:
-    assert refusal("20200101000000000", Seen()) is not None
+    assert refusal("20200101000000000", TimelineParts()) is not None

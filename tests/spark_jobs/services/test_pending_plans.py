@@ -26,7 +26,7 @@ LOCK = {"hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.I
 SCHEMA = {"files": {"schemaDdl": "id STRING, v INT"}}
 
 
-def shown(lake: Any, *, now: datetime | None = None, **remembered: Any) -> ServicesStatus:
+def services_status(lake: Any, *, now: datetime | None = None, **remembered: Any) -> ServicesStatus:
     """What the operator writes into the status of this table, from the files of its timeline, which runs have left."""
     reader = TimelineReader(LocalFileSystem())
     timeline = reader.read(lake.base_path)
@@ -56,10 +56,10 @@ def test_an_inflight_compaction_is_finished_when_the_heartbeat_of_its_dead_run_h
     assert heartbeat.exists()
 
     last = memory(last_run=run(Outcome.FAILED, service="Compaction", finished_at=at(died), reason="DriverDied"))
-    waiting = shown(tried.lake, compaction=last).compaction
+    waiting = services_status(tried.lake, compaction=last).compaction
     assert (waiting.due, waiting.reason) == (False, "WaitingForHeartbeat")
     assert waiting.next_attempt_at == at(died + timedelta(minutes=2))
-    later = shown(tried.lake, compaction=last, now=died + timedelta(minutes=2)).compaction
+    later = services_status(tried.lake, compaction=last, now=died + timedelta(minutes=2)).compaction
     assert (later.due, later.reason) == (True, "PendingPlan")
 
     caplog.set_level(logging.INFO)
@@ -91,7 +91,7 @@ def test_a_rejected_ingestion_goes_on_when_the_pending_clustering_has_been_dealt
         rejected = lake.ingest(**SCHEMA)
         assert (rejected.outcome, rejected.reason) == (Outcome.FAILED, FailureReason.CONFLICT), rejected
         assert tried.found() == tried.expected
-    evaluated = shown(lake).clustering
+    evaluated = services_status(lake).clustering
     assert (evaluated.due, evaluated.reason, evaluated.pending[0].time) == (True, "PendingPlan", tried.instant)
 
     done = lake.serve(Service.CLUSTERING, mode=RunMode.EXECUTE, instant=tried.instant)
@@ -99,7 +99,7 @@ def test_a_rejected_ingestion_goes_on_when_the_pending_clustering_has_been_dealt
     assert (done.instant != tried.instant) is begun
     assert lake.ingest(**SCHEMA).outcome is Outcome.SUCCEEDED
     assert tried.found() == (rows, keys, total + 7)
-    assert not shown(lake).clustering.pending
+    assert not services_status(lake).clustering.pending
 
 
 def test_a_compaction_that_an_inline_writer_left_is_finished_by_the_next(trial: Callable[[Service, str], Any]) -> None:
@@ -112,7 +112,7 @@ def test_a_compaction_that_an_inline_writer_left_is_finished_by_the_next(trial: 
     assert tried.lake.ingest(**SCHEMA).outcome is Outcome.SUCCEEDED
     assert any(name.startswith(f"{tried.instant}_") for name in tried.completed())
     assert tried.found() == (rows, keys, total + 7 - 2)
-    assert not shown(tried.lake).compaction.pending
+    assert not services_status(tried.lake).compaction.pending
 
 
 @IN_FULL
@@ -127,12 +127,12 @@ def test_an_archival_that_the_metadata_table_blocks_says_so_and_goes_on_afterwar
         held = lake.serve(Service.ARCHIVAL)
         assert held.outcome is Outcome.NOTHING_TO_DO, held
         assert "metadata table" in held.message
-    evaluated = shown(lake).archival
+    evaluated = services_status(lake).archival
     assert (evaluated.due, evaluated.reason) == (False, "NothingToDo")
     assert evaluated.blocked_by == "Commits from the first on stay: the metadata table was not compacted since."
 
     write(lake, 12)
-    assert shown(lake).archival.due
+    assert services_status(lake).archival.due
     assert lake.serve(Service.ARCHIVAL).outcome is Outcome.SUCCEEDED
     assert lake.rows("v") == [("12",)]
 

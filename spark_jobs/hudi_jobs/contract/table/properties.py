@@ -124,7 +124,7 @@ def has_metadata_table(properties: Mapping[str, str]) -> bool:
     return "files" in properties.get("hoodie.table.metadata.partitions", "").split(",")
 
 
-def shown(text: str) -> str:
+def printable(text: str) -> str:
     """Return a text from a file in printable form, shortened."""
     return shortened(text, _SHOWN)
 
@@ -137,7 +137,7 @@ def late_changes_remark(properties: Mapping[str, str]) -> str | None:
     payload = f"payload class {found.payload}" if found.is_stored else "no payload class"
     return (
         "Compaction and clustering are refused (RowsWouldChange) where log files of the other tool hold late changes, "
-        f"which Hudi 1.2.0 merges otherwise: table version 6, precombine field {shown(found.ordering)}, {payload}."
+        f"which Hudi 1.2.0 merges otherwise: table version 6, precombine field {printable(found.ordering)}, {payload}."
     )
 
 
@@ -169,7 +169,7 @@ def _ordering(properties: Mapping[str, str], definition: TableDefinition) -> Ite
         yield Difference(
             field="orderingFields",
             declared=_text(declared),
-            found=f"{NONE}, because {shown(found.decided_by)} lets the row that is written last win",
+            found=f"{NONE}, because {printable(found.decided_by)} lets the row that is written last win",
             advice="declare no orderingFields if a late row may win",
         )
         return
@@ -222,9 +222,9 @@ def _version(properties: Mapping[str, str], definition: TableDefinition) -> Iter
 
 def _unsupported(one: Unsupported) -> Difference:
     return Difference(
-        field=shown(one.key),
+        field=printable(one.key),
         declared=one.possible,
-        found=shown(one.found) or NONE,
+        found=printable(one.found) or NONE,
         advice=one.advice,
         is_property=True,
         refuses=one.refuses,
@@ -236,4 +236,4 @@ def _difference(field: str, declared: _Declared, found: _Declared) -> Difference
 
 
 def _text(value: _Declared) -> str:
-    return shown(value if isinstance(value, str) else ",".join(value)) or NONE
+    return printable(value if isinstance(value, str) else ",".join(value)) or NONE

@@ -24,7 +24,7 @@ from hudi_jobs.operations.erase.erase_steps import delete_rows, prepare, remove_
 from hudi_jobs.operations.erase.keys import Keys
 from hudi_jobs.operations.erase.own_folders import search_below, shown_name
 from hudi_jobs.operations.erase.quarantine_files import erase_from, holding_in
-from hudi_jobs.operations.erase.remaining import left_said, shown, strays, strays_shown
+from hudi_jobs.operations.erase.remaining import left_said, printable_names, strays, strays_shown
 from hudi_jobs.operations.erase.requested_keys import asked, discard, keys_again, seal
 from hudi_jobs.operations.erase.scan import (
     File,
@@ -231,7 +231,7 @@ class _Run:
             bytes_searched=seen.size,
             bytes_decoded=seen.decoded,
             keys_in_bytes=keys.count_in_bytes,
-            left_in=tuple(shown(left, left)[:MOST_LEFT]),
+            left_in=tuple(printable_names(left, left)[:MOST_LEFT]),
         )
         record = record.copy_with(erased=erased)
         if left:

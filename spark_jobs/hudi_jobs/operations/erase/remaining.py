@@ -163,7 +163,7 @@ def left_said(left: Mapping[str, str], *, by_predicate: bool) -> str:
     kept = {path for path in left if not is_data(path) or _OF_OPERATOR in path}
     of_table = {path for path in left.keys() - kept if is_of_table(path)}
     strange = left.keys() - kept - of_table
-    count = len(shown(left, left))
+    count = len(printable_names(left, left))
     hold = "holds" if count == 1 else "hold"
     said = [f"The rows are deleted, but {counted(count, 'file')} still {hold} a key, or cannot be searched."]
     if of_table:
@@ -183,10 +183,10 @@ def left_said(left: Mapping[str, str], *, by_predicate: bool) -> str:
     return f"{' '.join(said)} Then erase the same keys again{again}."
 
 
-def shown(left: Mapping[str, str], paths: Iterable[str]) -> list[str]:
+def printable_names(left: Mapping[str, str], paths: Iterable[str]) -> list[str]:
     """Return the printable names of the files, without duplicates."""
     return sorted({left[path] for path in paths})
 
 
 def _listed(left: Mapping[str, str], paths: Iterable[str]) -> str:
-    return listed(shown(left, paths), _NAMED)
+    return listed(printable_names(left, paths), _NAMED)

@@ -18,7 +18,14 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress
 from hudi_jobs.journal.records import RepairRecord
 from hudi_jobs.operations.operation_run import OperationRun, commit_of, write_as
-from hudi_jobs.operations.repair.duplicate_keys import BETWEEN, IS_DELETED, Seen, counted_again, look, seen_now
+from hudi_jobs.operations.repair.duplicate_keys import (
+    BETWEEN,
+    IS_DELETED,
+    DuplicateCount,
+    count_duplicates,
+    counted_again,
+    look,
+)
 from hudi_jobs.operations.repair.metadata import require_indexes
 from hudi_jobs.operations.repair.repair_step import Step, require_as_the_metadata_table
 from hudi_jobs.operations.restore_steps import remake_metadata_table, remove_metadata_table, require_nothing_come
@@ -75,7 +82,7 @@ def _require_nothing_pending(work: OperationRun) -> None:
         )
 
 
-def _overwrite(work: OperationRun, record: RepairRecord, seen: Seen) -> str:
+def _overwrite(work: OperationRun, record: RepairRecord, seen: DuplicateCount) -> str:
     rows = seen.doubles.staying(seen.partitions)
     rows = rows.drop(*(name for name in rows.columns if name.startswith("_hoodie_") and name != IS_DELETED))
     options = {**_PLAIN, ENABLED: "false"}
@@ -116,7 +123,7 @@ def _require_mended(work: OperationRun, record: RepairRecord) -> None:
     if record.commit is not None:
         require_commits_inside(_opened(work), (record.commit,))
         _require_alone(work, record)
-    found = seen_now(work).figures
+    found = count_duplicates(work).figures
     if (found.keys, found.checksum, found.surplus) != (record.keys, record.keys_checksum, 0):
         raise work.not_verified(
             record,

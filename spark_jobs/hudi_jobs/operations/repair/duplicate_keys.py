@@ -166,7 +166,7 @@ _NAMED = 3
 
 
 @dataclass(frozen=True)
-class Seen:
+class DuplicateCount:
     """The result of a look: the figures, and the number of rows to remove per partition."""
 
     doubles: Doubles
@@ -195,7 +195,7 @@ def look(work: OperationRun) -> Found:
     require_plans_inside(work.context)
     _require_rewritable(work)
     commits = load_timeline(work.context).commits()
-    seen = seen_now(work)
+    seen = count_duplicates(work)
     if not seen.figures.surplus:
         return Found("remove no row, because no key occurs twice", is_nothing=True)
     return Found(seen.what, _recorded(work, seen, commits))
@@ -212,7 +212,7 @@ def _require_rewritable(work: OperationRun) -> None:
     work.obstacles.require_none()
 
 
-def _recorded(work: OperationRun, seen: Seen, commits: Collection[str]) -> dict[str, Any]:
+def _recorded(work: OperationRun, seen: DuplicateCount, commits: Collection[str]) -> dict[str, Any]:
     """Return the figures for the record; refuse rows that the overwrite could not write or would lose."""
     if seen.figures.surplus:
         by_rows = is_in_buckets(work.context.task.hudi_options)
@@ -233,7 +233,7 @@ def _recorded(work: OperationRun, seen: Seen, commits: Collection[str]) -> dict[
     }
 
 
-def seen_now(work: OperationRun) -> Seen:
+def count_duplicates(work: OperationRun) -> DuplicateCount:
     """Count the shared keys now."""
     context, table = work.context, work.table
     key, order = key_columns(context.task.hudi_options), order_of(table.properties)
@@ -243,10 +243,10 @@ def seen_now(work: OperationRun) -> Seen:
         going = doubles.going(MOST_PARTITIONS) if figures.surplus else {}
     if len(going) > MOST_PARTITIONS:
         raise refused(f"Rows would be removed from more than {MOST_PARTITIONS:,} partitions, too many for one commit.")
-    return Seen(doubles, figures, going)
+    return DuplicateCount(doubles, figures, going)
 
 
-def _require_writable(seen: Seen) -> None:
+def _require_writable(seen: DuplicateCount) -> None:
     """Refuse partition names that an option cannot hold, and rows that a write would treat as deletes."""
     if any(BETWEEN in path for path in seen.partitions):
         raise refused("A partition with such rows has a comma in its name, so it cannot be overwritten alone.")
@@ -272,17 +272,17 @@ def _require_indexable(table: HudiTable, doubles: Doubles) -> None:
             )
 
 
-def _expected(seen: Seen) -> Rows:
+def _expected(seen: DuplicateCount) -> Rows:
     """Return the rows that the table will hold."""
     doubles, partitions = seen.doubles, seen.partitions
     return summed(doubles.untouched(partitions).unionByName(doubles.staying(partitions)))
 
 
-def counted_again(work: OperationRun, record: RepairRecord) -> tuple[RepairRecord, Seen]:
+def counted_again(work: OperationRun, record: RepairRecord) -> tuple[RepairRecord, DuplicateCount]:
     """Return the current count and the record with it: commits may have come after an earlier look."""
     commits = load_timeline(work.context).commits()
     with _giving_back_the_metadata_table(work, record):
-        seen = seen_now(work)
+        seen = count_duplicates(work)
         if commits == {*record.commits_before}:
             _require_as_recorded(seen.figures, record)
             return record, seen

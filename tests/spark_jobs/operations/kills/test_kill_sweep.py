@@ -84,9 +84,11 @@ def test_the_next_run_finishes_what_a_killed_one_has_begun_and_does_it_once(
 ) -> None:
     wrong = []
     shape.declare(lake)
-    case = Case(lake, trial, shape, trial.prepare(lake, shape), metadata_partitions(lake))
+    case = KillCase(lake, trial, shape, trial.prepare(lake, shape), metadata_partitions(lake))
     known = set(begun(lake, trial))
-    running = program(told(case.asked.request, shape, run="killed", abandoned=()), **{PAUSE_VARIABLE: EVERY_PHASE})
+    running = program(
+        abandoning(case.asked.request, shape, run="killed", abandoned=()), **{PAUSE_VARIABLE: EVERY_PHASE}
+    )
     moments = left_at_every_moment(lake, running, lake.folder / "kept")
     check_done(case, running.finish().results[0])
     tried = drawn(few(moments), f"{trial} {shape}")
@@ -119,7 +121,7 @@ def drawn(moments: list[Files], what: str) -> list[Files]:
 
 
 @dataclass(frozen=True)
-class Case:
+class KillCase:
     """One trial on one table; `metadata` is what the table has of a metadata table."""
 
     lake: Lake
@@ -129,7 +131,7 @@ class Case:
     metadata: list[set[str]]
 
 
-def finish(case: Case, known: set[tuple[str, str]]) -> None:
+def finish(case: KillCase, known: set[tuple[str, str]]) -> None:
     """See that the run after a killed one does what is left, once, and that the table works on."""
     lake, trial, shape, asked = case.lake, case.trial, case.shape, case.asked
     left = left_by(trial, [one for one in begun(lake, trial) if one not in known])
@@ -158,7 +160,7 @@ def left_by(trial: Trial, begun_since: list[tuple[str, str]]) -> tuple[str, ...]
     return tuple(time for action, time in begun_since if action not in _WRITES or makes_writes(trial))
 
 
-def check_done(case: Case, result: TaskResult, *, left: tuple[str, ...] = ()) -> None:
+def check_done(case: KillCase, result: TaskResult, *, left: tuple[str, ...] = ()) -> None:
     """The table holds what it should, nothing is pending, a repetition changes nothing, and the table works on."""
     lake, shape, asked = case.lake, case.shape, case.asked
     assert result.outcome in _GOOD, f"{result.reason}: {result.message}"
@@ -183,13 +185,13 @@ def check_done(case: Case, result: TaskResult, *, left: tuple[str, ...] = ()) ->
     works_on(case)
 
 
-def works_on(case: Case) -> None:
+def works_on(case: KillCase) -> None:
     """What was removed is read again, and what is new besides."""
     lake, shape, before = case.lake, case.shape, case.asked.afterwards or case.asked.expected
     had = metadata_partitions(lake)[0] or ({"files"} if shape.metadata else set())
     lake.put("last.csv", csv(0, 1, 99), at=1_000)
     asked = lake.request()
-    result = lake.drive(told(asked, shape, run=f"ingest-{lake.runs}", abandoned=()))
+    result = lake.drive(abandoning(asked, shape, run=f"ingest-{lake.runs}", abandoned=()))
     assert result.outcome is Outcome.SUCCEEDED, result
     assert rows(lake) == sorted({**{row[0]: row for row in before}, "0": ("0", "99")}.values())
     assert has_metadata_table(lake) is shape.metadata
@@ -210,11 +212,11 @@ def has_metadata_table(lake: Lake) -> bool:
 
 def run(lake: Lake, asked: Asked, shape: Shape, name: str, *, abandoned: tuple[str, ...] = ()) -> TaskResult:
     """One run of the operation in this process."""
-    result: TaskResult = lake.drive(told(asked.request, shape, run=name, abandoned=abandoned))
+    result: TaskResult = lake.drive(abandoning(asked.request, shape, run=name, abandoned=abandoned))
     return result
 
 
-def told(request: JobRequest, shape: Shape, *, run: str, abandoned: tuple[str, ...]) -> JobRequest:
+def abandoning(request: JobRequest, shape: Shape, *, run: str, abandoned: tuple[str, ...]) -> JobRequest:
     """A request as the operator makes it: the name of its run, and what it may end."""
     template: Any = request.tasks[0]
     task = template.copy_with(concurrency=shape.concurrency, abandoned=abandoned)

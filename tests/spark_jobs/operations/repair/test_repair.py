@@ -46,7 +46,7 @@ def age(lake: Any, folder: str = ".hoodie/timeline") -> None:
         os.utime(path, (LONG_AGO, LONG_AGO))
 
 
-def told(lake: Any, step: RepairStep, instant: str | None = None, **changes: Any) -> str:
+def dry_run_message(lake: Any, step: RepairStep, instant: str | None = None, **changes: Any) -> str:
     """What a dry run says, which writes not one byte."""
     before = files(lake)
     result = mend(lake, step, instant, dry_run=True, **changes)
@@ -68,7 +68,7 @@ def told_beside_a_heartbeat(lake: Any, step: RepairStep, instant: str | None = N
         assert "shows a heartbeat" in refusal(mend(lake, step, instant, dry_run=dry_run, **changes))
         changed = {path for path, _ in before.items() ^ files(lake).items()}
         assert {Path(path).name for path in changed} <= LEASES
-    message = told(lake, step, instant, dead=(beat.name,), **changes)
+    message = dry_run_message(lake, step, instant, dead=(beat.name,), **changes)
     beat.unlink()
     return message
 
@@ -171,7 +171,7 @@ def test_living_or_healthy_instant_is_not_rolled_back(lake: Any) -> None:
     beat.touch()
     assert "heartbeat" in refusal(mend(lake, ROLLBACK, STUCK))
     os.utime(beat, (time.time() - 3_600,) * 2)
-    assert STUCK in told(lake, ROLLBACK, STUCK)
+    assert STUCK in dry_run_message(lake, ROLLBACK, STUCK)
     assert set(before) <= set(files(lake))
 
 

@@ -19,7 +19,7 @@ from tests.spark_jobs.operations.asked import (
     rows,
     timeline,
 )
-from tests.spark_jobs.operations.repair.test_repair import LONG_AGO, STUCK, told
+from tests.spark_jobs.operations.repair.test_repair import LONG_AGO, STUCK, dry_run_message
 from tests.spark_jobs.services.test_services import succeeded
 from tests.spark_jobs.test_archive_reading import archive, commit
 from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
@@ -109,7 +109,7 @@ def test_files_that_no_instant_accounts_for_go_and_nothing_else(
         beat.unlink()
     before = set(files(lake))
     number = "1 file" if len(orphans) == 1 else f"{len(orphans)} files"
-    said = told(lake, ORPHANS, older_than=HOUR)
+    said = dry_run_message(lake, ORPHANS, older_than=HOUR)
     assert f"Would remove {number} with" in said
     assert "1 file that are too young" in said
 
@@ -139,7 +139,7 @@ def test_file_that_a_reader_sees_stays_whatever_the_timeline_says(lake: Any) -> 
     older = place(source, table / f"{GROUP}_0-1-2_{LONG_BEFORE}.parquet")
     orphan = place(source, table / f"{GROUP}_0-1-2_{after(commits(lake)[0])}.parquet")
     expected = rows(lake)
-    assert "1 file that readers or the metadata table show" in told(lake, ORPHANS, older_than=HOUR)
+    assert "1 file that readers or the metadata table show" in dry_run_message(lake, ORPHANS, older_than=HOUR)
     done(mend(lake, ORPHANS, older_than=HOUR))
     assert [Path(path).exists() for path in (seen, known, older, orphan)] == [True, True, True, False]
     assert rows(lake) == expected

@@ -34,7 +34,7 @@ KNOWN = Known(
 MARKED = (".hoodie_partition_metadata", "day=1/.hoodie_partition_metadata")
 
 
-def told(*paths: str, version: int = 9, changed: float = OLD, **known: Any) -> list[Kind]:
+def kinds_by_path(*paths: str, version: int = 9, changed: float = OLD, **known: Any) -> list[Kind]:
     """What each path is taken for, beside the files that mark the partitions."""
     files = [File(path, 1, changed) for path in (*paths, *MARKED)]
     fields = {**KNOWN.__dict__, "version": version, **known}
@@ -48,8 +48,8 @@ def told(*paths: str, version: int = 9, changed: float = OLD, **known: Any) -> l
     ids=["of no instant", "in a table without partitions", "of another attempt", "a log file"],
 )
 def test_a_file_that_no_instant_accounts_for_is_an_orphan_once_it_is_old(path: str) -> None:
-    assert told(path) == [Kind.ORPHAN]
-    assert told(path, changed=NOW) == told(path, changed=UNTIL) == [Kind.YOUNG]
+    assert kinds_by_path(path) == [Kind.ORPHAN]
+    assert kinds_by_path(path, changed=NOW) == kinds_by_path(path, changed=UNTIL) == [Kind.YOUNG]
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".orc"])
@@ -67,7 +67,7 @@ def test_partitions_are_told_by_marks_in_the_format_of_the_base_files_too(ending
     ids=["listed", "of an instant that is archived or pending", "of a savepoint", "kept", "from before all instants"],
 )
 def test_a_file_that_something_may_account_for_is_none(path: str) -> None:
-    assert told(path) == [Kind.ACCOUNTED]
+    assert kinds_by_path(path) == [Kind.ACCOUNTED]
 
 
 @pytest.mark.parametrize(
@@ -85,30 +85,30 @@ def test_a_file_that_something_may_account_for_is_none(path: str) -> None:
     ids=["no attempt", "a draft", "a line", "changes", "a flag", "no partition", "no partition either", "Hudi's own"],
 )
 def test_file_that_is_no_data_file_of_a_partition_is_unknown_and_stays(path: str) -> None:
-    assert told(path) == [Kind.UNKNOWN]
+    assert kinds_by_path(path) == [Kind.UNKNOWN]
 
 
 def test_files_of_another_table_below_this_one_are_unknown() -> None:
     inside = (base(GONE, "other/day=1"), "other/day=1/.hoodie_partition_metadata")
-    assert told(inside[0]) == [Kind.UNKNOWN]
-    assert told(*inside[:1], "other/.hoodie/hoodie.properties")[0] is Kind.UNKNOWN
+    assert kinds_by_path(inside[0]) == [Kind.UNKNOWN]
+    assert kinds_by_path(*inside[:1], "other/.hoodie/hoodie.properties")[0] is Kind.UNKNOWN
     files = [File(path, 1, OLD) for path in (*inside, "other/.hoodie/hoodie.properties", base(GONE), *MARKED)]
     assert [file.path for file in kinds_of(files, KNOWN, until=UNTIL)[Kind.ORPHAN]] == [base(GONE)]
 
 
 def test_log_files_of_older_versions_do_not_tell_who_has_written_them() -> None:
-    assert told(log(GONE), base(GONE), version=6) == [Kind.UNKNOWN, Kind.ORPHAN]
+    assert kinds_by_path(log(GONE), base(GONE), version=6) == [Kind.UNKNOWN, Kind.ORPHAN]
     assert instant_of(log(GONE).rpartition("/")[2], 8) == GONE
 
 
 @pytest.mark.parametrize(("said", "version", "oldest"), [("9", 9, 9), ("6", 9, 6), ("9", 6, 6), ("", 9, 0)])
 def test_log_files_keep_their_names_when_a_table_gets_a_newer_version(said: str, version: int, oldest: int) -> None:
     assert oldest_version({"hoodie.table.initial.version": said}, version) == oldest
-    assert told(log(GONE), version=oldest) == [Kind.ORPHAN if oldest == 9 else Kind.UNKNOWN]
+    assert kinds_by_path(log(GONE), version=oldest) == [Kind.ORPHAN if oldest == 9 else Kind.UNKNOWN]
 
 
 def test_without_any_instant_nothing_is_an_orphan() -> None:
-    assert told(base(GONE), instants=frozenset(), commits=frozenset()) == [Kind.ACCOUNTED]
+    assert kinds_by_path(base(GONE), instants=frozenset(), commits=frozenset()) == [Kind.ACCOUNTED]
 
 
 def test_a_commit_lists_what_it_wrote_in_all_ways_in_which_it_says_so() -> None:

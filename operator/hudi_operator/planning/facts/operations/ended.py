@@ -76,7 +76,7 @@ def _after(
     entry = entry.copy_with(
         **(NO_FAILURES if entry.begun and not begun and _is_recorded(report) else {}),
         job=job.operation,
-        report=with_verification(shown(report) if report is not None else entry.report, entry, observation),
+        report=with_verification(report_status(report) if report is not None else entry.report, entry, observation),
         begun=begun,
     )
     if run.outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO} and (report is None or report.verified is not False):
@@ -199,6 +199,6 @@ def with_verification(
     return report.copy_with(verification=known)
 
 
-def shown(report: OperationReport) -> OperationReportStatus:
+def report_status(report: OperationReport) -> OperationReportStatus:
     """Return a report as status shows it."""
     return OperationReportStatus.model_validate(report.model_dump(exclude={"phase"}))

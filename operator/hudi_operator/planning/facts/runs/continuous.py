@@ -45,7 +45,7 @@ def is_healthy(job: ActiveJob) -> bool:
     return job.live is not None and job.live.polled_at is not None and job.state not in STOPPED
 
 
-def told(job: ActiveJob, snapshot: TimelineSnapshot) -> ActiveJob:
+def with_live_progress(job: ActiveJob, snapshot: TimelineSnapshot) -> ActiveJob:
     """Return a run with the reports of its driver and commits."""
     if job.live is None:
         return job
@@ -55,13 +55,13 @@ def told(job: ActiveJob, snapshot: TimelineSnapshot) -> ActiveJob:
             **{name: getattr(document, name) for name in _SHOWN},
             polled_at=document.polled_at,
             state=document.state.value,
-            skipped=shown(document.skipped) or None,
+            skipped=cut_names(document.skipped) or None,
             takes=(document.takes and document.state is not ProgressState.ENDING) or None,
         )
     return job.copy_with(live=live)
 
 
-def shown(names: Iterable[str]) -> tuple[str, ...]:
+def cut_names(names: Iterable[str]) -> tuple[str, ...]:
     """Return the skipped names, cut to fit the status."""
     return tuple(name[:_NAME_SHOWN] for name in islice(names, _NAMES_SHOWN))
 
@@ -91,7 +91,7 @@ def followed(job: ActiveJob, found: JobObservation, observation: Observation, *,
     """Return an active run's memory: its reports, and when it last made progress."""
     if job.live is None:
         return job
-    before, after = job.live, told(job, observation.snapshot).live
+    before, after = job.live, with_live_progress(job, observation.snapshot).live
     assert after is not None, "it is told of a continuous run alone"
     is_running = found.phase is JobPhase.RUNNING
     since = before.running_since or (format_time(now) if is_running else None)

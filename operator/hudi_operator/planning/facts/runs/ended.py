@@ -5,7 +5,7 @@ from datetime import datetime
 from hudi_jobs.contract import Outcome, TaskResult
 from hudi_operator.api.status.run import RunStatus
 from hudi_operator.api.status.table import ActiveJob
-from hudi_operator.planning.facts.runs.continuous import shown
+from hudi_operator.planning.facts.runs.continuous import cut_names
 from hudi_operator.planning.model import Mark
 from hudi_operator.planning.model.times import format_time
 
@@ -63,5 +63,5 @@ def _first(name: str, *sources: object) -> int | None:
 def _skipped(job: ActiveJob, result: TaskResult | None) -> tuple[str, ...] | None:
     """Return where the run skipped lost messages in a commit."""
     if result is not None and result.records_skipped is not None:
-        return shown(result.skipped) or None
+        return cut_names(result.skipped) or None
     return job.live.skipped if job.live is not None else None

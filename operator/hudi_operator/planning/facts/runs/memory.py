@@ -11,7 +11,7 @@ from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.run import RunStatus
 from hudi_operator.api.status.table import ActiveJob, ServicesStatus, ServiceStatus
 from hudi_operator.jobs.sizing import grown_memory, resolve_sizing
-from hudi_operator.planning.facts.runs.continuous import is_healthy, shown
+from hudi_operator.planning.facts.runs.continuous import cut_names, is_healthy
 from hudi_operator.planning.facts.runs.failures import (
     FailureKind,
     attempts,
@@ -155,7 +155,7 @@ def _learn_progress(memory: ServiceStatus, observation: Observation, finished: t
             more_input = bool(result.more_input) if result is not None else memory.more_input
             learned = learned.copy_with(more_input=more_input)
             if result is not None and result.files_skipped is not None:
-                learned = learned.copy_with(files_skipped=result.files_skipped, skipped=shown(result.skipped))
+                learned = learned.copy_with(files_skipped=result.files_skipped, skipped=cut_names(result.skipped))
     return _learn_losses(learned, observation.table, finished)
 
 

@@ -16,7 +16,7 @@ from hudi_operator.planning.facts.drift import drift_of, stops
 from hudi_operator.planning.facts.runs.affected import with_affected
 from hudi_operator.planning.facts.runs.asked import is_asked_for, withdrawal_of
 from hudi_operator.planning.facts.runs.begun import shows_work
-from hudi_operator.planning.facts.runs.continuous import STOPPED, followed, told
+from hudi_operator.planning.facts.runs.continuous import STOPPED, followed, with_live_progress
 from hudi_operator.planning.facts.runs.outcomes import SHORTEST_STAY, conclude
 from hudi_operator.planning.model import (
     START_TROUBLES,
@@ -100,7 +100,7 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
 def _concluded(
     job: ActiveJob, own: JobObservation | None, observation: Observation, *, now: datetime
 ) -> RunStatus | None:
-    return conclude(told(job, observation.snapshot), observed=own, snapshot=observation.snapshot, now=now)
+    return conclude(with_live_progress(job, observation.snapshot), observed=own, snapshot=observation.snapshot, now=now)
 
 
 def _with_service(job: ActiveJob, *, observation: Observation) -> ActiveJob:

@@ -17,7 +17,7 @@ from hudi_operator.planning.facts.runs.failures import attempts
 from hudi_operator.planning.facts.savepoints.declared import OVER, Declared, declared_of, unreadable_entries
 from hudi_operator.planning.facts.savepoints.ending import ending
 from hudi_operator.planning.facts.savepoints.living import living
-from hudi_operator.planning.facts.savepoints.seen import Answer, Seen, Work, see
+from hudi_operator.planning.facts.savepoints.seen import Answer, ObservedTable, Work, observe_table
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.planning.model.times import parse_time
@@ -45,7 +45,7 @@ def assess(
     now: datetime,
 ) -> Savepoints:
     """Return the state of a table's savepoints; `services` is the memory after the finished runs."""
-    seen = see(observation, takeover, now=now)
+    seen = observe_table(observation, takeover, now=now)
     in_a_row = attempts(services.savepoint) if services.savepoint is not None else 0
     found = declared_of(observation, active=active, finished=finished, in_a_row=in_a_row, now=now)
     unread = tuple(unreadable_entries(observation))
@@ -86,7 +86,7 @@ def _claims(found: Iterable[Declared]) -> dict[str, str]:
     return claims
 
 
-def _answer(declared: Declared, seen: Seen) -> Answer:
+def _answer(declared: Declared, seen: ObservedTable) -> Answer:
     if declared.is_deleted:
         return ending(declared, seen, removes=declared.removes, why="The resource is deleted")
     if not declared.has_expired(seen.now):
@@ -110,7 +110,7 @@ def _job(declared: Declared, work: Work) -> NamedSavepointJob:
     )
 
 
-def _of_nobody(seen: Seen) -> Iterator[TableSavepoint]:
+def _of_nobody(seen: ObservedTable) -> Iterator[TableSavepoint]:
     for instant in sorted(seen.saved - seen.claimed.keys(), reverse=True):
         is_own = instant == seen.takeover
         message = "The operator's own, from the takeover." if is_own else "A HudiSavepoint with this instant adopts it."

@@ -3,12 +3,12 @@
 from hudi_jobs.contract import SavepointWork
 from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
 from hudi_operator.planning.facts.savepoints.declared import Declared
-from hudi_operator.planning.facts.savepoints.seen import Answer, Seen, Work, entry
+from hudi_operator.planning.facts.savepoints.seen import Answer, ObservedTable, Work, entry
 from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.planning.model.times import format_time
 
 
-def ending(declared: Declared, seen: Seen, *, removes: bool, why: str) -> Answer:
+def ending(declared: Declared, seen: ObservedTable, *, removes: bool, why: str) -> Answer:
     """Return the state of a savepoint's removal."""
     over = _over(declared, seen, removes=removes, why=why)
     if over is not None:
@@ -36,7 +36,7 @@ def _is_begun(declared: Declared) -> bool:
     return declared.memory is not None and declared.memory.state is SavepointState.REMOVING
 
 
-def _over(declared: Declared, seen: Seen, *, removes: bool, why: str) -> TableSavepoint | None:
+def _over(declared: Declared, seen: ObservedTable, *, removes: bool, why: str) -> TableSavepoint | None:
     """Return the final state if nothing is left to remove. A savepoint of another resource is never removed."""
     target, state, reason = declared.target, SavepointState, SavepointReason
     if declared.job is not None:
@@ -54,7 +54,7 @@ def _over(declared: Declared, seen: Seen, *, removes: bool, why: str) -> TableSa
     return None
 
 
-def _has(declared: Declared, seen: Seen) -> bool:
+def _has(declared: Declared, seen: ObservedTable) -> bool:
     """Whether a resource has a savepoint, or may have it."""
     target = declared.target
     if target is None or seen.owner(target, declared) is not None:

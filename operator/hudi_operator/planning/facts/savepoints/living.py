@@ -6,7 +6,7 @@ from hudi_operator.api.status.table_savepoints import SavepointState, TableSavep
 from hudi_operator.planning.facts.savepoints.completeness import completeness
 from hudi_operator.planning.facts.savepoints.declared import Declared
 from hudi_operator.planning.facts.savepoints.rules import Refusal, newest_commit, refusal_of
-from hudi_operator.planning.facts.savepoints.seen import Answer, Seen, Work, entry
+from hudi_operator.planning.facts.savepoints.seen import Answer, ObservedTable, Work, entry
 from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.timeline import Timeline
@@ -15,7 +15,7 @@ _PASSED_OVER = frozenset({SavepointReason.INSTANT_NOT_FOUND, SavepointReason.INS
 """Reasons why a decided commit can never get a savepoint, unless it already has one."""
 
 
-def living(declared: Declared, seen: Seen) -> Answer:
+def living(declared: Declared, seen: ObservedTable) -> Answer:
     """Return the state of a savepoint with an existing resource that has not expired."""
     if declared.is_gone:
         return _lost(declared, seen), None
@@ -30,7 +30,7 @@ def living(declared: Declared, seen: Seen) -> Answer:
     return _to_be_made(declared, seen)
 
 
-def _to_be_made(declared: Declared, seen: Seen) -> Answer:
+def _to_be_made(declared: Declared, seen: ObservedTable) -> Answer:
     newest = newest_commit(seen.timeline) if seen.timeline is not None else None
     if seen.timeline is None or newest is None:
         return _waits(declared, seen, SavepointReason.NO_COMMIT, "The table has no commit yet."), None
@@ -42,7 +42,7 @@ def _to_be_made(declared: Declared, seen: Seen) -> Answer:
     return _wanted(declared, declared.target, newest, seen, seen.timeline)
 
 
-def _lost(declared: Declared, seen: Seen) -> TableSavepoint:
+def _lost(declared: Declared, seen: ObservedTable) -> TableSavepoint:
     message = (
         f"The savepoint on {declared.target} is no longer in the table. It is not made again; create another "
         "HudiSavepoint."
@@ -50,11 +50,11 @@ def _lost(declared: Declared, seen: Seen) -> TableSavepoint:
     return entry(declared, seen, SavepointState.LOST, SavepointReason.LOST, message)
 
 
-def _waits(declared: Declared, seen: Seen, reason: SavepointReason, message: str) -> TableSavepoint:
+def _waits(declared: Declared, seen: ObservedTable, reason: SavepointReason, message: str) -> TableSavepoint:
     return entry(declared, seen, SavepointState.WAITING, reason, message)
 
 
-def _told(declared: Declared, seen: Seen) -> TableSavepoint | None:
+def _told(declared: Declared, seen: ObservedTable) -> TableSavepoint | None:
     """Return the state if it does not depend on the timeline."""
     if declared.job is not None:
         message = f"Job {declared.job.name} makes it: {declared.job.message or declared.job.state}"
@@ -70,7 +70,7 @@ def _told(declared: Declared, seen: Seen) -> TableSavepoint | None:
     return entry(declared, seen, SavepointState.KEPT, SavepointReason.KEPT, seen.trouble)
 
 
-def _there(declared: Declared, target: str, seen: Seen, timeline: Timeline) -> TableSavepoint:
+def _there(declared: Declared, target: str, seen: ObservedTable, timeline: Timeline) -> TableSavepoint:
     """Adopt an existing savepoint for the resource, unless it belongs to another."""
     owner, refused = seen.owner(target, declared), SavepointReason.ALREADY_SAVEPOINTED
     if owner is not None:
@@ -95,7 +95,7 @@ def _there(declared: Declared, target: str, seen: Seen, timeline: Timeline) -> T
     )
 
 
-def _passed_over(declared: Declared, seen: Seen, timeline: Timeline) -> Refusal | None:
+def _passed_over(declared: Declared, seen: ObservedTable, timeline: Timeline) -> Refusal | None:
     """Return why the commit chosen as the latest can no longer be kept, so another is chosen.
 
     A commit with a begun savepoint is left alone: a run finishes or removes that first.
@@ -109,7 +109,7 @@ def _passed_over(declared: Declared, seen: Seen, timeline: Timeline) -> Refusal 
     return found if found is not None and found[0] in _PASSED_OVER else None
 
 
-def _chosen_again(declared: Declared, newest: str, why: Refusal, seen: Seen, timeline: Timeline) -> Answer:
+def _chosen_again(declared: Declared, newest: str, why: Refusal, seen: ObservedTable, timeline: Timeline) -> Answer:
     """Choose another commit than the decided commit, which is remembered until the Job of the new commit exists."""
     is_other = newest != declared.target and newest not in seen.saved and seen.owner(newest, declared) is None
     if not is_other or refusal_of(newest, timeline) is not None:
@@ -121,7 +121,7 @@ def _chosen_again(declared: Declared, newest: str, why: Refusal, seen: Seen, tim
     return _waits(declared, seen, *why), Work(what=SavepointWork.MAKE, instant=newest)
 
 
-def _wanted(declared: Declared, target: str | None, newest: str, seen: Seen, timeline: Timeline) -> Answer:
+def _wanted(declared: Declared, target: str | None, newest: str, seen: ObservedTable, timeline: Timeline) -> Answer:
     if target is None and (newest in seen.saved or newest in seen.claimed):
         message = (
             f"The newest commit {newest} already has a savepoint, and a commit can have only one: the next commit is "
@@ -139,7 +139,7 @@ def _wanted(declared: Declared, target: str | None, newest: str, seen: Seen, tim
     return told, Work(what=SavepointWork.MAKE, instant=instant)
 
 
-def _taken(declared: Declared, instant: str, seen: Seen) -> Refusal | None:
+def _taken(declared: Declared, instant: str, seen: ObservedTable) -> Refusal | None:
     owner = seen.owner(instant, declared)
     if owner is None:
         return None
@@ -147,7 +147,7 @@ def _taken(declared: Declared, instant: str, seen: Seen) -> Refusal | None:
     return SavepointReason.ALREADY_SAVEPOINTED, message
 
 
-def _full(seen: Seen) -> Refusal | None:
+def _full(seen: ObservedTable) -> Refusal | None:
     if len(seen.saved) < seen.limit:
         return None
     message = f"The table has {len(seen.saved)} savepoints, and its class allows {seen.limit}. Remove one."

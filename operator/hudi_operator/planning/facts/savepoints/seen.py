@@ -31,7 +31,7 @@ Answer = tuple[TableSavepoint, Work | None]
 
 
 @dataclass(kw_only=True)
-class Seen:
+class ObservedTable:
     """The observed table state; `claimed` maps instants to the resources that own their savepoints.
 
     `needed` are the savepoints that restores need, as `needed_by_restores` returns them.
@@ -65,13 +65,13 @@ class Seen:
         self.claimed[instant] = declared.name
 
 
-def see(observation: Observation, takeover: TakeoverStatus | None, *, now: datetime) -> Seen:
+def observe_table(observation: Observation, takeover: TakeoverStatus | None, *, now: datetime) -> ObservedTable:
     """Return the observed state of a table."""
     snapshot, table_class = observation.snapshot, observation.table_class
     trouble = snapshot.message or str(snapshot.trouble) if snapshot.trouble is not None else None
     timeline = snapshot.timeline if trouble is None else None
     begun = (one for one in timeline.pending if one.action is Action.SAVEPOINT) if timeline else ()
-    return Seen(
+    return ObservedTable(
         timeline=timeline,
         trouble="The table may not be read." if observation.is_hidden else trouble,
         takeover=takeover.savepoint if takeover is not None else None,
@@ -86,7 +86,7 @@ def see(observation: Observation, takeover: TakeoverStatus | None, *, now: datet
 
 def entry(
     declared: Declared,
-    seen: Seen,
+    seen: ObservedTable,
     state: SavepointState,
     reason: SavepointReason,
     message: str,

@@ -15,7 +15,7 @@ from hudi_operator.api.status.left import LeftInstant
 from hudi_operator.api.status.run import RunStatus
 from hudi_operator.api.status.table import PENDING_REMEMBERED, ActiveJob
 from hudi_operator.api.status.takeover import Protection
-from hudi_operator.planning.facts.runs.continuous import progress_of, told
+from hudi_operator.planning.facts.runs.continuous import progress_of, with_live_progress
 from hudi_operator.planning.facts.runs.tracking import own_job
 from hudi_operator.planning.facts.runs.windows import known_runs
 from hudi_operator.planning.model import START_TROUBLES, Observation
@@ -178,7 +178,7 @@ def _is_the_runs(job: ActiveJob, writes: Collection[str], *, newest: str | None,
 
 
 def _takes(job: ActiveJob, observation: Observation) -> bool:
-    live = told(job, observation.snapshot).live
+    live = with_live_progress(job, observation.snapshot).live
     return live is not None and bool(live.takes)
 
 

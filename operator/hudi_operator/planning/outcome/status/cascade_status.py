@@ -47,7 +47,7 @@ class Cascade:
     deletes: tuple[ObjectMetadata, ...] = ()
 
 
-def noted(operation: HudiOperation, readers: Iterable[str]) -> tuple[CascadedErasure, ...]:
+def cascade_tables(operation: HudiOperation, readers: Iterable[str]) -> tuple[CascadedErasure, ...]:
     """Return the tables of the cascade, the earlier recorded tables first."""
     known = {one.table: one for one in operation.status.cascade}
     new = (CascadedErasure(table=name, operation=cascaded_name(operation, name)) for name in readers)
@@ -56,7 +56,7 @@ def noted(operation: HudiOperation, readers: Iterable[str]) -> tuple[CascadedEra
 
 def cascaded(operation: HudiOperation, seen: CascadeSeen, *, own: str) -> Cascade:
     """Return the state of an operation that has succeeded on its own table; `own` is the message about that table."""
-    tables = noted(operation, seen.readers)
+    tables = cascade_tables(operation, seen.readers)
     entries = tuple(_look(one, operation, seen) for one in tables)
     outdated = (_outdated(one, operation, seen) for one in tables)
     deletes = tuple(one.metadata for one in outdated if one is not None)

@@ -15,7 +15,7 @@ from hudi_operator.planning.facts.operations.declared import has_begun, may_have
 from hudi_operator.planning.model import BlockerReason
 from hudi_operator.planning.model.reasons import OperationEvent, OperationReason
 from hudi_operator.planning.model.times import format_time, parse_time
-from hudi_operator.planning.outcome.status.cascade_status import Cascade, CascadeSeen, cascaded, noted
+from hudi_operator.planning.outcome.status.cascade_status import Cascade, CascadeSeen, cascade_tables, cascaded
 from hudi_operator.planning.outcome.status.conditions import ConditionMaker
 from hudi_operator.planning.outcome.status.pauses import ENDING_SECONDS, QUIET_SECONDS, WAITING_SECONDS, growing_pause
 from hudi_operator.planning.outcome.status.transitions import Transition, event_of
@@ -135,7 +135,7 @@ def _with_cascade(
     if not operation.spec.cascades or before.state in FINISHED or seen is None:
         return status, None
     if status.state is not OperationState.SUCCEEDED and status.reason != OperationReason.CASCADING:
-        return status.copy_with(cascade=noted(operation, seen.readers)), None
+        return status.copy_with(cascade=cascade_tables(operation, seen.readers)), None
     found = cascaded(operation, seen, own=_told_alone(status))
     make = ConditionMaker(generation=operation.metadata.generation, now=now)
     conditions = operation_conditions(found.state, found.reason, found.message[:_MESSAGE_LIMIT], make)

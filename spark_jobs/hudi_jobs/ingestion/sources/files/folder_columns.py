@@ -13,7 +13,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.filesystem import located
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, NO_COLUMN
 from hudi_jobs.ingestion.sources.files.csv_files import SOURCE_FILE
-from hudi_jobs.ingestion.sources.files.header_names import shown
+from hudi_jobs.ingestion.sources.files.header_names import quoted_name
 from hudi_jobs.ingestion.text.text_values import can_be_text, text_fault, text_value
 from hudi_jobs.schemas.types import column_named
 
@@ -120,7 +120,7 @@ def _require_values(spark: SparkSession, texts: DataFrame, names: Sequence[str],
         if not can_be_text(field.dataType):
             raise TaskFailed(
                 FailureReason.INVALID_REQUEST,
-                f"The column {shown(field.name)} comes from the names of folders and is declared as "
+                f"The column {quoted_name(field.name)} comes from the names of folders and is declared as "
                 f"{field.dataType.simpleString()[:60]}, which no text can be; declare a plain type.",
             )
         fault = text_fault(spark, sf.col(name), field.dataType)
@@ -128,7 +128,8 @@ def _require_values(spark: SparkSession, texts: DataFrame, names: Sequence[str],
         if found is not None:
             raise TaskFailed(
                 FailureReason.BAD_RECORDS,
-                f"The folder of the file {found['path']} has {shown(field.name)}={shown(str(found[name]))}, which "
+                f"The folder of the file {found['path']} has "
+                f"{quoted_name(field.name)}={quoted_name(str(found[name]))}, which "
                 f"{found['why']}; rename the folder, or declare another type.",
             )
 

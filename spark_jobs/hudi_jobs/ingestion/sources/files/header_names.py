@@ -33,15 +33,15 @@ def grouped(paths: Sequence[str], headers: Sequence[Header | None]) -> list[Head
     return [HeaderGroup(header, tuple(members)) for header, members in groups.items()]
 
 
-def shown(name: str) -> str:
+def quoted_name(name: str) -> str:
     """Return a name from a file as messages show it: bounded, and quoted unless it is a plain word."""
     cut = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
     return cut if _WORD.fullmatch(cut) else repr(cut)
 
 
-def shown_all(names: Collection[str]) -> str:
+def quoted_names(names: Collection[str]) -> str:
     """Return names from a file as a list for messages."""
-    return listed([shown(name) for name in names], _MOST_NAMED) or "none"
+    return listed([quoted_name(name) for name in names], _MOST_NAMED) or "none"
 
 
 def require_telling(path: str, header: Header) -> None:
@@ -51,14 +51,14 @@ def require_telling(path: str, header: Header) -> None:
     """
     nameless = next((place for place, name in enumerate(header, start=1) if not name.strip()), None)
     if nameless is not None:
-        raise _refused(path, f"column {nameless} of its header has no name ({shown_all(header)})")
+        raise _refused(path, f"column {nameless} of its header has no name ({quoted_names(header)})")
     seen: dict[str, str] = {}
     for name in header:
         other = seen.get(name.lower())
         if other == name:
-            raise _refused(path, f"its header names the column {shown(name)} twice")
+            raise _refused(path, f"its header names the column {quoted_name(name)} twice")
         if other is not None:
-            both = f"{shown(other)} and {shown(name)}"
+            both = f"{quoted_name(other)} and {quoted_name(name)}"
             raise _refused(path, f"the columns {both} of its header differ only in the case of letters")
         seen[name.lower()] = name
 
@@ -92,7 +92,7 @@ def lacking_some(groups: Sequence[HeaderGroup]) -> str:
     """Return a sentence about files without columns that other files of the run have, or an empty text."""
     wanted = {name.lower(): name for group in groups for name in group.header}
     without = {name: _paths_without(groups, key) for key, name in wanted.items()}
-    absent = [f"{shown(name)} ({_some_of(paths)})" for name, paths in without.items() if paths]
+    absent = [f"{quoted_name(name)} ({_some_of(paths)})" for name, paths in without.items() if paths]
     return f"Columns that files lack are null in their rows: {listed(absent, _MOST_NAMED)}." if absent else ""
 
 
@@ -102,7 +102,7 @@ def left_out(groups: Sequence[HeaderGroup], declared: Sequence[str]) -> str:
     names = dict.fromkeys(name for group in groups for name in group.header if name.lower() not in known)
     if not names:
         return ""
-    return f"Left out {counted(len(names), 'column')} that are not declared: {shown_all(names)}."
+    return f"Left out {counted(len(names), 'column')} that are not declared: {quoted_names(names)}."
 
 
 def _missing(lacking: Sequence[HeaderGroup], missing: list[str], wanted: Sequence[str], advice: str) -> TaskFailed:
@@ -111,8 +111,8 @@ def _missing(lacking: Sequence[HeaderGroup], missing: list[str], wanted: Sequenc
     separator = " If these are several columns, set the option sep of the source." if len(found) == 1 else ""
     return TaskFailed(
         FailureReason.COLUMN_MISSING,
-        f"{_some(paths)} {_lack(paths)} {'a column' if len(missing) == 1 else 'columns'}: {shown_all(missing)}. "
-        f"Expected: {shown_all(wanted)}. Found: {shown_all(found)}.{separator} {advice}",
+        f"{_some(paths)} {_lack(paths)} {'a column' if len(missing) == 1 else 'columns'}: {quoted_names(missing)}. "
+        f"Expected: {quoted_names(wanted)}. Found: {quoted_names(found)}.{separator} {advice}",
     )
 
 

@@ -24,7 +24,7 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.wording import listed
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.filesystem import located
-from hudi_jobs.ingestion.sources.files.header_names import shown
+from hudi_jobs.ingestion.sources.files.header_names import quoted_name
 from hudi_jobs.ingestion.sources.files.parquet_footer import (
     NO_TYPE,
     BrokenParquet,
@@ -101,7 +101,7 @@ def require_readable(files: Mapping[str, Sequence[ParquetColumn]], wanted: Seque
 
 def unreadable(path: str, column: ParquetColumn) -> TaskFailed:
     """Return the refusal of a column without a type in Spark."""
-    name = ".".join(map(shown, column.path))
+    name = ".".join(map(quoted_name, column.path))
     advice = next((text for kind, text in _ADVICE.items() if column.annotation.startswith(kind)), _OTHERWISE)
     return TaskFailed(
         FailureReason.SOURCE_UNREADABLE,
@@ -162,7 +162,7 @@ def _require_names(path: str, columns: Sequence[ParquetColumn]) -> None:
             part = column.path[:depth]
             other = seen.setdefault(tuple(map(str.lower, part)), part)
             if other != part:
-                pair = listed([shown(other[-1]), shown(part[-1])], _MOST_NAMED).replace(", ", " and ")
+                pair = listed([quoted_name(other[-1]), quoted_name(part[-1])], _MOST_NAMED).replace(", ", " and ")
                 raise TaskFailed(
                     FailureReason.SOURCE_UNREADABLE,
                     f"The columns {pair} of the file {path} differ only in the case of letters, and Spark takes them "

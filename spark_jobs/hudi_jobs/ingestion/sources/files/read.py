@@ -18,7 +18,7 @@ from hudi_jobs.ingestion.rows import BASE64, CORRUPT_RECORD, Origin, SourceRows
 from hudi_jobs.ingestion.sources.files.avro_files import fields_of, schemas_of
 from hudi_jobs.ingestion.sources.files.csv_files import CsvReader
 from hudi_jobs.ingestion.sources.files.folder_columns import FOLDER_FILE, folder_columns, with_folder_columns
-from hudi_jobs.ingestion.sources.files.header_names import HeaderGroup, grouped, require_declared, shown
+from hudi_jobs.ingestion.sources.files.header_names import HeaderGroup, grouped, quoted_name, require_declared
 from hudi_jobs.ingestion.sources.files.json_files import read_json
 from hudi_jobs.ingestion.sources.files.mergeable import united
 from hudi_jobs.ingestion.sources.files.orc_files import orc_columns
@@ -161,7 +161,8 @@ def raise_for_file(text: str, source: FileSource, paths: Sequence[str], error: E
         name, expected, kind = found.groups()
         raise TaskFailed(
             FailureReason.SOURCE_UNREADABLE,
-            f"The column {shown(name)} of the file {file} is {kind}, which Spark cannot read as {expected}. Declare "
+            f"The column {quoted_name(name)} of the file {file} is {kind}, which Spark cannot read as {expected}. "
+            "Declare "
             "the type that the file has, or write the column with the declared type.",
         ) from error
     if file is not None and (found := _NO_SUCH_TYPE.search(text)):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.operations.erase import UID
 from hudi_jobs.contract.table.merging import payload_of, version_of
-from hudi_jobs.contract.table.properties import shown
+from hudi_jobs.contract.table.properties import printable
 from hudi_jobs.contract.table.support import (
     COMPLEX,
     NON_PARTITIONED,
@@ -208,7 +208,7 @@ def obstacles(properties: Mapping[str, str]) -> Iterator[str]:
         yield f"it has {TABLE_VERSION} {version}, which does not record when commits completed; upgrade it to 8 or 9"
     for one in unsupported(properties, declared_index=None, ingests=False):
         if one.key not in _WRITERS_BUSINESS:
-            yield f"it has {one.key} {shown(one.found) or '(empty)'}, and must have {one.possible}"
+            yield f"it has {one.key} {printable(one.found) or '(empty)'}, and must have {one.possible}"
     if properties.get(_META_FIELDS, "true").lower() != "true":
         yield f"it has {_META_FIELDS} false, so no row says which commit wrote it"
     yield from _deletes_unseen(properties)
@@ -221,10 +221,10 @@ def _deletes_unseen(properties: Mapping[str, str]) -> Iterator[str]:
         yield "it has hoodie.record.merge.mode CUSTOM, which may drop rows that no commit counts as deleted"
     for payload in (payload_of(properties), properties.get(_LEGACY_PAYLOAD)):
         if payload is not None and payload.endswith(_SELF_DELETING):
-            yield f"it has the payload class {shown(payload)}, which drops rows that no commit counts as deleted"
+            yield f"it has the payload class {printable(payload)}, which drops rows that no commit counts as deleted"
     for key in sorted(properties):
         if key.startswith(_MERGE_PROPERTY) and "delete" in key:
-            yield f"it has {shown(key)}, which drops rows that no commit counts as deleted"
+            yield f"it has {printable(key)}, which drops rows that no commit counts as deleted"
 
 
 def _partitions_by_name(properties: Mapping[str, str]) -> Iterator[str]:

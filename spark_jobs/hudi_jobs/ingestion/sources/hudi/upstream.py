@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 from hudi_jobs.archive import archive_files, archived_metadata, archived_rows
 from hudi_jobs.commit_metadata import ERASED_KEY, OPERATION_KEY
 from hudi_jobs.contract import FailureReason, HudiSource
-from hudi_jobs.contract.table.properties import shown
+from hudi_jobs.contract.table.properties import printable
 from hudi_jobs.contract.table.zone import is_in_utc
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
@@ -62,7 +62,7 @@ class Upstream:
     @property
     def name(self) -> str:
         """The name of the table in its own properties, for people."""
-        return shown(self._table.properties.get("hoodie.table.name", ""))
+        return printable(self._table.properties.get("hoodie.table.name", ""))
 
     @property
     def is_in_utc(self) -> bool:
@@ -228,7 +228,7 @@ def _changed(path: str, partition: str) -> TaskFailed:
     """Return the failure of a batch with a partition that readers change."""
     return TaskFailed(
         FailureReason.UPSTREAM_UNSUPPORTED,
-        f"The table at {path} cannot be followed: readers of its partition {shown(partition)} decode the escape in "
+        f"The table at {path} cannot be followed: readers of its partition {printable(partition)} decode the escape in "
         "the name, which is a part of the value, so its rows would change. Nothing was written. Let its rows be "
         f"written to a table with {_ENCODED} true, and follow that table.",
     )
