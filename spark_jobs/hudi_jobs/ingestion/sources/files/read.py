@@ -162,8 +162,7 @@ def raise_for_file(text: str, source: FileSource, paths: Sequence[str], error: E
         raise TaskFailed(
             FailureReason.SOURCE_UNREADABLE,
             f"The column {quoted_name(name)} of the file {file} is {kind}, which Spark cannot read as {expected}. "
-            "Declare "
-            "the type that the file has, or write the column with the declared type.",
+            "Declare the type that the file has, or write the column with the declared type.",
         ) from error
     if file is not None and (found := _NO_SUCH_TYPE.search(text)):
         raise TaskFailed(
