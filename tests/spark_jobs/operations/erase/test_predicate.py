@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.spark_jobs.operations.erase import predicates
+from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.erase.selection import FUNCTIONS, matching
@@ -39,7 +40,7 @@ def test_predicates_of_values_columns_and_every_function_are_allowed(lake: Any) 
         assert matching(lake.spark, asked, together).columns == asked.columns
 
 
-@pytest.mark.parametrize("asked", predicates.BY_THE_CLOCK)
+@pytest.mark.parametrize("asked", predicates.BY_THE_CLOCK if ALL else predicates.BY_THE_CLOCK[::3])
 def test_a_predicate_that_the_time_of_day_decides_is_refused(lake: Any, asked: str) -> None:
     with pytest.raises(TaskFailed, match="predicate") as failure:
         matching(lake.spark, rows(lake), asked)
