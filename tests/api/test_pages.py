@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.api.conftest import Resources, changed
 from tests.chart.conftest import own_tools
-from tests.docs.commands import typed
+from tests.docs.commands import PLUGIN, typed
 from tests.docs.pages import RUNBOOKS, blocks, commands, pages, part_of, resources
 
 from hudi_operator.api.spec.operation import CHOICES
@@ -37,10 +37,10 @@ TYPED = {
         *(command for one in typed() for command in one.commands),
         *(command for page in RUNBOOKS for command in commands(page)),
     )
-    if command[0] == "kubectl"
+    if command[0] == "kubectl" and command[1] != PLUGIN
 }
 FROM_A_PIPE = "-"
-READS = {"get", "describe", "wait", "logs", "auth", "port-forward"}
+READS = {"get", "describe", "wait", "logs", "auth", "port-forward", "rollout"}
 NOTHING_THERE = re.compile(r"not found|NotFound|no matching resources")
 
 

@@ -25,8 +25,10 @@ PROGRAMS = frozenset(
 )
 """Programs that are recognized in a block without prompts."""
 
+PLUGIN = "hudi"
+"""The word that makes kubectl run the command line of this project."""
+
 EXCEPTIONS = {
-    "docker": "the tests build images with buildah, which takes the same file",
     "install": "puts a file into the person's PATH",
     "sha256sum": "a program of the system",
     "skopeo": "copies images to a registry; the test of a release does it with its own program",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.docs.commands import EXCEPTIONS, PROGRAMS, ROOT, Typed, typed, typed_in
+from tests.docs.commands import EXCEPTIONS, PLUGIN, PROGRAMS, ROOT, Typed, typed, typed_in
 from tests.docs.test_runbooks import parse
 
 TYPED = {f"{one.place}: {one.line}": one for one in typed()}
@@ -23,9 +23,16 @@ def test_program_of_a_command_is_tested_or_an_exception() -> None:
     assert EXCEPTIONS.keys() - used == set(), "remove what no document needs"
 
 
-@of("hudi-operator", ".venv/bin/hudi-operator")
-def test_command_line_knows_the_command(command: list[str]) -> None:
-    parse(command[1:])
+OWN = {
+    name: command[2:] if command[:2] == ["kubectl", PLUGIN] else command[1:]
+    for name, command in COMMANDS.items()
+    if command[:2] == ["kubectl", PLUGIN] or command[0].endswith("hudi-operator")
+}
+
+
+@pytest.mark.parametrize("words", [one for one in OWN.values() if one != ["--help"]])
+def test_command_line_knows_the_command(words: list[str]) -> None:
+    parse(words)
 
 
 @of("make")
