@@ -24,6 +24,7 @@ sys.path[:0] = [str(HERE.parents[1] / "tests" / "timeline")]
 
 import hostile  # noqa: E402
 
+from hudi_jobs.contract import Location  # noqa: E402
 from hudi_operator.control.snapshots.reader import SnapshotReader  # noqa: E402
 
 PROPERTIES = b"hoodie.table.name=t\nhoodie.table.type=MERGE_ON_READ\nhoodie.table.version=9\n"
@@ -88,7 +89,7 @@ class Run:
         await asyncio.sleep(random.random() * self.poll)
         while time.monotonic() < self.until:
             async with self.places:
-                found = await self.snapshots.read(str(path), None, namespace=namespace)
+                found = await self.snapshots.read(Location.parse(str(path)), None, namespace=namespace)
             now = time.monotonic()
             if found.timeline and found.timeline.counters.latest_completed and path in self.written:
                 seen = int(found.timeline.counters.latest_completed.time)

@@ -107,7 +107,7 @@ def bare_listings(url: str, reads: int, store: ObjectStore | None) -> Row:
     row: Row = {}
     for name, read in (
         ("pyarrow listing", lambda: remote.get_file_info(pafs.FileSelector(folder))),
-        ("obstore listing", lambda: filesystem.list_directory(f"{path}/.hoodie/timeline")),
+        ("obstore listing", lambda: filesystem.list_directory((path / ".hoodie/timeline").path)),
     ):
         row[name] = median_of(read, reads)
         before = store.requests()

@@ -17,6 +17,7 @@ from tests.planning.world import observe
 from tests.samples import examples
 from tests.timeline.conftest import TABLES, MemoryFileSystem
 
+from hudi_jobs.contract import Location
 from hudi_operator.adoption.draft import Draft, draft_of, zone_name
 from hudi_operator.adoption.evidence import Evidence, Unreadable, overlapping, read_evidence, several, writers_of
 from hudi_operator.adoption.search import name_for
@@ -71,7 +72,7 @@ def escaped(text: str) -> str:
 
 
 def adopt(properties: Mapping[str, str], files: Mapping[str, bytes] | None = None, **arguments: Any) -> Draft:
-    found = read_evidence(memory_table(properties, files), "/t", base_path="s3a://lake/team/flights")
+    found = read_evidence(memory_table(properties, files), Location.parse("/t"), base_path="s3a://lake/team/flights")
     return draft_of(found, taken=(), **arguments)
 
 
@@ -81,14 +82,14 @@ def documents(draft: Draft) -> list[dict[str, Any]]:
 
 def has_no_drift(text: dict[str, Any], filesystem: Any, path: str) -> bool:
     table = HudiTable.model_validate(text)
-    snapshot = TimelineSnapshot(timeline=TimelineReader(filesystem).read(path))
+    snapshot = TimelineSnapshot(timeline=TimelineReader(filesystem).read(Location.parse(path)))
     return drift_of(observe(table, snapshot=snapshot)) == ()
 
 
 @pytest.mark.parametrize("name", [name for name in STORED if name not in RENAMED])
 def test_the_resource_of_a_real_table_is_without_drift(name: str, stored: Callable[[str], Path]) -> None:
     base = stored(name)
-    found = read_evidence(LocalFileSystem(), str(base), base_path=f"file://{base}")
+    found = read_evidence(LocalFileSystem(), Location.parse(str(base)), base_path=f"file://{base}")
     draft = draft_of(found, taken=())
     (text,) = documents(draft)
 
@@ -104,7 +105,9 @@ def test_a_real_table_whose_columns_were_changed_by_number_is_a_comment_with_the
     name: str, change: str, stored: Callable[[str], Path]
 ) -> None:
     base = stored(name)
-    draft = draft_of(read_evidence(LocalFileSystem(), str(base), base_path="s3a://lake/team/flights"), taken=())
+    draft = draft_of(
+        read_evidence(LocalFileSystem(), Location.parse(str(base)), base_path="s3a://lake/team/flights"), taken=()
+    )
     assert documents(draft) == []
     (reason,) = (one for one in draft.reasons if "hoodie.schema.on.read.enable" in one)
     assert f"a history in which {change}" in reason
@@ -112,7 +115,7 @@ def test_a_real_table_whose_columns_were_changed_by_number_is_a_comment_with_the
 
 def test_a_difference_would_be_seen(stored: Callable[[str], Path]) -> None:
     base = stored("1.2.0-mor-compaction")
-    found = read_evidence(LocalFileSystem(), str(base), base_path=f"file://{base}")
+    found = read_evidence(LocalFileSystem(), Location.parse(str(base)), base_path=f"file://{base}")
     (text,) = documents(draft_of(found, taken=()))
     for field, value in (("recordKey", ["other"]), ("orderingFields", []), ("metadataTable", {"enabled": False})):
         other = {**text, "spec": {**text["spec"], field: value}}
@@ -254,7 +257,7 @@ def test_property_that_cannot_be_honoured_is_reported(properties: dict[str, str]
 def test_facts_of_other_folders_of_a_table_are_a_reason(name: str, word: str) -> None:
     filesystem = memory_table(PROPERTIES)
     filesystem.files[f"/t/.hoodie/{name}"] = b"{}"
-    found = read_evidence(filesystem, "/t", base_path="s3a://lake/team/flights")
+    found = read_evidence(filesystem, Location.parse("/t"), base_path="s3a://lake/team/flights")
     draft = draft_of(found, taken=())
     assert documents(draft) == []
     assert any(word in reason for reason in draft.reasons)
@@ -270,7 +273,7 @@ def test_facts_of_other_folders_of_a_table_are_a_reason(name: str, word: str) ->
     ],
 )
 def test_a_path_that_no_resource_may_have_is_said(base_path: str, word: str) -> None:
-    found = read_evidence(memory_table(PROPERTIES), "/t", base_path=base_path)
+    found = read_evidence(memory_table(PROPERTIES), Location.parse("/t"), base_path=base_path)
     if isinstance(found, Unreadable):
         pytest.fail(found.reason)
     assert any(word in reason for reason in draft_of(found, taken=()).reasons)
@@ -324,7 +327,7 @@ def test_services_are_as_the_table_shows_them(
     name: str, expected: dict[str, Any], stored: Callable[[str], Path]
 ) -> None:
     base = stored(name)
-    found = draft_of(read_evidence(LocalFileSystem(), str(base), base_path=f"file://{base}"), taken=())
+    found = draft_of(read_evidence(LocalFileSystem(), Location.parse(str(base)), base_path=f"file://{base}"), taken=())
     spec = document(found.entries)["spec"]
     assert {field: spec[field] for field in expected} == expected
 
@@ -336,7 +339,7 @@ def commit(time: str, *, by: str | None = None, operation: str = "UPSERT", ends:
 
 def seen(*commits: Any) -> Evidence:
     found = read_evidence(
-        memory_table(PROPERTIES | {"hoodie.table.type": "COPY_ON_WRITE"}), "/t", base_path="s3a://l/t"
+        memory_table(PROPERTIES | {"hoodie.table.type": "COPY_ON_WRITE"}), Location.parse("/t"), base_path="s3a://l/t"
     )
     assert isinstance(found, Evidence)
     return Evidence(base_path=found.base_path, timeline=found.timeline, commits=tuple(commits))

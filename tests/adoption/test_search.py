@@ -14,7 +14,8 @@ import yaml
 from tests.cli.command import Done, command
 from tests.timeline.conftest import MemoryFileSystem
 
-from hudi_operator.adoption.search import SearchLimits, find_tables
+from hudi_jobs.contract import Location
+from hudi_operator.adoption.search import Found, SearchLimits, find_tables
 from hudi_operator.storage import StorageErrorKind
 from hudi_operator.storage.local import LocalFileSystem
 
@@ -29,8 +30,12 @@ def lake(*tables: str, broken: dict[str, StorageErrorKind] | None = None) -> Mem
     return MemoryFileSystem({**files, "/lake/readme": b""}, broken=broken or {})
 
 
+def paths(result: Found) -> list[str]:
+    return [table.path for table in result.tables]
+
+
 def found(filesystem: Any, prefix: str = "/lake", **limits: Any) -> list[str]:
-    return find_tables(filesystem, prefix, SearchLimits(**limits)).tables
+    return paths(find_tables(filesystem, Location.parse(prefix), SearchLimits(**limits)))
 
 
 def test_tables_are_found_at_any_depth_and_the_prefix_may_be_one() -> None:
@@ -53,35 +58,39 @@ def test_a_damaged_table_is_found() -> None:
 
 @pytest.mark.parametrize("limits", [{"folders": 3}, {"tables": 2}])
 def test_a_search_that_ends_at_a_bound_says_so(limits: dict[str, int]) -> None:
-    result = find_tables(lake("a", "b", "c", "d"), "/lake", SearchLimits(**limits))
-    assert result.tables == ["/lake/a", "/lake/b"]
+    result = find_tables(lake("a", "b", "c", "d"), Location.parse("/lake"), SearchLimits(**limits))
+    assert paths(result) == ["/lake/a", "/lake/b"]
     (problem,) = [one for one in result.problems if "narrower prefix" in one]
     assert "and 2 tables" in problem
 
 
 @pytest.mark.parametrize(("depth", "said"), [(0, "1 folder there has"), (1, "2 folders there have"), (2, None)])
 def test_folders_below_the_depth_of_a_search_are_said(depth: int, said: str | None) -> None:
-    result = find_tables(lake("a/x", "b/y", "c"), "/lake", SearchLimits(depth=depth))
+    result = find_tables(lake("a/x", "b/y", "c"), Location.parse("/lake"), SearchLimits(depth=depth))
     problems = [one for one in result.problems if "--depth" in one]
     assert len(problems) == (said is not None)
     assert said is None or said in problems[0]
 
 
 def test_hidden_folders_below_the_depth_of_a_search_are_not_said() -> None:
-    result = find_tables(lake("a/_temporary/t", "a/.trash/t"), "/lake", SearchLimits(depth=1))
+    result = find_tables(lake("a/_temporary/t", "a/.trash/t"), Location.parse("/lake"), SearchLimits(depth=1))
     assert (result.tables, result.problems) == ([], [])
 
 
 def test_a_search_ends_in_time() -> None:
-    result = find_tables(lake("a", "b", "c"), "/lake", SearchLimits(seconds=2.5), clock=itertools.count().__next__)
-    assert result.tables == ["/lake/a"]
+    result = find_tables(
+        lake("a", "b", "c"), Location.parse("/lake"), SearchLimits(seconds=2.5), clock=itertools.count().__next__
+    )
+    assert paths(result) == ["/lake/a"]
     assert len(result.problems) == 1
 
 
 def test_a_folder_that_cannot_be_listed_stops_nothing_else() -> None:
-    result = find_tables(lake("a/b", "c", broken={"/lake/a": StorageErrorKind.ACCESS_DENIED}), "/lake", SearchLimits())
-    assert "/lake/c" in result.tables
-    assert [one for one in result.problems if one.startswith("/lake/a")] or "/lake/a" in result.tables
+    result = find_tables(
+        lake("a/b", "c", broken={"/lake/a": StorageErrorKind.ACCESS_DENIED}), Location.parse("/lake"), SearchLimits()
+    )
+    assert "/lake/c" in paths(result)
+    assert [one for one in result.problems if one.startswith("/lake/a")] or "/lake/a" in paths(result)
 
 
 def test_links_are_not_followed(tmp_path: Path) -> None:

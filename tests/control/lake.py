@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from hudi_jobs.contract import Location
 from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.storage import FileStamp, FileSystem, Listing, S3Options, StoredFile
 from hudi_operator.storage.local import LocalFileSystem
@@ -45,7 +46,7 @@ class Lake(LocalFileSystem):
 def snapshots_of(lake: Lake, **limits: Any) -> SnapshotReader:
     """Return a reader that finds every bucket in the lake."""
 
-    def opener(_url: str, _options: S3Options | None) -> tuple[FileSystem, str]:
-        return lake, ""
+    def opener(_location: Location, _options: S3Options | None) -> FileSystem:
+        return lake
 
     return SnapshotReader(opener=opener, **limits)

@@ -12,7 +12,7 @@ from tests.control.test_commits_of_a_pause import OURS, PROPERTIES
 from tests.control.test_reconciler import Operator, living_table
 from tests.planning.world import instant, timeline
 
-from hudi_jobs.contract import QUARANTINED_KEY
+from hudi_jobs.contract import QUARANTINED_KEY, Location
 from hudi_operator.control.snapshots.reading import NO_QUESTIONS, read_snapshot
 from hudi_operator.planning.model import Mark, TimelineSnapshot
 from hudi_operator.storage.local import LocalFileSystem
@@ -102,5 +102,5 @@ def test_number_of_quarantined_rows_in_a_commit_is_bounded_and_believed_only_as_
     extra = {**OURS, QUARANTINED_KEY: text}
     content = {"partitionToWriteStats": {}, "extraMetadata": extra, "operationType": "UPSERT"}
     (folder / "timeline" / f"{COMMIT}_{COMMIT}.commit").write_text(json.dumps(content))
-    found = read_snapshot(TimelineReader(LocalFileSystem()), str(tmp_path), NO_QUESTIONS)
+    found = read_snapshot(TimelineReader(LocalFileSystem()), Location.parse(str(tmp_path)), NO_QUESTIONS)
     assert [mark.rows_quarantined for mark in found.marks] == [rows]

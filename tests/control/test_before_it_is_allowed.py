@@ -18,7 +18,7 @@ from tests.control.test_reconciler import KEY, Cluster, class_document, give_cla
 from tests.planning.world import IMAGE, UID, instant, timeline
 from tests.whole_status import whole
 
-from hudi_jobs.contract import Outcome, OwnerRecord
+from hudi_jobs.contract import Location, Outcome, OwnerRecord
 from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.keys import table_key
 from hudi_operator.control.reconciler import Reconciler
@@ -86,12 +86,12 @@ class Snapshots:
         self.asked: list[str] = []
         self.shown = FOREIGN_SNAPSHOT
 
-    async def read(self, base_path: str, _store: ObjectStore | None, **_questions: Any) -> TimelineSnapshot:
-        self.asked.append(base_path)
+    async def read(self, base: Location, _store: ObjectStore | None, **_questions: Any) -> TimelineSnapshot:
+        self.asked.append(base.url)
         return self.shown
 
-    async def fingerprint(self, base_path: str, _store: ObjectStore | None, **_options: Any) -> int | None:
-        self.asked.append(base_path)
+    async def fingerprint(self, base: Location, _store: ObjectStore | None, **_options: Any) -> int | None:
+        self.asked.append(base.url)
         return fingerprint(self.shown.timeline) if self.shown.trouble is None else None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.planning.world import NOW, OPERATOR, UID, active, at, observe, plan_for, status, table
 
-from hudi_jobs.contract import OPERATOR_KEY, RUN_KEY, TABLE_KEY
+from hudi_jobs.contract import OPERATOR_KEY, RUN_KEY, TABLE_KEY, Location
 from hudi_operator.api.status.timeline import TimelineStatus
 from hudi_operator.control.observation.observer import _questions
 from hudi_operator.control.snapshots import reading
@@ -55,7 +55,7 @@ class Table:
         known = TimelineStatus(verified_up_to=self.verified) if self.verified else None
         job = active(RUN, created_at=at(NOW - timedelta(minutes=51)))
         one = table(created=NOW - timedelta(minutes=60), status=status(timeline=known, active_jobs=(job,)))
-        found = read_snapshot(self.reader, str(self.folder), _questions(one.spec, one.status))
+        found = read_snapshot(self.reader, Location.parse(str(self.folder)), _questions(one.spec, one.status))
         return observe(one, snapshot=found)
 
     def commits_read(self) -> int:
@@ -127,7 +127,10 @@ def test_a_table_that_is_not_checked_asks_for_no_older_commits(spec: dict[str, A
 
 def test_files_are_summed_over_the_newest_commits_alone(tmp_path: Path) -> None:
     one = Table(tmp_path, 40, files=1)
-    both = [read_snapshot(one.reader, str(tmp_path), Questions(checked_up_to=up_to)) for up_to in (None, one.at(0.5))]
+    both = [
+        read_snapshot(one.reader, Location.parse(str(tmp_path)), Questions(checked_up_to=up_to))
+        for up_to in (None, one.at(0.5))
+    ]
     assert both[0].files == both[1].files
     assert both[0].files is not None
     assert both[0].checkpoint == both[1].checkpoint

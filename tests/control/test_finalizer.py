@@ -12,7 +12,7 @@ import pytest
 from tests.control.memory_cluster import Killed, MemoryCluster
 from tests.planning.world import IMAGE, NOW, UID, as_declared, at, class_spec, instant, minutes, table, timeline
 
-from hudi_jobs.contract import Outcome, Service
+from hudi_jobs.contract import Location, Outcome, Service
 from hudi_jobs.contract.table.location import canonical_path
 from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.keys import table_key
@@ -40,10 +40,10 @@ class _Snapshots:
     def __init__(self, cluster: MemoryCluster) -> None:
         self._cluster = cluster
 
-    async def read(self, _base_path: str, _store: ObjectStore | None, **_questions: Any) -> TimelineSnapshot:
+    async def read(self, _base: Location, _store: ObjectStore | None, **_questions: Any) -> TimelineSnapshot:
         return self._cluster.snapshot
 
-    async def fingerprint(self, _base_path: str, _store: ObjectStore | None, **_options: Any) -> int | None:
+    async def fingerprint(self, _base: Location, _store: ObjectStore | None, **_options: Any) -> int | None:
         return None  # every reconcile observes the whole table
 
 
@@ -257,9 +257,9 @@ async def test_removal_of_a_table_without_instants_is_read_from_the_store(tmp_pa
     metadata.mkdir(parents=True)
     properties = "hoodie.table.name=flights\nhoodie.table.type=COPY_ON_WRITE\nhoodie.table.version=9\n"
     (metadata / "hoodie.properties").write_text(f"{properties}hoodie.timeline.layout.version=2\n")
-    snapshots = SnapshotReader(opener=lambda _url, _options: (Store(tmp_path), ""))
+    snapshots = SnapshotReader(opener=lambda _url, _options: Store(tmp_path))
     for _ in range(2):
-        assert (await snapshots.read(BASE_PATH, None)).timeline is not None
+        assert (await snapshots.read(Location.parse(BASE_PATH), None)).timeline is not None
 
     cluster = deleted_table()
     shutil.rmtree(metadata)

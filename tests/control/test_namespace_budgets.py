@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from hudi_jobs.contract import Location
 from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.snapshots import reader as reader_module
 from hudi_operator.control.snapshots.reader import SnapshotReader
@@ -105,16 +106,16 @@ async def test_a_thread_that_comes_free_while_a_read_is_given_up_disturbs_neithe
 async def test_clients_of_buckets_are_bounded_and_each_namespace_keeps_its_own() -> None:
     opened: list[str] = []
 
-    def opener(url: str, _options: S3Options | None) -> tuple[FileSystem, str]:
-        opened.append(url)
-        return LocalFileSystem(), ""
+    def opener(location: Location, _options: S3Options | None) -> FileSystem:
+        opened.append(location.url)
+        return LocalFileSystem()
 
     snapshots = SnapshotReader(opener=opener)
     for _ in range(2):
-        await snapshots.read("s3://good/t", STORE, namespace="good")
+        await snapshots.read(Location.parse("s3://good/t"), STORE, namespace="good")
     for number in range(2000):
-        await snapshots.read(f"s3://bucket-{number}/t", STORE, namespace="hostile")
-    await snapshots.read("s3://good/t", STORE, namespace="good")
+        await snapshots.read(Location.parse(f"s3://bucket-{number}/t"), STORE, namespace="hostile")
+    await snapshots.read(Location.parse("s3://good/t"), STORE, namespace="good")
     assert opened.count("s3://good/t") == 1
     assert len(snapshots.pool._clients) == 128
     assert len(snapshots.pool._stores) == 1
@@ -123,11 +124,11 @@ async def test_clients_of_buckets_are_bounded_and_each_namespace_keeps_its_own()
 async def test_spellings_of_paths_make_no_threads_of_their_own(tmp_path: Path) -> None:
     snapshots = SnapshotReader()
     for number in range(100):
-        await snapshots.read(f"{tmp_path}/{number}", STORE)
-        await snapshots.read(f"x{number}://b/t", STORE)
-        await snapshots.read(f"file://{tmp_path}/{number}", STORE)
+        await snapshots.read(Location.parse(f"{tmp_path}/{number}"), STORE)
+        await snapshots.read(Location.parse(f"gs://b{number}/t"), STORE)
+        await snapshots.read(Location.parse(f"file://{tmp_path}/{number}"), STORE)
     assert len(snapshots.pool._stores) <= 2
-    assert (await snapshots.read("x1://b/t", STORE)).trouble is TimelineTrouble.UNREACHABLE
+    assert (await snapshots.read(Location.parse("gs://b1/t"), STORE)).trouble is TimelineTrouble.UNREACHABLE
 
 
 def test_each_namespace_reads_one_large_file_at_a_time_and_few_are_read_at_once() -> None:
@@ -197,12 +198,12 @@ async def test_hostile_tables_are_read_once_and_good_ones_are_all_looked_at(tmp_
     ]
     hostile = hostile_tables(tmp_path)
     counting = CountingFileSystem(LocalFileSystem())
-    snapshots = SnapshotReader(threads=8, opener=lambda _url, _options: (counting, ""))
+    snapshots = SnapshotReader(threads=8, opener=lambda _url, _options: counting)
 
     async def round_of_reads() -> tuple[list[Any], list[Any]]:
         found = await asyncio.gather(
-            *(snapshots.read(path, None, namespace="hostile") for path in hostile),
-            *(snapshots.read(path, None, namespace="good") for path in good),
+            *(snapshots.read(Location.parse(path), None, namespace="hostile") for path in hostile),
+            *(snapshots.read(Location.parse(path), None, namespace="good") for path in good),
         )
         return found[: len(hostile)], found[len(hostile) :]
 
@@ -247,8 +248,8 @@ async def test_a_read_that_has_read_its_fill_says_so_and_says_nothing_of_the_tab
     base = table(tmp_path / "t", files)
     snapshots = SnapshotReader()
     monkeypatch.setattr(reader_module, "ReadBudget", lambda **_: ReadBudget(files=5))
-    first = await snapshots.read(base, None)
+    first = await snapshots.read(Location.parse(base), None)
     assert (first.trouble, "next read continues" in first.message) == (TimelineTrouble.UNREACHABLE, True)
-    later = [await snapshots.read(base, None) for _ in range(3)]
+    later = [await snapshots.read(Location.parse(base), None) for _ in range(3)]
     assert later[-1].timeline is not None
     assert later[-1].timeline.counters.completed_commits == 10

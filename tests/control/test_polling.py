@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from hudi_jobs.contract import Location
 from hudi_operator.control.keys import table_key
 from hudi_operator.control.snapshots.polling import LastReconcile, Polling, age_of
 from hudi_operator.planning.model import NamespaceObservation
@@ -20,7 +21,7 @@ def polling(draw: float = 0.5) -> Polling:
 
 def last(fingerprint: int | None = 1, *, moved_at: float = 0.0, whole_at: float = 1e9) -> LastReconcile:
     return LastReconcile(
-        base_path="s3://b/t",
+        location=Location.parse("s3://b/t"),
         store=None,
         fingerprint=fingerprint,
         namespace=NamespaceObservation(),

@@ -45,7 +45,7 @@ async def test_a_table_read_before_its_metadata_table_was_made_differs_in_nothin
 ) -> None:
     cluster = living_table(metadataTable={"enabled": True})
     cluster.outcome = Outcome.SUCCEEDED
-    snapshots = SnapshotReader(opener=lambda _url, _options: (Store(tmp_path), ""))
+    snapshots = SnapshotReader(opener=lambda _url, _options: Store(tmp_path))
     reconciler = Reconciler(kube=cluster, snapshots=snapshots, settings=Settings(spark_image=IMAGE))
     await reconciler.reconcile(KEY, Trigger.EVENT)
     table = Table(tmp_path / "lake/team-a/flights")

@@ -15,7 +15,7 @@ from tests.control.memory_cluster import Killed, MemoryCluster
 from tests.planning.world import IMAGE, UID, class_spec, instant, timeline
 from tests.whole_status import whole
 
-from hudi_jobs.contract import Outcome
+from hudi_jobs.contract import Location, Outcome
 from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.control.observation.ending import FINALIZER
@@ -74,10 +74,10 @@ class Snapshots:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
-    async def read(self, _base_path: str, _store: ObjectStore | None, **_limits: Any) -> TimelineSnapshot:
+    async def read(self, _base: Location, _store: ObjectStore | None, **_limits: Any) -> TimelineSnapshot:
         return self._cluster.snapshot
 
-    async def fingerprint(self, _base_path: str, _store: ObjectStore | None, **_options: Any) -> int | None:
+    async def fingerprint(self, _base: Location, _store: ObjectStore | None, **_options: Any) -> int | None:
         return fingerprint(self._cluster.snapshot.timeline) if self._cluster.snapshot.trouble is None else None
 
 
@@ -267,7 +267,7 @@ async def test_a_poll_does_not_put_off_what_is_due_by_time() -> None:
     await operator.settle()
     operator._reconciler._polling.begin_reconcile(KEY)
     quiet = LastReconcile(
-        base_path="s3a://lake/team-a/flights",
+        location=Location.parse("s3a://lake/team-a/flights"),
         store=None,
         fingerprint=fingerprint(operator.cluster.snapshot.timeline),
         namespace=NamespaceObservation(),

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import fastavro
 import pytest
 
-from hudi_jobs.contract import RUN_KEY
+from hudi_jobs.contract import RUN_KEY, Location
 from hudi_operator.control.snapshots.owner_file import read_owner
 from hudi_operator.control.snapshots.progress_file import read_progress, read_told
 from hudi_operator.control.snapshots.reader import SnapshotReader
@@ -29,7 +29,7 @@ async def seen(name: str, folder: Path, questions: Questions = NO_QUESTIONS) -> 
         archive.extractall(folder, filter="data")
     snapshots = SnapshotReader()
     try:
-        return await snapshots.read(str(folder), None, questions=questions)
+        return await snapshots.read(Location.parse(str(folder)), None, questions=questions)
     finally:
         snapshots.close()
 
@@ -108,8 +108,8 @@ async def test_the_record_of_the_owner_is_read_beside_a_table_and_where_none_is_
     alone.mkdir()
     (beside / ".hudi-operator").rename(alone / ".hudi-operator")
     snapshots = SnapshotReader()
-    assert (await snapshots.read(str(alone), None)).owner == found.owner
-    assert (await snapshots.read(str(beside), None)).owner is None
+    assert (await snapshots.read(Location.parse(str(alone)), None)).owner == found.owner
+    assert (await snapshots.read(Location.parse(str(beside)), None)).owner is None
     snapshots.close()
 
 
@@ -150,7 +150,7 @@ async def with_progress(folder: Path, content: bytes, *, asked: bool = True) -> 
     (folder / ".hudi-operator").mkdir()
     (folder / ".hudi-operator/progress.json").write_bytes(content)
     snapshots = SnapshotReader()
-    found = await snapshots.read(str(folder), None, questions=Questions(progress=asked))
+    found = await snapshots.read(Location.parse(str(folder)), None, questions=Questions(progress=asked))
     snapshots.close()
     return found
 
@@ -160,7 +160,7 @@ async def test_progress_of_a_continuous_driver_is_read_on_request(tmp_path: Path
     assert found.progress is not None
     assert (found.progress.run, found.progress.batches) == ("flights-ingestion-1", 2)
     snapshots = SnapshotReader()
-    assert (await snapshots.read(str(tmp_path), None)).progress is None
+    assert (await snapshots.read(Location.parse(str(tmp_path)), None)).progress is None
     snapshots.close()
 
 
@@ -210,9 +210,9 @@ async def test_progress_of_an_operations_driver_is_read_on_request(
     if content is not None:
         (tmp_path / ".hudi-operator/operation.json").write_bytes(content)
     snapshots = SnapshotReader()
-    found = await snapshots.read(str(tmp_path), None, questions=Questions(operation=True))
+    found = await snapshots.read(Location.parse(str(tmp_path)), None, questions=Questions(operation=True))
     assert (found.trouble, found.told and found.told.phase) == (None, phase)
-    assert (await snapshots.read(str(tmp_path), None)).told is None
+    assert (await snapshots.read(Location.parse(str(tmp_path)), None)).told is None
     snapshots.close()
 
 
@@ -234,7 +234,7 @@ async def test_a_pending_plan_that_names_a_run_is_reported_in_both_layouts(tmp_p
     assert (await seen(table, tmp_path)).planned == ()
     time = name_a_run(tmp_path, "flights-clustering-1")
     snapshots = SnapshotReader()
-    found = await snapshots.read(str(tmp_path), None)
+    found = await snapshots.read(Location.parse(str(tmp_path)), None)
     assert [(one.instant.time, one.run) for one in found.planned] == [(time, "flights-clustering-1")]
     snapshots.close()
 
@@ -249,7 +249,9 @@ async def test_the_heartbeat_of_a_pending_instant_is_reported_as_the_store_dates
     (beats / pending.time).touch()
     os.utime(beats / pending.time, (1_700_000_000, 1_700_000_000))
     snapshots = SnapshotReader()
-    assert (await snapshots.read(str(tmp_path), None)).heartbeats == ((pending.time, 1_700_000_000_000),)
+    assert (await snapshots.read(Location.parse(str(tmp_path)), None)).heartbeats == (
+        (pending.time, 1_700_000_000_000),
+    )
     snapshots.close()
 
 
@@ -267,11 +269,11 @@ async def test_a_read_survives_a_damaged_commit_and_names_it_until_it_is_repaire
     file = file_of(tmp_path / whole.timeline.properties.timeline_folder, newest)
     intact = file.read_bytes()
     snapshots = SnapshotReader()
-    assert (await snapshots.read(str(tmp_path), None)).damaged == ()
+    assert (await snapshots.read(Location.parse(str(tmp_path)), None)).damaged == ()
 
     file.write_bytes(DAMAGE[damage])
     # A read in the process that has read the file before, and one that reads it for the first time.
-    cached, found = await snapshots.read(str(tmp_path), None), await fresh(tmp_path)
+    cached, found = await snapshots.read(Location.parse(str(tmp_path)), None), await fresh(tmp_path)
     file.write_bytes(intact)
     repaired = await fresh(tmp_path)
 
@@ -323,7 +325,7 @@ def file_of(folder: Path, instant: Instant) -> Path:
 async def fresh(folder: Path) -> TimelineSnapshot:
     snapshots = SnapshotReader()
     try:
-        return await snapshots.read(str(folder), None)
+        return await snapshots.read(Location.parse(str(folder)), None)
     finally:
         snapshots.close()
 
@@ -354,6 +356,6 @@ def test_files_that_are_written_again_and_again_are_read_by_one_request(tmp_path
     for name, document in files.items():
         (folder / f"{name}.json").write_text(json.dumps(document))
     store, table = OneRequest(), str(tmp_path)
-    assert read_owner(store, table)[0] is not None
-    assert read_progress(store, table) is not None
-    assert read_told(store, table) is not None
+    assert read_owner(store, Location.parse(table))[0] is not None
+    assert read_progress(store, Location.parse(table)) is not None
+    assert read_told(store, Location.parse(table)) is not None

@@ -190,7 +190,7 @@ class Arena:
         self._reconciler = self._start()
 
     def _start(self) -> Reconciler:
-        snapshots = SnapshotReader(opener=lambda _url, _options: (cast("Any", Folders(self.folder)), ""))
+        snapshots = SnapshotReader(opener=lambda _url, _options: cast("Any", Folders(self.folder)))
         kube = self.cluster
         return Reconciler(kube=kube, snapshots=snapshots, settings=Settings(spark_image=IMAGE))
 

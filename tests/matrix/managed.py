@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from hudi_jobs.contract import Outcome, Service
+from hudi_jobs.contract import Location, Outcome, Service
 from hudi_jobs.driver import Driver
 from hudi_operator.api.resources import OPERATIONS, HudiOperation, HudiTable, HudiTableClass
 from hudi_operator.api.status.findings import Severity
@@ -79,7 +79,7 @@ class Managed:
         """Observe, as the operator does."""
         questions = Questions(commits_to_keep=self.table.spec.archival.max_commits)
         base_path = self.table.spec.base_path
-        snapshot = self._snapshots._read(base_path, None, namespace="team-a", questions=questions)
+        snapshot = self._snapshots._read(Location.parse(base_path), None, namespace="team-a", questions=questions)
         seen = Observation(
             table=self.table,
             table_class=_CLASS,

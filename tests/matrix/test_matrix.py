@@ -19,6 +19,7 @@ from tests.matrix.foreign import COLUMNS, Foreign
 from tests.matrix.managed import Managed, busy
 from tests.planning.operations.deciding import decision
 
+from hudi_jobs.contract import Location
 from hudi_operator.adoption.draft import draft_of
 from hudi_operator.adoption.evidence import read_evidence
 from hudi_operator.adoption.text import document
@@ -69,7 +70,7 @@ def manage(foreign: Foreign, spark: SparkSession, source: Path) -> Managed:
     """Manage the table by the resource that `hudi-operator adopt` writes, but with services that find work."""
     source.mkdir()
     base_path = f"file://{foreign.path}"
-    draft = draft_of(read_evidence(LocalFileSystem(), str(foreign.path), base_path=base_path), taken=())
+    draft = draft_of(read_evidence(LocalFileSystem(), Location.parse(str(foreign.path)), base_path=base_path), taken=())
     spec = {**document(draft.entries)["spec"], **busy(source, kind=foreign.case.kind, columns=COLUMNS)}
     return Managed(spark, spec)
 

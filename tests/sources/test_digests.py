@@ -13,6 +13,7 @@ import pytest
 from tests.planning.world import table
 from tests.timeline.conftest import PROPERTIES, MemoryFileSystem
 
+from hudi_jobs.contract import Location
 from hudi_operator.sources.digest import InputDigest
 from hudi_operator.sources.registry import declared_source
 from hudi_operator.storage import FileStamp, StoredFile
@@ -134,7 +135,7 @@ def of_table(names: list[str]) -> InputDigest:
     times = [f"20260101000000{name}".replace("_", "_20260101000000") for name in names]
     properties = "".join(f"{key}={value}\n" for key, value in PROPERTIES.items()).encode()
     files = {"/t/.hoodie/hoodie.properties": properties, **{f"/t/.hoodie/timeline/{name}": b"" for name in times}}
-    found = digest("hudi", Store(table=TimelineReader(MemoryFileSystem(files)).read("/t")))
+    found = digest("hudi", Store(table=TimelineReader(MemoryFileSystem(files)).read(Location.parse("/t"))))
     assert found is not None
     return found
 

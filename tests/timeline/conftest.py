@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 import pytest
 
+from hudi_jobs.contract import Location
 from hudi_operator.storage import (
     LISTING_LIMIT,
     PAGE,
@@ -164,8 +165,8 @@ def would_do() -> Callable[[str, dict[str, int]], dict[str, object]]:
 
     def ask(base: str, settings: dict[str, int]) -> dict[str, object]:
         reader = TimelineReader(LocalFileSystem())
-        timeline = reader.read(base)
-        metadata = read_metadata_table(reader, base, timeline)
+        timeline = reader.read(Location.parse(base))
+        metadata = read_metadata_table(reader, Location.parse(base), timeline)
         taken = archivable(
             timeline,
             min_commits=settings["minCommits"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from hudi_jobs.contract import Location
 from hudi_operator.storage import StorageErrorKind, open_filesystem
 from hudi_operator.timeline import TableUnreadable, TimelineReader
 from hudi_operator.timeline.archive import ArchivedTimeline, read_archive
@@ -105,6 +107,22 @@ def test_a_missing_file_is_reported(table: Path) -> None:
     assert [one.file.rpartition("/")[2] for one in archive(table).problems] == [victims[0].name]
 
 
+@lsm
+def test_manifest_opens_no_file_outside_of_the_archive(table: Path, tmp_path: Path) -> None:
+    whole = archive(table)
+    victim = next(path for path in history(table).glob("*.parquet") if path.name in newest_manifest(table).read_text())
+    stolen = tmp_path / "stolen.parquet"
+    stolen.write_bytes(victim.read_bytes())
+    names = [f"../{name}" for name in (victim.name, "../" * 12 + str(stolen)[1:])] + [str(stolen), ".", ""]
+    newest_manifest(table).write_text(json.dumps({"files": [{"fileName": name} for name in names]}))
+    found = archive(table)
+    assert whole.instants
+    assert found.instants == ()
+    assert {one.reason for one in found.problems if "missing here" in one.reason} == {
+        "The archived instants in this file are missing here: the name leads out of the archive."
+    }
+
+
 @log
 def test_a_log_archive_is_read_in_any_state(table: Path) -> None:
     found = archive(table)
@@ -150,7 +168,7 @@ def test_a_table_without_an_archive_has_an_empty_one(real_table: Callable[[str],
 
 def test_a_store_that_fails_is_not_an_empty_archive(make_table: Any) -> None:
     filesystem = make_table(["1_2.commit"])
-    properties, _ = TimelineReader(filesystem).read_properties("/t")
+    properties, _ = TimelineReader(filesystem).read_properties(Location.parse("/t"))
     filesystem.broken = {"/t/.hoodie/timeline/history": StorageErrorKind.UNREACHABLE}
     with pytest.raises(TableUnreadable):
-        read_archive(filesystem, "/t", properties)
+        read_archive(filesystem, Location.parse("/t"), properties)

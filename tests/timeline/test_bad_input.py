@@ -8,6 +8,7 @@ from typing import Any
 import fastavro
 import pytest
 
+from hudi_jobs.contract import Location
 from hudi_operator.storage import StorageErrorKind
 from hudi_operator.timeline import (
     Action,
@@ -45,7 +46,7 @@ DAMAGED = [
 
 
 def read(filesystem: Any) -> Timeline:
-    return TimelineReader(filesystem).read("/t")
+    return TimelineReader(filesystem).read(Location.parse("/t"))
 
 
 def problem_files(timeline: Timeline) -> list[str]:
@@ -205,7 +206,7 @@ def test_a_store_that_fails_is_not_an_absent_table(
 
 def test_a_path_without_a_table_is_said_to_be_none(make_table: Any) -> None:
     with pytest.raises(NotAHudiTable, match=r"/elsewhere.*does not exist\."):
-        TimelineReader(make_table([])).read("/elsewhere")
+        TimelineReader(make_table([])).read(Location.parse("/elsewhere"))
 
 
 @pytest.mark.parametrize("content", [b"garbage", b"{", b'{"partitionToWriteStats": 3}', b'{"extraMetadata": []}'])
@@ -213,4 +214,4 @@ def test_a_damaged_commit_is_never_skipped_when_its_metadata_matters(content: by
     filesystem = make_table({"1_2.commit": b'{"extraMetadata": {"k": "old"}}', "3_4.commit": content})
     reader = TimelineReader(filesystem)
     with pytest.raises(CorruptContent, match="3"):
-        list(reader.commits("/t", reader.read("/t")))
+        list(reader.commits(Location.parse("/t"), reader.read(Location.parse("/t"))))

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.samples import examples
 
+from hudi_jobs.contract import Location
 from hudi_operator.storage import CountingFileSystem, StorageError, StorageErrorKind
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import (
@@ -265,7 +266,7 @@ def test_properties_with_too_many_keys_are_too_large(make_table: Any) -> None:
     filesystem = make_table(["1_2.commit"])
     filesystem.files[PROPERTIES] += b"".join(b"k%d=\n" % place for place in range(3000))
     with pytest.raises(TableUnreadable, match="more than 2000 keys") as caught:
-        TimelineReader(filesystem).read("/t")
+        TimelineReader(filesystem).read(Location.parse("/t"))
     assert caught.value.cause is UnreadableCause.TOO_LARGE
 
 
@@ -277,7 +278,7 @@ def test_large_properties_are_refused_by_their_size_and_their_backup_is_not_take
     reader = TimelineReader(counting)
     for _ in range(5):
         with pytest.raises(TableUnreadable, match=rf"has \d+ bytes; at most {PROPERTIES_LIMIT} are read") as caught:
-            reader.read("/t")
+            reader.read(Location.parse("/t"))
         assert caught.value.cause is UnreadableCause.TOO_LARGE
     assert (counting.read_bytes, counting.reads) == (0, 1)
 
@@ -288,14 +289,14 @@ def test_large_properties_are_refused_by_their_size_and_their_backup_is_not_take
 def test_a_damaged_file_is_read_once_until_it_changes(make_table: Any) -> None:
     filesystem = make_table({"1_2.commit": b"", "3_4.clean": b"damaged"})
     reader = TimelineReader(filesystem)
-    first = reader.read("/t")
+    first = reader.read(Location.parse("/t"))
     assert first.counters.commits_since_clean is None
     filesystem.reads.clear()
     for _ in range(5):
-        assert reader.read("/t") == first
+        assert reader.read(Location.parse("/t")) == first
     assert filesystem.reads == []
     filesystem.files["/t/.hoodie/timeline/3_4.clean"] = b'{"lastCompletedCommitTimestamp": "1"}'
-    assert reader.read("/t").counters.commits_since_clean == 0
+    assert reader.read(Location.parse("/t")).counters.commits_since_clean == 0
     assert "/t/.hoodie/timeline/3_4.clean" in filesystem.reads
 
 
@@ -306,23 +307,23 @@ def test_damaged_properties_are_read_once_until_they_change(content: bytes, make
     reader = TimelineReader(filesystem)
     for _ in range(5):
         with pytest.raises(TableUnreadable) as caught:
-            reader.read("/t")
+            reader.read(Location.parse("/t"))
         assert caught.value.cause is UnreadableCause.CORRUPT
     assert filesystem.reads.count(PROPERTIES) == 1
     filesystem.files[PROPERTIES] = whole
-    assert reader.read("/t").counters.completed_commits == 1
+    assert reader.read(Location.parse("/t")).counters.completed_commits == 1
 
 
 def test_a_damaged_commit_is_read_once_until_it_changes(make_table: Any) -> None:
     filesystem = make_table({"1_2.commit": b"damaged"})
     reader = TimelineReader(filesystem)
-    timeline = reader.read("/t")
+    timeline = reader.read(Location.parse("/t"))
     for _ in range(5):
         with pytest.raises(CorruptContent):
-            list(reader.commits("/t", timeline))
+            list(reader.commits(Location.parse("/t"), timeline))
     assert filesystem.reads.count("/t/.hoodie/timeline/1_2.commit") == 1
     filesystem.files["/t/.hoodie/timeline/1_2.commit"] = b"{}"
-    assert len(list(reader.commits("/t", timeline))) == 1
+    assert len(list(reader.commits(Location.parse("/t"), timeline))) == 1
 
 
 def test_a_commit_beyond_the_bound_is_too_large_and_not_read(make_table: Any) -> None:
@@ -330,11 +331,11 @@ def test_a_commit_beyond_the_bound_is_too_large_and_not_read(make_table: Any) ->
     filesystem.files["/t/.hoodie/timeline/1_2.commit"] = b" " * (FILE_LIMIT + 1)
     counting = CountingFileSystem(filesystem)
     reader = TimelineReader(counting)
-    timeline = reader.read("/t")
+    timeline = reader.read(Location.parse("/t"))
     before = counting.read_bytes
     for _ in range(5):
         with pytest.raises(ContentTooLarge, match="at most"):
-            list(reader.commits("/t", timeline))
+            list(reader.commits(Location.parse("/t"), timeline))
     assert counting.read_bytes == before
 
 
@@ -358,14 +359,14 @@ def test_a_crowded_folder_is_a_reason_and_is_not_listed_at_every_read(tmp_path: 
     reader = TimelineReader(filesystem)
     for _ in range(10):
         with pytest.raises(TableUnreadable, match="more than 60000 files") as caught:
-            reader.read("/t")
+            reader.read(Location.parse("/t"))
         assert caught.value.cause is UnreadableCause.TOO_LARGE
     assert filesystem.lists <= 1
     for name in [name for name in filesystem.files if name.endswith("1.commit")]:
         del filesystem.files[name]
     with pytest.raises(TableUnreadable):
-        reader.read("/t")
-    assert reader.read("/t").counters.completed_commits > 50_000
+        reader.read(Location.parse("/t"))
+    assert reader.read(Location.parse("/t")).counters.completed_commits > 50_000
     for place in range(50):
         (tmp_path / f"{place}").touch()
     with pytest.raises(StorageError, match="more than 49 files"):
@@ -374,7 +375,9 @@ def test_a_crowded_folder_is_a_reason_and_is_not_listed_at_every_read(tmp_path: 
 
 
 def test_problems_are_reported_up_to_a_number(make_table: Any) -> None:
-    problems = TimelineReader(make_table([f"stray{place}" for place in range(5000)])).read("/t").problems
+    problems = (
+        TimelineReader(make_table([f"stray{place}" for place in range(5000)])).read(Location.parse("/t")).problems
+    )
     assert len(problems) == 201
     assert problems[-1].reason == "4800 more problems are not shown."
 
@@ -387,7 +390,7 @@ def test_read_takes_a_bounded_number_of_files_and_the_next_read_goes_on(make_tab
     counts = []
     for _ in range(40):
         before = len(filesystem.reads)
-        timeline = TimelineReader(filesystem, cache, budget=ReadBudget(files=100)).read("/t")
+        timeline = TimelineReader(filesystem, cache, budget=ReadBudget(files=100)).read(Location.parse("/t"))
         counts.append(len(filesystem.reads) - before)
         if timeline.counters.commits_since_clustering is not None:
             break
@@ -416,5 +419,5 @@ def test_an_instant_of_more_digits_than_hudi_writes_makes_the_timeline_unreadabl
     names = ["1.commit", f"{time}.commit"] if layout == "1" else ["1_2.commit", f"1_{time}.commit"]
     filesystem = make_table(names, timeline_layout_version=layout, table_version="6" if layout == "1" else "9")
     with pytest.raises(TableUnreadable, match="more digits than an instant has") as caught:
-        TimelineReader(filesystem).read("/t")
+        TimelineReader(filesystem).read(Location.parse("/t"))
     assert caught.value.cause is UnreadableCause.CORRUPT

@@ -8,6 +8,7 @@ from typing import Any
 import fastavro
 import pytest
 
+from hudi_jobs.contract import Location
 from hudi_operator.timeline import Action, Instant, State, TimelineReader
 
 
@@ -50,7 +51,7 @@ OVERWRITE = avro(operationType=None)
 def test_delta_commits_are_counted_from_the_last_compaction(
     names: list[str], since: int, since_request: int, make_table: Any
 ) -> None:
-    counters = TimelineReader(make_table(names)).read("/t").counters
+    counters = TimelineReader(make_table(names)).read(Location.parse("/t")).counters
     assert (counters.delta_commits_since_compaction, counters.delta_commits_since_compaction_request) == (
         since,
         since_request,
@@ -58,7 +59,9 @@ def test_delta_commits_are_counted_from_the_last_compaction(
 
 
 def test_the_last_compaction_of_a_copy_on_write_table_is_none(make_table: Any) -> None:
-    counters = TimelineReader(make_table(["1_2.commit"], table_type="COPY_ON_WRITE")).read("/t").counters
+    counters = (
+        TimelineReader(make_table(["1_2.commit"], table_type="COPY_ON_WRITE")).read(Location.parse("/t")).counters
+    )
     assert counters.last_compaction is None
     assert counters.completed_commits == 1
 
@@ -83,7 +86,7 @@ def test_the_last_compaction_of_a_copy_on_write_table_is_none(make_table: Any) -
 def test_commits_are_counted_from_the_latest_clustering_pending_or_completed(
     files: dict[str, bytes], count: int, last: str | None, make_table: Any
 ) -> None:
-    counters = TimelineReader(make_table(files)).read("/t").counters
+    counters = TimelineReader(make_table(files)).read(Location.parse("/t")).counters
     assert (counters.commits_since_clustering, counters.last_clustering) == (count, last)
 
 
@@ -103,7 +106,7 @@ def test_commits_are_counted_from_the_commit_that_the_last_clean_knew(
 ) -> None:
     files = {"1_2.commit": b"", "3_4.commit": b"", "6_7.deltacommit": b""}
     filesystem = make_table(files | ({} if clean is None else {"5_6.clean": clean}))
-    assert TimelineReader(filesystem).read("/t").counters.commits_since_clean == count
+    assert TimelineReader(filesystem).read(Location.parse("/t")).counters.commits_since_clean == count
 
 
 def test_everything_pending_is_listed_by_kind(make_table: Any) -> None:
@@ -120,7 +123,7 @@ def test_everything_pending_is_listed_by_kind(make_table: Any) -> None:
         "9.rollback.inflight": b"",
         "9.rollback.requested": b"",
     }
-    counters = TimelineReader(make_table(files)).read("/t").counters
+    counters = TimelineReader(make_table(files)).read(Location.parse("/t")).counters
     assert counters.pending_compactions == ("1",)
     assert counters.pending_log_compactions == ("2",)
     assert counters.pending_clusterings == ("3", "5")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hudi_jobs.contract import Location
 from hudi_jobs.contract.table.facts import SLICES_FIELD
 from hudi_operator.adoption.draft import draft_of
 from hudi_operator.adoption.evidence import Evidence, read_evidence
@@ -76,7 +77,7 @@ def fast_compaction(request: pytest.FixtureRequest, real_table: Callable[[str], 
 
 
 def evidence(base: Path) -> Evidence:
-    found = read_evidence(LocalFileSystem(), str(base), base_path="s3a://lake/team/flights")
+    found = read_evidence(LocalFileSystem(), Location.parse(str(base)), base_path="s3a://lake/team/flights")
     assert isinstance(found, Evidence)
     return found
 
@@ -110,7 +111,9 @@ def test_clean_that_leaves_no_older_slice_ends_the_doubt(
     clean = CleanSummary(last_completed_commit="29991230000000000", earliest_retained=retained)
     counters = replace(found.timeline.counters, last_clean=at, clean=clean)
     reader = TimelineReader(LocalFileSystem())
-    facts = read_facts(reader, str(fast_compaction), replace(found.timeline, counters=counters), found.commits)
+    facts = read_facts(
+        reader, Location.parse(str(fast_compaction)), replace(found.timeline, counters=counters), found.commits
+    )
     assert (facts.early_compaction is not None) is is_doubtful
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from hudi_jobs.contract import Location
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import Bounds, Timeline, TimelineReader
 from hudi_operator.timeline.files.times import FileTimes, clock_shift, completed_after
@@ -131,7 +132,7 @@ def test_delta_commits_are_counted_although_the_store_has_another_time_than_the_
         times[completed] = moment + skew + MINUTE
     table = make_table([*times], **LAYOUT_1)
     table.times = {f"/t/.hoodie/{name}": moment for name, moment in times.items()}
-    timeline = TimelineReader(table).read("/t")
+    timeline = TimelineReader(table).read(Location.parse("/t"))
     assert timeline.counters.delta_commits_since_compaction == 2
     assert not timeline.problems
 
@@ -145,7 +146,7 @@ NAMES = [f"{DELTA}.deltacommit.requested", f"{DELTA}.deltacommit", f"{COMPACTION
 
 def look(make_table: Any, *names: str) -> Timeline:
     """Read a table whose files all have the same, impossible time."""
-    return TimelineReader(make_table([*NAMES, *names], **LAYOUT_1)).read("/t")
+    return TimelineReader(make_table([*NAMES, *names], **LAYOUT_1)).read(Location.parse("/t"))
 
 
 def test_a_count_that_rests_on_impossible_file_times_is_unknown_and_says_why(make_table: Any) -> None:
@@ -210,12 +211,12 @@ def days_later(path: Path) -> None:
 def test_a_copied_table_has_no_count_that_is_a_guess(
     name: str, change: Callable[[Path], None], real_table: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    original = TimelineReader(LocalFileSystem()).read(str(real_table(name)))
+    original = TimelineReader(LocalFileSystem()).read(Location.parse(str(real_table(name))))
     copy = tmp_path / "copy"
     shutil.copytree(real_table(name), copy)
     for path in (copy / ".hoodie").iterdir():
         change(path)
-    timeline = TimelineReader(LocalFileSystem()).read(str(copy))
+    timeline = TimelineReader(LocalFileSystem()).read(Location.parse(str(copy)))
     assert timeline.counters.delta_commits_since_compaction is None
     bounds, true_count = timeline.counters.delta_commits_since_compaction_bounds, original.counters
     assert bounds is not None

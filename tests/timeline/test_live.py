@@ -43,7 +43,7 @@ def test_the_reader_agrees_with_hudi_on_tables_that_were_just_made(tmp_path: Pat
         filesystem, path = open_filesystem(str(base))
         timeline = TimelineReader(filesystem).read(path)
         archive = read_archive(filesystem, path, timeline.properties)
-        document = timeline_document(path, timeline, archived=archive.instants, archive_problems=archive.problems)
+        document = timeline_document(path.path, timeline, archived=archive.instants, archive_problems=archive.problems)
         assert document["problems"] == []
         for one in verdict["judge"].pop("services", ()):
             assert one == would_do(path, {key: one[key] for key in SETTINGS})

@@ -11,6 +11,7 @@ import pyarrow.fs as pafs
 import pytest
 from tests.timeline.arrow import ArrowFileSystem
 
+from hudi_jobs.contract import Location
 from hudi_operator.storage import open_filesystem
 from hudi_operator.timeline import NotAHudiTable, State, TimelineReader, pending_instants
 from hudi_operator.timeline.archive import read_archive
@@ -83,12 +84,12 @@ def test_the_reader_sees_the_instants_that_the_writing_release_sees(
 def test_any_file_system_of_pyarrow_will_do(name: str, real_table: Callable[[str], Path]) -> None:
     filesystem = ArrowFileSystem(pafs.LocalFileSystem(), identity="arrow")
     base = str(real_table(name))
-    timeline = TimelineReader(filesystem).read(base)
-    archive = read_archive(filesystem, base, timeline.properties)
+    timeline = TimelineReader(filesystem).read(Location.parse(base))
+    archive = read_archive(filesystem, Location.parse(base), timeline.properties)
     document = timeline_document(base, timeline, archived=archive.instants, archive_problems=archive.problems)
     assert document == read(Path(base))
     with pytest.raises(NotAHudiTable):
-        TimelineReader(filesystem).read(f"{base}/nothing")
+        TimelineReader(filesystem).read(Location.parse(f"{base}/nothing"))
 
 
 @pytest.mark.parametrize("name", [name for name in EXPECTED if "-with-" not in name])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.timeline.conftest import MemoryFileSystem
 
-from hudi_jobs.contract import INDEX_KEY
+from hudi_jobs.contract import INDEX_KEY, Location
 from hudi_jobs.contract.table.facts import TableFacts
 from hudi_operator.storage import StorageErrorKind
 from hudi_operator.timeline import TableUnreadable, TimelineReader
@@ -24,9 +24,9 @@ def commit(**extra: str) -> bytes:
 
 
 def facts_of(reader: TimelineReader, *, changed_at: str | None = None) -> TableFacts:
-    timeline = reader.read("/t", full=True)
-    commits = tuple(reader.commits("/t", timeline))
-    return read_facts(reader, "/t", timeline, commits, changed_at=changed_at)
+    timeline = reader.read(Location.parse("/t"), full=True)
+    commits = tuple(reader.commits(Location.parse("/t"), timeline))
+    return read_facts(reader, Location.parse("/t"), timeline, commits, changed_at=changed_at)
 
 
 @pytest.mark.parametrize(

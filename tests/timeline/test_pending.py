@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hudi_jobs.contract import Location
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import Instant, TimelineReader
 from hudi_operator.timeline.model import Action, State
@@ -53,14 +54,16 @@ LAYOUT_1 = {"table_version": "6", "timeline_layout_version": "1"}
 def test_a_pending_instant_says_what_it_is_and_how_far_it_came(
     files: dict[str, bytes], properties: dict[str, str], kind: PendingKind, state: State, make_table: Any
 ) -> None:
-    timeline = TimelineReader(make_table(files, **properties)).read("/t")
+    timeline = TimelineReader(make_table(files, **properties)).read(Location.parse("/t"))
     (found,) = pending_instants(timeline)
     assert found == PendingInstant(timeline.pending[0], kind)
     assert found.instant.state is state
 
 
 def test_completed_instants_are_not_pending(make_table: Any) -> None:
-    timeline = TimelineReader(make_table({"1.commit.requested": b"", "1.inflight": b"", "1_2.commit": b""})).read("/t")
+    timeline = TimelineReader(make_table({"1.commit.requested": b"", "1.inflight": b"", "1_2.commit": b""})).read(
+        Location.parse("/t")
+    )
     assert pending_instants(timeline) == ()
 
 
@@ -71,20 +74,20 @@ def test_a_pending_instant_is_as_old_as_the_file_of_its_state(make_table: Any) -
         "/t/.hoodie/timeline/1.clustering.inflight": 2000,
     }
     reader = TimelineReader(filesystem)
-    timeline = reader.read("/t")
+    timeline = reader.read(Location.parse("/t"))
     (instant,) = timeline.pending
-    assert reader.written_at("/t", timeline.properties, instant) == 2000
-    assert reader.written_at("/t", timeline.properties, instant._replace(state=State.REQUESTED)) == 1000
+    assert reader.written_at(Location.parse("/t"), timeline.properties, instant) == 2000
+    assert reader.written_at(Location.parse("/t"), timeline.properties, instant._replace(state=State.REQUESTED)) == 1000
     # A file is asked for once.
     filesystem.times.clear()
-    assert reader.written_at("/t", timeline.properties, instant) == 2000
+    assert reader.written_at(Location.parse("/t"), timeline.properties, instant) == 2000
 
 
 def test_a_pending_instant_that_is_gone_has_no_age(real_table: Any) -> None:
     base = str(real_table("1.2.0-cow-clustering-inflight"))
     reader = TimelineReader(LocalFileSystem())
-    timeline = reader.read(base)
+    timeline = reader.read(Location.parse(base))
     assert timeline.pending
-    assert all(reader.written_at(base, timeline.properties, instant) for instant in timeline.pending)
+    assert all(reader.written_at(Location.parse(base), timeline.properties, instant) for instant in timeline.pending)
     gone = Instant("1", Action.CLUSTERING, State.INFLIGHT)
-    assert reader.written_at(base, timeline.properties, gone) is None
+    assert reader.written_at(Location.parse(base), timeline.properties, gone) is None

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hudi_jobs.contract import Location
 from hudi_operator.timeline import Layout, NotAHudiTable, TableType, TableUnreadable, TimelineReader, UnreadableCause
 from hudi_operator.timeline.files.properties import is_intact, parse_properties, read_table_properties
 
@@ -91,6 +92,26 @@ def test_unknown_property_is_refused_in_one_sentence(content: bytes, cause: Unre
     assert str(caught.value).endswith(".")
 
 
+@pytest.mark.parametrize("folder", ["timeline/", "./timeline", "timeline/.", "x//y"])
+def test_folder_of_the_timeline_is_read_as_hadoop_reads_it(folder: str, make_table: Any) -> None:
+    filesystem = make_table(["1_2.commit"])
+    named = folder.replace("//", "/").removeprefix("./").removesuffix("/.").removesuffix("/")
+    filesystem.files = {name.replace("/timeline/", f"/{named}/"): data for name, data in filesystem.files.items()}
+    filesystem.files[MAIN] += f"hoodie.timeline.path={folder}\n".encode()
+    assert TimelineReader(filesystem).read(Location.parse("/t")).counters.completed_commits == 1
+
+
+@pytest.mark.parametrize("key", ["hoodie.timeline.path", "hoodie.timeline.history.path", "hoodie.archivelog.folder"])
+@pytest.mark.parametrize("folder", ["../../other/.hoodie/timeline", "a/../../..", "/other", "s3://other/t", "file:x"])
+def test_folder_of_another_table_is_never_read(key: str, folder: str, make_table: Any) -> None:
+    filesystem = make_table(["1_2.commit"])
+    filesystem.files[MAIN] += f"{key}={folder}\n".encode()
+    with pytest.raises(TableUnreadable, match=f"{key} .* no folder below .hoodie") as caught:
+        TimelineReader(filesystem).read(Location.parse("/t"))
+    assert caught.value.cause is UnreadableCause.CORRUPT
+    assert not any("other" in path for path in filesystem.reads)
+
+
 def test_the_checksum_covers_database_and_name() -> None:
     line = f"hoodie.table.checksum={zlib.crc32(b'sales.t')}\n".encode()
     right, wrong = (
@@ -114,7 +135,7 @@ def test_the_backup_is_read_where_the_file_is_not_whole(main: bytes | None, stat
     filesystem = make_table([], timeline_layout_version="1")
     filesystem.files = {BACKUP: WHOLE} | ({} if main is None else {MAIN: main})
     filesystem.files["/t/.hoodie/1.commit"] = b""
-    timeline = TimelineReader(filesystem).read("/t")
+    timeline = TimelineReader(filesystem).read(Location.parse("/t"))
     assert timeline.counters.completed_commits == 1
     assert [(one.file, state in one.reason) for one in timeline.problems if "properties" in one.file] == [
         (".hoodie/hoodie.properties", True)
@@ -127,7 +148,7 @@ def test_without_a_usable_backup_the_table_is_corrupt(main: bytes, backup: bytes
     filesystem = make_table([])
     filesystem.files = {MAIN: main} | ({} if backup is None else {BACKUP: backup})
     with pytest.raises(TableUnreadable) as caught:
-        TimelineReader(filesystem).read("/t")
+        TimelineReader(filesystem).read(Location.parse("/t"))
     assert caught.value.cause is UnreadableCause.CORRUPT
 
 
@@ -135,12 +156,12 @@ def test_no_properties_at_all_is_no_table(make_table: Any) -> None:
     filesystem = make_table([])
     filesystem.files = {}
     with pytest.raises(NotAHudiTable):
-        TimelineReader(filesystem).read("/t")
+        TimelineReader(filesystem).read(Location.parse("/t"))
 
 
 def test_a_newer_table_is_refused_although_an_older_backup_exists(make_table: Any) -> None:
     filesystem = make_table([], table_version="10")
     filesystem.files[BACKUP] = WHOLE
     with pytest.raises(TableUnreadable) as caught:
-        TimelineReader(filesystem).read("/t")
+        TimelineReader(filesystem).read(Location.parse("/t"))
     assert caught.value.cause is UnreadableCause.UNSUPPORTED

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from hudi_jobs.contract import Location
 from hudi_operator.storage import open_filesystem
 from hudi_operator.timeline import (
     Action,
@@ -42,7 +43,7 @@ def commit(**extra: str) -> bytes:
 
 def test_a_read_is_one_listing_and_reads_only_what_is_counted(make_table: Any) -> None:
     filesystem = make_table({"1_2.commit": commit(), "3_4.clean": CLEAN, "5_6.clean": CLEAN, "7_8.commit": commit()})
-    TimelineReader(filesystem).read("/t")
+    TimelineReader(filesystem).read(Location.parse("/t"))
     assert filesystem.lists == 1
     assert filesystem.reads == ["/t/.hoodie/hoodie.properties", "/t/.hoodie/timeline/5_6.clean"]
 
@@ -50,9 +51,9 @@ def test_a_read_is_one_listing_and_reads_only_what_is_counted(make_table: Any) -
 def test_an_unmoved_table_costs_one_listing_and_no_reading(make_table: Any) -> None:
     filesystem = make_table({"1_2.commit": commit(), "5_6.clean": CLEAN})
     reader = TimelineReader(filesystem)
-    first = reader.read("/t")
+    first = reader.read(Location.parse("/t"))
     filesystem.reads.clear()
-    assert reader.read("/t") is first
+    assert reader.read(Location.parse("/t")) is first
     assert (filesystem.lists, filesystem.reads) == (2, [])
 
 
@@ -60,52 +61,52 @@ def test_the_properties_are_read_again_now_and_then(make_table: Any) -> None:
     filesystem = make_table(["1_2.commit"])
     reader = TimelineReader(filesystem)
     for _ in range(READS_BETWEEN_FULL_LISTINGS + 2):
-        reader.read("/t")
+        reader.read(Location.parse("/t"))
     assert filesystem.reads.count("/t/.hoodie/hoodie.properties") == 2
 
 
 def test_a_new_instant_costs_only_what_it_adds(make_table: Any) -> None:
     filesystem = make_table({"1_2.commit": commit(), "5_6.clean": CLEAN})
     reader = TimelineReader(filesystem)
-    reader.read("/t")
+    reader.read(Location.parse("/t"))
     filesystem.reads.clear()
     filesystem.files["/t/.hoodie/timeline/7_8.clean"] = CLEAN
-    assert reader.read("/t").counters.last_clean == "7"
+    assert reader.read(Location.parse("/t")).counters.last_clean == "7"
     assert (filesystem.lists, filesystem.reads) == (2, ["/t/.hoodie/timeline/7_8.clean"])
 
 
 def test_the_properties_are_read_again_when_a_file_has_vanished(make_table: Any) -> None:
     filesystem = make_table(["1_2.commit", "3_4.commit"])
     reader = TimelineReader(filesystem)
-    reader.read("/t")
+    reader.read(Location.parse("/t"))
     del filesystem.files["/t/.hoodie/timeline/1_2.commit"]
-    assert reader.read("/t").counters.completed_commits == 1
+    assert reader.read(Location.parse("/t")).counters.completed_commits == 1
     assert (filesystem.lists, filesystem.reads.count("/t/.hoodie/hoodie.properties")) == (2, 2)
 
 
 def test_an_upgrade_to_the_other_layout_is_noticed_at_once(make_table: Any) -> None:
     filesystem = make_table(["1.commit"], timeline_layout_version="1", table_version="6")
     reader = TimelineReader(filesystem)
-    assert reader.read("/t").properties.layout == 1
+    assert reader.read(Location.parse("/t")).properties.layout == 1
     filesystem.files = make_table(["1_2.commit", "3_4.commit"]).files
-    upgraded = reader.read("/t")
+    upgraded = reader.read(Location.parse("/t"))
     assert (upgraded.properties.layout, upgraded.counters.completed_commits) == (2, 2)
 
 
 def test_a_problem_is_looked_at_again(make_table: Any) -> None:
     filesystem = make_table({"1.compaction.requested": b""})
     reader = TimelineReader(filesystem)
-    assert len(reader.read("/t").problems) == 1
+    assert len(reader.read(Location.parse("/t")).problems) == 1
     filesystem.files["/t/.hoodie/timeline/1.compaction.requested"] = b'{"operations": []}'
-    assert reader.read("/t").problems == ()
+    assert reader.read(Location.parse("/t")).problems == ()
 
 
 def test_a_file_that_was_empty_is_read_again(make_table: Any) -> None:
     filesystem = make_table({"1_2.commit": commit(), "3_4.commit": commit(), "5_6.clean": b""})
     reader = TimelineReader(filesystem)
-    assert reader.read("/t").counters.commits_since_clean == 2
+    assert reader.read(Location.parse("/t")).counters.commits_since_clean == 2
     filesystem.files["/t/.hoodie/timeline/5_6.clean"] = CLEAN
-    assert reader.read("/t").counters.commits_since_clean == 1
+    assert reader.read(Location.parse("/t")).counters.commits_since_clean == 1
 
 
 def test_a_table_that_is_dropped_between_two_reads_is_none(tmp_path: Path, real_table: Callable[[str], Path]) -> None:
@@ -122,7 +123,7 @@ def test_a_table_that_is_dropped_between_two_reads_is_none(tmp_path: Path, real_
 def test_tables_share_one_bounded_cache(make_table: Any) -> None:
     cache = ContentCache(max_bytes=4096)
     for _ in range(100):
-        TimelineReader(make_table({"1_2.commit": commit(), "5_6.clean": CLEAN}), cache).read("/t")
+        TimelineReader(make_table({"1_2.commit": commit(), "5_6.clean": CLEAN}), cache).read(Location.parse("/t"))
     assert 0 < len(cache) <= 16
 
 
@@ -134,14 +135,14 @@ def test_the_end_of_a_long_timeline_is_enough_once_it_is_known(make_table: Any) 
     filesystem = make_table(long_timeline(2000))
     filesystem.offsets = True
     reader = TimelineReader(filesystem)
-    reader.read("/t")
+    reader.read(Location.parse("/t"))
     filesystem.files["/t/.hoodie/timeline/1002000_1002001.deltacommit"] = b""
-    assert reader.read("/t").counters.delta_commits_since_compaction == 2001
+    assert reader.read(Location.parse("/t")).counters.delta_commits_since_compaction == 2001
     # What was archived meanwhile is noticed by a whole listing, which is never far or can be asked for.
     for number in range(1000):
         del filesystem.files[f"/t/.hoodie/timeline/{1_000_000 + number}_{1_000_001 + number}.deltacommit"]
-    assert reader.read("/t").counters.delta_commits_since_compaction == 2001
-    assert reader.read("/t", full=True).counters.delta_commits_since_compaction == 1001
+    assert reader.read(Location.parse("/t")).counters.delta_commits_since_compaction == 2001
+    assert reader.read(Location.parse("/t"), full=True).counters.delta_commits_since_compaction == 1001
 
 
 @pytest.mark.parametrize(
@@ -151,24 +152,24 @@ def test_instant_that_rewrites_history_causes_a_whole_listing(name: str, make_ta
     filesystem = make_table(long_timeline(2000))
     filesystem.offsets = True
     reader = TimelineReader(filesystem)
-    reader.read("/t")
+    reader.read(Location.parse("/t"))
     del filesystem.files["/t/.hoodie/timeline/1000000_1000001.deltacommit"]
     filesystem.files[f"/t/.hoodie/timeline/{name}"] = b""
-    assert reader.read("/t").counters.delta_commits_since_compaction == 1999
+    assert reader.read(Location.parse("/t")).counters.delta_commits_since_compaction == 1999
 
 
 def test_a_vanished_recent_file_makes_a_whole_listing(make_table: Any) -> None:
     filesystem = make_table(long_timeline(2000))
     filesystem.offsets = True
     reader = TimelineReader(filesystem)
-    reader.read("/t")
+    reader.read(Location.parse("/t"))
     del filesystem.files["/t/.hoodie/timeline/1000000_1000001.deltacommit"]
     del filesystem.files["/t/.hoodie/timeline/1001990_1001991.deltacommit"]
-    assert reader.read("/t").counters.delta_commits_since_compaction == 1998
+    assert reader.read(Location.parse("/t")).counters.delta_commits_since_compaction == 1998
 
 
 def newest_with(reader: TimelineReader, key: str) -> tuple[Instant, str] | None:
-    commits = reader.commits("/t", reader.read("/t"))
+    commits = reader.commits(Location.parse("/t"), reader.read(Location.parse("/t")))
     return next(((one, found.extra_metadata[key]) for one, found in commits if key in found.extra_metadata), None)
 
 
@@ -196,7 +197,7 @@ def test_the_newest_commit_is_the_one_that_completed_last(make_table: Any) -> No
     )
 
 
-def real(path: Path) -> tuple[TimelineReader, str]:
+def real(path: Path) -> tuple[TimelineReader, Location]:
     filesystem, base = open_filesystem(str(path))
     return TimelineReader(filesystem), base
 
@@ -246,10 +247,10 @@ def test_real_plans_of_every_release_are_read(release: str, real_table: Callable
 def test_content_that_is_gone_is_said_to_be_gone(make_table: Any) -> None:
     filesystem = make_table(["1_2.commit"])
     reader = TimelineReader(filesystem)
-    timeline = reader.read("/t")
-    assert reader.read_content("/t", timeline.properties, timeline.instants[0]) == CommitMetadata()
+    timeline = reader.read(Location.parse("/t"))
+    assert reader.read_content(Location.parse("/t"), timeline.properties, timeline.instants[0]) == CommitMetadata()
     with pytest.raises(InstantContentMissing):
-        reader.read_content("/t", timeline.properties, timeline.instants[0], State.REQUESTED)
+        reader.read_content(Location.parse("/t"), timeline.properties, timeline.instants[0], State.REQUESTED)
 
 
 def test_file_sizes_follow_from_write_statistics(real_table: Callable[[str], Path]) -> None:
@@ -294,7 +295,7 @@ def test_commits_missing_in_the_metadata_table_are_named(
     inner = make_table([f"{time}_{time}1.deltacommit" for time in metadata]).files
     filesystem.files |= {path.replace("/t/", "/t/.hoodie/metadata/"): content for path, content in inner.items()}
     reader = TimelineReader(filesystem)
-    found = read_metadata_table(reader, "/t", reader.read("/t"))
+    found = read_metadata_table(reader, Location.parse("/t"), reader.read(Location.parse("/t")))
     assert found is not None
     assert found.missing == missing
 

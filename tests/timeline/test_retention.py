@@ -9,6 +9,7 @@ from typing import Any
 import fastavro
 import pytest
 
+from hudi_jobs.contract import Location
 from hudi_operator.timeline import Timeline, TimelineReader
 from hudi_operator.timeline.rules.retention import (
     Archivable,
@@ -45,7 +46,9 @@ def commits(first: int, last: int) -> list[str]:
 @pytest.fixture
 def read(make_table: Any) -> Any:
     def look(names: list[str], contents: Mapping[str, bytes] | None = None, **properties: str) -> Timeline:
-        return TimelineReader(make_table(dict.fromkeys(names, b"") | dict(contents or {}), **properties)).read("/t")
+        return TimelineReader(make_table(dict.fromkeys(names, b"") | dict(contents or {}), **properties)).read(
+            Location.parse("/t")
+        )
 
     return look
 

@@ -15,6 +15,7 @@ import pytest
 import yaml
 from tests.timeline.arrow import ArrowFileSystem
 
+from hudi_jobs.contract import Location
 from hudi_operator.adoption.search import SearchLimits, find_tables
 from hudi_operator.cli.main import execute
 from hudi_operator.storage import (
@@ -77,8 +78,8 @@ def test_a_listing_can_start_at_a_name(s3_server: Any) -> None:
     for name in ("1", "2_3.commit", "2.inflight", "4", "history/5", "history/6"):
         client.put_object(Bucket=s3_server.bucket, Key=f"offset/{name}", Body=b"")
     filesystem, path = open_filesystem(f"s3://{s3_server.bucket}/offset", s3_server.options)
-    assert sorted(filesystem.list_directory(path, start_after="2").names) == ["2.inflight", "2_3.commit", "4"]
-    assert sorted(filesystem.list_directory(path).names) == ["1", "2.inflight", "2_3.commit", "4"]
+    assert sorted(filesystem.list_directory(path.path, start_after="2").names) == ["2.inflight", "2_3.commit", "4"]
+    assert sorted(filesystem.list_directory(path.path).names) == ["1", "2.inflight", "2_3.commit", "4"]
 
 
 def test_a_long_timeline_is_listed_in_pages_and_then_from_its_end(s3_server: Any) -> None:
@@ -112,7 +113,7 @@ def test_the_s3_client_of_pyarrow_will_do(s3_server: Any, real_table: Callable[[
     assert timeline == TimelineReader(ours).read(base)
     assert read_archive(arrow, base, timeline.properties) == read_archive(ours, base, timeline.properties)
     with pytest.raises(NotAHudiTable):
-        TimelineReader(arrow).read(f"{s3_server.bucket}/nothing")
+        TimelineReader(arrow).read(Location.parse(f"s3://{s3_server.bucket}/nothing"))
 
 
 def failure(url: str, options: S3Options) -> Exception:
@@ -165,16 +166,16 @@ def test_a_listing_passes_over_folders_and_is_given_up_at_its_limit(s3_server: A
     for name in names:
         client.put_object(Bucket=s3_server.bucket, Key=f"folders/{name}", Body=b"")
     filesystem, path = open_filesystem(f"s3://{s3_server.bucket}/folders", s3_server.options)
-    listing = filesystem.list_directory(path)
+    listing = filesystem.list_directory(path.path)
     assert sorted(listing.names) == ["1", "1.commit", "2_3.commit", "4.commit", "zoo"]
     assert listing.requests == 2
-    assert sorted(filesystem.list_directory(path, start_after="1.d", before="4").names) == ["2_3.commit"]
-    assert len(filesystem.list_directory(path, limit=5).names) == 5
+    assert sorted(filesystem.list_directory(path.path, start_after="1.d", before="4").names) == ["2_3.commit"]
+    assert len(filesystem.list_directory(path.path, limit=5).names) == 5
     with pytest.raises(StorageError, match="more than 4 files") as caught:
-        filesystem.list_directory(path, limit=4)
+        filesystem.list_directory(path.path, limit=4)
     assert caught.value.kind is StorageErrorKind.TOO_LARGE
     with pytest.raises(StorageError, match="more than 100 files"):
-        filesystem.list_directory(f"{path}/3", limit=100)
+        filesystem.list_directory((path / "3").path, limit=100)
 
 
 def test_an_object_is_refused_by_its_size_and_its_encoding_inflates_nothing(s3_server: Any) -> None:
@@ -200,9 +201,9 @@ def test_folders_are_listed_without_the_keys_inside_of_them(s3_server: Any, monk
     for name in ["a/1", "b-1/x/y", "b/2", "plain", *(f"c/{number}" for number in range(25)), "d/4"]:
         client.put_object(Bucket=s3_server.bucket, Key=f"lake/{name}", Body=b"")
     filesystem, base = open_filesystem(f"s3a://{s3_server.bucket}/lake", s3_server.options)
-    assert filesystem.list_folders(base, limit=10) == Folders(("a", "b-1", "b", "c", "d"))
-    assert filesystem.list_folders(base, limit=2) == Folders(("a", "b-1"), complete=False)
-    assert filesystem.list_folders(f"{base}/nothing", limit=2) == Folders(())
+    assert filesystem.list_folders(base.path, limit=10) == Folders(("a", "b-1", "b", "c", "d"))
+    assert filesystem.list_folders(base.path, limit=2) == Folders(("a", "b-1"), complete=False)
+    assert filesystem.list_folders((base / "nothing").path, limit=2) == Folders(())
 
 
 ODD_KEYS = ("t/../x", "t//x", "t/./x", "/x", "../x", "e\x1b[31m/x", "\u202e/x")
@@ -214,11 +215,11 @@ def test_odd_keys_hide_no_folder(s3_server: Any) -> None:
     for name in ("a/1", "t/1", "z/1", "plain", *ODD_KEYS):
         client.put_object(Bucket=s3_server.bucket, Key=f"odd/{name}", Body=b"")
     filesystem, base = open_filesystem(f"s3://{s3_server.bucket}/odd", s3_server.options)
-    found = filesystem.list_folders(base, limit=10)
+    found = filesystem.list_folders(base.path, limit=10)
     assert {"a", "t", "z"} <= set(found.names)
     assert found.names == tuple(sorted(found.names))
     assert not {"", ".", "..", "plain"} & set(found.names)
-    assert filesystem.list_folders(base, limit=2) == Folders(("a", "e\x1b[31m"), complete=False)
+    assert filesystem.list_folders(base.path, limit=2) == Folders(("a", "e\x1b[31m"), complete=False)
 
 
 def test_an_odd_key_in_a_folder_of_files_is_named(s3_server: Any) -> None:
@@ -227,7 +228,7 @@ def test_an_odd_key_in_a_folder_of_files_is_named(s3_server: Any) -> None:
         s3_server.client().put_object(Bucket=s3_server.bucket, Key=f"{folder}/{name}", Body=b"")
         filesystem, base = open_filesystem(f"s3://{s3_server.bucket}/{folder}", s3_server.options)
         with pytest.raises(StorageError, match="Remove the object, or rename it") as caught:
-            filesystem.list_directory(base)
+            filesystem.list_directory(base.path)
         assert caught.value.kind is StorageErrorKind.ODD_KEY
         assert f"'{folder}/" in str(caught.value)
         assert str(caught.value).isprintable()
@@ -242,7 +243,7 @@ def test_a_table_with_an_odd_key_in_its_timeline_harms_no_other(
         s3_server.client().put_object(Bucket=s3_server.bucket, Key=f"lake/{key}", Body=b"")
     filesystem, base = open_filesystem(f"s3://{s3_server.bucket}/lake", s3_server.options)
     found = find_tables(filesystem, base, SearchLimits())
-    assert [each.rpartition("/")[2] for each in found.tables] == ["harmed", "whole"]
+    assert [each.names[-1] for each in found.tables] == ["harmed", "whole"]
     filesystem, base = open_filesystem(whole, s3_server.options)
     assert TimelineReader(filesystem).read(base)
     filesystem, base = open_filesystem(harmed, s3_server.options)
@@ -275,7 +276,7 @@ def test_the_resources_of_tables_on_s3_are_written(
 def listed_below(url: str, options: S3Options, *, pages: int = 200) -> tuple[dict[str, FileStamp], CountingFileSystem]:
     inner, path = open_filesystem(url, options)
     filesystem = CountingFileSystem(inner)
-    found = [one for page in filesystem.list_below(path, pages=pages) for one in page]
+    found = [one for page in filesystem.list_below(path.path, pages=pages) for one in page]
     assert len({one.path for one in found}) == len(found)
     return {one.path: one.stamp for one in found}, filesystem
 

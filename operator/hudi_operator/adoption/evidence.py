@@ -6,6 +6,7 @@ from datetime import timedelta
 from itertools import pairwise
 from statistics import median_low
 
+from hudi_jobs.contract import Location
 from hudi_jobs.contract.instants import wall_time
 from hudi_jobs.contract.table.facts import NO_FACTS, TableFacts
 from hudi_jobs.contract.table.properties import printable
@@ -61,19 +62,19 @@ class Unreadable:
     reason: str
 
 
-def read_evidence(filesystem: FileSystem, path: str, *, base_path: str) -> Evidence | Unreadable:
+def read_evidence(filesystem: FileSystem, base: Location, *, base_path: str) -> Evidence | Unreadable:
     """Read a table at a path of the file system; `base_path` is its name in the resource."""
     reader = TimelineReader(filesystem, budget=ReadBudget())
     try:
-        timeline = reader.read(path)
-        commits, unread = _commits(reader, path, timeline)
+        timeline = reader.read(base)
+        commits, unread = _commits(reader, base, timeline)
         return Evidence(
             base_path=base_path,
             timeline=timeline,
             commits=commits,
-            clean=_clean_plan(reader, path, timeline),
-            facts=read_facts(reader, path, timeline, commits),
-            has_archive=_has_archive(filesystem, path, timeline),
+            clean=_clean_plan(reader, base, timeline),
+            facts=read_facts(reader, base, timeline, commits),
+            has_archive=_has_archive(filesystem, base, timeline),
             unread=unread,
         )
     except (TimelineError, StorageError) as error:
@@ -81,32 +82,32 @@ def read_evidence(filesystem: FileSystem, path: str, *, base_path: str) -> Evide
 
 
 def _commits(
-    reader: TimelineReader, path: str, timeline: Timeline
+    reader: TimelineReader, base: Location, timeline: Timeline
 ) -> tuple[tuple[tuple[Instant, CommitMetadata], ...], tuple[str, ...]]:
     newest = [one for one in reversed(timeline.completed) if one.action in COMMITS][:COMMITS_READ]
     read, unread = [], []
     for instant in newest:
         try:
-            read.append((instant, reader.read_commit_metadata(path, timeline.properties, instant)))
+            read.append((instant, reader.read_commit_metadata(base, timeline.properties, instant)))
         except TimelineError as error:
             unread.append(f"{instant.action} {instant.time} cannot be read: {error}")
     return tuple(read), tuple(unread)
 
 
-def _clean_plan(reader: TimelineReader, path: str, timeline: Timeline) -> CleanPlan | None:
+def _clean_plan(reader: TimelineReader, base: Location, timeline: Timeline) -> CleanPlan | None:
     newest = next((one for one in reversed(timeline.completed) if one.action is Action.CLEAN), None)
     if newest is None:
         return None
     try:
-        plan = reader.read_content(path, timeline.properties, newest, State.REQUESTED)
+        plan = reader.read_content(base, timeline.properties, newest, State.REQUESTED)
     except TimelineError:
         return None
     return plan if isinstance(plan, CleanPlan) else None
 
 
-def _has_archive(filesystem: FileSystem, path: str, timeline: Timeline) -> bool:
+def _has_archive(filesystem: FileSystem, base: Location, timeline: Timeline) -> bool:
     try:
-        listing = filesystem.list_directory(f"{path}/{timeline.properties.archive_path}", limit=_ARCHIVE_LIMIT)
+        listing = filesystem.list_directory((base / timeline.properties.archive_path).path, limit=_ARCHIVE_LIMIT)
     except StorageError as error:
         if error.kind is StorageErrorKind.TOO_LARGE:
             return True

@@ -64,19 +64,19 @@ class SearchLimits:
 class Found:
     """The base paths of found tables, in order, and sentences about unsearched folders. May include the prefix."""
 
-    tables: list[str] = field(default_factory=list)
+    tables: list[Location] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     folders: int = 0
 
 
 def find_tables(
-    filesystem: FileSystem, prefix: str, limits: SearchLimits, *, clock: Callable[[], float] = time.monotonic
+    filesystem: FileSystem, prefix: Location, limits: SearchLimits, *, clock: Callable[[], float] = time.monotonic
 ) -> Found:
     """Search tables breadth first; report limits and refused folders, and continue with the rest."""
     found, reader, ends = Found(), TimelineReader(filesystem), clock() + limits.seconds
     waiting, too_deep = deque([(prefix, 0)]), 0
     while waiting:
-        path, depth = waiting.popleft()
+        folder, depth = waiting.popleft()
         if found.folders >= limits.folders or len(found.tables) >= limits.tables or clock() >= ends:
             found.problems.append(
                 f"The search reached its limits after {counted(found.folders, 'folder')} and "
@@ -86,14 +86,14 @@ def find_tables(
             break
         found.folders += 1
         try:
-            if _is_table(reader, path):
-                found.tables.append(path)
+            if _is_table(reader, folder):
+                found.tables.append(folder)
             elif depth < limits.depth:
-                waiting.extend((child, depth + 1) for child in _children(filesystem, path, limits, found))
+                waiting.extend((child, depth + 1) for child in _children(filesystem, folder, limits, found))
             else:
-                too_deep += bool(_children(filesystem, path, limits, found))
+                too_deep += bool(_children(filesystem, folder, limits, found))
         except StorageError as error:
-            found.problems.append(f"{path}: {error}")
+            found.problems.append(f"{folder.path}: {error}")
     if too_deep:
         found.problems.append(
             f"The search went {counted(limits.depth, 'folder')} deep; {counted(too_deep, 'folder')} there "
@@ -102,9 +102,9 @@ def find_tables(
     return found
 
 
-def _is_table(reader: TimelineReader, path: str) -> bool:
+def _is_table(reader: TimelineReader, folder: Location) -> bool:
     try:
-        reader.read_properties(path)
+        reader.read_properties(folder)
     except NotAHudiTable:
         return False
     except TimelineError:
@@ -113,8 +113,8 @@ def _is_table(reader: TimelineReader, path: str) -> bool:
     return True
 
 
-def _children(filesystem: FileSystem, path: str, limits: SearchLimits, found: Found) -> list[str]:
-    folders = filesystem.list_folders(path, limit=limits.folders)
+def _children(filesystem: FileSystem, folder: Location, limits: SearchLimits, found: Found) -> list[Location]:
+    folders = filesystem.list_folders(folder.path, limit=limits.folders)
     if not folders.complete:
-        found.problems.append(f"{path}: it has more folders or files than a read lists; some were not searched.")
-    return [f"{path.rstrip('/')}/{name}" for name in folders.names if not name.startswith(_HIDDEN)]
+        found.problems.append(f"{folder.path}: it has more folders or files than a read lists; some were not searched.")
+    return [folder / name for name in folders.names if name and not name.startswith(_HIDDEN)]

@@ -9,13 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
+from hudi_jobs.contract import Location
 from hudi_jobs.contract.wording import counted, escaped, shortened
 from hudi_operator.adoption.draft import Draft, draft_of
 from hudi_operator.adoption.evidence import Evidence, Unreadable, read_evidence
 from hudi_operator.adoption.search import Found, SearchLimits, find_tables
 from hudi_operator.cli.main import Execute
 from hudi_operator.cli.timeline import declare_store, s3_options
-from hudi_operator.storage import S3Options, StorageError, open_filesystem, parse_url
+from hudi_operator.storage import S3Options, StorageError, open_filesystem
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 
@@ -88,16 +89,14 @@ def _object_name(text: str) -> str:
 def adopt(prefix: str, *, limits: SearchLimits, namespace: str | None, table_class: str | None, s3: S3Options) -> int:
     """Print a document for every table, and a summary on standard error; return the exit code."""
     try:
-        location = parse_url(prefix)
-        filesystem, path = open_filesystem(prefix, s3)
-        found = find_tables(filesystem, path, limits)
+        filesystem, location = open_filesystem(prefix, s3)
+        found = find_tables(filesystem, location, limits)
     except StorageError as error:
         return _nothing(str(error))
-    scheme = "file" if location.store == "file" else prefix.partition(":")[0].lower()
     drafts: dict[str, Draft] = {}
 
-    def read(table: str) -> Evidence | Unreadable:
-        base_path = f"{scheme}://{table}"
+    def read(table: Location) -> Evidence | Unreadable:
+        base_path = table.plain_url
         return _one(lambda: read_evidence(filesystem, table, base_path=base_path), base_path)
 
     def draft(evidence: Evidence | Unreadable) -> Draft:

@@ -129,9 +129,9 @@ class Reconciler:
     async def _unchanged(self, key: TableKey) -> LastReconcile | None:
         """Return the last reconcile of a table if nothing is due by time and timeline and namespace are unchanged."""
         last = self._polling.quick(key, now=_seconds())
-        if last is None or await self._namespace_changed(key, last):
+        if last is None or last.location is None or await self._namespace_changed(key, last):
             return None
-        now = await self._snapshots.fingerprint(last.base_path, last.store, namespace=key.namespace)
+        now = await self._snapshots.fingerprint(last.location, last.store, namespace=key.namespace)
         if now != last.fingerprint:
             return None
         metrics.found_unchanged()
@@ -250,7 +250,7 @@ class Reconciler:
         age = age_of(newest, now=self._kube.now()) if newest else self._kube.now() - since
         busy = bool(plan.actions or plan.finished)
         last = LastReconcile(
-            base_path=table.spec.base_path,
+            location=table.spec.location,
             store=observation.table_class.spec.object_store if observation.table_class else None,
             # A damaged file may be repaired under its own name, which a read of the timeline alone does not show.
             fingerprint=fingerprint(snapshot.timeline) if snapshot.trouble is None and not snapshot.damaged else None,

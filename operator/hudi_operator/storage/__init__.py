@@ -13,7 +13,7 @@ from hudi_operator.storage.filesystem import (
     StoredFile,
 )
 from hudi_operator.storage.options import S3Options
-from hudi_operator.storage.url import open_filesystem, parse_url
+from hudi_operator.storage.url import filesystem_of, open_filesystem, parse_url
 
 __all__ = [
     "LISTING_LIMIT",
@@ -28,6 +28,7 @@ __all__ = [
     "StorageError",
     "StorageErrorKind",
     "StoredFile",
+    "filesystem_of",
     "open_filesystem",
     "parse_url",
 ]

@@ -15,24 +15,30 @@ def parse_url(url: str) -> Location:
         location = Location.parse(url)
     except NotALocation as error:
         raise _unsupported(url) from error
-    if location.store not in {"file", "s3"}:
-        raise _unsupported(url)
-    return location
+    return _readable(location)
 
 
-def open_filesystem(url: str, s3: S3Options | None = None) -> tuple[FileSystem, str]:
-    """Return the file system of a base path, and the path inside it.
-
-    Sends no request yet. The S3 client is imported only for an S3 path.
-    """
+def open_filesystem(url: str, s3: S3Options | None = None) -> tuple[FileSystem, Location]:
+    """Return the file system of a base path, and the path as a location. Sends no request yet."""
     location = parse_url(url)
-    if location.store == "file":
+    return filesystem_of(location, s3), location
+
+
+def filesystem_of(location: Location, s3: S3Options | None = None) -> FileSystem:
+    """Return the file system of a location; it imports the S3 client only for an S3 path."""
+    if _readable(location).store == "file":
         from hudi_operator.storage.local import LocalFileSystem  # noqa: PLC0415 - only what is needed is loaded
 
-        return LocalFileSystem(), location.path
+        return LocalFileSystem()
     from hudi_operator.storage.s3 import S3FileSystem  # noqa: PLC0415 - only what is needed is loaded
 
-    return S3FileSystem(bucket=location.bucket, options=s3 or S3Options()), location.path
+    return S3FileSystem(bucket=location.bucket, options=s3 or S3Options())
+
+
+def _readable(location: Location) -> Location:
+    if location.store not in {"file", "s3"}:
+        raise _unsupported(location.url)
+    return location
 
 
 def _unsupported(url: str) -> StorageError:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hudi_jobs.contract import INDEX_KEY, VARYING_BUCKETS_FOLDER
+from hudi_jobs.contract import INDEX_KEY, VARYING_BUCKETS_FOLDER, Location
 from hudi_jobs.contract.instants import InstantFile
 from hudi_jobs.contract.table.facts import COMMITS_ASKED, TableFacts, facts_of
 from hudi_jobs.contract.table.layout import META_FOLDER, instant_names, timeline_folders
@@ -27,15 +27,15 @@ from hudi_operator.timeline.rules.counters import COMMITS
 _FILES = 5_000
 
 
-def newest_history(files: TableFiles, base_path: str) -> str | None:
+def newest_history(files: TableFiles, base: Location) -> str | None:
     """Return the text of the newest completed history file; empty if unreadable, None if none exists.
 
     Each file repeats all earlier schemas (`FileBasedInternalSchemaStorageManager.persistHistorySchemaStr`).
     """
-    folder = f"{base_path}/{HISTORY_FOLDER}"
+    folder = base / HISTORY_FOLDER
     try:
-        newest = newest_history_file(files.filesystem.list_directory(folder, limit=_FILES).names)
-        return None if newest is None else files.value(f"{folder}/{newest}", _text, limit=HISTORY_LIMIT)
+        newest = newest_history_file(files.filesystem.list_directory(folder.path, limit=_FILES).names)
+        return None if newest is None else files.value(folder.path_of(newest), _text, limit=HISTORY_LIMIT)
     except ReadBudgetSpent:
         raise
     except CorruptContent:
@@ -57,22 +57,22 @@ _BEFORE_INSTANTS = ".zzzz"
 _BEHIND_INSTANTS = ":"
 
 
-def has_varying_buckets(files: TableFiles, base_path: str) -> bool:
+def has_varying_buckets(files: TableFiles, base: Location) -> bool:
     """Tell whether the number of buckets grows or differs between partitions. Costs a listing."""
     try:
-        return bool(files.filesystem.list_folders(f"{base_path}/{VARYING_BUCKETS_FOLDER}", limit=1).names)
+        return bool(files.filesystem.list_folders((base / VARYING_BUCKETS_FOLDER).path, limit=1).names)
     except StorageError as error:
         if error.kind is StorageErrorKind.NOT_FOUND:
             return False
         raise as_unreadable(error) from error
 
 
-def moved_instant(files: TableFiles, base_path: str, version: int) -> str | None:
+def moved_instant(files: TableFiles, base: Location, version: int) -> str | None:
     """Return an instant file in the timeline folder of the other layout. Costs a listing."""
     folder = timeline_folders(version)[1]
     after = _BEFORE_INSTANTS if folder == META_FOLDER else None
     try:
-        listing = files.filesystem.list_directory(f"{base_path}/{folder}", start_after=after, before=_BEHIND_INSTANTS)
+        listing = files.filesystem.list_directory((base / folder).path, start_after=after, before=_BEHIND_INSTANTS)
     except StorageError as error:
         if error.kind is StorageErrorKind.NOT_FOUND:
             return None
@@ -95,7 +95,7 @@ class MetadataTable:
     missing: tuple[str, ...]
 
 
-def read_metadata_table(reader: TimelineReader, base_path: str, data: Timeline) -> MetadataTable | None:
+def read_metadata_table(reader: TimelineReader, base: Location, data: Timeline) -> MetadataTable | None:
     """Read the metadata table of a table, or return None if it has none.
 
     Every completed commit of the data has a delta commit of the same instant time in the metadata table. Older commits
@@ -104,7 +104,7 @@ def read_metadata_table(reader: TimelineReader, base_path: str, data: Timeline) 
     if not data.properties.get(_PARTITIONS):
         return None
     try:
-        timeline = reader.read(f"{base_path.rstrip('/')}/{METADATA_FOLDER}")
+        timeline = reader.read(base / METADATA_FOLDER)
     except NotAHudiTable:
         return None
     # A compaction of the metadata table replaces the delta commits it merged, not any data commit.
@@ -128,7 +128,7 @@ _COMPACTS = frozenset({"COMPACT", None})
 
 def read_facts(
     reader: TimelineReader,
-    base_path: str,
+    base: Location,
     timeline: Timeline,
     commits: Sequence[tuple[Instant, CommitMetadata]],
     *,
@@ -145,12 +145,12 @@ def read_facts(
     return facts_of(
         schemas=[extra[_SCHEMA] for extra in extras if extra.get(_SCHEMA)],
         is_marked=any(extra.get(MARK) for extra in extras),
-        history=reader.once(base_path, "schema history", changed_at, newest_history),
+        history=reader.once(base, "schema history", changed_at, newest_history),
         zone=_zone(timeline),
         early_compaction=_early_compaction(timeline, commits),
         has_varying_buckets=not _is_noted(extras)
-        and reader.once(base_path, "varying buckets", changed_at, has_varying_buckets),
-        moved=_moved(reader, base_path, timeline),
+        and reader.once(base, "varying buckets", changed_at, has_varying_buckets),
+        moved=_moved(reader, base, timeline),
     )
 
 
@@ -158,14 +158,14 @@ def _is_noted(extras: Sequence[Mapping[str, str]]) -> bool:
     return bool(extras) and all(INDEX_KEY in extra for extra in extras)
 
 
-def _moved(reader: TimelineReader, base_path: str, timeline: Timeline) -> str | None:
+def _moved(reader: TimelineReader, base: Location, timeline: Timeline) -> str | None:
     version = timeline.properties.version
     since = (version, next((one.time for one in timeline.instants), None))
 
-    def find(files: TableFiles, base: str) -> str | None:
+    def find(files: TableFiles, base: Location) -> str | None:
         return moved_instant(files, base, version)
 
-    return reader.once(base_path, "moved instants", since, find, lasts=lambda found: found is None)
+    return reader.once(base, "moved instants", since, find, lasts=lambda found: found is None)
 
 
 def _early_compaction(timeline: Timeline, commits: Sequence[tuple[Instant, CommitMetadata]]) -> str | None:

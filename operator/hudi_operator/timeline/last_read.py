@@ -25,7 +25,7 @@ class LastRead:
     `doubtful` are the empty and damaged files with their stamps: the timeline holds only until one changes.
     """
 
-    names: frozenset[str]
+    names: tuple[str, ...]
     timeline: Timeline
     settled: bool
     age: int = 0

@@ -13,10 +13,11 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract.table.location import relative_names
 from hudi_jobs.contract.wording import listed
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
-from hudi_jobs.folder import Folder, stays_below
+from hudi_jobs.folder import Folder
 from hudi_jobs.jvm import JavaObject, classes, elements
 from hudi_jobs.table import REPLACE_ACTION, HudiTable, commit_metadata
 
@@ -191,7 +192,7 @@ def require_properties_inside(meta: JavaObject, base_path: str) -> None:
     index, bootstrap = config.getRelativeIndexDefinitionPath(), config.getBootstrapBasePath()
     folders = (config.getTimelinePath(), config.getTimelineHistoryPath(), config.getArchivelogFolder())
     named = [str(path) for path in (*folders, index.orElse("")) if path is not None]
-    outside = [path for path in named if not stays_below(path)]
+    outside = [path for path in named if relative_names(path) is None]
     if bootstrap.isPresent() and not Folder(base_path).holds("", str(bootstrap.get())):
         outside.append(str(bootstrap.get()))
     if outside:

@@ -9,7 +9,7 @@ from tests.planning.operations.operations import entry, launches, operation, wor
 from tests.planning.world import as_declared, done, status_of
 from tests.timeline.conftest import MemoryFileSystem
 
-from hudi_jobs.contract import RepairStep, Service
+from hudi_jobs.contract import Location, RepairStep, Service
 from hudi_operator.planning.model import Observation
 from hudi_operator.timeline import TimelineReader
 
@@ -26,7 +26,7 @@ def read_with(main: bytes | None) -> Observation:
     backup = "".join(f"{key}={value}\n" for key, value in declared.properties.raw).encode()
     files = {f"{MAIN}.backup": backup, **({} if main is None else {MAIN: main})}
     commits = {f"/t/.hoodie/timeline/{done('commit', number)}": b"" for number in (30, 20, 10)}
-    timeline = TimelineReader(MemoryFileSystem({**files, **commits})).read("/t")
+    timeline = TimelineReader(MemoryFileSystem({**files, **commits})).read(Location.parse("/t"))
     return replace(seen, snapshot=replace(seen.snapshot, timeline=timeline))
 
 

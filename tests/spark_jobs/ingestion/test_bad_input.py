@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.spark_jobs.trials import crossed, sampled
 
-from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Outcome, TaskResult
+from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location, Outcome, TaskResult
 from hudi_operator.control.snapshots.reading import NO_QUESTIONS, read_snapshot
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import TimelineReader
@@ -122,7 +122,7 @@ def test_quarantined_rows_are_kept_beside_the_table(lake: Any, table_type: str) 
     result = lake.ingest(**TYPED, **policy, run="run-a")
 
     assert (result.outcome, result.rows_read, result.rows_quarantined) == (Outcome.SUCCEEDED, 4, 3), result
-    seen = read_snapshot(TimelineReader(LocalFileSystem()), lake.base_path, NO_QUESTIONS)
+    seen = read_snapshot(TimelineReader(LocalFileSystem()), Location.parse(lake.base_path), NO_QUESTIONS)
     assert [(mark.run, mark.rows_quarantined) for mark in seen.marks] == [("run-a", 3)]
     assert lake.rows() == [(1, "AA", 5)]
     folder = lake.folder / "quarantine/run-a/flights"

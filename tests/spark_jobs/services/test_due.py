@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from tests.spark_jobs.trials import ALL
 
-from hudi_jobs.contract import Service
+from hudi_jobs.contract import Location, Service
 from hudi_jobs.table_services.client import write_client
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.status.table import ServiceStatus
@@ -138,7 +138,7 @@ class History:
 
     def evaluate(self, service: Service) -> Decision:
         """What the operator says, from the files of the timeline alone."""
-        timeline = TimelineReader(LocalFileSystem()).read(self.lake.base_path)
+        timeline = TimelineReader(LocalFileSystem()).read(Location.parse(self.lake.base_path))
         fields = {
             "basePath": "s3a://lake/flights",
             "type": "MergeOnRead",

@@ -11,7 +11,7 @@ import pytest
 from tests.planning.world import at, memory, observe, run, status, status_of, table
 from tests.spark_jobs.trials import IN_FULL
 
-from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, RunMode, Service
+from hudi_jobs.contract import ConcurrencyMode, FailureReason, Location, Outcome, RunMode, Service
 from hudi_operator.api.status.table import ServicesStatus
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.storage.local import LocalFileSystem
@@ -29,8 +29,8 @@ SCHEMA = {"files": {"schemaDdl": "id STRING, v INT"}}
 def services_status(lake: Any, *, now: datetime | None = None, **remembered: Any) -> ServicesStatus:
     """What the operator writes into the status of this table, from the files of its timeline, which runs have left."""
     reader = TimelineReader(LocalFileSystem())
-    timeline = reader.read(lake.base_path)
-    metadata = read_metadata_table(reader, lake.base_path, timeline)
+    timeline = reader.read(Location.parse(lake.base_path))
+    metadata = read_metadata_table(reader, Location.parse(lake.base_path), timeline)
     snapshot = TimelineSnapshot(timeline=timeline, metadata=metadata.timeline if metadata else None)
     left = tuple(one.time for one in timeline.pending)
     one = table(status=status(left_behind=left, **remembered), ingestion=None, **lake.table, **lake.spec)

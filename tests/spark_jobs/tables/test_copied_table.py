@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.planning.world import observe, plan_for, table
 
-from hudi_jobs.contract import Outcome, Service
+from hudi_jobs.contract import Location, Outcome, Service
 from hudi_operator.api.status.table import ServiceStatus
 from hudi_operator.api.status.timeline import CountRange
 from hudi_operator.planning.model import TimelineSnapshot
@@ -58,7 +58,7 @@ def copied(lake: Any, *, before: int, after: int) -> None:
 
 def evaluated(lake: Any, service: str = "compaction") -> ServiceStatus:
     """What the operator decides about one service of the table as it is."""
-    seen = TimelineReader(LocalFileSystem()).read(lake.base_path)
+    seen = TimelineReader(LocalFileSystem()).read(Location.parse(lake.base_path))
     others = {name: {"mode": "Disabled"} for name in SERVICES if name != service}
     resource = table(**{**lake.spec, **others, "ingestion": None, "type": "MergeOnRead"})
     found: ServiceStatus = getattr(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.spark_jobs.trials import ALL, IN_FULL
 
-from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Outcome, Service, TaskResult
+from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location, Outcome, Service, TaskResult
 from hudi_operator.adoption.draft import draft_of
 from hudi_operator.adoption.evidence import read_evidence
 from hudi_operator.storage.local import LocalFileSystem
@@ -150,7 +150,9 @@ def test_a_table_with_a_number_of_buckets_that_varies_is_left_to_its_tool(
     assert files(lake) == before
     assert table.is_exact()
 
-    draft = draft_of(read_evidence(LocalFileSystem(), str(lake.folder / "table"), base_path=lake.base_path), taken=())
+    draft = draft_of(
+        read_evidence(LocalFileSystem(), Location.parse(str(lake.folder / "table")), base_path=lake.base_path), taken=()
+    )
     assert any("buckets whose number grows" in reason for reason in draft.reasons)
 
 

@@ -13,7 +13,7 @@ from py4j.protocol import Py4JJavaError
 from tests.planning.world import OPERATOR, UID, active, job, observe, plan_for, run, status, table
 from tests.spark_jobs.services.test_services import add, csv, fill, timeline
 
-from hudi_jobs.contract import RUN_KEY, ConcurrencyMode, Outcome, RunMode, Service, TableOwner, TaskResult
+from hudi_jobs.contract import RUN_KEY, ConcurrencyMode, Location, Outcome, RunMode, Service, TableOwner, TaskResult
 from hudi_jobs.jvm import java_objects
 from hudi_jobs.table_services.client import WriteClient, _method, write_client
 from hudi_operator.api.status.timeline import TimelineStatus
@@ -228,7 +228,7 @@ def test_alone_no_run_writes_beside_what_nobody_known_has_begun(lake: Any, other
 
 
 def snapshot_of(lake: Any) -> TimelineSnapshot:
-    return read_snapshot(TimelineReader(LocalFileSystem()), lake.base_path, NO_QUESTIONS)
+    return read_snapshot(TimelineReader(LocalFileSystem()), Location.parse(lake.base_path), NO_QUESTIONS)
 
 
 def test_service_of_hudi_inside_our_writer_is_not_another_writer(lake: Any) -> None:
@@ -260,9 +260,9 @@ def test_a_plan_that_hudi_makes_inside_our_writer_names_the_run(lake: Any) -> No
     lake.spec |= {"compaction": {"mode": "Inline", "trigger": {"deltaCommits": 2}}}
     fill(lake, 3)
     reader = TimelineReader(LocalFileSystem())
-    seen = reader.read(lake.base_path)
+    seen = reader.read(Location.parse(lake.base_path))
     (compaction,) = [one for one in seen.completed if one.action.value == "commit"]
-    plan = reader.read_plan(lake.base_path, seen.properties, compaction)
+    plan = reader.read_plan(Location.parse(lake.base_path), seen.properties, compaction)
     assert RUN_KEY in plan.extra_metadata, plan.extra_metadata
     path: Path = timeline(lake)
     next(path.glob(f"{compaction.time}_*.commit")).unlink()

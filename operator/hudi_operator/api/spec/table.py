@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field
 
 from hudi_jobs.contract import (
     BadRecordPolicy,
+    Location,
     SchemaEvolution,
     TableType,
     WriteOperation,
@@ -472,6 +473,11 @@ class HudiTableSpec(Model):
             *TABLE_RULES,
         )
     )
+
+    @property
+    def location(self) -> Location | None:
+        """The folder of the table; None if the path, stored before the API server's rules, is no location."""
+        return Location.parse_or_none(self.base_path)
 
     @property
     def continues(self) -> bool:

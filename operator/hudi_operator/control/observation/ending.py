@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from hudi_jobs.contract import Location
 from hudi_operator.api.resources import HudiTable, HudiTableClass, InvalidObject, ObjectMetadata
 from hudi_operator.api.spec.table import DeletionPolicy
 from hudi_operator.control.claims.claims import Claims
@@ -118,10 +119,13 @@ class EndingObserver:
         table_class: HudiTableClass | None,
         blockers: tuple[Blocker, ...],
     ) -> TimelineSnapshot:
-        if table_class is None or is_hidden(blockers):  # without a class, the wrong store might be read
+        location = Location.parse_or_none(base_path)
+        if (
+            table_class is None or location is None or is_hidden(blockers)
+        ):  # without a class, the wrong store might be read
             return TimelineSnapshot.forbidden(blockers)
         if await self._claims.is_taken(metadata, base_path):
             message = "The folder is claimed by another table."
             return TimelineSnapshot(trouble=TimelineTrouble.NOT_OBSERVED, message=message)
         store, namespace = table_class.spec.object_store, metadata.namespace
-        return await self._snapshots.read(base_path, store, namespace=namespace, questions=_IS_IT_GONE)
+        return await self._snapshots.read(location, store, namespace=namespace, questions=_IS_IT_GONE)

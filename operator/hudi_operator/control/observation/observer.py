@@ -170,11 +170,12 @@ class Observer:
     async def _snapshot(
         self, table: HudiTable, table_class: HudiTableClass | None, blockers: tuple[Blocker, ...], *, whole: bool
     ) -> TimelineSnapshot:
-        if table_class is None or is_hidden(blockers):
+        location = table.spec.location
+        if table_class is None or location is None or is_hidden(blockers):
             return TimelineSnapshot.forbidden(blockers)
         questions = _questions(table.spec, table.status)
         return await self._snapshots.read(
-            table.spec.base_path,
+            location,
             table_class.spec.object_store,
             namespace=table.metadata.namespace,
             questions=replace(questions, live=questions.live or whole),

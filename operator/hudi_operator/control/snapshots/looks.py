@@ -20,7 +20,7 @@ from hudi_operator.sources.definition import DeclaredSource
 from hudi_operator.sources.digest import InputDigest
 from hudi_operator.sources.look import LOOK_PAUSE, LookProblem, SourceLook
 from hudi_operator.sources.registry import declared_source
-from hudi_operator.storage import StorageError, StorageErrorKind, StoredFile
+from hudi_operator.storage import StorageError, StorageErrorKind, StoredFile, parse_url
 from hudi_operator.telemetry.metrics import metrics
 from hudi_operator.timeline import (
     ContentTooLarge,
@@ -135,9 +135,9 @@ class SourceLooker:
 
     async def _ask(self, question: _Question, table: HudiTable, at: datetime) -> SourceLook:
         namespace = table.metadata.namespace
-        path = next(iter(question.source.paths.values()), table.spec.base_path)
+        location = Location.parse(next(iter(question.source.paths.values()), table.spec.base_path))
         read = partial(self._read, question, namespace, at)
-        found = await self._snapshots.pool.run(path, question.store, namespace, read, is_look=True)
+        found = await self._snapshots.pool.run(location, question.store, namespace, read, is_look=True)
         if isinstance(found, str):
             return SourceLook(at=at, problem=LookProblem.UNREACHABLE, message=found)
         return found
@@ -171,20 +171,22 @@ class _Reader:
 
     def files_below(self, path: str) -> Iterator[Sequence[StoredFile]]:
         """Yield every file at or below a path in pages; nothing for a path that does not exist."""
-        filesystem, inside = self.snapshots.pool.open(path, self.store, self.namespace)
+        location = parse_url(path)
+        filesystem = self.snapshots.pool.open(location, self.store, self.namespace)
         with counted(filesystem, is_look=True) as counting:
             try:
-                yield from counting.list_below(inside)
+                yield from counting.list_below(location.path)
             except StorageError as error:
                 if error.kind is not StorageErrorKind.NOT_FOUND:
                     raise
 
     def timeline(self, base_path: str) -> Timeline | None:
         """Return the timeline of a table, or None if no table exists."""
-        filesystem, inside = self.snapshots.pool.open(base_path, self.store, self.namespace)
+        location = parse_url(base_path)
+        filesystem = self.snapshots.pool.open(location, self.store, self.namespace)
         with counted(filesystem, is_look=True) as counting:
             try:
-                return self.snapshots.timeline_reader(counting, self.namespace).read(inside)
+                return self.snapshots.timeline_reader(counting, self.namespace).read(location)
             except NotAHudiTable:
                 return None
 

@@ -4,6 +4,7 @@ from hudi_jobs.contract import (
     OPERATOR_FILE_LIMIT,
     OPERATOR_FOLDER,
     OWNER_FILE,
+    Location,
     OwnerRecord,
     UnreadableOwner,
     decode_owner,
@@ -11,12 +12,12 @@ from hudi_jobs.contract import (
 from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
 
 
-def read_owner(filesystem: FileSystem, path: str) -> tuple[OwnerRecord | None, str]:
+def read_owner(filesystem: FileSystem, base: Location) -> tuple[OwnerRecord | None, str]:
     """Return the owner record in a table's folder; for an unusable record, None and the reason.
 
     Raises `StorageError` if the store does not answer.
     """
-    place = f"{path}/{OPERATOR_FOLDER}/{OWNER_FILE}"
+    place = (base / OPERATOR_FOLDER / OWNER_FILE).path
     try:
         return decode_owner(filesystem.read_file(place, limit=OPERATOR_FILE_LIMIT)), ""
     except StorageError as error:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+from hudi_jobs.contract import Location
 from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.keys import TableKey
 from hudi_operator.planning.model import NamespaceObservation
@@ -25,7 +26,7 @@ class LastReconcile:
     enough, as long as both are unchanged and no event came.
     """
 
-    base_path: str
+    location: Location | None
     store: ObjectStore | None
     fingerprint: int | None
     namespace: NamespaceObservation | None

@@ -5,23 +5,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
+from hudi_jobs.contract import Location
 from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.snapshots.stores import StoreBusy, StoreThreads
 from hudi_operator.storage import (
     CountingFileSystem,
     FileSystem,
     S3Options,
-    StorageError,
-    open_filesystem,
+    filesystem_of,
 )
-from hudi_operator.storage.url import parse_url
 from hudi_operator.telemetry.metrics import metrics
 from hudi_operator.timeline import ContentCache
 
 _AGAIN = "the operator retries."
 
 T = TypeVar("T")
-Opener: TypeAlias = Callable[[str, S3Options | None], tuple[FileSystem, str]]
+Opener: TypeAlias = Callable[[Location, S3Options | None], FileSystem]
 
 _CLIENTS = 128
 """The most bucket clients to keep; each takes about 200 KiB."""
@@ -47,7 +46,7 @@ class StorePool:
         threads: int = 16,
         timeout_seconds: float = 60.0,
         patience_seconds: float = 5.0,
-        opener: Opener = open_filesystem,
+        opener: Opener = filesystem_of,
     ) -> None:
         self._threads = threads
         self._timeout = timeout_seconds
@@ -57,13 +56,19 @@ class StorePool:
         self._stores: dict[str, StoreThreads] = {}
 
     async def run(
-        self, path: str, store: ObjectStore | None, namespace: str, read: Callable[[], T], *, is_look: bool = False
+        self,
+        location: Location,
+        store: ObjectStore | None,
+        namespace: str,
+        read: Callable[[], T],
+        *,
+        is_look: bool = False,
     ) -> T | str:
         """Run a blocking read in a thread of its store; return a sentence if the store does not answer.
 
         The read is charged to the namespace.
         """
-        place = _place(path, store)
+        place = _place(location, store)
         threads = self._stores.get(place)
         if threads is None:
             threads = StoreThreads(threads=self._threads, patience_seconds=self._patience)
@@ -75,18 +80,17 @@ class StorePool:
                 return f"{_name(store)} has not answered other reads of tables of namespace {namespace} yet; {_AGAIN}"
             return f"{_name(store)} has not answered earlier reads yet; {_AGAIN}"
         except TimeoutError:
-            return f"{_name(store)} did not answer for {path} within {self._timeout:.0f} s; {_AGAIN}"
+            return f"{_name(store)} did not answer for {location.url} within {self._timeout:.0f} s; {_AGAIN}"
 
-    def open(self, path: str, store: ObjectStore | None, namespace: str) -> tuple[FileSystem, str]:
-        """Return the file system of a path, and the path inside it."""
-        location = parse_url(path)
+    def open(self, location: Location, store: ObjectStore | None, namespace: str) -> FileSystem:
+        """Return the file system of a location."""
         key = (location.bucket, store)
         client = self._clients.get(key)
         if not isinstance(client, _Client):
             # One client, and so one connection pool, for all tables of a bucket.
-            client = _Client(self._opener(path, _options(store))[0])
+            client = _Client(self._opener(location, _options(store)))
             self._clients.put(key, client, size=_CLIENT, owner=namespace)
-        return client.filesystem, location.path
+        return client.filesystem
 
     def close(self) -> None:
         """Take no further reads; reads in progress end with their own time limits."""
@@ -104,13 +108,9 @@ def counted(filesystem: FileSystem, *, is_look: bool = False) -> Iterator[Counti
         metrics.store_requests(lists=counting.lists, reads=counting.reads, stats=counting.stats, is_look=is_look)
 
 
-def _place(path: str, store: ObjectStore | None) -> str:
+def _place(location: Location, store: ObjectStore | None) -> str:
     """Return the unit that fails together: an endpoint, or all paths of a scheme without an endpoint."""
-    try:
-        scheme = parse_url(path).store
-    except StorageError:
-        scheme = ""
-    return f"{scheme}|{store.endpoint or ''}" if store is not None else scheme
+    return f"{location.store}|{store.endpoint or ''}" if store is not None else location.store
 
 
 def _name(store: ObjectStore | None) -> str:

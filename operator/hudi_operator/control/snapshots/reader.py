@@ -5,13 +5,14 @@ from functools import partial
 from time import perf_counter
 from typing import Protocol
 
+from hudi_jobs.contract import Location
 from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.snapshots.owner_file import read_owner
 from hudi_operator.control.snapshots.pool import Opener, StorePool, counted
 from hudi_operator.control.snapshots.progress_file import read_progress, read_told
 from hudi_operator.control.snapshots.reading import NO_QUESTIONS, Questions, read_snapshot
 from hudi_operator.planning.model import TimelineSnapshot, TimelineTrouble
-from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind, open_filesystem
+from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind, filesystem_of
 from hudi_operator.telemetry.metrics import metrics
 from hudi_operator.timeline import (
     ContentCache,
@@ -41,7 +42,7 @@ class Snapshots(Protocol):
 
     async def read(
         self,
-        base_path: str,
+        location: Location,
         store: ObjectStore | None,
         /,
         *,
@@ -50,7 +51,7 @@ class Snapshots(Protocol):
     ) -> TimelineSnapshot:
         """Read a table; store failures are part of the result, never raised."""
 
-    async def fingerprint(self, base_path: str, store: ObjectStore | None, /, *, namespace: str = "") -> int | None:
+    async def fingerprint(self, location: Location, store: ObjectStore | None, /, *, namespace: str = "") -> int | None:
         """Return the current `fingerprint` of a timeline, or None if it cannot be read."""
 
 
@@ -63,7 +64,7 @@ class SnapshotReader:
         threads: int = 16,
         timeout_seconds: float = 60.0,
         patience_seconds: float = 5.0,
-        opener: Opener = open_filesystem,
+        opener: Opener = filesystem_of,
     ) -> None:
         self.pool = StorePool(
             threads=threads, timeout_seconds=timeout_seconds, patience_seconds=patience_seconds, opener=opener
@@ -73,7 +74,7 @@ class SnapshotReader:
 
     async def read(
         self,
-        base_path: str,
+        location: Location,
         store: ObjectStore | None,
         *,
         namespace: str = "",
@@ -84,8 +85,8 @@ class SnapshotReader:
         The read is charged to the namespace.
         """
         started = perf_counter()
-        read = partial(self._read, base_path, store, namespace=namespace, questions=questions)
-        found = await self.pool.run(base_path, store, namespace, read)
+        read = partial(self._read, location, store, namespace=namespace, questions=questions)
+        found = await self.pool.run(location, store, namespace, read)
         snapshot = (
             TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message=found) if isinstance(found, str) else found
         )
@@ -93,14 +94,14 @@ class SnapshotReader:
         metrics.timeline_read(result=result, seconds=perf_counter() - started)
         return snapshot
 
-    async def fingerprint(self, base_path: str, store: ObjectStore | None, *, namespace: str = "") -> int | None:
+    async def fingerprint(self, location: Location, store: ObjectStore | None, *, namespace: str = "") -> int | None:
         """Return the current `fingerprint` of a timeline, or None if it cannot be read.
 
         Costs one listing if the timeline is unchanged since this process last read it.
         """
         started = perf_counter()
-        read = partial(self._read_fingerprint, base_path, store, namespace=namespace)
-        found = await self.pool.run(base_path, store, namespace, read)
+        read = partial(self._read_fingerprint, location, store, namespace=namespace)
+        found = await self.pool.run(location, store, namespace, read)
         number = found if isinstance(found, int) else None
         result = "success" if number is not None else "unreadable"
         metrics.timeline_read(result=result, seconds=perf_counter() - started)
@@ -115,29 +116,29 @@ class SnapshotReader:
         budget = ReadBudget(heavy=lambda: self._heavy.of(namespace))
         return TimelineReader(filesystem, self._cache.share(namespace), budget=budget)
 
-    def _read_fingerprint(self, base_path: str, store: ObjectStore | None, *, namespace: str) -> int | None:
+    def _read_fingerprint(self, location: Location, store: ObjectStore | None, *, namespace: str) -> int | None:
         try:
-            filesystem, path = self.pool.open(base_path, store, namespace)
+            filesystem = self.pool.open(location, store, namespace)
             with counted(filesystem) as counting:
-                return fingerprint(self.timeline_reader(counting, namespace).read(path))
+                return fingerprint(self.timeline_reader(counting, namespace).read(location))
         except NotAHudiTable:
             return fingerprint(None)
         except (TableUnreadable, CorruptContent, StorageError):
             return None
 
     def _read(
-        self, base_path: str, store: ObjectStore | None, *, namespace: str, questions: Questions
+        self, location: Location, store: ObjectStore | None, *, namespace: str, questions: Questions
     ) -> TimelineSnapshot:
         try:
-            filesystem, path = self.pool.open(base_path, store, namespace)
+            filesystem = self.pool.open(location, store, namespace)
             with counted(filesystem) as counting:
                 try:
-                    snapshot = read_snapshot(self.timeline_reader(counting, namespace), path, questions)
+                    snapshot = read_snapshot(self.timeline_reader(counting, namespace), location, questions)
                 except NotAHudiTable:
                     snapshot = TimelineSnapshot()  # the owner record exists before the table does
-                owner, problem = read_owner(counting, path)
-                progress = read_progress(counting, path) if questions.progress else None
-                told = read_told(counting, path) if questions.operation else None
+                owner, problem = read_owner(counting, location)
+                progress = read_progress(counting, location) if questions.progress else None
+                told = read_told(counting, location) if questions.operation else None
                 return replace(snapshot, owner=owner, owner_problem=problem, progress=progress, told=told)
         except TableUnreadable as error:
             return TimelineSnapshot(trouble=_TROUBLES[error.cause], message=str(error))

@@ -13,6 +13,7 @@ from hudi_jobs.contract import (
     QUARANTINED_KEY,
     RUN_KEY,
     TABLE_KEY,
+    Location,
     checkpoint_display,
 )
 from hudi_operator.api.status.table import PENDING_REMEMBERED
@@ -86,16 +87,16 @@ class Questions:
 NO_QUESTIONS = Questions()
 
 
-def read_snapshot(reader: TimelineReader, path: str, questions: Questions) -> TimelineSnapshot:
+def read_snapshot(reader: TimelineReader, base: Location, questions: Questions) -> TimelineSnapshot:
     """Read a table's timeline, its newest commits and its oldest plans."""
-    timeline = reader.read(path, full=questions.live)
-    commits, damaged = _commits(reader, path, timeline)
-    older = _older(reader, path, timeline, questions, {*(one for one, _ in commits), *(one.instant for one in damaged)})
+    timeline = reader.read(base, full=questions.live)
+    commits, damaged = _commits(reader, base, timeline)
+    older = _older(reader, base, timeline, questions, {*(one for one, _ in commits), *(one.instant for one in damaged)})
     all_commits = (*commits, *older.commits)
     all_extras = [(instant, metadata.extra_metadata) for instant, metadata in all_commits]
     extras = [(instant, metadata.extra_metadata) for instant, metadata in commits]
     checkpoint = next((extra[CHECKPOINT_KEY] for _, extra in extras if CHECKPOINT_KEY in extra), None)
-    plans = _plans(reader, path, timeline)
+    plans = _plans(reader, base, timeline)
     return TimelineSnapshot(
         timeline=timeline,
         checkpoint=checkpoint_display(checkpoint),
@@ -112,25 +113,25 @@ def read_snapshot(reader: TimelineReader, path: str, questions: Questions) -> Ti
         read_up_to=older.read_up_to,
         files=None if damaged else _files(commits, questions),
         damaged=(*damaged, *older.damaged),
-        facts=read_facts(reader, path, timeline, commits, changed_at=_changed_at(all_extras)),
-        written=_written(reader, path, timeline),
+        facts=read_facts(reader, base, timeline, commits, changed_at=_changed_at(all_extras)),
+        written=_written(reader, base, timeline),
         plans=tuple((instant.time, PlanSize(bytes=plan.read_bytes, groups=plan.groups)) for instant, plan in plans),
         planned=_marks((instant, plan.extra_metadata) for instant, plan in plans),
-        heartbeats=tuple(_heartbeats(reader, path, timeline)),
-        undoings=tuple(_undoings(reader, path, timeline)),
-        metadata=_metadata(reader, path, timeline) if _asks_for_metadata(questions, timeline) else None,
+        heartbeats=tuple(_heartbeats(reader, base, timeline)),
+        undoings=tuple(_undoings(reader, base, timeline)),
+        metadata=_metadata(reader, base, timeline) if _asks_for_metadata(questions, timeline) else None,
     )
 
 
 _Commits = tuple[tuple[Instant, CommitMetadata], ...]
 
 
-def _commits(reader: TimelineReader, path: str, timeline: Timeline) -> tuple[_Commits, tuple[Damaged, ...]]:
+def _commits(reader: TimelineReader, base: Location, timeline: Timeline) -> tuple[_Commits, tuple[Damaged, ...]]:
     """Return the newest commits and the damaged commits; commits with very many files keep only their marks."""
     left = _FILES_SUMMED
     understood: list[tuple[Instant, CommitMetadata]] = []
     damaged: list[Damaged] = []
-    for instant, found in islice(reader.newest_commits(path, timeline), _COMMITS_READ):
+    for instant, found in islice(reader.newest_commits(base, timeline), _COMMITS_READ):
         if isinstance(found, CorruptContent):
             problem = commit_problem(instant, timeline.properties, found)
             damaged.append(Damaged(instant=instant, problem=problem))
@@ -159,7 +160,7 @@ class _Older:
 
 
 def _older(
-    reader: TimelineReader, path: str, timeline: Timeline, questions: Questions, read: Collection[Instant]
+    reader: TimelineReader, base: Location, timeline: Timeline, questions: Questions, read: Collection[Instant]
 ) -> _Older:
     """Read commits not yet checked for other writers, oldest first, so that later reads continue there.
 
@@ -172,7 +173,7 @@ def _older(
     understood: list[tuple[Instant, CommitMetadata]] = []
     damaged: list[Damaged] = []
     following, left = 0, _FILES_PASSED
-    for instant, found in reader.read_commits(path, timeline.properties, wanted[:_COMMITS_CHECKED]):
+    for instant, found in reader.read_commits(base, timeline.properties, wanted[:_COMMITS_CHECKED]):
         following = wanted.index(instant, following) + 1
         if isinstance(found, CorruptContent):
             damaged.append(Damaged(instant=instant, problem=commit_problem(instant, timeline.properties, found)))
@@ -202,10 +203,10 @@ def _asks_for_metadata(questions: Questions, timeline: Timeline) -> bool:
     return most is not None and timeline.counters.completed_commits > most
 
 
-def _metadata(reader: TimelineReader, path: str, timeline: Timeline) -> Timeline | None:
+def _metadata(reader: TimelineReader, base: Location, timeline: Timeline) -> Timeline | None:
     """Read the metadata table's timeline; without it, more commits seem archivable than Hudi will take."""
     try:
-        found = read_metadata_table(reader, path, timeline)
+        found = read_metadata_table(reader, base, timeline)
     except (TableUnreadable, CorruptContent):
         return None
     return found.timeline if found else None
@@ -242,36 +243,36 @@ def _shown(name: str | None) -> str | None:
 _Plans = tuple[tuple[Instant, PlanSummary], ...]
 
 
-def _plans(reader: TimelineReader, path: str, timeline: Timeline) -> _Plans:
+def _plans(reader: TimelineReader, base: Location, timeline: Timeline) -> _Plans:
     """Read the oldest pending plans; an unreadable plan is left out."""
     found: list[tuple[Instant, PlanSummary]] = []
     planned = [one.instant for one in pending_instants(timeline) if one.kind in PLAN_KINDS]
     for instant in planned[:_PLANS_READ]:
         with suppress(InstantContentMissing, CorruptContent):
-            found.append((instant, reader.read_plan(path, timeline.properties, instant)))
+            found.append((instant, reader.read_plan(base, timeline.properties, instant)))
     return tuple(found)
 
 
-def _undoings(reader: TimelineReader, path: str, timeline: Timeline) -> Iterator[Undoing]:
+def _undoings(reader: TimelineReader, base: Location, timeline: Timeline) -> Iterator[Undoing]:
     """Yield the rollbacks and restores with their targets; unreadable instants are left out."""
     done = [one for one in timeline.completed if one.action in {Action.ROLLBACK, Action.RESTORE}]
     begun = [one for one in timeline.pending if one.action is Action.ROLLBACK]
     for instant in (*done[-_UNDOINGS_READ:], *begun[:_UNDOINGS_READ]):
         with suppress(InstantContentMissing, CorruptContent):
-            yield Undoing(instant=instant, targets=reader.read_targets(path, timeline.properties, instant))
+            yield Undoing(instant=instant, targets=reader.read_targets(base, timeline.properties, instant))
 
 
-def _heartbeats(reader: TimelineReader, path: str, timeline: Timeline) -> Iterator[tuple[str, int]]:
+def _heartbeats(reader: TimelineReader, base: Location, timeline: Timeline) -> Iterator[tuple[str, int]]:
     """Yield the heartbeats of the oldest pending instants, of dead and living writers alike."""
     for instant in islice(timeline.pending, PENDING_REMEMBERED):
-        beat = reader.heartbeat(path, instant)
+        beat = reader.heartbeat(base, instant)
         if beat is not None:
             yield instant.time, beat
 
 
-def _written(reader: TimelineReader, path: str, timeline: Timeline) -> tuple[tuple[str, int], ...]:
+def _written(reader: TimelineReader, base: Location, timeline: Timeline) -> tuple[tuple[str, int], ...]:
     """Return the write times of pending instants if their own times are in an unknown zone."""
     if timeline.properties.timezone is TimelineZone.UTC:
         return ()
-    times = ((one.time, reader.written_at(path, timeline.properties, one)) for one in timeline.pending[:_PENDING_DATED])
+    times = ((one.time, reader.written_at(base, timeline.properties, one)) for one in timeline.pending[:_PENDING_DATED])
     return tuple((time, written) for time, written in times if written is not None)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hudi_jobs.contract import Location, NotALocation
 from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
 from hudi_operator.timeline.files.reading import as_unreadable
 from hudi_operator.timeline.model import Action, Instant, Problem, State
@@ -48,10 +49,18 @@ def beyond_the_limit(name: str) -> Problem:
     return Problem(name, "The archive holds more instants than are read; instants from here on are missing.")
 
 
-def read_part(filesystem: FileSystem, path: str) -> bytes:
+def place_in(folder: Location, name: str) -> str:
+    """Return the path of a file of the archive; a manifest's name that leads elsewhere is damage."""
+    try:
+        return folder.path_of(name)
+    except NotALocation as error:
+        raise ArchiveDamaged("the name leads out of the archive") from error
+
+
+def read_part(filesystem: FileSystem, folder: Location, name: str) -> bytes:
     """Read a file of the archive whole."""
     try:
-        return filesystem.read_file(path, limit=ARCHIVE_LIMIT)
+        return filesystem.read_file(place_in(folder, name), limit=ARCHIVE_LIMIT)
     except StorageError as error:
         if error.kind is StorageErrorKind.NOT_FOUND:
             raise ArchiveDamaged("the file does not exist") from error

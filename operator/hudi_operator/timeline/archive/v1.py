@@ -8,6 +8,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 
+from hudi_jobs.contract import Location
 from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
 from hudi_operator.timeline.archive.parts import (
     INSTANTS_LIMIT,
@@ -31,7 +32,7 @@ _SCHEMA_HEADER = 2
 _FIELDS = frozenset({"commitTime", "actionType", "actionState"})
 
 
-def read_log_archive(filesystem: FileSystem, folder: str, names: Sequence[str]) -> Found:
+def read_log_archive(filesystem: FileSystem, folder: Location, names: Sequence[str]) -> Found:
     """Read the completed entries of every archive file.
 
     An instant has an entry for each of its states, but only
@@ -41,7 +42,7 @@ def read_log_archive(filesystem: FileSystem, folder: str, names: Sequence[str]) 
     problems: list[Problem] = []
     for name in sorted((name for name in names if _FILE.match(name)), key=_sequence):
         try:
-            data = read_part(filesystem, f"{folder}/{name}")
+            data = read_part(filesystem, folder, name)
         except ArchiveDamaged as error:
             problems.append(Problem(name, f"The archive file cannot be read: {error}."))
             continue
@@ -131,14 +132,14 @@ def _instant(record: object) -> Instant:
     return archived_instant(record["commitTime"], record["actionType"], record.get("actionState") or "COMPLETED", None)
 
 
-def read_archive(filesystem: FileSystem, base_path: str, properties: TableProperties) -> ArchivedTimeline:
+def read_archive(filesystem: FileSystem, base: Location, properties: TableProperties) -> ArchivedTimeline:
     """Read the archived timeline of a table; it is empty for a table without an archive.
 
     Raises `TableUnreadable` if the store does not answer; damaged files become problems.
     """
-    folder = f"{base_path.rstrip('/')}/{properties.archive_path}"
+    folder = base / properties.archive_path
     try:
-        names = filesystem.list_directory(folder).names
+        names = filesystem.list_directory(folder.path).names
     except StorageError as error:
         if error.kind is StorageErrorKind.NOT_FOUND:
             return ArchivedTimeline(())

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hudi_jobs.contract import Location
 from hudi_jobs.contract.wording import shortened
 from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
 from hudi_operator.timeline.archive.parts import (
@@ -14,6 +15,7 @@ from hudi_operator.timeline.archive.parts import (
     Found,
     archived_instant,
     beyond_the_limit,
+    place_in,
     read_part,
 )
 from hudi_operator.timeline.files.reading import as_unreadable
@@ -30,7 +32,7 @@ _COLUMNS_LIMIT = 256 * 2**20
 _COLUMNS = ["instantTime", "completionTime", "action"]
 
 
-def read_lsm_history(filesystem: FileSystem, folder: str, names: Sequence[str]) -> Found:
+def read_lsm_history(filesystem: FileSystem, folder: Location, names: Sequence[str]) -> Found:
     """Read the instants of the newest usable snapshot.
 
     Hudi deletes and recreates `_version_`, so it may be missing or stale. Hudi writes a manifest once and completely
@@ -42,7 +44,7 @@ def read_lsm_history(filesystem: FileSystem, folder: str, names: Sequence[str]) 
     files: list[str] = []
     for version in versions[:_MANIFESTS_TRIED]:
         try:
-            files = _manifest_files(read_part(filesystem, f"{folder}/{_MANIFEST_PREFIX}{version}"))
+            files = _manifest_files(read_part(filesystem, folder, f"{_MANIFEST_PREFIX}{version}"))
             break
         except ArchiveDamaged as error:
             problems.append(Problem(f"{_MANIFEST_PREFIX}{version}", f"The manifest cannot be read: {error}."))
@@ -56,7 +58,7 @@ def read_lsm_history(filesystem: FileSystem, folder: str, names: Sequence[str]) 
             problems.append(beyond_the_limit(name))
             break
         try:
-            instants.extend(_instants(filesystem, f"{folder}/{name}"))
+            instants.extend(_instants(filesystem, folder, name))
         except ArchiveDamaged as error:
             problems.append(Problem(name, f"The archived instants in this file are missing here: {error}."))
     return instants, problems
@@ -75,12 +77,12 @@ def _manifest_files(content: bytes) -> list[str]:
 
 
 def _version_problems(
-    filesystem: FileSystem, folder: str, names: Sequence[str], versions: Sequence[int]
+    filesystem: FileSystem, folder: Location, names: Sequence[str], versions: Sequence[int]
 ) -> Iterator[Problem]:
     if not versions or _VERSION_FILE not in names:
         return
     try:
-        text = read_part(filesystem, f"{folder}/{_VERSION_FILE}").decode("ascii", "replace").strip()
+        text = read_part(filesystem, folder, _VERSION_FILE).decode("ascii", "replace").strip()
     except ArchiveDamaged:
         return
     if text != str(versions[0]):
@@ -97,10 +99,10 @@ def _check_size(footer: pq.FileMetaData) -> None:
         raise ArchiveDamaged(f"it holds {footer.num_rows} instants in {size} bytes, which is more than is read")
 
 
-def _instants(filesystem: FileSystem, path: str) -> Iterator[Instant]:
+def _instants(filesystem: FileSystem, folder: Location, name: str) -> Iterator[Instant]:
     try:
         limits = {"thrift_string_size_limit": _FOOTER_PART, "thrift_container_size_limit": _FOOTER_PART}
-        with filesystem.open_file(path) as source, pq.ParquetFile(source, **limits) as parquet:
+        with filesystem.open_file(place_in(folder, name)) as source, pq.ParquetFile(source, **limits) as parquet:
             _check_size(parquet.metadata)
             rows = parquet.read(columns=_COLUMNS).to_pylist()
     except StorageError as error:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
+from hudi_jobs.contract import Location
 from hudi_operator.storage import FileStamp, Listing, StorageError, StorageErrorKind
 from hudi_operator.timeline.cache import Memory
 from hudi_operator.timeline.content.commits import (
@@ -46,7 +47,7 @@ class FileContents:
         *,
         files: TableFiles,
         cache: Memory,
-        folder: str,
+        folder: Location,
         prefix: str,
         layout: Layout,
         listing: Listing,
@@ -180,7 +181,7 @@ class FileContents:
     def _read(self, name: str, make: Callable[[bytes], T]) -> tuple[T, int]:
         """Return the value that `make` builds from a file, and the file's size."""
         try:
-            value, size = self._files.value(f"{self._folder}/{name}", lambda data: (make(data), len(data)))
+            value, size = self._files.value(self._folder.path_of(name), lambda data: (make(data), len(data)))
         except StorageError as error:
             self._settled = False
             if error.kind is StorageErrorKind.NOT_FOUND:
@@ -198,7 +199,7 @@ class FileContents:
 
     def _doubt(self, name: str) -> None:
         if len(self._doubtful) <= _DOUBTFUL:
-            self._doubtful[name] = stamp_in(self._listing, name) or self._files.stamp(f"{self._folder}/{name}")
+            self._doubtful[name] = stamp_in(self._listing, name) or self._files.stamp(self._folder.path_of(name))
 
     def _file_times(self, entry: InstantFiles) -> FileTimes:
         known = self._times.get(entry.instant.time)
@@ -226,14 +227,14 @@ class FileContents:
         if self._listing.modified is not None and name in self._listing.modified:
             return self._listing.modified[name]
         try:
-            return self._filesystem.modified(f"{self._folder}/{name}")
+            return self._filesystem.modified(self._folder.path_of(name))
         except StorageError as error:
             if error.kind is StorageErrorKind.NOT_FOUND:
                 return None
             raise as_unreadable(error) from error
 
     def _key(self, question: str, name: str) -> tuple[str, ...]:
-        return (question, self._filesystem.identity, self._folder, name)
+        return (question, self._filesystem.identity, self._folder.path, name)
 
     def _report(self, name: str, reason: str) -> None:
         self._problems.setdefault(name, Problem(f"{self._prefix}{name}", reason))

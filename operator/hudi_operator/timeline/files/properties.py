@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
+from hudi_jobs.contract.table.location import relative_names
 from hudi_jobs.contract.wording import shortened
 from hudi_operator.timeline.model import (
     ContentTooLarge,
@@ -70,9 +71,9 @@ def read_table_properties(content: bytes) -> TableProperties:
         version=version,
         layout=layout,
         timezone=_timezone(raw),
-        timeline_path=raw.get("hoodie.timeline.path", "timeline"),
-        history_path=raw.get("hoodie.timeline.history.path", "history"),
-        archive_folder=raw.get("hoodie.archivelog.folder", "archived"),
+        timeline_path=_folder(raw, "hoodie.timeline.path", "timeline"),
+        history_path=_folder(raw, "hoodie.timeline.history.path", "history"),
+        archive_folder=_folder(raw, "hoodie.archivelog.folder", "archived"),
         raw=tuple(sorted(raw.items())),
         header="\n".join(line[:_HEADER_LINE] for line in text.splitlines()[:2]),
     )
@@ -98,6 +99,15 @@ def _table_type(raw: Mapping[str, str]) -> TableType:
         return TableType(text)
     except ValueError:
         _corrupt(f"has the unknown hoodie.table.type '{shortened(text, _SHOWN)}'")
+
+
+def _folder(raw: Mapping[str, str], key: str, default: str) -> str:
+    """Return a folder below `.hoodie` as Hadoop reads it, without empty and dot names."""
+    text = raw.get(key, default)
+    names = relative_names(text)
+    if names is None:
+        _corrupt(f"has the {key} '{shortened(text, _SHOWN)}', which is no folder below .hoodie")
+    return "/".join(names)
 
 
 def _timezone(raw: Mapping[str, str]) -> TimelineZone:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from hudi_jobs.contract import Location
 from hudi_operator.storage import FileSystem, Listing, StorageError, StorageErrorKind
 from hudi_operator.timeline.files.reading import as_unreadable
 
@@ -125,7 +126,7 @@ FILES_DATED = 20
 """The number of newest files to date; as many as the zone rule needs."""
 
 
-def newest_dated(filesystem: FileSystem, folder: str, listing: Listing) -> tuple[tuple[str, int], ...]:
+def newest_dated(filesystem: FileSystem, folder: Location, listing: Listing) -> tuple[tuple[str, int], ...]:
     """Return the newest files with a write time in their name, each with the store's time in milliseconds.
 
     Names hold the request time, and in layout 2 the completion time. Costs one request per file whose time the listing
@@ -133,7 +134,7 @@ def newest_dated(filesystem: FileSystem, folder: str, listing: Listing) -> tuple
     """
     names = sorted((name for name in listing.names if _written_at(name)), key=_written_at, reverse=True)[:FILES_DATED]
     known = listing.modified or {}
-    times = ((name, known[name] if name in known else _modified(filesystem, f"{folder}/{name}")) for name in names)
+    times = ((name, known[name] if name in known else _modified(filesystem, folder.path_of(name))) for name in names)
     return tuple((name, written) for name, written in times if written is not None)
 
 

@@ -30,6 +30,7 @@ _LONGEST = 8_192
 _URL = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", re.DOTALL)
 
 
+_SCHEME = re.compile(r"[^/]*:")
 _NO_NAMES = frozenset({"", ".", ".."})
 _ONE_SLASH = re.compile(r"^file:/", re.IGNORECASE)
 _END = re.compile(r"[\s/]+$")
@@ -120,6 +121,12 @@ class Location:
         return "/".join((self.bucket, *self.names, name))
 
     @property
+    def plain_url(self) -> str:
+        """The spelling that the API server accepts: the scheme in lower case, no empty names, no slash at the end."""
+        scheme = "file" if self.store == "file" else self.url.partition(":")[0].lower()
+        return f"{scheme}://{self.path}"
+
+    @property
     def canonical(self) -> str:
         """The form that is equal for all spellings that any tool might take for this location (`canonical_path`)."""
         return canonical_path(self.url)
@@ -140,6 +147,17 @@ class Location:
     def may_hold(self, other: "Location") -> bool:
         """Whether any tool might take another location for this location, or for a location inside it."""
         return covers(self.canonical, other.canonical)
+
+
+def relative_names(text: str) -> tuple[str, ...] | None:
+    """Return the names of a relative path that a file of the table gives, as Hadoop reads it; None if it leads out.
+
+    Hadoop drops empty and dot names, and takes a first name with a colon for a scheme.
+    """
+    if text.startswith("/") or "\0" in text or _SCHEME.match(text):
+        return None
+    names = tuple(name for name in text.split("/") if name not in {"", "."})
+    return None if ".." in names else names
 
 
 def canonical_path(url: str) -> str:

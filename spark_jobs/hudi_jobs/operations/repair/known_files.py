@@ -21,10 +21,10 @@ from pyspark.sql import functions as sf
 
 from hudi_jobs.archive import archive_files
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location
+from hudi_jobs.contract.table.location import relative_names
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import children_of, located, statuses_below
-from hudi_jobs.folder import stays_below
 from hudi_jobs.jvm import JavaObject, classes, elements, iterated
 from hudi_jobs.local_frame import local_frame
 from hudi_jobs.operations.operation_run import OperationRun
@@ -202,7 +202,7 @@ def paths_of(commit: Mapping[str, Any]) -> Iterator[str]:
             within = f"{partition}/" if partition else ""
             named = [stat.get("path"), *(stat.get("cdcStats") or {})]
             names = [stat.get("baseFile"), *(stat.get("logFiles") or ())]
-            yield from (str(path) for path in named if path and stays_below(str(path)))
+            yield from (str(path) for path in named if path and relative_names(str(path)) is not None)
             yield from (f"{within}{name}" for name in names if name)
 
 

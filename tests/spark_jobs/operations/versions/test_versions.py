@@ -17,7 +17,7 @@ from tests.spark_jobs.services.test_services import fill, succeeded
 from tests.spark_jobs.tables.test_table_version import properties, versions
 from tests.spark_jobs.trials import ALL, crossed
 
-from hudi_jobs.contract import Outcome, Service, TaskResult
+from hudi_jobs.contract import Location, Outcome, Service, TaskResult
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.timeline import Timeline
 from hudi_operator.storage.local import LocalFileSystem
@@ -47,7 +47,7 @@ def savepoints(lake: Any) -> list[str]:
 
 def read_by_the_operator(lake: Any) -> tuple[int, int, list[str]]:
     """The version, how many commits the operator counts, and what it has to say about the timeline."""
-    timeline = TimelineReader(LocalFileSystem()).read(lake.base_path)
+    timeline = TimelineReader(LocalFileSystem()).read(Location.parse(lake.base_path))
     counted = [one for one in timeline.instants if str(one.action) in {"commit", "deltacommit", "replacecommit"}]
     return timeline.properties.version, len(counted), [str(one) for one in timeline.problems]
 
