@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract import FailureReason, Location
+from hudi_jobs.contract.table.location import beginning_of
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, iterated
 
@@ -32,7 +33,7 @@ _STATUS = re.compile(
 def located(spark: SparkSession, path: str, name: str | None = None) -> tuple[JavaObject, JavaObject]:
     """Return the file system of a path, or of a name below it, and that path."""
     kind = classes(spark).org.apache.hadoop.fs.Path
-    place = kind(path) if name is None else kind(path, name)
+    place = kind(path if name is None else Location.parse(path).join(name).url)
     return place.getFileSystem(hadoop_configuration(spark)), place
 
 
@@ -155,7 +156,7 @@ def delete_whole(spark: SparkSession, filesystem: JavaObject, folder: JavaObject
 
 def _beginning(filesystem: JavaObject, folder: JavaObject) -> str:
     """Return the common prefix of the paths in a folder."""
-    return f"{str(filesystem.makeQualified(folder).toString()).rstrip('/')}/"
+    return beginning_of(str(filesystem.makeQualified(folder).toString()))
 
 
 def _path_of(status: JavaObject) -> str:
@@ -164,9 +165,9 @@ def _path_of(status: JavaObject) -> str:
 
 def sizes_of(spark: SparkSession, base_path: str, paths: Iterable[str]) -> dict[str, int]:
     """Return the sizes of the existing files among some paths below a folder, listing each folder once."""
-    base, found, asked = base_path.rstrip("/"), dict[str, int](), set(paths)
+    found, asked = dict[str, int](), set(paths)
     for within in {path.rpartition("/")[0] for path in asked}:
-        filesystem, folder = located(spark, f"{base}/{within}".rstrip("/"))
+        filesystem, folder = located(spark, base_path, within)
         for status in children_of(filesystem, folder) if filesystem.exists(folder) else ():
             path = f"{within}/{status.getPath().getName()}".removeprefix("/")
             if path in asked:

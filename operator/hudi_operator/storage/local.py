@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
+from hudi_jobs.contract.table.location import beginning_of
 from hudi_operator.storage.errors import (
     StorageError,
     StorageErrorKind,
@@ -69,7 +70,7 @@ class LocalFileSystem:
             if left < 0:
                 raise too_many_below(path, pages=pages, page=PAGE)
             if not entry.is_dir(follow_symlinks=False) and (found := _stamp_of(entry)) is not None:
-                page.append(StoredFile(entry.path[len(path.rstrip("/")) + 1 :], found))
+                page.append(StoredFile(entry.path[len(beginning_of(path)) :], found))
             if len(page) == PAGE:
                 yield page
                 page = []

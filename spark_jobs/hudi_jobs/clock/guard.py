@@ -15,7 +15,7 @@ from datetime import timedelta
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
-from hudi_jobs.contract import TIMELINE_ZONE_OPTION, FailureReason
+from hudi_jobs.contract import TIMELINE_ZONE_OPTION, FailureReason, Location
 from hudi_jobs.contract.instants import LAYOUT_2_FROM, InstantFile, newest, wall_time
 from hudi_jobs.contract.table.facts import ZONE_FIELD
 from hudi_jobs.contract.table.zone import (
@@ -123,7 +123,7 @@ class _Table:
 
     def newest(self) -> str | None:
         """Return the greatest time in the active timelines of the table and its metadata table."""
-        metadata = f"{self.base_path}/.hoodie/metadata"
+        metadata = (Location.parse(self.base_path) / ".hoodie/metadata").url
         names = self._names(self.base_path) + (self._names(metadata) if self._properties_file(metadata) else [])
         return newest(InstantFile(name, written_ms=0) for name in names)
 
@@ -135,7 +135,7 @@ class _Table:
 
     def _properties_file(self, base_path: str) -> JavaObject | None:
         """Return the path of a table's properties, or of their backup, which Hudi reads if they are missing."""
-        file = f"{base_path}/.hoodie/hoodie.properties"
+        file = (Location.parse(base_path) / ".hoodie/hoodie.properties").url
         paths = (self._path(name) for name in (file, f"{file}.backup"))
         return next((path for path in paths if self._filesystem.exists(path)), None)
 

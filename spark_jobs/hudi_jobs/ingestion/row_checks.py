@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, TableDefinition, WriteOperation
+from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, Location, TableDefinition, WriteOperation
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import stage
@@ -292,9 +292,9 @@ class RowChecks:
         if task.bad_records is BadRecordPolicy.FAIL:
             refuse(counts, rows)
         context = self.context
-        folder = f"{str(task.quarantine_path).rstrip('/')}/{context.run}/{context.task.id}"
+        folder = Location.parse(str(task.quarantine_path)) / context.run / context.task.id
         if context.batch is not None:
-            folder += f"/batch-{context.batch}"  # another batch of the run must not replace the files
+            folder /= f"batch-{context.batch}"  # another batch of the run must not replace the files
         columns = quarantine(counts, rows, unwritable, folder)
-        context.log("quarantined", rows=counts.bad, folder=folder)
+        context.log("quarantined", rows=counts.bad, folder=folder.url)
         return columns

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
-from hudi_jobs.contract import FailureReason, OperationPhase, TableOperation
+from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location, OperationPhase, TableOperation
 from hudi_jobs.contract.document import Document
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
@@ -148,9 +148,10 @@ class Journal:
         try:
             return _Records.model_validate_json(found[0]), found[1]
         except (ValidationError, RecursionError) as error:
+            file = Location.parse(self._base_path) / OPERATOR_FOLDER / RECORD_FILE
             raise TaskFailed(
                 FailureReason.OPERATION_REFUSED,
-                f"The record of operations in {self._base_path}/.hudi-operator/{RECORD_FILE} is damaged, so it is not "
+                f"The record of operations in {file.url} is damaged, so it is not "
                 "known what an earlier run has done. Check the timeline, and remove the file if no restore is "
                 "pending.",
             ) from error

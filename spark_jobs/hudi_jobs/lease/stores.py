@@ -6,7 +6,6 @@ Local files use a kernel lock, S3 uses conditional writes.
 import fcntl
 import hashlib
 import os
-import posixpath
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -73,10 +72,10 @@ def table_files(base_path: str, setting: Callable[[str], object], *, limit: int 
     except NotALocation as error:
         raise _not_in_such_a_store(base_path) from error
     if location.store == "file":
-        return LocalFiles(Path("/", *location.names, OPERATOR_FOLDER), limit=limit)
+        return LocalFiles(Path((location / OPERATOR_FOLDER).path), limit=limit)
     if location.store == "s3":
         store = _s3_store(location.bucket, lambda name: _s3a_setting(setting, location.bucket, name))
-        return S3Files(store, posixpath.join(location.key, OPERATOR_FOLDER), limit=limit)
+        return S3Files(store, (location / OPERATOR_FOLDER).key, limit=limit)
     raise _not_in_such_a_store(base_path)
 
 
@@ -89,7 +88,7 @@ def make_folder(path: str, setting: Callable[[str], object]) -> None:
     if location.store != "s3":
         raise _not_in_such_a_store(path)
     store = _s3_store(location.bucket, lambda name: _s3a_setting(setting, location.bucket, name))
-    obstore.put(store, posixpath.join(location.key, _FOLDER), b"")
+    obstore.put(store, (location / _FOLDER).key, b"")
 
 
 def _not_in_such_a_store(base_path: str) -> TaskFailed:

@@ -21,6 +21,7 @@ from hudi_jobs.contract import (
     INDEX_KEY,
     FailureReason,
     IngestionTableTask,
+    Location,
     TableDefinition,
     TableType,
     Task,
@@ -150,7 +151,7 @@ def _newest_files(spark: SparkSession, table: HudiTable) -> list[tuple[str, str]
                 f"A commit of {table.base_path} names the file {name[:200]!a}, which is outside the table. The file "
                 "was not read, and nothing was written. Find out who wrote the commit.",
             )
-        file = f"{table.base_path}/{name}"
+        file = Location.parse(table.base_path).join(name).url
         if partition not in found and _exists(spark, file):
             found[partition] = file
         if len(found) == _FILES:

@@ -15,6 +15,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
 from hudi_jobs.contract.table.layout import half_moved, instant_names, timeline_folders
+from hudi_jobs.contract.table.location import beginning_of
 from hudi_jobs.contract.table.properties import sentence_of
 from hudi_jobs.contract.table.slices import SLICES_CURE, Completions, Difference, FileGroups, Misplaced
 from hudi_jobs.contract.wording import counted
@@ -101,10 +102,10 @@ def completions_of(table: HudiTable) -> Completions:
 def file_groups_of(spark: SparkSession, table: HudiTable) -> FileGroups:
     """Return the file groups of a table, from its listing and the plans of pending compactions."""
     filesystem, folder = located(spark, table.base_path)
-    root = str(filesystem.makeQualified(folder).toString()).rstrip("/")
+    root = beginning_of(str(filesystem.makeQualified(folder).toString()))
     groups = FileGroups()
     for status in statuses_below(filesystem, folder):
-        within, _, name = str(status.getPath().toString()).removeprefix(f"{root}/").rpartition("/")
+        within, _, name = str(status.getPath().toString()).removeprefix(root).rpartition("/")
         if within.partition("/")[0] != _META_FOLDER:
             groups.add(within, name)
     plans = classes(spark).org.apache.hudi.common.util.CompactionUtils.getAllPendingCompactionOperations(table.meta)

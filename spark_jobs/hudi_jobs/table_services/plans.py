@@ -52,7 +52,7 @@ def require_plans_inside(context: TaskContext, opened: HudiTable | None = None) 
             return
         _require(context.spark, table.meta)
         if table.meta.getTableConfig().isMetadataTableAvailable():
-            inner = HudiTable.open(context.spark, f"{base_path.rstrip('/')}/{_METADATA_TABLE}")
+            inner = HudiTable.open(context.spark, (context.task.table.location / _METADATA_TABLE).url)
             if inner is None:
                 raise TaskFailed(FailureReason.TABLE_MISMATCH, _WITHOUT_METADATA_TABLE.format(base_path))
             _require(context.spark, inner.meta)

@@ -122,6 +122,12 @@ def test_no_table_can_use_a_class_whose_prefix_allows_something_else_than_it_see
     assert stalled.reason == "TableClassInvalid"
 
 
+def test_no_table_can_use_a_class_whose_folder_of_reports_is_no_plain_folder() -> None:
+    policy = table_class(operations={"reportPath": "s3a://audit/../other"})
+    assert "spec.operations.reportPath: s3a://audit/../other" in str(class_problem(policy))
+    assert class_problem(table_class(operations={"reportPath": "s3a://audit/{namespace}/"})) is None
+
+
 @pytest.mark.parametrize(
     "prefix",
     ["s3a://lake", "s3://lake-{namespace}/tables/", "s3n://{namespace}", "file:///data", "s3a://lake/x_{namespace}.y"],

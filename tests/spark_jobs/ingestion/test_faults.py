@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from hudi_jobs.contract import Location
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, Origin, SourceRows
 from hudi_jobs.ingestion.rules.columns import never
@@ -47,12 +48,12 @@ def test_column_with_two_kinds_of_bad_rows_is_told_with_the_sum(spark: SparkSess
     counts = Counts(read=9, corrupt=4, keyless=1, ambiguous={"n\x1b": 3, "other": 0})
     source = rows(spark)
     faults = Faults(keyless=never(), misplaced=never(), unordered=never())
-    told = quarantine(counts, source, (source.parsed, faults), str(tmp_path))
+    told = quarantine(counts, source, (source.parsed, faults), Location.parse(str(tmp_path)))
     assert told == "Bad rows by column: n\\x1b 5, whole row 2, record key 1."
 
 
 def test_quarantined_rows_hold_file_column_and_cause(spark: SparkSession, tmp_path: Path) -> None:
-    told = quarantine(Counts(read=5, corrupt=4, keyless=0), rows(spark), None, str(tmp_path))
+    told = quarantine(Counts(read=5, corrupt=4, keyless=0), rows(spark), None, Location.parse(str(tmp_path)))
     assert told == "Bad rows by column: n\\x1b 2, whole row 2."
     written = [json.loads(line) for file in tmp_path.glob("unreadable/part-*") for line in file.open()]
     assert sorted(written, key=lambda row: row["record"]) == [

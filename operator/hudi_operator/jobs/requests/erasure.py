@@ -1,8 +1,8 @@
 """The request of an erasure: the only document besides its resource that holds the keys."""
 
-import posixpath
 from dataclasses import dataclass
 
+from hudi_jobs.contract import Location
 from hudi_jobs.contract.operations.erase import MOST_READERS, EraseTask, Requester
 from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
@@ -75,6 +75,5 @@ def _report_file(resource: HudiOperation, table: HudiTable, folder: str | None) 
         return None
     metadata = resource.metadata
     name = f"{metadata.name}-{metadata.uid}.json"
-    return posixpath.join(
-        folder.replace("{namespace}", metadata.namespace), metadata.namespace, table.metadata.name, name
-    )
+    reports = Location.parse(folder.replace("{namespace}", metadata.namespace))
+    return (reports / metadata.namespace / table.metadata.name / name).url

@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.table.location import Location
 from hudi_jobs.contract.vocabulary import TableType
 
 
@@ -22,3 +23,8 @@ class TableDefinition(Document):
     index: str | None = None
     metadata_table: bool | None = None
     version: int | None = None
+
+    @property
+    def location(self) -> Location:
+        """The folder of the table; raises `NotALocation`, which no run does that has taken the lease."""
+        return Location.parse(self.base_path)

@@ -104,6 +104,13 @@ class Location:
             raise NotALocation(below[:_LONGEST])
         return Location(self.store, self.bucket, (*self.names, *names), f"{self.url.rstrip('/')}/{below}")
 
+    def join(self, path: str) -> "Location":
+        """Return the file or folder of a relative path from a table's file, as Hadoop reads it; or `NotALocation`."""
+        names = relative_names(path)
+        if names is None:
+            raise NotALocation(path[:_LONGEST])
+        return self / "/".join(names) if names else self
+
     @property
     def key(self) -> str:
         """The path in the bucket, or from the root of the file system, without a slash at either end."""
@@ -147,6 +154,11 @@ class Location:
     def may_hold(self, other: "Location") -> bool:
         """Whether any tool might take another location for this location, or for a location inside it."""
         return covers(self.canonical, other.canonical)
+
+
+def beginning_of(folder: str) -> str:
+    """Return the beginning of the paths in a folder, as a listing spells both: not for comparing two spellings."""
+    return f"{folder.rstrip('/')}/"
 
 
 def relative_names(text: str) -> tuple[str, ...] | None:

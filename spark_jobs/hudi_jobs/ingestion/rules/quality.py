@@ -19,7 +19,7 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as sf
 from pyspark.sql.types import BooleanType
 
-from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask
+from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, Location
 from hudi_jobs.contract.wording import shortened
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
@@ -231,36 +231,36 @@ def _refuse_ambiguous(name: str, number: int, read: int) -> None:
         )
 
 
-def quarantine(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults] | None, folder: str) -> str:
+def quarantine(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults] | None, folder: Location) -> str:
     """Copy the bad rows below a folder as JSON lines of their origin, reason and record.
 
     Another write of the same run replaces the folder's content, so nothing is doubled within a run. Returns how many
     rows each column made bad, as a sentence.
     """
     columns = Counter[str]()
-    with stage(f"The quarantine {folder} cannot be written", otherwise=FailureReason.INTERNAL_ERROR):
+    with stage(f"The quarantine {folder.url} cannot be written", otherwise=FailureReason.INTERNAL_ERROR):
         corrupt = rows.corrupt
         if counts.corrupt and corrupt is not None:
             said = [sf.col(FAULT)["column"].alias("column"), _cause(rows).alias("reason")]
             if rows.origin is not None and rows.origin.before_base64 is not None:
                 said.append(sf.lit(rows.origin.before_base64).alias(BINARY))
             *origin, _, record = corrupt.columns
-            _save(corrupt.select(*origin, *said, record), f"{folder}/{UNREADABLE}")
+            _save(corrupt.select(*origin, *said, record), (folder / UNREADABLE).url)
             columns = _by_column(corrupt)
         if unwritable is None:
             return _columns_told(columns)
         frame, faults = unwritable
         if counts.keyless:
-            _save(_records(frame.where(faults.keyless), "no record key"), f"{folder}/no-record-key")
+            _save(_records(frame.where(faults.keyless), "no record key"), (folder / "no-record-key").url)
         if any(counts.ambiguous.values()):
             bad = _records(frame.where(~faults.keyless & faults.unidentified), "a record key that others may have")
-            _save(bad, f"{folder}/ambiguous-record-key")
+            _save(bad, (folder / "ambiguous-record-key").url)
         if counts.misplaced:
             bad = _records(frame.where(faults.only_misplaced), "no partition inside the table")
-            _save(bad, f"{folder}/no-partition")
+            _save(bad, (folder / "no-partition").url)
         if counts.unordered:
             bad = _records(frame.where(faults.only_unordered), "no ordering value")
-            _save(bad, f"{folder}/no-ordering-value")
+            _save(bad, (folder / "no-ordering-value").url)
     columns.update(counts.ambiguous)
     columns.update({"record key": counts.keyless, "partition": counts.misplaced, "ordering column": counts.unordered})
     return _columns_told(columns)

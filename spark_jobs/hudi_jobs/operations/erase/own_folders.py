@@ -26,6 +26,7 @@ from hudi_jobs.contract import (
 from hudi_jobs.contract.operations.told import TOLD_FILE
 from hudi_jobs.contract.order import ORDER_FILE, OrderState
 from hudi_jobs.contract.progress import PROGRESS_FILE, ProgressState
+from hudi_jobs.contract.table.location import beginning_of
 from hudi_jobs.contract.wording import listed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located, read_bytes
@@ -122,7 +123,7 @@ def shown_name(path: str, base: str, texts: WholeTexts) -> str | None:
     shown = before_the_name(path, base, texts)
     if shown is None:
         return None
-    below = path.removeprefix(f"{base.rstrip('/')}/")
+    below = path.removeprefix(beginning_of(base))
     if not below.startswith((f"{META_FOLDER}/", f"{OPERATOR_FOLDER}/")):
         return shown
     if below.startswith(f"{METADATA_TABLE}/") or _is_document(below):
@@ -180,7 +181,7 @@ def _is_document(below: str) -> bool:
 
 
 def _root(context: TaskContext) -> str:
-    return f"{located_path(context, context.task.table.base_path).rstrip('/')}/"
+    return beginning_of(located_path(context, context.task.table.base_path))
 
 
 def paths_shown(paths: Collection[str], hidden: Mapping[str, str | None]) -> str:
@@ -202,7 +203,7 @@ def require_unnamed(context: TaskContext, files: Collection[File], keys: Keys, r
     Statistics may hold a short key, or a key of digits, without a trace: offsets and sizes have digits too.
     """
     base = located_path(context, context.task.table.base_path)
-    staying = [file for file in files if _stays(file, f"{base.rstrip('/')}/", {each.instant for each in released})]
+    staying = [file for file in files if _stays(file, beginning_of(base), {each.instant for each in released})]
     texts = WholeTexts(keys)
     _require_unnamed_folders((file.path for file in files if is_data(file.path)), base, texts)
     hidden = {file.path: shown_name(file.path, base, texts) for file in staying}

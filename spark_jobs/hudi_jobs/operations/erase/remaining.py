@@ -17,6 +17,7 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StringTy
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OPERATOR_FOLDER
+from hudi_jobs.contract.table.location import beginning_of
 from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.local_frame import local_frame
 from hudi_jobs.operations.erase.keys import Keys, file_group
@@ -117,7 +118,7 @@ _OF_HUDI = (
 
 def strays(files: Iterable[File], base: str) -> set[str]:
     """Return the files below a table that do not belong to it."""
-    root = f"{base.rstrip('/')}/"
+    root = beginning_of(base)
     return {file.path for file in files if file.size and not _is_own(file.path.removeprefix(root))}
 
 

@@ -11,7 +11,7 @@ import os
 import zlib
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason
+from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location, NotALocation
 from hudi_jobs.contract.operations.erase import EraseTask
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
@@ -21,7 +21,6 @@ from hudi_jobs.journal.records import EraseRecord
 from hudi_jobs.jvm import classes
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.erase.keys import Keys, key_fields, keys_named, keys_of, keys_where, require_comparable
-from hudi_jobs.operations.erase.scan import located_path
 from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import UNCHANGED, refused
 from hudi_jobs.operations.rows import current_rows
@@ -68,10 +67,9 @@ def unsealed(context: TaskContext, fields: tuple[str, ...], uid: str, predicate:
 
 def discard(context: TaskContext, open_operations: frozenset[str]) -> None:
     """Remove the stored keys of all operations that are not open."""
-    folder = f"{context.task.table.base_path.rstrip('/')}/{OPERATOR_FOLDER}"
     kept = {_name(uid) for uid in open_operations}
     with stage("The stored keys cannot be removed", otherwise=FailureReason.HUDI_ERROR):
-        filesystem, path = located(context.spark, folder)
+        filesystem, path = located(context.spark, context.task.table.base_path, OPERATOR_FOLDER)
         if not filesystem.exists(path):
             return
         for status in children_of(filesystem, path):
@@ -109,9 +107,7 @@ def keys_asked(work: OperationRun, erase: EraseTask) -> Keys:
     """Return the keys of a new erasure; raise `TaskFailed` when they select no row, or other rows as well."""
     context, table = work.context, work.table
     rows = current_rows(context)
-    if erase.keys_from is not None and located_path(context, erase.keys_from).startswith(
-        f"{located_path(context, table.base_path).rstrip('/')}/"
-    ):
+    if erase.keys_from is not None and _is_inside(erase.keys_from, context.task.table.location):
         raise refused("The file of keys is inside the table's folder, where no key may be left; move it elsewhere.")
     if erase.where is None:
         require_comparable(rows, key_fields(table))
@@ -125,6 +121,14 @@ def keys_asked(work: OperationRun, erase: EraseTask) -> Keys:
                 "keys (keys) if the rows of all partitions are meant."
             )
     return keys
+
+
+def _is_inside(path: str, folder: Location) -> bool:
+    """Whether a path may lie inside a folder, whatever scheme of the store or spelling it has."""
+    try:
+        return folder.may_hold(Location.parse(path))
+    except NotALocation as error:
+        raise TaskFailed(FailureReason.INVALID_REQUEST, f"{path} is not the path of a file of keys.") from error
 
 
 def keys_again(work: OperationRun, record: EraseRecord) -> Keys:

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract import FailureReason, Location
 from hudi_jobs.existing_table.metadata import has_record_index
 from hudi_jobs.failures import DriverStopping
 from hudi_jobs.failures.classification import stage
@@ -295,10 +295,10 @@ def in_record_index(context: TaskContext, base_path: str, keys: Keys) -> set[str
     if table is None or keys.are_all_in_bytes or not has_record_index(table.properties):
         return set()
     with stage("The index of record keys cannot be searched", otherwise=FailureReason.HUDI_ERROR):
-        folder = f"{base_path.rstrip('/')}/{METADATA_TABLE}"
-        entries = context.spark.newSession().read.format("hudi").load(folder).where(sf.col("type") == _RECORD_INDEX)
+        folder = Location.parse(base_path) / METADATA_TABLE
+        entries = context.spark.newSession().read.format("hudi").load(folder.url).where(sf.col("type") == _RECORD_INDEX)
         is_empty = with_key(entries.select(sf.col("key").alias(RECORD_KEY)), keys).isEmpty()
-    return set() if is_empty else {f"{folder}/record_index"}
+    return set() if is_empty else {(folder / "record_index").url}
 
 
 def among(paths: Collection[str], rows: DataFrame) -> set[str]:

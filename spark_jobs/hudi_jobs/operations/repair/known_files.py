@@ -21,7 +21,7 @@ from pyspark.sql import functions as sf
 
 from hudi_jobs.archive import archive_files
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location
-from hudi_jobs.contract.table.location import relative_names
+from hudi_jobs.contract.table.location import beginning_of, relative_names
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import children_of, located, statuses_below
@@ -266,7 +266,7 @@ _RESERVED = frozenset({".hoodie", OPERATOR_FOLDER})
 def files_of_table(work: OperationRun) -> list[File]:
     """Return the files; raise `TaskFailed` when there are too many, or a folder leads elsewhere."""
     filesystem, base = located(work.context.spark, work.table.base_path)
-    above = f"{str(base.toUri().getPath()).rstrip('/')}/"
+    above = beginning_of(str(base.toUri().getPath()))
     found: list[File] = []
     with stage("The files of the table cannot be listed", otherwise=FailureReason.STORAGE_UNAVAILABLE):
         for status in _statuses(filesystem, base):
@@ -334,7 +334,7 @@ def paths_in_metadata_table(work: OperationRun, table: HudiTable, files: Collect
     rows = [(file.folder or _ROOT, file.name, file.path) for file in files]
     wanted = local_frame(session, rows, "folder STRING, name STRING, path STRING")
     with stage("The metadata table cannot be read", otherwise=FailureReason.HUDI_ERROR):
-        entries = session.read.format("hudi").load(f"{table.base_path.rstrip('/')}/{_METADATA_TABLE}")
+        entries = session.read.format("hudi").load((Location.parse(table.base_path) / _METADATA_TABLE).url)
         entries = entries.where(sf.col("type") == _FILES_OF_A_PARTITION)
         listed = entries.select(sf.col("key").alias("folder"), sf.explode("filesystemMetadata").alias("name", "entry"))
         listed = listed.where(~sf.col("entry.isDeleted")).select("folder", "name")

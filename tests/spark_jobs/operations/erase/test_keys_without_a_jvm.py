@@ -6,10 +6,12 @@ from itertools import repeat
 
 import pytest
 
+from hudi_jobs.contract import Location
 from hudi_jobs.contract.operations.erase import MOST_ERASED
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.erase.erase_check import are_named_after
 from hudi_jobs.operations.erase.keys import Keys, keys_of, parsed
+from hudi_jobs.operations.erase.requested_keys import _is_inside
 from hudi_jobs.operations.erase.scan import WholeTexts
 from hudi_jobs.operations.erase.spellings import LARGEST_SPELT, require_few, spellings
 
@@ -121,3 +123,22 @@ def test_a_partition_is_named_after_a_key_that_stands_as_a_whole_in_its_path(
     key: str, path: str, fields: tuple[str, ...], is_named: bool
 ) -> None:
     assert are_named_after(["x=1", path], keys("nobody-at-all", key), fields) is is_named
+
+
+@pytest.mark.parametrize(
+    ("path", "is_inside"),
+    [
+        ("s3a://lake/t/keys.csv", True),
+        ("s3://lake/t/keys.csv", True),
+        ("s3n://lake/x%2f../t//keys.csv", True),
+        ("s3a://lake/t2/keys.csv", False),
+        ("file:///lake/t/keys.csv", False),
+    ],
+)
+def test_file_of_keys_inside_the_table_is_found_in_every_spelling(path: str, *, is_inside: bool) -> None:
+    assert _is_inside(path, Location.parse("s3a://lake/t")) is is_inside
+
+
+def test_file_of_keys_without_an_absolute_path_is_refused() -> None:
+    with pytest.raises(TaskFailed, match=r"lake/\.\./t/keys is not the path of a file of keys"):
+        _is_inside("s3a://lake/../t/keys", Location.parse("s3a://lake/t"))

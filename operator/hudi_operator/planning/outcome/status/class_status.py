@@ -41,6 +41,7 @@ def class_problem(parsed: HudiTableClass | InvalidObject) -> str | None:
         ("allowedBasePaths", spec.allowed_base_paths),
         ("allowedSourcePaths", spec.allowed_source_paths),
         ("allowedQuarantinePaths", spec.allowed_quarantine_paths),
+        ("operations.reportPath", tuple(filter(None, [spec.operations.report_path]))),
     ):
         for prefix in prefixes:
             if (problem := prefix_problem(prefix)) is not None:

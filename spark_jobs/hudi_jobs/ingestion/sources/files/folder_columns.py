@@ -9,6 +9,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
 from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract.table.location import beginning_of
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.filesystem import located
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, NO_COLUMN
@@ -42,7 +43,7 @@ def folder_columns(root: str, paths: Sequence[str], declared: StructType | None)
     """Return the declared columns that every file has in the names of its folders below the source."""
     fields = [] if declared is None else declared.fields
     names = {field.name.lower(): field.name for field in fields}
-    start = len(root.rstrip("/")) + 1
+    start = len(beginning_of(root))
     texts = {path: folder_texts(path[start:], names) for path in paths} if names else {}
     everywhere = set(names.values()).intersection(*texts.values()) if texts else set()
     return FolderColumns(tuple(field for field in fields if field.name in everywhere), texts)

@@ -9,6 +9,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract.table.location import beginning_of
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import stage
@@ -72,7 +73,7 @@ def _list(spark: SparkSession, path: str) -> Listing:
         below = file_batches(spark, filesystem, root)
     elif has_flat_keys(filesystem):
         below = ([file for file in batch if file[0] != base] for batch in file_batches(spark, filesystem, root))
-    return Listing(canonical(base), chain(itself, _batches(below, f"{base}/", odd)), odd)
+    return Listing(canonical(base), chain(itself, _batches(below, beginning_of(base), odd)), odd)
 
 
 def _batches(found: Iterable[list[tuple[str, int, int]]], above: str, odd: OddKeys) -> Iterator[list[SourceFile]]:
@@ -99,7 +100,7 @@ def confirmed(spark: SparkSession, path: str, files: Sequence[SourceFile]) -> se
         return set(files)
 
     def is_there(file: SourceFile) -> bool:
-        place = classes(spark).org.apache.hadoop.fs.Path(f"{path.rstrip('/')}/{file.path}") if file.path else root
+        place = classes(spark).org.apache.hadoop.fs.Path(f"{beginning_of(path)}{file.path}") if file.path else root
         try:
             status = filesystem.getFileStatus(place)
         except Py4JJavaError as error:

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from hudi_jobs.contract import FailureReason, FileFormat, FileSource
+from hudi_jobs.contract.table.location import beginning_of
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.failures.classification import is_storage_failure, stage
@@ -51,8 +52,8 @@ _MERGE_FAILED = re.compile(r"Failed to merge (?:incompatible|fields)|CANNOT_MERG
 
 def absolute_paths(root: str, relative: Sequence[str]) -> list[str]:
     """Return full paths; a source that is itself a file has the empty relative path."""
-    base = root.rstrip("/")
-    return [f"{base}/{path}" if path else base for path in relative]
+    base = beginning_of(root)
+    return [f"{base}{path}" if path else base[:-1] for path in relative]
 
 
 def read_files(

@@ -109,7 +109,7 @@ class Files:
         if empty is not None:
             raise TaskFailed(
                 FailureReason.SOURCE_UNREADABLE,
-                f"The file {self._source.path.rstrip('/')}/{empty.path} is empty, so it is not a valid "
+                f"The file {absolute_paths(self._source.path, [empty.path])[0]} is empty, so it is not a valid "
                 f"{self._source.format} file; replace or remove it.",
             )
 

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason
+from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import children_of, delete_whole, located, statuses_below
@@ -134,13 +134,14 @@ def _write(deletes: DataFrame, path: str) -> None:
 
 
 def _path(base_path: str, name: str) -> str:
-    return f"{base_path.rstrip('/')}/{FOLDER}/{name}"
+    return (Location.parse(base_path) / FOLDER / name).url
 
 
 def _damaged(base_path: str, how: str) -> TaskFailed:
+    folder = Location.parse(base_path) / FOLDER
     return TaskFailed(
         FailureReason.CHECKPOINT_DAMAGED,
-        f"The files in {base_path.rstrip('/')}/{FOLDER}, which record deleted rows, are not what was written, and an "
+        f"The files in {folder.url}, which record deleted rows, are not what was written, and an "
         f"event is older than the last of these. {how} Restore them from a copy or an older version of the objects, "
         "or make a new table from a new snapshot of the connector.",
     )
