@@ -140,3 +140,8 @@ class World:
         del self.commits[-number:]
         self.position = "before"
         self.commits = self.commits or [("earlier", "20260310100000000")]
+
+
+def request_run(world: World) -> None:
+    """Ask for a run of the table."""
+    world.annotations = {"hudi-operator.io/requested-at": "now"}

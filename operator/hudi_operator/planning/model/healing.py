@@ -10,7 +10,8 @@ from typing import TypeAlias
 from hudi_jobs.contract import FailureReason
 from hudi_operator.planning.model.observation import PodTrouble
 from hudi_operator.planning.model.reasons import Retry, RunTrouble
-from hudi_operator.planning.model.registry import AnyReason, Entry, entry_of
+from hudi_operator.planning.model.advice import AnyReason
+from hudi_operator.planning.model.registry import Entry, entry_of
 
 RunReason: TypeAlias = FailureReason | PodTrouble | RunTrouble
 """Why a run failed."""
