@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hudi_operator.api.salvage import read_by_parts
-from hudi_operator.api.status.lines import joined
-from hudi_operator.api.status.memory import MEMORY
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.memory import MEMORY, joined
+from hudi_operator.api.status.table_status import HudiTableStatus
 
 
 def whole(document: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from hudi_jobs.contract import (
     TableType,
     WriteOperation,
 )
-from hudi_jobs.session import spark_settings
+from hudi_jobs.spark.session import spark_settings
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.jobs.settings.hudi_options import owned_hudi_options
 from hudi_operator.jobs.settings.spark_conf import SMALL_LASTING_JVM

@@ -17,10 +17,9 @@ from collections.abc import Callable, Iterator
 
 from hudi_jobs.contract import FileFormat, FileSource
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint
-from hudi_jobs.ingestion.sources.files.choice import Answer, Question
+from hudi_jobs.ingestion.sources.files.progress import Answer, FileProgress, Question
 from hudi_jobs.ingestion.sources.files.record import LoadedSegment, Segment, fingerprint, grown, opened
 from hudi_jobs.ingestion.sources.files.selection import SourceFile, select_files
-from hudi_jobs.ingestion.sources.files.state import FileProgress
 
 ROOT = "s3://landing/team-a/flights"
 SOURCE = FileSource(path=ROOT, format=FileFormat.PARQUET)

@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from hudi_operator.api.status.lines import joined
+from hudi_operator.api.status.memory import joined
 
 _INSTANTS_SHOWN = 10
 _STATE_STYLES = {"COMPLETED": "green", "INFLIGHT": "yellow", "REQUESTED": "cyan"}

@@ -15,9 +15,9 @@ from pydantic import ValidationError
 
 from hudi_jobs.contract import WHOLE_REQUEST, FailureReason, JobOutcome, JobRequest, Outcome, TaskResult, encode_outcome
 from hudi_jobs.driver import Driver
-from hudi_jobs.logs import Redactor, configure_logging, redactor_of
 from hudi_jobs.phases import Phase, reach
-from hudi_jobs.session import open_session
+from hudi_jobs.spark.logs import Redactor, configure_logging, redactor_of
+from hudi_jobs.spark.session import open_session
 
 _REQUEST_FILE = "/etc/hudi-job/request.json"
 _OUTCOME_FILE = "/dev/termination-log"

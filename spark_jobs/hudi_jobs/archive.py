@@ -11,9 +11,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as sf
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.given_files import GivenFiles
-from hudi_jobs.jvm import JavaObject, classes
+from hudi_jobs.frames import GivenFiles
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.spark.jvm import JavaObject, classes
 
 _ACTIONS = ("commit", "deltacommit", "replacecommit")
 _COLUMNS = "instantTime STRING, completionTime STRING, action STRING, metadata BINARY"

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from typing_extensions import TypeVar
 
 from hudi_jobs.contract import AffectedInstant, OperationTableTask, TableOperation, Task
-from hudi_jobs.contract.table.slices import Misplaced
+from hudi_jobs.contract.table.layout import Misplaced
 from hudi_jobs.inline_services.inline_server import InlineQueue, InlineServer
 from hudi_jobs.lease.leases import Lease
 

@@ -10,8 +10,8 @@ from subprocess import TimeoutExpired
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from hudi_jobs.clock.guard import newest_made
-from hudi_jobs.commit_stats import CommitStats
+from hudi_jobs.clock import newest_made
+from hudi_jobs.commit_metadata import CommitStats
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     MOST_AFFECTED,
@@ -28,17 +28,15 @@ from hudi_jobs.contract import (
     TaskResult,
 )
 from hudi_jobs.event_log import with_event_log
-from hudi_jobs.failures import DriverStopping, TaskFailed, Unfinished
-from hudi_jobs.failures.causes import causes_of
-from hudi_jobs.failures.classification import classify
+from hudi_jobs.exclusive import require_lock
 from hudi_jobs.inline_services.inline_client import InlineClient, as_inline_service, with_inline_services
 from hudi_jobs.inline_services.inline_server import InlineQueue, InlineServer
-from hudi_jobs.jvm import jvm_process
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.lease.stores import table_files
-from hudi_jobs.lock import require_lock
-from hudi_jobs.logs import redactor_of
-from hudi_jobs.session import hadoop_setting
+from hudi_jobs.spark.failures import DriverStopping, TaskFailed, Unfinished, causes_of, classify
+from hudi_jobs.spark.jvm import jvm_process
+from hudi_jobs.spark.logs import redactor_of
+from hudi_jobs.spark.session import hadoop_setting
 from hudi_jobs.tasks import run_task
 
 SessionOpener = Callable[[Mapping[str, str]], SparkSession]

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping
 
 from hudi_jobs.lease.stores import make_folder
-from hudi_jobs.session import hadoop_setting
+from hudi_jobs.spark.session import hadoop_setting
 
 _ENABLED = "spark.eventLog.enabled"
 _FOLDER = "spark.eventLog.dir"

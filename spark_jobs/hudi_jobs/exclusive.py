@@ -1,16 +1,53 @@
-"""Takes the exclusive leases for a run's kind of work."""
+"""Takes the exclusive leases for a run's kind of work, and checks the lock that several writers share."""
 
 import logging
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import closing
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, Service, Task, TaskResult
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.jvm import end_jvm
 from hudi_jobs.lease.leases import INGESTION_LEASE, SERVICES_LEASE, HeldElsewhere, Lease, LeaseKeeper, take
 from hudi_jobs.lease.owner import require_ownership
 from hudi_jobs.lease.stores import TableFile, open_table_files
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.jvm import end_jvm
+
+_PROVIDER = "hoodie.write.lock.provider"
+_CONNECT = "hoodie.write.lock.zookeeper.url"
+_SECONDS = 5.0
+_PORT = 2181
+
+
+def require_lock(options: Mapping[str, str]) -> None:
+    """Raise `TaskFailed` when no ZooKeeper server of the table's lock answers.
+
+    Hudi's lock provider would try for more than four minutes. Other providers are left to Hudi.
+    """
+    if not options.get(_PROVIDER, "").endswith("ZookeeperBasedLockProvider"):
+        return
+    servers = [server.strip() for server in options.get(_CONNECT, "").partition("/")[0].split(",") if server.strip()]
+    failures = [failure for server in servers if (failure := _failure(server)) is not None]
+    if len(failures) == len(servers):
+        raise TaskFailed(
+            FailureReason.LOCK_UNAVAILABLE,
+            f"No ZooKeeper server of the table's lock answers: {'; '.join(failures) or 'none is named'}. Check that "
+            "it runs and that the job's pod can reach it.",
+        )
+
+
+def _failure(server: str) -> str | None:
+    host, _, port = server.rpartition(":") if ":" in server else (server, "", str(_PORT))
+    try:
+        with closing(socket.create_connection((host, int(port)), timeout=_SECONDS)) as connection:
+            connection.settimeout(_SECONDS)
+            connection.sendall(b"srvr")
+            # A server that does not allow this word answers with a sentence, a server that hangs with nothing.
+            return None if connection.recv(1) else f"{server} closed the connection"
+    except (OSError, ValueError) as error:
+        return f"{server} ({error})"
+
 
 _LOGGER = logging.getLogger(__name__)
 

@@ -1,23 +1,38 @@
-"""The Hudi table as described by its own metadata, read with Hudi's Java classes through py4j."""
+"""The Hudi table as described by its own metadata, read with Hudi's Java classes in the zone of its instants.
+
+Opening the table inside the zone is enough. Its timeline is loaded then, and files listed later, when rows are
+computed, are ordered by the loaded times.
+"""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from hudi_jobs.archive import newest_archived_note
+from hudi_jobs.clock import completions_in_order
 from hudi_jobs.contract import FailureReason, Service, TableDefinition, differences, differences_message
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
 from hudi_jobs.contract.table.facts import COMMITS_ASKED, TableFacts, facts_of
 from hudi_jobs.contract.table.properties import partition_columns_of
 from hudi_jobs.contract.table.schema_history import HISTORY_FOLDER, HISTORY_LIMIT, MARK, newest_history_file
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.filesystem import delete_whole, located, statuses_below
-from hudi_jobs.jvm import JavaObject, classes, elements, engine_context, hadoop_configuration, iterated, texts
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.spark.filesystem import Folder, delete_whole, located, statuses_below
+from hudi_jobs.spark.jvm import (
+    JavaObject,
+    classes,
+    elements,
+    engine_context,
+    hadoop_configuration,
+    input_files,
+    iterated,
+    texts,
+)
 
 REPLACE_ACTION = "replacecommit"
 
@@ -286,3 +301,39 @@ def saved_files(timeline: JavaObject, instant: str | None = None) -> set[str]:
                 within = f"{part.getPartitionPath()}/".removeprefix("/")
                 found |= {within + str(name).rpartition("/")[2] for name in elements(part.getSavepointDataFile())}
     return found
+
+
+_NAMED_LIMIT = 300
+
+
+@contextmanager
+def with_times(spark: SparkSession, table: HudiTable, options: Mapping[str, str]) -> Iterator[HudiTable]:
+    """Yield a table with completion times that compare with instants; reopened in layout 1."""
+    if table.version >= LAYOUT_2_FROM:  # the open table knows its version, so no file is read again
+        yield table
+        return
+    with completions_in_order(spark, table.base_path, options) as are_of_files:
+        yield HudiTable.existing(spark, table.base_path) if are_of_files else table
+
+
+def read_rows(spark: SparkSession, base_path: str, options: Mapping[str, str], **how: str) -> DataFrame:
+    """Return the rows of a table as a reader sees them, with Hudi's own columns.
+
+    `options` are the task's, and `how` are options of the read.
+    """
+    with completions_in_order(spark, base_path, options):
+        return snapshot(spark, base_path, how)
+
+
+def snapshot(spark: SparkSession, base_path: str, options: Mapping[str, str]) -> DataFrame:
+    """Return a table as Hudi reads it; raise `TaskFailed` if its metadata names a file outside its folder."""
+    frame = spark.read.format("hudi").options(**options).load(base_path)
+    folder = Folder(base_path)
+    stranger = next((path for path in input_files(frame) if not folder.holds("", path)), None)
+    if stranger is not None:
+        raise TaskFailed(
+            FailureReason.PATH_OUTSIDE_TABLE,
+            f"The metadata of {base_path} puts the file {stranger[:_NAMED_LIMIT]!a} outside the table, so no row was "
+            "read. Find out who wrote the metadata.",
+        )
+    return frame

@@ -12,11 +12,10 @@ from pydantic import BaseModel, Field
 from pydantic_core import PydanticUndefinedType
 
 from hudi_operator.api.crd import definitions as crd
+from hudi_operator.api.crd.definitions import NotStructural, structural_schema
 from hudi_operator.api.crd.kinds import KINDS, SAVEPOINT, ResourceKind
-from hudi_operator.api.crd.schema import NotStructural, structural_schema
-from hudi_operator.api.spec.index import IndexType
-from hudi_operator.api.values.base import Duration, Model, Quantity, rules, words
-from hudi_operator.api.values.defaults import DefaultsTo
+from hudi_operator.api.spec.table_writing import IndexType
+from hudi_operator.api.values.base import DefaultsTo, Duration, Model, Quantity, rules, words
 
 ROOT = Path(__file__).parents[2]
 LARGEST_BYTES = 200_000  # client-side apply keeps a copy as JSON in an annotation, and that may hold 256 KiB

@@ -35,7 +35,8 @@ from hudi_operator.api.resources import (
     parse_table,
     parse_table_class,
 )
-from hudi_operator.api.spec.services import (
+from hudi_operator.api.spec.table import DeletionPolicy, ExecutionMode
+from hudi_operator.api.spec.table_services import (
     CleaningPolicy,
     ClusteringExecutionStrategy,
     ClusteringLayout,
@@ -45,7 +46,6 @@ from hudi_operator.api.spec.services import (
     CompactionTriggerStrategy,
     ServiceMode,
 )
-from hudi_operator.api.spec.table import DeletionPolicy, ExecutionMode
 from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.planning.policy.class_policy import policy_blockers
 

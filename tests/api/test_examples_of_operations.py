@@ -14,12 +14,12 @@ from hudi_operator.api.resources import (
     parse_operation,
 )
 from hudi_operator.api.spec.operation import OperationApproval
-from hudi_operator.api.status.operation import OperationState
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.operation_status import OperationState
+from hudi_operator.api.status.savepoints import SavepointState, TableSavepoint
 from hudi_operator.api.status.table_operations import NamedOperationJob
-from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.facts.operations.admission import admitted
-from hudi_operator.planning.facts.operations.answer import Answer
+from hudi_operator.planning.facts.operations.operation_kind import Answer
 from hudi_operator.planning.model import Derived, Observation, TimelineSnapshot
 from hudi_operator.timeline import TableType
 

@@ -13,10 +13,10 @@ from pydantic import ValidationError
 from tests.samples import examples
 
 from hudi_jobs.contract import MOST_AFFECTED
-from hudi_operator.api.crd.schema import Schema, structural_schema
+from hudi_operator.api.crd.definitions import Schema, structural_schema
 from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
-from hudi_operator.api.status.lines import INSTANT_PATTERN, joined
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.memory import INSTANT_PATTERN, joined
+from hudi_operator.api.status.table_status import HudiTableStatus
 
 SPEC = {"basePath": "s3a://lake/team-a/t", "type": "CopyOnWrite", "recordKey": ["id"]}
 Path = tuple[int | str, ...]

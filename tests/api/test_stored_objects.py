@@ -9,7 +9,7 @@ import pytest
 from kubernetes import client
 
 from hudi_operator.api.crd.kinds import KINDS, ResourceKind
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.api.values.base import GROUP, VERSION
 
 pytestmark = pytest.mark.cluster

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_jobs.contract import Service
-from hudi_jobs.contract.table.column_types import ColumnType, foreign_types
 from hudi_jobs.contract.table.facts import REWRITING, consequences, facts_of
+from hudi_jobs.contract.table.schema_history import ColumnType, foreign_types
 
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 MICROS = {"type": "long", "logicalType": "timestamp-micros"}

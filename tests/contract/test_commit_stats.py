@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from hudi_jobs.commit_stats import CommitStats
+from hudi_jobs.commit_metadata import CommitStats
 from hudi_jobs.contract import Outcome, Progress, TaskResult, decode_progress
-from hudi_jobs.contract.progress import ProgressState
+from hudi_jobs.contract.operator_folder import ProgressState
 from hudi_jobs.ingestion.batches.batch_progress import ProgressWriter
 
 

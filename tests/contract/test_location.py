@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from hudi_jobs.contract import Location, NotALocation
 from hudi_jobs.contract.table.location import canonical_path
-from hudi_jobs.folder import Folder
-from hudi_operator.planning.policy.paths import is_allowed
+from hudi_jobs.spark.filesystem import Folder
+from hudi_operator.planning.policy.class_policy import is_allowed
 
 SEGMENTS = st.sampled_from(
     [

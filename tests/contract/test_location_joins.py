@@ -9,7 +9,7 @@ from tests.contract.test_location import URLS
 
 from hudi_jobs.contract import Location, NotALocation
 from hudi_jobs.contract.table.location import canonical_path, folders_above
-from hudi_operator.planning.policy.paths import path_hash
+from hudi_operator.planning.policy.class_policy import path_hash
 
 NAMES = st.text(st.characters(exclude_characters="/\0"), min_size=1, max_size=8).filter(
     lambda name: name not in (".", "..")

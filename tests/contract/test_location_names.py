@@ -13,12 +13,12 @@ from tests.contract.test_location import URLS
 
 from hudi_jobs.contract import Location
 from hudi_jobs.contract.table.location import canonical_path
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.files.record import canonical, fingerprint
 from hudi_jobs.ingestion.sources.files.selection import SourceFile
 from hudi_jobs.lease import stores
+from hudi_jobs.spark.failures import TaskFailed
 from hudi_jobs.table_services.deletion import _require_folder
-from hudi_operator.planning.policy.paths import is_allowed, path_hash
+from hudi_operator.planning.policy.class_policy import is_allowed, path_hash
 from hudi_operator.storage import StorageError, parse_url
 
 PLAIN = st.builds(

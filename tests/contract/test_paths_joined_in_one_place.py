@@ -28,7 +28,7 @@ ALLOWED = {
     ("record", "f'{folder}/'"): "fingerprints are hashes of texts in this spelling",
     ("record", "f'{root}/{file.path}'"): "fingerprints are hashes of this text",
     (
-        "segments",
+        "record",
         "f'{self._folder.toString()}/{segment.name}, which records the fil",
     ): "a message, with Hadoop's spelling of the folder",
     ("timeline", "f'{base}/'"): "Hudi's own folder of the table, in Hudi's spelling",

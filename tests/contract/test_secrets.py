@@ -6,8 +6,8 @@ import logging
 import pytest
 
 from hudi_jobs.contract import JobRequest
-from hudi_jobs.contract.secrets import REDACTED, redact_text
-from hudi_jobs.logs import JsonFormatter, Redactor, redactor_of
+from hudi_jobs.contract.wording import REDACTED, redact_text
+from hudi_jobs.spark.logs import JsonFormatter, Redactor, redactor_of
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.planning.world import table
 
 from hudi_jobs.contract import FileFormat, FileSource
-from hudi_jobs.ingestion.sources.files.choice import Answer, Question
+from hudi_jobs.ingestion.sources.files.progress import Answer, Question
 from hudi_jobs.ingestion.sources.files.selection import SourceFile
-from hudi_operator.sources.digest import digest_of, file_item
+from hudi_operator.sources.look import digest_of, file_item
 from hudi_operator.sources.registry import declared_source
 from hudi_operator.storage import FileStamp, StoredFile
 from hudi_operator.timeline import Timeline

@@ -3,7 +3,7 @@
 import pytest
 
 from hudi_jobs.contract.instants import store_behind
-from hudi_jobs.contract.table.slices import Completions, Difference, FileGroups, Misplaced
+from hudi_jobs.contract.table.layout import Completions, Difference, FileGroups, Misplaced
 
 FIRST, UPDATE, COMPACTION, LATER = (f"2026010203040{second}500" for second in (1, 3, 5, 7))
 

@@ -12,7 +12,7 @@ from tests.planning.savepoints.savepoints import RESTING
 from tests.planning.world import IMAGE, as_declared, story
 
 from hudi_operator.api.resources import HudiTable, parse_table
-from hudi_operator.control.claims.claims import Claims
+from hudi_operator.control.claims import Claims
 from hudi_operator.control.controllers import CONTROLLERS
 from hudi_operator.control.parts import Parts
 from hudi_operator.control.settings import Settings

@@ -21,9 +21,9 @@ from tests.whole_status import whole
 from hudi_jobs.contract import Location, Outcome, OwnerRecord
 from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.keys import table_key
-from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
 from hudi_operator.control.snapshots.reader import fingerprint
+from hudi_operator.control.tables import Reconciler
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.timeline.rules.file_sizes import FileSummary
@@ -212,7 +212,7 @@ def claimed_by_another(cluster: Cluster) -> None:
 
 
 def _by_hash(cluster: Cluster) -> None:
-    from hudi_operator.planning.policy.paths import path_hash  # noqa: PLC0415 - only here
+    from hudi_operator.planning.policy.class_policy import path_hash  # noqa: PLC0415 - only here
 
     (claim,) = cluster.claims.values()
     path = claim["metadata"]["annotations"]["hudi-operator.io/base-path"]

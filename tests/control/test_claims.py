@@ -12,8 +12,7 @@ from tests.control.memory_cluster import MemoryCluster
 from hudi_jobs.contract.table.location import canonical_path
 from hudi_operator.api.resources import HudiTable, ObjectMetadata
 from hudi_operator.api.spec.table import HudiTableSpec
-from hudi_operator.control.claims.claims import Claims
-from hudi_operator.control.claims.index import Claim, ClaimIndex
+from hudi_operator.control.claims import Claim, ClaimIndex, Claims
 from hudi_operator.kube.api import Documents
 from hudi_operator.kube.objects import POD, Kind
 from hudi_operator.planning.model import BlockerReason

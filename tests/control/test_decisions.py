@@ -11,7 +11,7 @@ from tests.planning.world import done
 from tests.whole_status import whole
 
 from hudi_operator.control.keys import operation_key
-from hudi_operator.control.observation.remembered import rank_of_operation
+from hudi_operator.control.observation.related import rank_of_operation
 from hudi_operator.control.operations import OPERATIONS
 
 FILES = tuple(done("commit", number) for number in (30, 20, 10))

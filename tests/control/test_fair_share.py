@@ -11,7 +11,7 @@ from tests.control.memory_cluster import MemoryCluster
 from hudi_jobs.contract.table.location import canonical_path
 from hudi_operator.api.resources import HudiTable, ObjectMetadata
 from hudi_operator.api.spec.table import HudiTableSpec
-from hudi_operator.control.claims.claims import Claims
+from hudi_operator.control.claims import Claims
 from hudi_operator.control.controllers import CONTROLLERS
 from hudi_operator.control.keys import TABLE, TableKey, table_key
 from hudi_operator.control.settings import Settings

@@ -6,8 +6,7 @@ import asyncio
 
 from tests.control.memory_cluster import MemoryCluster
 
-from hudi_operator.control.observation.classes import TableClasses
-from hudi_operator.control.observation.namespaces import Namespaces
+from hudi_operator.control.observation.recent import Namespaces, TableClasses
 from hudi_operator.planning.model import NamespaceObservation
 
 

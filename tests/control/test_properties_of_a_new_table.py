@@ -12,9 +12,9 @@ from tests.planning.world import IMAGE, OPERATOR, UID
 from tests.whole_status import whole
 
 from hudi_jobs.contract import OPERATOR_KEY, RUN_KEY, TABLE_KEY, Outcome
-from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
 from hudi_operator.control.snapshots.reader import SnapshotReader
+from hudi_operator.control.tables import Reconciler
 from hudi_operator.runtime.controller import Trigger
 
 PROPERTIES = (

@@ -16,12 +16,12 @@ from tests.planning.world import active, done, status
 from tests.whole_status import whole
 
 from hudi_jobs.contract import Outcome
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.control.controllers import CONTROLLERS
 from hudi_operator.control.keys import operation_key
-from hudi_operator.control.observation.remembered import rank_of_operation, rank_of_savepoint, remembered
+from hudi_operator.control.observation.related import rank_of_operation, rank_of_savepoint, remembered
 from hudi_operator.control.savepoints import SAVEPOINTS
-from hudi_operator.planning.model.related import MOST_RELATED
+from hudi_operator.planning.model.observation import MOST_RELATED
 
 Document = dict[str, Any]
 BEGUN: Document = {"resource": "back", "uid": "uid-of-back", "kind": "Erase", "begun": True, "state": "Running"}

@@ -12,9 +12,9 @@ from tests.control.test_reconciler import KEY, Cluster, Snapshots, give_claim_to
 from tests.planning.world import IMAGE
 from tests.whole_status import whole
 
-from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
 from hudi_operator.control.snapshots.looks import SourceLooker
+from hudi_operator.control.tables import Reconciler
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.storage import StorageError, StorageErrorKind
 

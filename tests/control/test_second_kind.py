@@ -10,7 +10,7 @@ from tests.control.bookmarks import BOOKMARK, BOOKMARKS, Bookmark
 from tests.control.test_reconciler import KEY, Cluster, Snapshots, living_table
 from tests.planning.world import IMAGE
 
-from hudi_operator.control import reconciler
+from hudi_operator.control import tables
 from hudi_operator.control.controllers import CONTROLLERS
 from hudi_operator.control.keys import table_key
 from hudi_operator.control.parts import Parts
@@ -19,7 +19,7 @@ from hudi_operator.handlers.watches import _KopfThread, watch_settings
 from hudi_operator.kube.objects import ObjectKey
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import Observation
-from hudi_operator.planning.model.related import Related
+from hudi_operator.planning.model.observation import Related
 from hudi_operator.runtime.controller import Trigger, reconcile_by_kind
 from hudi_operator.runtime.informer import Informer, KnownObjects
 from hudi_operator.runtime.queue import KeyedQueue
@@ -65,7 +65,7 @@ class Process:
             self.observed.append(observation)
             return decide(observation, **more)
 
-        monkeypatch.setattr(reconciler, "decide", remembered)
+        monkeypatch.setattr(tables, "decide", remembered)
 
     async def work(self) -> set[ObjectKey]:
         """Reconcile all that waits, and return it."""

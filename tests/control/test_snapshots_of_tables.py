@@ -13,10 +13,8 @@ import fastavro
 import pytest
 
 from hudi_jobs.contract import RUN_KEY, Location
-from hudi_operator.control.snapshots.owner_file import read_owner
-from hudi_operator.control.snapshots.progress_file import read_progress, read_told
 from hudi_operator.control.snapshots.reader import SnapshotReader
-from hudi_operator.control.snapshots.reading import NO_QUESTIONS, Questions
+from hudi_operator.control.snapshots.reading import NO_QUESTIONS, Questions, read_owner, read_progress, read_told
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import Instant, TimelineZone

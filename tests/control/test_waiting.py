@@ -19,7 +19,7 @@ from tests.control.job_documents import (
 )
 from tests.control.test_reconciler import Operator, living_table
 
-from hudi_operator.control.jobs.waiting import NOT_ALLOWED, newest_words
+from hudi_operator.control.jobs.pod_view import NOT_ALLOWED, newest_words
 from hudi_operator.jobs.names import EXECUTOR_TEMPLATE_ANNOTATION
 from hudi_operator.planning.model import JobPhase, PodTrouble
 

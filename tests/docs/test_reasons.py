@@ -15,8 +15,8 @@ from hudi_jobs.operations.erase.selection import FUNCTIONS
 from hudi_operator.api.status.conditions import ConditionType
 from hudi_operator.planning.model import PodTrouble
 from hudi_operator.planning.model.healing import run_retry
+from hudi_operator.planning.model.reason_registry import KINDS, REGISTRY, Entry
 from hudi_operator.planning.model.reasons import Retry
-from hudi_operator.planning.model.registry import KINDS, REGISTRY, Entry
 
 ROOT = Path(__file__).parents[2]
 GENERATED = "reference/names.md"

@@ -26,8 +26,8 @@ from tests.planning.world import (
     table,
 )
 
-from hudi_operator.api.crd.schema import structural_schema
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.crd.definitions import structural_schema
+from hudi_operator.api.status.table_status import HudiTableStatus
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "status.md"
 BLOCK = re.compile(

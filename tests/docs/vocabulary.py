@@ -15,7 +15,7 @@ import hudi_jobs.contract
 import hudi_operator.api
 from hudi_operator.api.crd.definitions import crd_document
 from hudi_operator.api.crd.kinds import KINDS
-from hudi_operator.planning.model.registry import REGISTRY
+from hudi_operator.planning.model.reason_registry import REGISTRY
 
 Schema = dict[str, Any]
 OPERATOR = Path(__file__).parents[2] / "operator"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.e2e.resource import Resource
 from tests.e2e.stage import PATIENCE, Document
 
-from hudi_operator.api.status.operation import HudiOperationStatus
+from hudi_operator.api.status.operation_status import HudiOperationStatus
 
 
 def state_of(status: Document) -> str:

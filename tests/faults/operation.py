@@ -15,11 +15,11 @@ from tests.faults.node import Ended
 from tests.faults.operating import Journal, die_midway, operate
 
 from hudi_jobs.contract import OperationKind, Service
-from hudi_operator.api.status.operation import HudiOperationStatus
+from hudi_operator.api.status.operation_status import HudiOperationStatus
 from hudi_operator.jobs.names import SERVICE_LABEL
 from hudi_operator.kube.errors import NotFound
 from hudi_operator.kube.transport import MERGE_PATCH
-from hudi_operator.planning.facts.operations.kinds.registry import may_be_left
+from hudi_operator.planning.facts.operations.kinds.operation_registry import may_be_left
 
 BACK = "back"
 

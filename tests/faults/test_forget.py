@@ -16,7 +16,7 @@ from tests.faults.driver import folder_of
 from tests.faults.following import ask_first
 from tests.faults.rows import RowTable, driving
 
-from hudi_operator.api.status.operation import EraseReportStatus, OperationReportStatus
+from hudi_operator.api.status.operation_status import EraseReportStatus, OperationReportStatus
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 

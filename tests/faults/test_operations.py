@@ -25,7 +25,7 @@ from tests.faults.skew import skews
 from tests.faults.sweep import Point, differences, sweep, sweep_each, undisturbed
 from tests.faults.test_api_faults import ANSWERS, WATCHES
 
-from hudi_operator.planning.facts.operations.kinds.registry import KINDS
+from hudi_operator.planning.facts.operations.kinds.operation_registry import KINDS
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(7200)]
 

@@ -20,7 +20,7 @@ from tests.faults.rules import KILLS, Fault
 from tests.spark_jobs.operations.shapes import SHAPES, Shape
 from tests.spark_jobs.writers.test_optimistic import zookeeper
 
-from hudi_operator.planning.facts.operations.kinds.registry import KINDS
+from hudi_operator.planning.facts.operations.kinds.operation_registry import KINDS
 from toolkit.shares import share
 
 __all__ = ["zookeeper"]

@@ -35,8 +35,8 @@ from tests.planning.world import (
 
 from hudi_jobs.contract import FailureReason
 from hudi_operator.api.resources import HudiTable, HudiTableClass
-from hudi_operator.api.status.bad_rows import BadRowsStatus
-from hudi_operator.api.status.table_class import HudiTableClassStatus
+from hudi_operator.api.status.conditions import HudiTableClassStatus
+from hudi_operator.api.status.table_parts import BadRowsStatus
 from hudi_operator.planning.model import (
     Blocker,
     BlockerReason,

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_operator.jobs.settings.allowlist import refused_keys
-from hudi_operator.jobs.settings.known_settings import HARMLESS, risk_of
+from hudi_operator.jobs.settings.known_settings import HARMLESS, refused_keys, risk_of
 
 OWNED = ("spark.master", "spark.hadoop.fs.s3a.endpoint", "spark.driver.extraJavaOptions")
 

@@ -8,8 +8,8 @@ import pytest
 from tests.planning.world import class_spec, table
 
 from hudi_jobs.contract import Service
-from hudi_operator.jobs.settings.allowlist import refused_keys
 from hudi_operator.jobs.settings.hudi_options import build_hudi_options, owned_hudi_keys, owned_hudi_options
+from hudi_operator.jobs.settings.known_settings import refused_keys
 
 COMPACTION = "org.apache.hudi.table.action.compact.strategy"
 PLAN = "hoodie.clustering.plan.strategy"

@@ -19,8 +19,8 @@ from hudi_jobs.contract import (
     TableTask,
     Task,
 )
-from hudi_operator.api.status.decisions import DecisionsStatus
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_operations import DecisionsStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.jobs.settings.hudi_options import build_hudi_options
 

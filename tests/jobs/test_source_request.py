@@ -39,11 +39,11 @@ from hudi_jobs.contract import (
     TableOperation,
     Tombstones,
 )
-from hudi_operator.api.crd.schema import structural_schema
+from hudi_operator.api.crd.definitions import structural_schema
 from hudi_operator.api.spec.sources.kafka import KafkaSourceSpec
 from hudi_operator.control.actions.actor import build_manifest
 from hudi_operator.jobs.requests.request import build_request
-from hudi_operator.jobs.settings.allowlist import refused_keys
+from hudi_operator.jobs.settings.known_settings import refused_keys
 
 SMALLEST: dict[str, Any] = {"bootstrapServers": ["kafka-0:9092", "kafka-1:9092"], "topics": ["orders", "returns"]}
 SECURED: dict[str, Any] = {

@@ -10,7 +10,7 @@ import pytest
 
 from hudi_operator.control.class_reporter import ClassReporter
 from hudi_operator.control.keys import TABLE, class_key, table_key
-from hudi_operator.control.observation.namespaces import Namespaces
+from hudi_operator.control.observation.recent import Namespaces
 from hudi_operator.kube.api import add_finalizer, remove_finalizer
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import AlreadyExists, Conflict, NotFound, Rejected

@@ -13,15 +13,15 @@ from hudi_jobs.contract import Location, Outcome, Service
 from hudi_jobs.driver import Driver
 from hudi_operator.api.resources import OPERATIONS, HudiOperation, HudiTable, HudiTableClass
 from hudi_operator.api.status.findings import Severity
-from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
+from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus
 from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.facts.operations.decisions import with_decisions
 from hudi_operator.planning.model import JobObservation, JobPhase, LaunchJob, Observation
-from hudi_operator.planning.model.related import Related
-from hudi_operator.planning.outcome.findings.registry import DEFINITIONS
+from hudi_operator.planning.model.observation import Related
+from hudi_operator.planning.outcome.findings.finding_registry import DEFINITIONS
 from hudi_operator.planning.outcome.plan import Plan
 
 IMAGE = "registry.example/hudi-spark:1"

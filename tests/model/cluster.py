@@ -18,7 +18,7 @@ from tests.planning.world import CREATED, IMAGE, UID, as_declared, at, class_spe
 from hudi_jobs.contract import OwnerRecord, Progress, ProgressState
 from hudi_operator.api.resources import OPERATIONS, HudiTable, HudiTableClass, ObjectMetadata, parse_table
 from hudi_operator.api.spec.operation import OPERATION_FIELDS
-from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
+from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus
 from hudi_operator.control.jobs.job_view import observe_jobs
 from hudi_operator.jobs.manifest import DRIVER_CONTAINER
 from hudi_operator.jobs.names import (
@@ -32,7 +32,7 @@ from hudi_operator.jobs.names import (
 )
 from hudi_operator.planning.facts.operations.decisions import with_decisions
 from hudi_operator.planning.model import JobObservation, Mark, Observation, TimelineSnapshot, TimelineTrouble, Undoing
-from hudi_operator.planning.model.related import Related
+from hudi_operator.planning.model.observation import Related
 from hudi_operator.sources.look import SourceLook
 from hudi_operator.timeline import Action, CleanSummary, Instant, Timeline, TimelineZone
 from hudi_operator.timeline.rules.counters import COMMITS

@@ -20,21 +20,21 @@ from tests.model.search import Report, search
 from tests.model.world import Scenario
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.status.run import RunStatus
-from hudi_operator.api.status.table import ServicesStatus, ServiceStatus
+from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.table_status import ServicesStatus, ServiceStatus
 from hudi_operator.api.values.base import Model
 from hudi_operator.jobs import names
-from hudi_operator.planning.facts.facts import Facts
+from hudi_operator.planning.facts.gather import Facts
 from hudi_operator.planning.facts.writers import foreign
-from hudi_operator.planning.facts.writers.authorship import Authorship
+from hudi_operator.planning.facts.writers.ownership import Authorship
 from hudi_operator.planning.facts.writers.takeover import Takeover
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.decision import Decision, Reason
 from hudi_operator.planning.model.times import instant_time
 from hudi_operator.planning.needs.needs import Needs
 from hudi_operator.planning.order import slots
-from hudi_operator.planning.order.inside import services_apart
-from hudi_operator.planning.order.turns import Turn
+from hudi_operator.planning.order.slots import services_apart
+from hudi_operator.planning.order.stopping import Turn
 from hudi_operator.services.registry import SERVICES
 from hudi_operator.timeline import Action, Instant, Timeline
 
@@ -210,7 +210,7 @@ DEFECTS = (
         says="the live clustering of another tool is rolled back",
         by="tool",
         without=("leaves_live_plans",),
-        old=((f"{_PLANNING}.facts.writers.unfinished.Watch.left_alone_until", _left_alone_by_nobody),),
+        old=((f"{_PLANNING}.facts.writers.leftover.Watch.left_alone_until", _left_alone_by_nobody),),
     ),
     Defect(
         name="a pod that runs on commits beside the next run",
@@ -297,7 +297,7 @@ DEFECTS = (
         name="a clean of ours is another writer's, because it names no run",
         scenario=scenarios.PROCESSES,
         says="is taken for another writer's",
-        old=((f"{_PLANNING}.facts.writers.authorship.Authorship.may_have_made", _never),),
+        old=((f"{_PLANNING}.facts.writers.ownership.Authorship.may_have_made", _never),),
     ),
     Defect(
         name="any instant accepts other writers' commits",

@@ -12,10 +12,10 @@ from tests.model.world import Scenario
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.resources import HudiOperation, HudiTable
-from hudi_operator.api.status.operation import HudiOperationStatus
+from hudi_operator.api.status.operation_status import HudiOperationStatus
 from hudi_operator.api.status.table_operations import TableOperation
-from hudi_operator.planning.facts.operations import assess, declared
-from hudi_operator.planning.facts.operations.held import Held
+from hudi_operator.planning.facts.operations import assess_operations, declared
+from hudi_operator.planning.facts.operations.admission import Held
 from hudi_operator.planning.order import slots
 
 _OPERATIONS = "hudi_operator.planning.facts.operations"
@@ -68,7 +68,7 @@ def _where(deviation: str) -> Scenario:
     return replace(scenarios.OPERATIONS, happenings=frozenset({deviation}))
 
 
-_FOLLOWING = assess._following
+_FOLLOWING = assess_operations._following
 _ENTRY = declared._entry_of
 _OCCUPIED = slots.occupied
 
@@ -100,7 +100,7 @@ OF_OPERATIONS = (
         name="an erasure goes on without the keys that its resource alone held",
         scenario=_ERASURE_WITHOUT_KEYS,
         says="it does not come to rest",
-        old=((f"{_OPERATIONS}.assess.is_without_keys", _never),),
+        old=((f"{_OPERATIONS}.assess_operations.is_without_keys", _never),),
         deviations=0,
     ),
     Defect(
@@ -116,7 +116,7 @@ OF_OPERATIONS = (
         old=(
             (f"{_OPERATIONS}.ended._never_started", _always),
             (f"{_OPERATIONS}.ended.shows_work", _never),
-            (f"{_OPERATIONS}.held.Held.of", _by_a_restore_too),
+            (f"{_OPERATIONS}.admission.Held.of", _by_a_restore_too),
         ),
     ),
     Defect(
@@ -124,7 +124,7 @@ OF_OPERATIONS = (
         scenario=scenarios.APPROVALS,
         says="another Job is beside that of an operation",
         old=(
-            (f"{_OPERATIONS}.assess._following", _beside_others),
+            (f"{_OPERATIONS}.assess_operations._following", _beside_others),
             ("hudi_operator.planning.order.slots.occupied", _as_a_service),
         ),
     ),
@@ -154,7 +154,7 @@ OF_OPERATIONS = (
         old=(
             (f"{_OPERATIONS}.declared.may_have_begun", _says_so),
             ("hudi_operator.planning.outcome.status.operation_status.may_have_begun", _says_so),
-            (f"{_OPERATIONS}.held.Held.of", _by_a_restore_too),
+            (f"{_OPERATIONS}.admission.Held.of", _by_a_restore_too),
         ),
     ),
     Defect(

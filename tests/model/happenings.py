@@ -12,7 +12,7 @@ from tests.model.world import Tool, World, moment
 from tests.planning.world import at
 
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 
 Deviation = tuple[str, int]
 """A name, and the run, tool, cluster or variant that it is about."""

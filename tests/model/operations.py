@@ -11,8 +11,8 @@ from tests.model.ordered import Resource, read
 from tests.model.world import Run, World, moment
 
 from hudi_jobs.contract import OperationKind, Service
-from hudi_operator.api.status.operation import FINISHED, OperationState
-from hudi_operator.api.status.table import ActiveJob
+from hudi_operator.api.status.operation_status import FINISHED, OperationState
+from hudi_operator.api.status.table_status import ActiveJob
 from hudi_operator.planning.model import LaunchJob, Observation
 from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.outcome.plan import Plan

@@ -9,13 +9,13 @@ from tests.model.operations import check_end_of_table, check_operations, lacks_k
 from tests.model.world import World, moment
 from tests.planning.world import IMAGE
 
-from hudi_operator.api.status.table import HudiTableStatus
-from hudi_operator.api.status.takeover import TakeoverPhase
+from hudi_operator.api.status.table_parts import TakeoverPhase
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning import decide as decision
 from hudi_operator.planning.facts.operations.declared import has_begun
 from hudi_operator.planning.model import CreateJob, LaunchJob, Observation, StopJob
+from hudi_operator.planning.outcome.life import refused
 from hudi_operator.planning.outcome.plan import Plan
-from hudi_operator.planning.outcome.refusal import refused
 
 LONGEST = 3600
 LONGEST_POLL = 300

@@ -23,12 +23,12 @@ from tests.planning.world import (
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.spec.table import DeletionPolicy
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType, find_condition
-from hudi_operator.api.status.run import RunStatus
-from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
-from hudi_operator.planning.deletion.decide import (
+from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.planning.deletion.attempts import EndingObservation
+from hudi_operator.planning.deletion.decide_ending import (
     PATIENCE,
 )
-from hudi_operator.planning.deletion.model import EndingObservation
 from hudi_operator.planning.model import (
     Blocker,
     BlockerReason,

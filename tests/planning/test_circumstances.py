@@ -22,11 +22,11 @@ from tests.planning.world import (
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_operator.api.resources import HudiTableClass, ObjectMetadata
-from hudi_operator.api.status.table import HudiTableStatus, ServiceStatus
+from hudi_operator.api.status.table_status import HudiTableStatus, ServiceStatus
 from hudi_operator.planning.decide import decide
-from hudi_operator.planning.model import JobObservation, PodTrouble, TimelineSnapshot, circumstances
+from hudi_operator.planning.model import JobObservation, PodTrouble, TimelineSnapshot, healing
+from hudi_operator.planning.outcome.life import refused
 from hudi_operator.planning.outcome.plan import Plan
-from hudi_operator.planning.outcome.refusal import refused
 
 LATER = NOW + minutes(1)
 BEFORE: dict[str, Any] = {"name": "standard", "uid": "class-uid", "generation": 4}
@@ -52,7 +52,7 @@ def decided(
         snapshot=TimelineSnapshot(),
     )
     with monkeypatch.context() as patch:
-        patch.setattr(circumstances, "__version__", change.get("version", "1.0.0"))
+        patch.setattr(healing, "__version__", change.get("version", "1.0.0"))
         return decide(seen, default_image=change.get("image", IMAGE), now=LATER)
 
 

@@ -43,7 +43,8 @@ from tests.planning.world import (
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Service, TaskResult
 from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.status.conditions import Condition, ConditionType, find_condition
-from hudi_operator.api.status.table import HudiTableStatus, ServiceStatus
+from hudi_operator.api.status.table_status import HudiTableStatus, ServiceStatus
+from hudi_operator.planning.decide import requeue_after
 from hudi_operator.planning.model import (
     Blocker,
     BlockerReason,
@@ -57,10 +58,9 @@ from hudi_operator.planning.model import (
     TimelineTrouble,
 )
 from hudi_operator.planning.model.times import parse_time
-from hudi_operator.planning.outcome.refusal import refused
+from hudi_operator.planning.outcome.life import refused
 from hudi_operator.planning.outcome.status.build import build_invalid_status
 from hudi_operator.planning.outcome.status.transitions import transitions
-from hudi_operator.planning.requeue import requeue_after
 from hudi_operator.services.registry import SERVICES
 from hudi_operator.timeline import Action, State, TableType, Timeline, TimelineZone
 from hudi_operator.timeline.rules.counters import COMMITS

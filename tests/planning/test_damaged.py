@@ -33,7 +33,7 @@ from tests.planning.world import (
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.status.conditions import Condition, ConditionType, find_condition
 from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.api.status.timeline import TimelineStatus
 from hudi_operator.planning.model import CreateJob, Damaged, LaunchJob, Observation, TimelineSnapshot
 from hudi_operator.timeline import Action, Problem

@@ -31,7 +31,7 @@ from tests.planning.world import (
 from tests.planning.world import table_class as a_class
 
 from hudi_jobs.contract import FailureReason, Outcome
-from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.runs import RunStatus
 from hudi_operator.planning.model import (
     Blocker,
     BlockerReason,

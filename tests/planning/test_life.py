@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.planning.world import JOB, NOW, active, ended, minutes, observe, outcome, plan_for, status, table
 
 from hudi_jobs.contract import Outcome
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.model import LaunchJob
 from hudi_operator.planning.outcome.life import refused_step, step_of
 from hudi_operator.planning.outcome.plan import Plan

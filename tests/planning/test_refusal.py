@@ -8,10 +8,10 @@ from typing import Any
 from tests.planning.world import NOW, active, again, done, job, minutes, observe, plan_for, status, story, table
 
 from hudi_operator.api.status.conditions import ConditionType, find_condition
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot
+from hudi_operator.planning.outcome.life import refused
 from hudi_operator.planning.outcome.plan import Plan
-from hudi_operator.planning.outcome.refusal import refused
 
 REQUEST = {"hudi-operator.io/requested-at": "2026-03-10T11:59:30Z"}
 

@@ -13,7 +13,7 @@ from tests.planning.world import observe, plan_for, status, status_of, table
 from hudi_operator.api.resources import SUSPEND_ANNOTATION
 from hudi_operator.api.status.conditions import Condition, ConditionType, find_condition
 from hudi_operator.api.status.findings import Severity
-from hudi_operator.api.status.table import SUSPENSION_LIMIT, HudiTableStatus
+from hudi_operator.api.status.table_status import SUSPENSION_LIMIT, HudiTableStatus
 from hudi_operator.planning.model import NamespaceObservation, Observation, suspension_text
 
 TEXT = "maria: bucket moves"

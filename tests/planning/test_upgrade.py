@@ -11,7 +11,7 @@ from tests.planning.world import NOW, ended, job, minutes, observe, plan_for, sn
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import HudiTable, parse_table
-from hudi_operator.api.status.lines import joined
+from hudi_operator.api.status.memory import joined
 from hudi_operator.planning.model import JobObservation
 from hudi_operator.planning.outcome.plan import Plan
 

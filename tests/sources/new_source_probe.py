@@ -16,7 +16,7 @@ from hudi_operator.api.resources import HudiTable
 from hudi_operator.control.actions.actor import build_manifest
 from hudi_operator.control.observation.derived import root_of
 from hudi_operator.jobs.requests.request import build_request
-from hudi_operator.planning.model.freshness import source_of as fingerprint
+from hudi_operator.planning.model.times import source_of as fingerprint
 from hudi_operator.planning.policy.class_policy import policy_blockers
 from hudi_operator.sources.registry import declared_source, rescan_refusal
 

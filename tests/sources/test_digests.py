@@ -14,7 +14,7 @@ from tests.planning.world import table
 from tests.timeline.conftest import PROPERTIES, MemoryFileSystem
 
 from hudi_jobs.contract import Location
-from hudi_operator.sources.digest import InputDigest
+from hudi_operator.sources.look import InputDigest
 from hudi_operator.sources.registry import declared_source
 from hudi_operator.storage import FileStamp, StoredFile
 from hudi_operator.timeline import Timeline, TimelineReader

@@ -38,7 +38,7 @@ from hudi_jobs.contract import (
     decode_outcome,
 )
 from hudi_jobs.driver import Driver
-from hudi_jobs.session import open_session
+from hudi_jobs.spark.session import open_session
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.jobs.settings.hudi_options import owned_hudi_options
 from toolkit.spark_home import LOCAL_FILES, java_options, spark_home

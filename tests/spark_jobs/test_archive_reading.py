@@ -8,8 +8,8 @@ import pytest
 from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import CHECKPOINT_KEY, Checkpoint, FailureReason, Outcome, Service
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import LOOK_BACK, encode_checkpoint, newest_progress
+from hudi_jobs.spark.failures import TaskFailed
 from hudi_jobs.table import HudiTable
 
 pytestmark = pytest.mark.spark

@@ -3,9 +3,8 @@
 import pytest
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures.causes import Cause
-from hudi_jobs.failures.classification import classify, config_conflict
-from hudi_jobs.session import spark_settings
+from hudi_jobs.spark.failures import Cause, classify, config_conflict
+from hudi_jobs.spark.session import spark_settings
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hudi_jobs.folder import Folder
+from hudi_jobs.spark.filesystem import Folder
 from hudi_jobs.table_services.plans import files_of
 
 S3 = "s3a://lake/team-a/t"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.java_classes import java_class
-from hudi_jobs.jvm import classes
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.spark.jvm import classes
+from hudi_jobs.spark.session import java_class
 from image.build_java import RELEASED, compile_java, require_released, write_jar
 from toolkit.jars import fetch_jars
 from toolkit.spark_home import JAVA, OUR_JAR, java_options

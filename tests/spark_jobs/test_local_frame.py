@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from hudi_jobs.jvm import query_execution
-from hudi_jobs.local_frame import local_frame
+from hudi_jobs.frames import local_frame
+from hudi_jobs.spark.jvm import query_execution
 
 pytestmark = pytest.mark.spark
 

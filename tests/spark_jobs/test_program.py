@@ -9,7 +9,7 @@ import pytest
 
 from hudi_jobs.contract import FailureReason, JobRequest, OtherSource, Outcome, Service
 from hudi_jobs.driver import Driver
-from hudi_jobs.jvm import classes, hadoop_configuration
+from hudi_jobs.spark.jvm import classes, hadoop_configuration
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import structlog
 
-from hudi_jobs.contract.secrets import REDACTED
+from hudi_jobs.contract.wording import REDACTED
 from hudi_operator.telemetry.logs import configure_logging
 
 Lines = Callable[[], list[dict[str, Any]]]

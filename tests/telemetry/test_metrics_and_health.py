@@ -8,7 +8,7 @@ import pytest
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.status.findings import Finding, FindingCode, Severity
-from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.runs import RunStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.planning.outcome.status.transitions import event_of
 from hudi_operator.telemetry.health import HealthServer

@@ -5,14 +5,6 @@ from typing import BinaryIO
 
 import pyarrow.fs as pafs
 
-from hudi_operator.storage.errors import (
-    StorageError,
-    StorageErrorKind,
-    storage_errors,
-    too_large,
-    too_many_below,
-    too_many_files,
-)
 from hudi_operator.storage.filesystem import (
     LISTING_LIMIT,
     PAGE,
@@ -20,7 +12,13 @@ from hudi_operator.storage.filesystem import (
     FileStamp,
     Folders,
     Listing,
+    StorageError,
+    StorageErrorKind,
     StoredFile,
+    storage_errors,
+    too_large,
+    too_many_below,
+    too_many_files,
 )
 
 # How the clients behind pyarrow name a refusal in the text of an `OSError`.

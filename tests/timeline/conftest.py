@@ -29,7 +29,7 @@ from hudi_operator.storage import (
     StorageErrorKind,
     StoredFile,
 )
-from hudi_operator.storage.errors import too_large, too_many_below, too_many_files
+from hudi_operator.storage.filesystem import too_large, too_many_below, too_many_files
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import TimelineReader, archivable
 from hudi_operator.timeline.facts import read_metadata_table

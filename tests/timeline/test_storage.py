@@ -16,7 +16,7 @@ from hudi_operator.storage import (
     open_filesystem,
     parse_url,
 )
-from hudi_operator.storage.errors import storage_errors
+from hudi_operator.storage.filesystem import storage_errors
 from hudi_operator.storage.local import LocalFileSystem
 
 

@@ -11,17 +11,17 @@ from typing import get_args
 from pydantic import BaseModel, WithJsonSchema
 from pydantic.fields import FieldInfo
 
-from hudi_operator.api.crd.schema import Schema, structural_schema
+from hudi_operator.api.crd.definitions import Schema, structural_schema
 from hudi_operator.api.spec.operation import HudiOperationSpec
 from hudi_operator.api.spec.savepoint import HudiSavepointSpec
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.status.conditions import HudiTableClassStatus
 from hudi_operator.api.status.memory import is_remembered
-from hudi_operator.api.status.operation import HudiOperationStatus
-from hudi_operator.api.status.savepoint import HudiSavepointStatus
-from hudi_operator.api.status.table import HudiTableStatus
-from hudi_operator.api.status.table_class import HudiTableClassStatus
-from hudi_operator.api.values.defaults import DURATION_PATTERN, DefaultsTo, default_text
+from hudi_operator.api.status.operation_status import HudiOperationStatus
+from hudi_operator.api.status.savepoints import HudiSavepointStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
+from hudi_operator.api.values.base import DURATION_PATTERN, DefaultsTo, default_text
 from toolkit.generated.rules import rule_list
 
 _BLOCK = re.compile(r"(<!-- fields of (\w+) -->\n).*?(<!-- end of fields -->)", re.DOTALL)

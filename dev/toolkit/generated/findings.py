@@ -1,9 +1,9 @@
 """The page of findings, made from their registry: each code, how urgent it is, what it blocks and what helps."""
 
 from hudi_operator.api.status.findings import FindingCode, Severity
-from hudi_operator.planning.model.registry import entry_of
+from hudi_operator.planning.model.reason_registry import entry_of
 from hudi_operator.planning.outcome.findings.definition import FindingDefinition
-from hudi_operator.planning.outcome.findings.registry import DEFINITIONS
+from hudi_operator.planning.outcome.findings.finding_registry import DEFINITIONS
 from toolkit.generated.sentences import sentence
 
 _HEAD = """# Findings

@@ -19,8 +19,8 @@ from hudi_operator.api.status.conditions import ConditionType
 from hudi_operator.control.settings import PREFIX, Settings
 from hudi_operator.planning.model.advice import AnyReason
 from hudi_operator.planning.model.healing import can_heal
+from hudi_operator.planning.model.reason_registry import KINDS, Entry, entries
 from hudi_operator.planning.model.reasons import EndingEvent, Retry, TableEvent
-from hudi_operator.planning.model.registry import KINDS, Entry, entries
 from hudi_operator.telemetry.metrics import metrics
 from toolkit.generated.sentences import definitions, sentence
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from hudi_operator.api.crd.schema import Schema
+from hudi_operator.api.crd.definitions import Schema
 
 _FIXED = re.compile(r"(\w+) cannot be changed; (create another \w+)")
 _OBVIOUS = re.compile(r"must be less than \d+")

@@ -29,7 +29,7 @@ from hudi_operator.adoption.text import Entry, Plain, comment_lines, document, y
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.values.base import GROUP, VERSION
-from hudi_operator.api.values.paths import INNER_FOLDERS, prefix_problem
+from hudi_operator.api.values.names import INNER_FOLDERS, prefix_problem
 from hudi_operator.jobs.requests.request import definition_of
 from hudi_operator.timeline import TableProperties, TimelineZone
 

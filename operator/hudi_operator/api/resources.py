@@ -11,10 +11,10 @@ from hudi_operator.api.spec.operation import HudiOperationSpec
 from hudi_operator.api.spec.savepoint import HudiSavepointSpec
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import DEFAULT_CLASS_ANNOTATION, HudiTableClassSpec
-from hudi_operator.api.status.lines import joined
-from hudi_operator.api.status.operation import FINISHED, HudiOperationStatus
-from hudi_operator.api.status.savepoint import HudiSavepointStatus
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.memory import joined
+from hudi_operator.api.status.operation_status import FINISHED, HudiOperationStatus
+from hudi_operator.api.status.savepoints import HudiSavepointStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.api.values.base import Model
 
 REQUESTED_AT_ANNOTATION = "hudi-operator.io/requested-at"

@@ -4,7 +4,7 @@ import structlog
 
 from hudi_operator.api.resources import parse_table_class
 from hudi_operator.api.salvage import read_by_parts
-from hudi_operator.api.status.table_class import HudiTableClassStatus
+from hudi_operator.api.status.conditions import HudiTableClassStatus
 from hudi_operator.control.keys import TABLE_CLASS, class_key
 from hudi_operator.control.parts import Parts
 from hudi_operator.kube.api import KubernetesApi

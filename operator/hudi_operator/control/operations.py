@@ -20,13 +20,12 @@ from hudi_operator.api.resources import (
     InvalidObject,
     parse_operation,
 )
-from hudi_operator.api.status.operation import FINISHED
-from hudi_operator.control.finalizers import hold
+from hudi_operator.api.status.operation_status import FINISHED
 from hudi_operator.control.keys import OPERATION, operation_key, table_key, table_named_by
 from hudi_operator.control.observation.derived import Readings, read_table, root_of
-from hudi_operator.control.observation.remembered import rank_of_operation
-from hudi_operator.control.parts import Parts
-from hudi_operator.jobs.cascaded_erasure import build_cascaded
+from hudi_operator.control.observation.related import rank_of_operation
+from hudi_operator.control.parts import Parts, hold
+from hudi_operator.jobs.resources import build_cascaded
 from hudi_operator.kube.api import KubernetesApi, remove_finalizer
 from hudi_operator.kube.errors import AlreadyExists, Forbidden, NotFound, Rejected
 from hudi_operator.kube.events import EventType
@@ -36,7 +35,7 @@ from hudi_operator.planning.model import direct_readers, lineage_of
 from hudi_operator.planning.model.reasons import OperationEvent
 from hudi_operator.planning.outcome.status.cascade_status import CascadeSeen, cascade_tables
 from hudi_operator.planning.outcome.status.operation_status import OperationStep, decide_operation, is_done_alone
-from hudi_operator.planning.outcome.status.pauses import ENDING_SECONDS
+from hudi_operator.planning.outcome.status.step import ENDING_SECONDS
 from hudi_operator.planning.outcome.status.transitions import Transition
 from hudi_operator.runtime.controller import Controller, Reconcile, Trigger, concerns_what_it_refers_to
 

@@ -44,7 +44,7 @@ from hudi_operator.jobs.settings.spark_conf import (
     SECRET_KEY_VARIABLE,
 )
 from hudi_operator.jobs.sizing import Sizing
-from hudi_operator.sources.mounted_secrets import SourceSecret
+from hudi_operator.sources.definition import SourceSecret
 from hudi_operator.sources.registry import declared_source
 
 DRIVER_CONTAINER = "driver"

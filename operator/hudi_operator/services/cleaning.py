@@ -1,8 +1,8 @@
 """Cleaning: removing file slices that no reader needs any more."""
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.spec.services import CleaningPolicy
 from hudi_operator.api.spec.table import HudiTableSpec
+from hudi_operator.api.spec.table_services import CleaningPolicy
 from hudi_operator.services.definition import TableServiceDefinition
 from hudi_operator.timeline import Action, PendingInstant, PendingKind
 

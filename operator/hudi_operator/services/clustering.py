@@ -1,14 +1,14 @@
 """Clustering: rewriting small or unsorted files."""
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.spec.services import (
+from hudi_operator.api.spec.table import HudiTableSpec
+from hudi_operator.api.spec.table_services import (
     ClusteringExecutionStrategy,
     ClusteringLayout,
     ClusteringPlanStrategy,
     ClusteringSpec,
     ClusteringUpdates,
 )
-from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.values.base import quantity_bytes
 from hudi_operator.services.definition import TableServiceDefinition, given
 from hudi_operator.timeline import Action, PendingKind

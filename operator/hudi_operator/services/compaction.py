@@ -1,13 +1,13 @@
 """Compaction: merging log files into base files."""
 
 from hudi_jobs.contract import Service, TableType
-from hudi_operator.api.spec.services import (
+from hudi_operator.api.spec.table import HudiTableSpec
+from hudi_operator.api.spec.table_services import (
     CompactionPlan,
     CompactionPlanStrategy,
     CompactionTriggerStrategy,
     ServiceMode,
 )
-from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.values.base import parse_duration, quantity_bytes
 from hudi_operator.services.definition import TableServiceDefinition, given
 from hudi_operator.timeline import Action, PendingKind

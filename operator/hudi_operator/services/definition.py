@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.spec.services import ServiceMode
 from hudi_operator.api.spec.table import HudiTableSpec
+from hudi_operator.api.spec.table_services import ServiceMode
 from hudi_operator.timeline import Action, PendingInstant, PendingKind
 
 Options = Mapping[str, str]

@@ -6,10 +6,10 @@ A new service is a line in each of the two places below.
 from typing import assert_never
 
 from hudi_jobs.contract import ConcurrencyMode, Service, WriteOperation
-from hudi_operator.api.spec.continuous import ServicePlacement
-from hudi_operator.api.spec.index import IndexType
-from hudi_operator.api.spec.services import ServiceMode
+from hudi_operator.api.spec.schedule import ServicePlacement
 from hudi_operator.api.spec.table import HudiTableSpec
+from hudi_operator.api.spec.table_services import ServiceMode
+from hudi_operator.api.spec.table_writing import IndexType
 from hudi_operator.services.archival import ARCHIVAL
 from hudi_operator.services.cleaning import CLEANING
 from hudi_operator.services.clustering import CLUSTERING

@@ -6,7 +6,7 @@ from hudi_jobs.contract import InvalidRescan, parse_rescan
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.api.status.rescan import RescanState
+from hudi_operator.api.status.table_parts import RescanState
 from hudi_operator.sources.definition import DeclaredSource
 from hudi_operator.sources.kinds.files import Files
 from hudi_operator.sources.kinds.hudi import Hudi

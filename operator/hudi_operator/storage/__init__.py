@@ -1,6 +1,5 @@
 """Reads the store that holds the tables: lists folders, reads files, writes nothing."""
 
-from hudi_operator.storage.errors import StorageError, StorageErrorKind
 from hudi_operator.storage.filesystem import (
     LISTING_LIMIT,
     PAGE,
@@ -10,9 +9,11 @@ from hudi_operator.storage.filesystem import (
     FileSystem,
     Folders,
     Listing,
+    S3Options,
+    StorageError,
+    StorageErrorKind,
     StoredFile,
 )
-from hudi_operator.storage.options import S3Options
 from hudi_operator.storage.url import filesystem_of, open_filesystem, parse_url
 
 __all__ = [

@@ -9,14 +9,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hudi_jobs.contract.table.location import beginning_of
-from hudi_operator.storage.errors import (
-    StorageError,
-    StorageErrorKind,
-    storage_errors,
-    too_large,
-    too_many_below,
-    too_many_files,
-)
 from hudi_operator.storage.filesystem import (
     LISTING_LIMIT,
     PAGE,
@@ -24,7 +16,13 @@ from hudi_operator.storage.filesystem import (
     FileStamp,
     Folders,
     Listing,
+    StorageError,
+    StorageErrorKind,
     StoredFile,
+    storage_errors,
+    too_large,
+    too_many_below,
+    too_many_files,
 )
 
 

@@ -1,9 +1,7 @@
 """Opens the file system for a table's base path."""
 
 from hudi_jobs.contract import Location, NotALocation
-from hudi_operator.storage.errors import StorageError, StorageErrorKind
-from hudi_operator.storage.filesystem import FileSystem
-from hudi_operator.storage.options import S3Options
+from hudi_operator.storage.filesystem import FileSystem, S3Options, StorageError, StorageErrorKind
 
 
 def parse_url(url: str) -> Location:

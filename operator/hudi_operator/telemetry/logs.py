@@ -7,8 +7,7 @@ from typing import Any, TextIO
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from hudi_jobs.contract.secrets import REDACTED, SECRET_NAME, redact_text
-from hudi_jobs.contract.wording import escaped
+from hudi_jobs.contract.wording import REDACTED, SECRET_NAME, escaped, redact_text
 
 _FIRST_KEYS = ("timestamp", "level", "logger", "table", "event")
 

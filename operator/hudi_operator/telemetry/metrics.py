@@ -25,9 +25,9 @@ from prometheus_client import (
 
 from hudi_jobs.contract import FailureReason
 from hudi_operator.api.status.findings import Finding
-from hudi_operator.api.status.run import RunStatus
-from hudi_operator.api.status.table import service_name
+from hudi_operator.api.status.runs import RunStatus
 from hudi_operator.api.status.table_operations import TableOperation
+from hudi_operator.api.status.table_status import service_name
 
 # Without this, every counter brings a second series that the operator does not need.
 disable_created_metrics()

@@ -11,7 +11,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hudi_jobs.contract.affected import MOST_AFFECTED, AffectedInstant, Effect
     from hudi_jobs.contract.operations.operation import (
         CHANGES_VERSION,
         GOES_BACK,
@@ -20,9 +19,12 @@ if TYPE_CHECKING:
         OperationKind,
         OperationPhase,
         OperationReport,
+        Repair,
+        RepairStep,
+        RunnableService,
+        ServiceRun,
         TableOperation,
     )
-    from hudi_jobs.contract.operations.repair import Repair, RepairStep
     from hudi_jobs.contract.operations.savepoint import (
         COMMENT_LIMIT,
         SAVEPOINT_USER,
@@ -30,18 +32,37 @@ if TYPE_CHECKING:
         NamedSavepoint,
         SavepointWork,
     )
-    from hudi_jobs.contract.operations.service_run import RunnableService, ServiceRun
-    from hudi_jobs.contract.order import (
+    from hudi_jobs.contract.operator_folder import (
         MOST_ABANDONED,
+        MOST_MADE,
+        OPERATOR_FILE_LIMIT,
+        OPERATOR_FOLDER,
         ORDER_FILE,
+        OWNER_FILE,
+        PROGRESS_FILE,
+        PROGRESS_NAMES,
         OrderState,
+        OwnerName,
+        OwnerRecord,
+        Progress,
+        ProgressState,
         ServiceOrder,
+        TableOwner,
+        UnreadableOwner,
         decode_order,
+        decode_owner,
+        decode_progress,
         encode_order,
+        encode_owner,
+        encode_progress,
+        pod_name,
     )
     from hudi_jobs.contract.outcome import (
+        MOST_AFFECTED,
         TERMINATION_MESSAGE_LIMIT,
         WHOLE_REQUEST,
+        AffectedInstant,
+        Effect,
         FailureReason,
         JobOutcome,
         Outcome,
@@ -51,18 +72,38 @@ if TYPE_CHECKING:
         encode_outcome,
         is_of_the_plan,
     )
-    from hudi_jobs.contract.progress import (
-        MOST_MADE,
-        PROGRESS_FILE,
-        PROGRESS_NAMES,
-        Progress,
-        ProgressState,
-        decode_progress,
-        encode_progress,
-        pod_name,
+    from hudi_jobs.contract.request import (
+        ArchivalTableTask,
+        CleaningTableTask,
+        ClusteringTableTask,
+        CompactionTableTask,
+        ContinuousTask,
+        DeletionTableTask,
+        IngestionTableTask,
+        IngestionTask,
+        JobRequest,
+        MaintenanceTableTask,
+        MaintenanceTask,
+        OperationTableTask,
+        PlannedServiceTask,
+        PlannedTask,
+        ProtectedTask,
+        SavepointStep,
+        SavepointTableTask,
+        SavepointTask,
+        TableTask,
+        Task,
+        as_service,
+        task_id,
     )
-    from hudi_jobs.contract.request import JobRequest, task_id
-    from hudi_jobs.contract.sources.checkpoint import CHECKPOINT_LIMIT, Checkpoint, checkpoint_display
+    from hudi_jobs.contract.sources.checkpoint import (
+        CHECKPOINT_LIMIT,
+        Checkpoint,
+        InvalidRescan,
+        RescanRequest,
+        checkpoint_display,
+        parse_rescan,
+    )
     from hudi_jobs.contract.sources.files import FileFormat, FileSource
     from hudi_jobs.contract.sources.hudi import HudiSource, RemovedRows, StartingCommit
     from hudi_jobs.contract.sources.kafka import (
@@ -83,9 +124,7 @@ if TYPE_CHECKING:
         StartingOffsets,
         Tombstones,
     )
-    from hudi_jobs.contract.sources.rescan import InvalidRescan, RescanRequest, parse_rescan
     from hudi_jobs.contract.sources.source import AnySource, OtherSource
-    from hudi_jobs.contract.table.definition import TableDefinition
     from hudi_jobs.contract.table.index import (
         BUCKET,
         BUCKET_FILE,
@@ -95,42 +134,7 @@ if TYPE_CHECKING:
         may_follow,
     )
     from hudi_jobs.contract.table.location import Location, NotALocation, store_of
-    from hudi_jobs.contract.table.ownership import (
-        OPERATOR_FILE_LIMIT,
-        OPERATOR_FOLDER,
-        OWNER_FILE,
-        OwnerName,
-        OwnerRecord,
-        TableOwner,
-        UnreadableOwner,
-        decode_owner,
-        encode_owner,
-    )
-    from hudi_jobs.contract.table.properties import Difference, differences, differences_message
-    from hudi_jobs.contract.tasks.parts import (
-        ContinuousTask,
-        IngestionTask,
-        PlannedServiceTask,
-        SavepointStep,
-        SavepointTask,
-    )
-    from hudi_jobs.contract.tasks.table_task import (
-        ArchivalTableTask,
-        CleaningTableTask,
-        ClusteringTableTask,
-        CompactionTableTask,
-        DeletionTableTask,
-        IngestionTableTask,
-        MaintenanceTableTask,
-        MaintenanceTask,
-        OperationTableTask,
-        PlannedTask,
-        ProtectedTask,
-        SavepointTableTask,
-        TableTask,
-        Task,
-        as_service,
-    )
+    from hudi_jobs.contract.table.properties import Difference, TableDefinition, differences, differences_message
     from hudi_jobs.contract.vocabulary import (
         CHECKPOINT_KEY,
         METADATA_PREFIX,
@@ -285,24 +289,15 @@ __all__ = [
 _MODULES = (  # the names without pydantic first
     "table.location",
     "vocabulary",
-    "affected",
     "sources.checkpoint",
     "table.index",
     "sources.kafka",
     "sources.files",
     "operations.operation",
-    "order",
     "outcome",
-    "table.ownership",
-    "progress",
-    "operations.repair",
+    "operator_folder",
     "request",
-    "table.definition",
-    "tasks.parts",
-    "tasks.table_task",
-    "sources.rescan",
     "operations.savepoint",
-    "operations.service_run",
     "sources.source",
     "table.properties",
     "sources.hudi",

@@ -1,5 +1,6 @@
-"""Numbers, lists and texts from outside in sentences for people."""
+"""Numbers, lists and texts from outside in sentences for people, and the secrets that logs leave out."""
 
+import re
 from collections.abc import Collection
 from itertools import islice
 
@@ -32,3 +33,32 @@ def listed(names: Collection[object], most: int, *, count: int | None = None) ->
     shown = list(map(str, islice(names, most)))
     left = (len(names) if count is None else count) - len(shown)
     return ", ".join(shown) + (f" and {left:,} more" if left > 0 else "")
+
+
+REDACTED = "[redacted]"
+
+SECRET_NAME = re.compile(
+    r"secret|passw|token|credential|access[._-]?key|private[._-]?key|authorization|jaas|sas[._-]", re.IGNORECASE
+)
+"""A setting, variable or log field with this in its name has a secret value, which is never written."""
+
+_SHAPES = (
+    re.compile(r"(\bbearer\s+)[\w.~+/=-]{8,}", re.IGNORECASE),
+    # User information of a URL; in `abfss://container@account` it is the container.
+    re.compile(r"(\b(?!abfss?:)\w+://)[^\s/@\"]+(?=@)"),
+    re.compile(
+        r"((?:secret|passw(?:or)?d|token|access[._-]?key|private[._-]?key)[\w.-]{0,64}\s{0,8}[=:]\s{0,8})"
+        r"[^\s,;&\"']*[^\s,;&\"'\\]",
+        re.IGNORECASE,
+    ),
+)
+"""The first group of each pattern stays. No match ends in a quote or in the backslash before it, so that JSON stays
+JSON.
+"""
+
+
+def redact_text(text: str) -> str:
+    """Return a text without everything that looks like a secret: bearer tokens, user parts of URLs, assignments."""
+    for shape in _SHAPES:
+        text = shape.sub(rf"\g<1>{REDACTED}", text)
+    return text

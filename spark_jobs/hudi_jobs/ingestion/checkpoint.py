@@ -14,8 +14,7 @@ from typing import Any
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import CHECKPOINT_KEY, CHECKPOINT_LIMIT, Checkpoint, FailureReason
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
+from hudi_jobs.spark.failures import TaskFailed, stage
 from hudi_jobs.table import HudiTable
 
 VERSION = 3

@@ -19,12 +19,12 @@ from pyspark.sql.types import (
 )
 
 from hudi_jobs.contract import FailureReason, IngestionTask, TableDefinition, WriteOperation
-from hudi_jobs.contract.table.rewriting import obstacles
-from hudi_jobs.failures import TaskFailed
+from hudi_jobs.contract.table.index import obstacles
 from hudi_jobs.ingestion.rows import IS_DELETED, SEQUENCE, SourceRows
 from hudi_jobs.ingestion.rules.columns import PartitionStyle, never, without_key
 from hudi_jobs.ingestion.rules.quality import Counts
 from hudi_jobs.schemas.types import column_named
+from hudi_jobs.spark.failures import TaskFailed
 from hudi_jobs.table import HudiTable
 
 _RANK, _ASIDE = "_rank", "_aside"

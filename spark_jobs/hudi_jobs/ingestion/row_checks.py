@@ -13,9 +13,6 @@ from pyspark.sql.types import StructType
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, Location, TableDefinition, WriteOperation
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.causes import causes_of
-from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.order import (
     last_of_each,
     leaves_one_of_each,
@@ -49,7 +46,6 @@ from hudi_jobs.ingestion.rules.quality import (
     refuse,
     without_order,
 )
-from hudi_jobs.jvm import JavaObject, frame_of, parsed_plan, resolved_plan
 from hudi_jobs.query.rules import PlanReader, QueryRules, require_parsable, too_large
 from hudi_jobs.query.session import bare_session
 from hudi_jobs.schemas.columns import require_names
@@ -57,6 +53,8 @@ from hudi_jobs.schemas.gate import Rules, conform, conform_keys, require_columns
 from hudi_jobs.schemas.types import cast, nullable, with_stored_integers
 from hudi_jobs.schemas.untyped import require_types, without_untyped
 from hudi_jobs.schemas.writable import Roles
+from hudi_jobs.spark.failures import TaskFailed, causes_of, stage
+from hudi_jobs.spark.jvm import JavaObject, frame_of, parsed_plan, resolved_plan
 from hudi_jobs.table import HudiTable
 
 VIEW = "source"

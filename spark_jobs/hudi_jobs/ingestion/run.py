@@ -23,8 +23,6 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.exclusive import with_lease
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.batch import InputBatch, Limit, Source
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress, require_following, require_kind
 from hudi_jobs.ingestion.row_checks import RowChecks
@@ -43,6 +41,7 @@ from hudi_jobs.preflight.key_gate import require_keys, require_readable_lists
 from hudi_jobs.preflight.log_gate import require_keys_in_base_files
 from hudi_jobs.preflight.merge_gate import require_same_merge
 from hudi_jobs.preflight.slice_gate import require_one_layout, require_slices_as_named
+from hudi_jobs.spark.failures import TaskFailed, stage
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.clustering import INLINE_CLUSTERING, require_order
 from hudi_jobs.table_services.compaction import with_keys_in_base_files

@@ -6,11 +6,10 @@ extra metadata because `hoodie.datasource.write.commitmeta.key.prefix` names the
 
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_jobs.clock.guard import instants_in_order
+from hudi_jobs.clock import instants_in_order
 from hudi_jobs.contract import CHECKPOINT_KEY, METADATA_PREFIX, FailureReason, TableDefinition, WriteOperation
 from hudi_jobs.existing_table import existing_options
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
+from hudi_jobs.spark.failures import TaskFailed, stage
 from hudi_jobs.table import HudiTable
 
 COMBINES = "hoodie.combine.before.upsert"

@@ -30,9 +30,9 @@ from hudi_jobs.contract import (
     decode_order,
     encode_order,
 )
-from hudi_jobs.failures import DriverStopping, TaskFailed
 from hudi_jobs.lease.leases import SERVICES_LEASE, State, VersionConflict, boot_time, decode
 from hudi_jobs.lease.stores import TableFiles
+from hudi_jobs.spark.failures import DriverStopping, TaskFailed
 
 T = TypeVar("T", bound=Task)
 _TRANSACTION = "org.apache.hudi.client.transaction"

@@ -30,9 +30,9 @@ from hudi_jobs.contract import (
     decode_order,
     encode_order,
 )
-from hudi_jobs.jvm import end_jvm
 from hudi_jobs.lease.leases import Lease, VersionConflict
 from hudi_jobs.lease.stores import TableFiles
+from hudi_jobs.spark.jvm import end_jvm
 
 
 class InlineQueue:

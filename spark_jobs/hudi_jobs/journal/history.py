@@ -7,7 +7,7 @@ from functools import cached_property
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from hudi_jobs.jvm import JavaObject, classes, elements, iterated
+from hudi_jobs.spark.jvm import JavaObject, classes, elements, iterated
 from hudi_jobs.table import commit_metadata, saved_files
 from hudi_jobs.table_services.timeline import Timeline
 

@@ -8,8 +8,6 @@ from pydantic import ValidationError
 
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location, OperationPhase, TableOperation
 from hudi_jobs.contract.document import Document
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
 from hudi_jobs.journal.history import Restore
 from hudi_jobs.journal.records import (
     EraseRecord,
@@ -20,6 +18,7 @@ from hudi_jobs.journal.records import (
     VersionRecord,
 )
 from hudi_jobs.lease.stores import TableFiles
+from hudi_jobs.spark.failures import TaskFailed, stage
 
 RECORD_FILE = "operations.json"
 RECORD_LIMIT = 8_000_000

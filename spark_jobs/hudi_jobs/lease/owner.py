@@ -16,9 +16,9 @@ from hudi_jobs.contract import (
     decode_owner,
     encode_owner,
 )
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.lease.leases import VersionConflict
 from hudi_jobs.lease.stores import TableFiles
+from hudi_jobs.spark.failures import TaskFailed
 
 _ATTEMPTS = 5
 """In an optimistic table, another service's run may write the record at the same time."""

@@ -20,9 +20,9 @@ from obstore.store import S3Store
 from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import OPERATOR_FILE_LIMIT, OPERATOR_FOLDER, FailureReason, Location, NotALocation
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import hadoop_configuration
 from hudi_jobs.lease.leases import VersionConflict
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.spark.jvm import hadoop_configuration
 
 if TYPE_CHECKING:
     from obstore import UpdateVersion

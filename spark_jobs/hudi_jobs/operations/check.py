@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from hudi_jobs.clock.guard import instants_in_order
+from hudi_jobs.clock import instants_in_order
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     MOST_LISTED,
@@ -16,11 +16,8 @@ from hudi_jobs.contract import (
     OperationReport,
     TableOperation,
 )
-from hudi_jobs.contract.operations.repair import MOST_FILES_NAMED
-from hudi_jobs.existing_table.metadata import metadata_options, metadata_partitions
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import sizes_of
+from hudi_jobs.contract.operations.operation import MOST_FILES_NAMED
+from hudi_jobs.existing_table import metadata_options, metadata_partitions
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint
 from hudi_jobs.journal.history import History, Restore, Write
 from hudi_jobs.journal.journal import Journal
@@ -41,6 +38,8 @@ from hudi_jobs.operations.refusal import (
 from hudi_jobs.operations.restore_steps import require_nothing_come
 from hudi_jobs.operations.rows import count_rows, rows_at
 from hudi_jobs.preflight.merge_gate import merge_refusal
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.filesystem import sizes_of
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.plans import require_commits_inside, require_plans_inside
 from hudi_jobs.table_services.preparation import load_timeline

@@ -6,13 +6,13 @@ from dataclasses import replace
 from hudi_jobs.commit_metadata import OPERATION_KEY, commit_metadata
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import CHECKPOINT_KEY, Checkpoint, FailureReason, OperationTableTask, WriteOperation
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.batch import Undone
 from hudi_jobs.ingestion.checkpoint import decode_checkpoint, newest_progress
 from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_jobs.ingestion.write import write_commit, write_options
 from hudi_jobs.journal.records import RestoreRecord
 from hudi_jobs.operations.refusal import refused
+from hudi_jobs.spark.failures import TaskFailed
 from hudi_jobs.table import Commit, HudiTable
 
 _ADVICE = (

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
 
-from hudi_jobs.clock.guard import instants_in_order
+from hudi_jobs.clock import instants_in_order
 from hudi_jobs.commit_metadata import OPERATION_KEY, commit_metadata
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
@@ -23,7 +23,7 @@ from hudi_jobs.contract import (
     TaskResult,
     WriteOperation,
 )
-from hudi_jobs.contract.operations.told import (
+from hudi_jobs.contract.operator_folder import (
     LONGEST_PATH,
     MOST_CHARACTERS,
     MOST_COMPARED,
@@ -34,13 +34,12 @@ from hudi_jobs.contract.operations.told import (
     encode_told,
 )
 from hudi_jobs.existing_table import existing_options
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
 from hudi_jobs.journal.journal import AnyRecord, Journal
 from hudi_jobs.journal.records import Part, Rows
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.operations.refusal import Obstacles
 from hudi_jobs.operations.rows import by_partition, difference
+from hudi_jobs.spark.failures import TaskFailed, stage
 from hudi_jobs.table import HudiTable
 
 _LOGGER = logging.getLogger(__name__)

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from hudi_jobs.contract import FailureReason, NewerSavepoints
 from hudi_jobs.contract.operations.operation import LONGEST_OBSTACLE, MOST_OBSTACLES
 from hudi_jobs.contract.wording import counted, listed
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.journal.history import History, Write
+from hudi_jobs.spark.failures import TaskFailed
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.timeline import Begun, Clean, Savepoint
 

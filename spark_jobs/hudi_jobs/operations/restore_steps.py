@@ -12,20 +12,19 @@ from typing import TypeGuard
 
 from py4j.protocol import Py4JJavaError
 
-from hudi_jobs.clock.guard import zone_left_shown
+from hudi_jobs.clock import zone_left_shown
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, OperationPhase
 from hudi_jobs.contract.wording import listed
-from hudi_jobs.existing_table.metadata import ENABLED, RECORD_INDEXES, partitions_of
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
+from hudi_jobs.existing_table import ENABLED, RECORD_INDEXES, partitions_of
 from hudi_jobs.journal.history import History, Restore
 from hudi_jobs.journal.records import RestoreRecord, Rows, VersionRecord
-from hudi_jobs.jvm import classes, elements, engine_context
 from hudi_jobs.operations.checkpoints import SourceFailed
 from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import UNCHANGED
 from hudi_jobs.operations.rows import difference, rows_now
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.jvm import classes, elements, engine_context
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.client import WriteClient, write_client
 from hudi_jobs.table_services.preparation import load_timeline

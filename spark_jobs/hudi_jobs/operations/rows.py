@@ -15,16 +15,15 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from hudi_jobs.clock.guard import completions_in_order
+from hudi_jobs.clock import completions_in_order
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.existing_table.metadata import ENABLED
-from hudi_jobs.failures.classification import stage
+from hudi_jobs.existing_table import ENABLED
 from hudi_jobs.journal.records import Part, Rows
-from hudi_jobs.jvm import JavaObject, classes, frame_of_relation, scala_map, spark_session
-from hudi_jobs.reading import read_rows
 from hudi_jobs.schemas.types import column_named, has_type
-from hudi_jobs.table import HudiTable
+from hudi_jobs.spark.failures import stage
+from hudi_jobs.spark.jvm import JavaObject, classes, frame_of_relation, scala_map, spark_session
+from hudi_jobs.table import HudiTable, read_rows
 
 _AS_OF = "as.of.instant"
 _COMPACTION = "compaction"

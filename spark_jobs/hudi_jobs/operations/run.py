@@ -10,7 +10,6 @@ from hudi_jobs.contract import (
     TaskResult,
 )
 from hudi_jobs.exclusive import with_lease
-from hudi_jobs.failures import TaskFailed, Unfinished
 from hudi_jobs.journal.journal import RECORD_LIMIT, Journal
 from hudi_jobs.journal.records import OperationRecord
 from hudi_jobs.lease.leases import Lease
@@ -19,6 +18,7 @@ from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.kinds import KINDS, Kind
 from hudi_jobs.operations.operation_run import OperationRun, Reports, succeeded
 from hudi_jobs.operations.refusal import Obstacles, refused
+from hudi_jobs.spark.failures import TaskFailed, Unfinished
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.preparation import open_table
 

@@ -20,15 +20,14 @@ from hudi_jobs.contract import (
     TaskResult,
     as_service,
 )
-from hudi_jobs.contract.operations.repair import LONGEST_FILE_NAMED
+from hudi_jobs.contract.operations.operation import LONGEST_FILE_NAMED
 from hudi_jobs.contract.wording import counted
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
 from hudi_jobs.journal.records import ServiceRecord
 from hudi_jobs.operations.check import busy, require_no_restore, require_same_rows
 from hudi_jobs.operations.operation_run import OperationRun, succeeded
 from hudi_jobs.operations.refusal import require_nobody_at_work
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.spark.failures import TaskFailed, stage
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.archival import archive
 from hudi_jobs.table_services.cleaning import clean

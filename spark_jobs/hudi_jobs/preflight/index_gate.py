@@ -22,12 +22,10 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.contract.table.index import varying_buckets
 from hudi_jobs.contract.table.properties import sentence_of
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import located, statuses_below
-from hudi_jobs.jvm import classes, iterated
-from hudi_jobs.reading import read_rows
-from hudi_jobs.table import HudiTable, commit_metadata
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.filesystem import located, statuses_below
+from hudi_jobs.spark.jvm import classes, iterated
+from hudi_jobs.table import HudiTable, commit_metadata, read_rows
 
 _MOST_FILES, _MOST_ROWS = 100_000, 1_000
 

@@ -30,15 +30,21 @@ from hudi_jobs.contract import (
 from hudi_jobs.contract.table.properties import printable, record_key_of
 from hudi_jobs.contract.table.support import SLASHED, key_generator_of
 from hudi_jobs.existing_table import existing_options
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import located
-from hudi_jobs.folder import Folder
-from hudi_jobs.given_files import GivenFiles
-from hudi_jobs.jvm import JavaObject, classes, collected_rows, hadoop_configuration, iterated, java_map, java_texts
+from hudi_jobs.frames import GivenFiles
 from hudi_jobs.schemas.partition_times import TimeKeys
 from hudi_jobs.schemas.types import column_named
 from hudi_jobs.schemas.writable import LeafPath, lists_of_one_field
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.filesystem import Folder, located
+from hudi_jobs.spark.jvm import (
+    JavaObject,
+    classes,
+    collected_rows,
+    hadoop_configuration,
+    iterated,
+    java_map,
+    java_texts,
+)
 from hudi_jobs.table import HudiTable, commit_metadata
 
 _FILES, _ROWS, _COMMITS = 8, 25, 50

@@ -16,13 +16,11 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import INDEX_KEY, FailureReason, TableType, Task
-from hudi_jobs.existing_table.metadata import has_record_index
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.folder import Folder
-from hudi_jobs.jvm import JavaObject, elements, iterated
-from hudi_jobs.reading import with_times
-from hudi_jobs.table import HudiTable, commit_metadata
+from hudi_jobs.existing_table import has_record_index
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.filesystem import Folder
+from hudi_jobs.spark.jvm import JavaObject, elements, iterated
+from hudi_jobs.table import HudiTable, commit_metadata, with_times
 
 _IN_BASE_FILES = frozenset({"Bloom", "Simple", "GlobalBloom", "GlobalSimple"})
 _BY_RECORD_KEY = frozenset({"RecordLevel", "GlobalRecordLevel"})

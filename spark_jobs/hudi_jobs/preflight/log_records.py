@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_jobs.contract import RUN_KEY
-from hudi_jobs.jvm import JavaObject, classes, elements, engine_context, iterated, texts
+from hudi_jobs.spark.jvm import JavaObject, classes, elements, engine_context, iterated, texts
 from hudi_jobs.table import HudiTable, commit_metadata
 
 _BY_LISTING = False

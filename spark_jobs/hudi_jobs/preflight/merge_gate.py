@@ -17,13 +17,11 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.table.merging import EarlierMerge, earlier_merge_of, ordering_of
 from hudi_jobs.contract.table.properties import printable, record_key_of
 from hudi_jobs.contract.wording import counted, listed
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.jvm import classes
 from hudi_jobs.preflight.log_records import LoggedRecords, NotComparable, delete_schema, logged_records, wrappers
 from hudi_jobs.preflight.merge_rules import MERGING_FIELDS, NATURAL, OTHER, RECORD, asks_base, differs, may_differ
-from hudi_jobs.reading import read_rows, with_times
-from hudi_jobs.table import HudiTable
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.jvm import classes
+from hudi_jobs.table import HudiTable, read_rows, with_times
 
 _META_FIELDS = "hoodie.populate.meta.fields"
 _UNMERGED = {"hoodie.datasource.merge.type": "skip_merge"}

@@ -14,19 +14,25 @@ from pyspark.sql import functions as sf
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
-from hudi_jobs.contract.table.layout import half_moved, instant_names, timeline_folders
+from hudi_jobs.contract.table.layout import (
+    SLICES_CURE,
+    Completions,
+    Difference,
+    FileGroups,
+    Misplaced,
+    half_moved,
+    instant_names,
+    timeline_folders,
+)
 from hudi_jobs.contract.table.location import beginning_of
 from hudi_jobs.contract.table.properties import sentence_of
-from hudi_jobs.contract.table.slices import SLICES_CURE, Completions, Difference, FileGroups, Misplaced
 from hudi_jobs.contract.wording import counted
-from hudi_jobs.existing_table.metadata import ENABLED
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import children_of, located, statuses_below
-from hudi_jobs.jvm import JavaObject, classes, elements, frame_of_relation, iterated, scala_map, spark_session
-from hudi_jobs.reading import read_rows, with_times
+from hudi_jobs.existing_table import ENABLED
 from hudi_jobs.schemas.types import column_named
-from hudi_jobs.table import HudiTable
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.filesystem import children_of, located, statuses_below
+from hudi_jobs.spark.jvm import JavaObject, classes, elements, frame_of_relation, iterated, scala_map, spark_session
+from hudi_jobs.table import HudiTable, read_rows, with_times
 
 
 def require_one_layout(spark: SparkSession, table: HudiTable) -> None:

@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.wording import escaped
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.java_classes import java_class
-from hudi_jobs.jvm import JavaObject
 from hudi_jobs.query.session import FUNCTIONS, HINTS, TABLE_FUNCTIONS
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.spark.jvm import JavaObject
+from hudi_jobs.spark.session import java_class
 
 CATALYST = "org.apache.spark.sql.catalyst."
 """Package of every allowed node; the lists omit it."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_jobs.jvm import JavaObject, classes, frame_of, query_execution, session_state
+from hudi_jobs.spark.jvm import JavaObject, classes, frame_of, query_execution, session_state
 
 _FUNCTIONS = """
 abs acos acosh add_months aes_decrypt aes_encrypt aggregate and any any_value approx_count_distinct

@@ -9,9 +9,8 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.wording import listed
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.causes import causes_of
-from hudi_jobs.jvm import classes
+from hudi_jobs.spark.failures import TaskFailed, causes_of
+from hudi_jobs.spark.jvm import classes
 
 
 def parse_ddl(spark: SparkSession, ddl: str) -> StructType:

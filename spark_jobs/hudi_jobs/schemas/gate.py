@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from hudi_jobs.contract import FailureReason, SchemaEvolution, TableDefinition
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.schemas.types import can_widen, fits, is_wider_integer, same, without_bounds, written_type
+from hudi_jobs.spark.failures import TaskFailed
 
 _HUDI_COLUMNS = frozenset(
     {

@@ -26,8 +26,8 @@ from hudi_jobs.contract.table.times import (
     time_columns,
     unsupported_times,
 )
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.schemas.types import column_named
+from hudi_jobs.spark.failures import TaskFailed
 
 _MILLISECONDS = {
     "NANOSECONDS": 1e-6,

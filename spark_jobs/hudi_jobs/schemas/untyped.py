@@ -9,8 +9,8 @@ from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructFiel
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.wording import counted, listed
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.schemas.types import column_named, same
+from hudi_jobs.spark.failures import TaskFailed
 
 _MOST_NAMED = 5
 _LONGEST_NAME = 60

@@ -4,8 +4,8 @@ from hudi_jobs.archive import archive_files
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
-from hudi_jobs.failures.classification import stage
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.spark.failures import stage
 from hudi_jobs.table_services.client import write_client
 from hudi_jobs.table_services.preparation import load_timeline, missing_table, nothing, open_table, while_ours
 

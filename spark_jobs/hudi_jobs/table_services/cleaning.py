@@ -3,8 +3,8 @@
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, TaskResult
 from hudi_jobs.contract.wording import counted, listed
-from hudi_jobs.failures.classification import stage
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.spark.failures import stage
 from hudi_jobs.table_services.client import write_client
 from hudi_jobs.table_services.plans import require_plans_inside
 from hudi_jobs.table_services.preparation import load_timeline, missing_table, nothing, open_table, while_ours

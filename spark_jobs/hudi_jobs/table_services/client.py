@@ -7,13 +7,21 @@ from itertools import islice
 
 from pyspark.sql import SparkSession
 
-from hudi_jobs.clock.guard import LONGEST_WAIT, instants_in_order
+from hudi_jobs.clock import LONGEST_WAIT, instants_in_order
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.instants import LAYOUT_2_FROM, store_behind
-from hudi_jobs.contract.operations.repair import MOST_FILES_NAMED
+from hudi_jobs.contract.operations.operation import MOST_FILES_NAMED
 from hudi_jobs.existing_table import existing_options
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import JavaObject, classes, java_map, java_objects, java_spark_context, scala_map, spark_session
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.spark.jvm import (
+    JavaObject,
+    classes,
+    java_map,
+    java_objects,
+    java_spark_context,
+    scala_map,
+    spark_session,
+)
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.plans import require_plan_inside
 
@@ -62,7 +70,7 @@ class WriteClient:
         """Wait until the store's clock is past an inflight compaction, so that it completes after its request.
 
         Otherwise, in layout 1, it would complete earlier if the store's clock is behind or has whole seconds: Hudi
-        would count the log files of its new slices to older slices (`contract/table/slices.py`).
+        would count the log files of its new slices to older slices (`contract/table/layout.py`).
         """
         table = HudiTable(self._spark, self._table().getMetaClient())
         if table.version >= LAYOUT_2_FROM:

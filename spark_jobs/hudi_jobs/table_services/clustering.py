@@ -7,11 +7,10 @@ from pyspark.sql.types import StructType
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, TaskResult
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.folder import Folder
 from hudi_jobs.preflight.key_gate import has_old_lists
 from hudi_jobs.schemas.writable import unsorted_columns
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.filesystem import Folder
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.client import WriteClient
 from hudi_jobs.table_services.planned import PlannedService, run_planned

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Service, TableType, TaskResult, as_service
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.inline_services.inline_client import as_inline_service
 from hudi_jobs.preflight.log_gate import left_in_logs
+from hudi_jobs.spark.failures import TaskFailed
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.client import WriteClient
 from hudi_jobs.table_services.planned import PlannedService, run_planned

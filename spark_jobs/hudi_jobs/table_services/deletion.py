@@ -6,11 +6,10 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location, NotALocation, Outcome, TaskResult
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.exclusive import with_lease
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import children_of, delete_whole, located, require_nothing_outside, statuses_below
-from hudi_jobs.jvm import JavaObject, classes
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.filesystem import children_of, delete_whole, located, require_nothing_outside, statuses_below
+from hudi_jobs.spark.jvm import JavaObject, classes
 from hudi_jobs.table_services.preparation import nothing
 
 _META_FOLDER = ".hoodie"

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
-from hudi_jobs.clock.guard import instants_in_order
+from hudi_jobs.clock import instants_in_order
 from hudi_jobs.commit_metadata import commit_metadata
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
@@ -26,12 +26,10 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.exclusive import fenced
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.causes import causes_of
-from hudi_jobs.failures.classification import stage
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.preflight.merge_gate import require_same_merge
+from hudi_jobs.spark.failures import TaskFailed, causes_of, stage
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.client import WriteClient, write_client
 from hudi_jobs.table_services.plans import require_plans_inside

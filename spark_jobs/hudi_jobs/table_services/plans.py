@@ -15,10 +15,9 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.table.location import relative_names
 from hudi_jobs.contract.wording import listed
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.folder import Folder
-from hudi_jobs.jvm import JavaObject, classes, elements
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.filesystem import Folder
+from hudi_jobs.spark.jvm import JavaObject, classes, elements
 from hudi_jobs.table import REPLACE_ACTION, HudiTable, commit_metadata
 
 _METADATA_TABLE = ".hoodie/metadata"

@@ -22,10 +22,10 @@ from hudi_jobs.contract import (
     as_service,
 )
 from hudi_jobs.exclusive import with_lease
-from hudi_jobs.failures.classification import stage
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.preflight.index_gate import require_index
 from hudi_jobs.preflight.slice_gate import require_one_layout, require_slices_as_named
+from hudi_jobs.spark.failures import stage
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.client import write_client
 from hudi_jobs.table_services.plans import require_plans_inside

@@ -23,10 +23,9 @@ from hudi_jobs.contract import (
     SavepointWork,
     TaskResult,
 )
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import sizes_of
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.filesystem import sizes_of
 from hudi_jobs.table import saved_files
 from hudi_jobs.table_services.client import write_client
 from hudi_jobs.table_services.preparation import is_of_takeover, load_timeline, missing_table, open_table, while_ours

@@ -9,7 +9,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import OPERATOR_KEY, RUN_KEY, TABLE_KEY
-from hudi_jobs.jvm import JavaObject, classes, elements
+from hudi_jobs.spark.jvm import JavaObject, classes, elements
 from hudi_jobs.table import REPLACE_ACTION, HudiTable
 
 

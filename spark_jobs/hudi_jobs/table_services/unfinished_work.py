@@ -26,11 +26,9 @@ from hudi_jobs.contract import (
     Service,
     TaskResult,
 )
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.causes import causes_of
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import located
 from hudi_jobs.lease.leases import SERVICES_LEASE
+from hudi_jobs.spark.failures import TaskFailed, causes_of, stage
+from hudi_jobs.spark.filesystem import located
 from hudi_jobs.table_services.client import write_client
 from hudi_jobs.table_services.timeline import Begun, InstantState, Pending, Timeline
 

@@ -27,12 +27,12 @@ from hudi_jobs.contract import OwnerRecord
 from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.findings import FINDINGS_SHOWN, Finding, FindingCode, Severity
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.model import Blocker, BlockerReason, Observation, TimelineSnapshot, TimelineTrouble
-from hudi_operator.planning.model.registry import entry_of
+from hudi_operator.planning.model.reason_registry import entry_of
 from hudi_operator.planning.outcome import findings as package
 from hudi_operator.planning.outcome.findings.find import blocking_ingestion
-from hudi_operator.planning.outcome.findings.registry import DEFINITIONS, definition_of
+from hudi_operator.planning.outcome.findings.finding_registry import DEFINITIONS, definition_of
 from hudi_operator.planning.outcome.status.build import build_invalid_status
 from hudi_operator.planning.outcome.status.transitions import transitions
 from hudi_operator.timeline import Problem

@@ -14,11 +14,11 @@ from hudi_operator.api.resources import (
     InvalidObject,
     parse_operation,
 )
-from hudi_operator.api.status.decisions import DecisionAnswer, DecisionsStatus
-from hudi_operator.api.status.operation import HudiOperationStatus
+from hudi_operator.api.status.operation_status import HudiOperationStatus
+from hudi_operator.api.status.table_operations import DecisionAnswer, DecisionsStatus
 from hudi_operator.planning.facts.operations.decisions import with_decisions
 from hudi_operator.planning.model import Observation
-from hudi_operator.planning.model.related import Related
+from hudi_operator.planning.model.observation import Related
 
 UID = "uid-of-decision"
 

@@ -27,10 +27,10 @@ from tests.planning.world import (
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.resources import OPERATION_FINALIZER, OPERATIONS, HudiOperation, HudiTableClass, parse_operation
 from hudi_operator.api.spec.operation import OPERATION_FIELDS
-from hudi_operator.api.status.operation import HudiOperationStatus
+from hudi_operator.api.status.operation_status import HudiOperationStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot
-from hudi_operator.planning.model.related import Related
+from hudi_operator.planning.model.observation import Related
 from hudi_operator.timeline import CleanSummary
 
 JOB = "flights-operation-0123456789"

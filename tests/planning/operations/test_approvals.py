@@ -10,7 +10,7 @@ from tests.planning.operations.told import told_as
 from tests.planning.world import NOW, again, ago, status_of, table_class
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
+from hudi_operator.api.status.operation_status import HudiOperationStatus, OperationState
 
 AWAITING, RUNNING = OperationState.AWAITING_APPROVAL, OperationState.RUNNING
 MANUAL: dict[str, Any] = {"table_class": allowing(approval="Manual")}

@@ -12,13 +12,13 @@ from tests.planning.operations.told import told_as
 from tests.planning.world import NOW, table, table_class
 
 from hudi_operator.api.resources import HudiOperation
-from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
-from hudi_operator.jobs.cascaded_erasure import build_cascaded, cascaded_name
+from hudi_operator.api.status.operation_status import HudiOperationStatus, OperationState
 from hudi_operator.jobs.requests.erasure import build_erase_task
+from hudi_operator.jobs.resources import build_cascaded, cascaded_name
 from hudi_operator.planning.facts.operations.cascade import awaits_lineage
 from hudi_operator.planning.facts.operations.declared import may_have_begun
 from hudi_operator.planning.model import Derived, DerivedTable, Lineage, Observation
-from hudi_operator.planning.model.related import Related
+from hudi_operator.planning.model.observation import Related
 from hudi_operator.planning.outcome.status.cascade_status import CascadeSeen
 from hudi_operator.planning.outcome.status.operation_status import OperationStep, decide_operation
 

@@ -13,9 +13,9 @@ from tests.planning.world import NOW, ago, at, observe, plan_for, status, status
 
 from hudi_operator.api.resources import OPERATION_FINALIZER, HudiOperation
 from hudi_operator.api.status.conditions import ConditionType, find_condition
-from hudi_operator.api.status.decisions import DecisionsStatus
-from hudi_operator.api.status.rescan import RescanState, RescanStatus
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_operations import DecisionsStatus
+from hudi_operator.api.status.table_parts import RescanState, RescanStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.model import (
     Blocker,
     BlockerReason,

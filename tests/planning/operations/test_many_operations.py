@@ -11,10 +11,10 @@ from tests.planning.world import NOW, ago, ended, minutes, outcome, status_of
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.resources import OPERATIONS, HudiOperation
-from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
+from hudi_operator.api.status.operation_status import HudiOperationStatus, OperationState
 from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN
 from hudi_operator.planning.model import Observation
-from hudi_operator.planning.model.related import Related
+from hudi_operator.planning.model.observation import Related
 from hudi_operator.planning.outcome.status.operation_status import decide_operation
 
 STUCK = (f"{ago(3)}.deltacommit.requested", f"{ago(3)}.deltacommit.inflight")

@@ -10,7 +10,7 @@ from tests.planning.operations.told import told_as
 from tests.planning.world import again, ago, status_of
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.status.operation import OperationState
+from hudi_operator.api.status.operation_status import OperationState
 
 FAILED = OperationState.FAILED
 COPIED = {"hudi-operator.io/operation-uid": "uid-from-before"}

@@ -23,17 +23,17 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import Outcome
-from hudi_jobs.contract.operations.told import OperationTold
+from hudi_jobs.contract.operator_folder import OperationTold
 from hudi_operator.api.resources import OPERATIONS
 from hudi_operator.api.spec.table_class import RetrySettings
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType, find_condition
 from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.api.status.operation import OperationState
+from hudi_operator.api.status.operation_status import OperationState
 from hudi_operator.api.status.table_operations import TableOperation
-from hudi_operator.api.status.takeover import Protection, TakeoverPhase, TakeoverStatus
+from hudi_operator.api.status.table_parts import Protection, TakeoverPhase, TakeoverStatus
 from hudi_operator.planning.facts.runs.failures import attempts
 from hudi_operator.planning.model import Observation, Undoing
-from hudi_operator.planning.model.related import Related
+from hudi_operator.planning.model.observation import Related
 from hudi_operator.planning.outcome.life import step_of
 from hudi_operator.planning.outcome.status.operation_status import decide_operation
 from hudi_operator.planning.outcome.status.transitions import transitions

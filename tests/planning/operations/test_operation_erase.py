@@ -10,7 +10,7 @@ from tests.planning.world import again, ago, plan_for, status_of, table_class
 
 from hudi_jobs.contract import OperationKind, Outcome
 from hudi_operator.api.resources import HudiOperation
-from hudi_operator.api.status.operation import OperationState
+from hudi_operator.api.status.operation_status import OperationState
 from hudi_operator.jobs.requests.erasure import build_erase_task
 from hudi_operator.planning.facts.operations.kinds.erase import MOST_BYTES
 

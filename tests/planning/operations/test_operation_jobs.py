@@ -10,11 +10,11 @@ from tests.planning.operations.operations import JOB, UID, at_work, decided, ent
 from tests.planning.world import NOW, again, ago, at, ended, job, minutes, plan_for, run, status_of
 
 from hudi_jobs.contract import Outcome, Service
-from hudi_jobs.contract.operations.told import OperationTold
+from hudi_jobs.contract.operator_folder import OperationTold
 from hudi_operator.api.resources import OPERATIONS, InvalidObject, ObjectMetadata
 from hudi_operator.api.spec.table_class import RetrySettings
-from hudi_operator.api.status.operation import OperationState
-from hudi_operator.api.status.table import ActiveJob
+from hudi_operator.api.status.operation_status import OperationState
+from hudi_operator.api.status.table_status import ActiveJob
 from hudi_operator.planning.facts.operations.ended import after_failure
 from hudi_operator.planning.model import (
     CreateJob,
@@ -27,7 +27,7 @@ from hudi_operator.planning.model import (
     TimelineSnapshot,
     TimelineTrouble,
 )
-from hudi_operator.planning.model.related import Related
+from hudi_operator.planning.model.observation import Related
 
 RESTORING = (f"{ago(1)}.restore.requested", f"{ago(1)}.restore.inflight")
 WITHDRAWN = PodTrouble.WITHDRAWN.value

@@ -23,12 +23,11 @@ from tests.planning.world import job as running_job
 from hudi_jobs.contract import FailureReason, OperationKind, Outcome, RepairStep, Service, TableOperation
 from hudi_operator.api.resources import HudiOperation
 from hudi_operator.api.spec.operation_kinds.repair import REPAIR_FIELDS
-from hudi_operator.api.status.left import LeftInstant
-from hudi_operator.api.status.operation import OperationState
+from hudi_operator.api.status.operation_status import OperationState
 from hudi_operator.api.status.table_operations import NamedOperationJob
-from hudi_operator.jobs.requests.request import build_request
-from hudi_operator.jobs.requests.service_run import service_run
-from hudi_operator.planning.facts.operations.kinds.registry import wording_of
+from hudi_operator.api.status.timeline import LeftInstant
+from hudi_operator.jobs.requests.request import build_request, service_run
+from hudi_operator.planning.facts.operations.kinds.operation_registry import wording_of
 from hudi_operator.planning.model import Observation, Undoing
 from hudi_operator.timeline import Action, Instant, State
 

@@ -11,8 +11,8 @@ from tests.planning.world import ago
 
 from hudi_jobs.contract import OperationReport, Outcome
 from hudi_jobs.contract.operations.erase import EraseReport
-from hudi_jobs.contract.operations.told import ComparedPartition, Comparison
-from hudi_operator.api.status.operation import (
+from hudi_jobs.contract.operator_folder import ComparedPartition, Comparison
+from hudi_operator.api.status.operation_status import (
     ComparedPartitionStatus,
     EraseReportStatus,
     OperationReportStatus,

@@ -12,7 +12,7 @@ from tests.planning.world import NOW, ago, at, minutes, status, status_of, table
 
 from hudi_operator.api.resources import HudiOperation, HudiTable, InvalidObject, ObjectMetadata, parse_operation
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType, find_condition
-from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
+from hudi_operator.api.status.operation_status import HudiOperationStatus, OperationState
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.planning.outcome.status.operation_status import decide_operation, moved_operations
 

@@ -11,7 +11,7 @@ from tests.planning.world import NOW, again, ago, at, status_of
 from tests.planning.writers.test_foreign import foreign, seen, unmarked
 
 from hudi_jobs.contract import OperationKind, Outcome
-from hudi_operator.api.status.operation import OperationState
+from hudi_operator.api.status.operation_status import OperationState
 from hudi_operator.planning.model import Observation
 
 UP: dict[str, Any] = {"upgrade": {"tableVersion": 9}}

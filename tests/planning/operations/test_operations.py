@@ -39,14 +39,14 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import OperationKind, Outcome, Service
-from hudi_jobs.contract.operations.told import OperationTold
+from hudi_jobs.contract.operator_folder import OperationTold
 from hudi_operator.api.resources import InvalidObject, ObjectMetadata, parse_operation
 from hudi_operator.api.spec.operation import OPERATION_FIELDS
 from hudi_operator.api.status.conditions import ConditionType, find_condition
-from hudi_operator.api.status.operation import OperationState
-from hudi_operator.planning.facts.operations.kinds.registry import KINDS
+from hudi_operator.api.status.operation_status import OperationState
+from hudi_operator.planning.facts.operations.kinds.operation_registry import KINDS
 from hudi_operator.planning.model import LaunchJob, StopJob, TimelineSnapshot, TimelineTrouble
-from hudi_operator.planning.outcome.refusal import refused
+from hudi_operator.planning.outcome.life import refused
 from hudi_operator.services.registry import SERVICES
 from hudi_operator.timeline import CleanSummary
 

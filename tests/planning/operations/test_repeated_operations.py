@@ -13,12 +13,12 @@ from tests.planning.operations.operations import launches, of, operation, over, 
 from tests.planning.world import again, ago, observe, status, status_of, table
 
 from hudi_operator.api.resources import OPERATIONS, HudiOperation
-from hudi_operator.api.status.bad_rows import BadRowsStatus
-from hudi_operator.api.status.operation import OperationState
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.operation_status import OperationState
 from hudi_operator.api.status.table_operations import ENDS_REMEMBERED, EndedOperation
+from hudi_operator.api.status.table_parts import BadRowsStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.model import Observation
-from hudi_operator.planning.model.related import Related
+from hudi_operator.planning.model.observation import Related
 
 SUCCEEDED, FAILED = OperationState.SUCCEEDED, OperationState.FAILED
 

@@ -11,7 +11,7 @@ from tests.planning.savepoints.savepoints import saved
 from tests.planning.world import ago, done
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.status.operation import OperationState
+from hudi_operator.api.status.operation_status import OperationState
 from hudi_operator.timeline import CleanSummary
 
 PENDING, FAILED, AWAITING = OperationState.PENDING, OperationState.FAILED, OperationState.AWAITING_APPROVAL

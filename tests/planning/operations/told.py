@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.planning.world import NOW, at
 
-from hudi_operator.api.status.operation import FINISHED, HudiOperationStatus, OperationState
+from hudi_operator.api.status.operation_status import FINISHED, HudiOperationStatus, OperationState
 from hudi_operator.planning.outcome.status.conditions import ConditionMaker
 from hudi_operator.planning.outcome.status.operation_status import operation_conditions
 

@@ -29,14 +29,13 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import Service
-from hudi_jobs.contract.table.column_types import ColumnType
 from hudi_jobs.contract.table.facts import TableFacts
-from hudi_jobs.contract.table.schema_history import Evolution
+from hudi_jobs.contract.table.schema_history import ColumnType, Evolution
 from hudi_jobs.contract.table.zone import ShownZone
 from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.facts.drift import drift_of
 from hudi_operator.planning.model import Blocker, BlockerReason, CreateJob, LaunchJob, TimelineSnapshot
 from hudi_operator.planning.outcome.plan import Plan

@@ -11,7 +11,7 @@ from tests.planning.world import NOW, plan_for, status_of
 from hudi_jobs.contract import Service
 from hudi_operator.planning.model import Blocker, BlockerReason, CreateJob, LaunchJob, Observation
 from hudi_operator.planning.model.times import format_time
-from hudi_operator.planning.outcome.findings.registry import DEFINITIONS
+from hudi_operator.planning.outcome.findings.finding_registry import DEFINITIONS
 from hudi_operator.services.registry import SERVICES
 
 TOLD_BY_A_TIMELINE = {one.code for one in DEFINITIONS if one.needs_timeline}

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_jobs.contract.table.location import Location, canonical_path
-from hudi_operator.control.claims.index import Claim, ClaimIndex
-from hudi_operator.planning.policy.paths import is_allowed, path_hash
+from hudi_operator.control.claims import Claim, ClaimIndex
+from hudi_operator.planning.policy.class_policy import is_allowed, path_hash
 
 FLIGHTS = "s3://lake/team-a/flights"
 

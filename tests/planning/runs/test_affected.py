@@ -26,9 +26,8 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import AffectedInstant, Effect, JobOutcome, Outcome
-from hudi_operator.api.status.acts import PendingOwner
-from hudi_operator.api.status.left import PendingStatus
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
+from hudi_operator.api.status.timeline import PendingOwner, PendingStatus
 from hudi_operator.planning.model import JobObservation, Observation, TimelineSnapshot
 from hudi_operator.planning.outcome.status.transitions import Transition, transitions
 

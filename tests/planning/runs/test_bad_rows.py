@@ -10,13 +10,13 @@ from tests.planning.operations.deciding import UID, answers, deciding, decision
 from tests.planning.world import JOB, NOW, ago, at, observe, plan_for, run, snapshot, status, status_of, table
 
 from hudi_jobs.contract import Outcome
-from hudi_operator.api.status.bad_rows import MOST_BAD_ROWS, BadRowsStatus
 from hudi_operator.api.status.findings import FindingCode, Severity
-from hudi_operator.api.status.run import RunStatus
-from hudi_operator.api.status.table import HudiTableStatus
-from hudi_operator.planning.facts.runs.bad_rows import bad_rows, bad_rows_after
+from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.table_parts import MOST_BAD_ROWS, BadRowsStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
+from hudi_operator.planning.facts.runs.failures import bad_rows, bad_rows_after
 from hudi_operator.planning.model import Observation
-from hudi_operator.planning.model.related import Related
+from hudi_operator.planning.model.observation import Related
 from hudi_operator.planning.outcome.life import step_of
 
 ACKNOWLEDGE = decision(acknowledgeBadRows={})

@@ -45,8 +45,9 @@ from tests.planning.world import (
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Service
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType, find_condition
-from hudi_operator.api.status.decisions import DecisionsStatus
-from hudi_operator.api.status.live import LiveStatus
+from hudi_operator.api.status.runs import LiveStatus
+from hudi_operator.api.status.table_operations import DecisionsStatus
+from hudi_operator.planning.decide import requeue_after
 from hudi_operator.planning.model import (
     Blocker,
     BlockerReason,
@@ -57,7 +58,6 @@ from hudi_operator.planning.model import (
     TimelineTrouble,
 )
 from hudi_operator.planning.outcome.plan import Plan
-from hudi_operator.planning.requeue import requeue_after
 
 
 def test_continuous_ingestion_is_due_whenever_no_driver_runs() -> None:

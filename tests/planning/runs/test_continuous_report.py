@@ -41,14 +41,14 @@ from hudi_jobs.contract import Outcome, ProgressState, Service
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType, find_condition
 from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.api.status.freshness import FreshnessStatus
+from hudi_operator.api.status.table_parts import FreshnessStatus
 from hudi_operator.planning.model import (
     JobObservation,
     TimelineSnapshot,
     Undoing,
 )
-from hudi_operator.planning.model.circumstances import class_version_of
-from hudi_operator.planning.model.freshness import source_of
+from hudi_operator.planning.model.healing import class_version_of
+from hudi_operator.planning.model.times import source_of
 from hudi_operator.planning.outcome.status.transitions import transitions
 
 LOSSY = {"kafka": {"bootstrapServers": ["kafka:9092"], "topics": ["orders"], "onDataLoss": "Skip"}}

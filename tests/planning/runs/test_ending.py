@@ -44,15 +44,15 @@ from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_operator.api.resources import SUSPEND_ANNOTATION, ObjectMetadata
 from hudi_operator.api.spec.table import DeletionPolicy
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
-from hudi_operator.api.status.table import HudiTableStatus
-from hudi_operator.planning.deletion.decide import (
+from hudi_operator.api.status.table_status import HudiTableStatus
+from hudi_operator.planning.deletion.attempts import EndingObservation
+from hudi_operator.planning.deletion.decide_ending import (
     ATTEMPTS,
     PATIENCE,
     awaits_confirmation,
     decide_ending,
     refused_ending,
 )
-from hudi_operator.planning.deletion.model import EndingObservation
 from hudi_operator.planning.model import (
     Blocker,
     BlockerReason,

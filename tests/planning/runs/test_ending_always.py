@@ -30,11 +30,11 @@ from tests.planning.world import (
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.spec.table import DeletionPolicy
-from hudi_operator.api.status.table import HudiTableStatus
-from hudi_operator.planning.deletion.decide import (
+from hudi_operator.api.status.table_status import HudiTableStatus
+from hudi_operator.planning.deletion.attempts import EndingObservation
+from hudi_operator.planning.deletion.decide_ending import (
     decide_ending,
 )
-from hudi_operator.planning.deletion.model import EndingObservation
 from hudi_operator.planning.model import (
     JobPhase,
     NamespaceObservation,

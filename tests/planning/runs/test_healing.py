@@ -10,8 +10,8 @@ from tests.planning.world import JOB, after_failures, memory, observe, run, snap
 from hudi_jobs.contract import FailureReason, Outcome
 from hudi_operator.planning.model import PodTrouble, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.model.healing import HEALS, RunReason, can_heal, run_can_heal
+from hudi_operator.planning.model.reason_registry import REGISTRY, Entry
 from hudi_operator.planning.model.reasons import Retry
-from hudi_operator.planning.model.registry import REGISTRY, Entry
 
 COMMITTED = snapshot((JOB, "20260310115900000"))
 RUN_REASONS = [reason for kind in get_args(RunReason) for reason in kind]

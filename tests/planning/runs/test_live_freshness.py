@@ -9,12 +9,12 @@ import pytest
 from tests.planning.world import NOW, at, minutes, observe, snapshot, spec, table
 
 from hudi_jobs.contract import Progress, ProgressState
-from hudi_operator.api.status.freshness import FreshnessStatus
-from hudi_operator.api.status.live import LiveStatus
-from hudi_operator.api.status.table import ActiveJob
+from hudi_operator.api.status.runs import LiveStatus
+from hudi_operator.api.status.table_parts import FreshnessStatus
+from hudi_operator.api.status.table_status import ActiveJob
 from hudi_operator.planning.facts.runs.freshness import freshness_while_running
 from hudi_operator.planning.model import Observation
-from hudi_operator.planning.model.freshness import source_of
+from hudi_operator.planning.model.times import source_of
 
 RUN = "flights-ingestion-1"
 COMMIT = "20260310115900000"

@@ -8,9 +8,8 @@ import pytest
 from tests.planning.world import JOB, NOW, active, at, ended, failed, outcome, snapshot, succeeded
 
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, TaskResult
-from hudi_operator.api.status.run import RunStatus
-from hudi_operator.planning.facts.runs.ended import ended_run
-from hudi_operator.planning.facts.runs.outcomes import conclude
+from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.planning.facts.runs.outcomes import conclude, ended_run
 from hudi_operator.planning.model import JobObservation, PodTrouble, TimelineSnapshot, TimelineTrouble
 
 T = "20260310115900000"

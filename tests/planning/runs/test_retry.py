@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_operator.api.spec.table_class import RetrySettings
-from hudi_operator.planning.model.retry import retry_delay
+from hudi_operator.planning.model.times import retry_delay
 
 
 @pytest.mark.parametrize(

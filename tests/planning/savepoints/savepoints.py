@@ -25,10 +25,9 @@ from tests.planning.world import (
 
 from hudi_jobs.contract import Outcome, SavepointWork, Service
 from hudi_operator.api.resources import SAVEPOINT_FINALIZER, SAVEPOINTS, HudiSavepoint, parse_savepoint
-from hudi_operator.api.status.savepoint import HudiSavepointStatus
-from hudi_operator.api.status.table_savepoints import TableSavepoint
+from hudi_operator.api.status.savepoints import HudiSavepointStatus, TableSavepoint
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot
-from hudi_operator.planning.model.related import Related
+from hudi_operator.planning.model.observation import Related
 from hudi_operator.timeline import CleanSummary
 
 JOB = "flights-savepoint-0123456789"

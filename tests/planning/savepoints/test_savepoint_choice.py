@@ -10,9 +10,8 @@ from tests.planning.savepoints.savepoints import JOB, at_work, entry, later, of,
 from tests.planning.world import NOW, again, ago, at, done, job, memory, run, status_of, table_class
 
 from hudi_jobs.contract import Outcome, SavepointWork, Service
-from hudi_operator.api.status.savepoint import HudiSavepointStatus
-from hudi_operator.api.status.table_savepoints import SavepointState
-from hudi_operator.planning.facts.savepoints.declared import may_choose_again
+from hudi_operator.api.status.savepoints import HudiSavepointStatus, SavepointState
+from hudi_operator.planning.facts.savepoints.requested import may_choose_again
 from hudi_operator.planning.model import Observation
 from hudi_operator.timeline import CleanSummary
 

@@ -25,11 +25,10 @@ from tests.planning.world import NOW, again, ago, at, job, memory, minutes, plan
 
 from hudi_jobs.contract import Outcome, SavepointWork, Service
 from hudi_operator.api.resources import SAVEPOINTS, HudiOperation
-from hudi_operator.api.status.operation import OperationState
-from hudi_operator.api.status.savepoint import HudiSavepointStatus
-from hudi_operator.api.status.table_savepoints import SavepointState
+from hudi_operator.api.status.operation_status import OperationState
+from hudi_operator.api.status.savepoints import HudiSavepointStatus, SavepointState
 from hudi_operator.planning.model import Observation, TimelineSnapshot, TimelineTrouble
-from hudi_operator.planning.model.related import Related
+from hudi_operator.planning.model.observation import Related
 
 KEPT, LOST, REFUSED, WAITING = SavepointState.KEPT, SavepointState.LOST, SavepointState.REFUSED, SavepointState.WAITING
 REMOVED, REMOVING, RETAINED = SavepointState.REMOVED, SavepointState.REMOVING, SavepointState.RETAINED

@@ -22,13 +22,12 @@ from hudi_operator.api.resources import (
 )
 from hudi_operator.api.spec.schedule import SavepointSchedule, Schedule
 from hudi_operator.api.status.conditions import ConditionStatus
-from hudi_operator.api.status.table_savepoints import RetainedStatus, TableSavepoint
-from hudi_operator.jobs.scheduled_savepoint import build_savepoint
-from hudi_operator.planning.facts.savepoints.retention import kept
-from hudi_operator.planning.facts.savepoints.scheduled import is_scheduled
+from hudi_operator.api.status.savepoints import RetainedStatus, TableSavepoint
+from hudi_operator.jobs.resources import build_savepoint
+from hudi_operator.planning.facts.savepoints.scheduled import is_scheduled, kept
 from hudi_operator.planning.model import CreateSavepoint, DeleteSavepoint, Observation
-from hudi_operator.planning.model.related import Related
-from hudi_operator.planning.model.schedule import latest_due
+from hudi_operator.planning.model.observation import Related
+from hudi_operator.planning.model.times import latest_due
 
 HOURLY = {"schedule": {"every": "1h"}, "keepLast": 2}
 FIRST = datetime(2025, 12, 20, tzinfo=UTC)

@@ -9,8 +9,7 @@ from tests.planning.savepoints.savepoints import at_work, entry, later, of, over
 from tests.planning.world import NOW, ago, at, done, minutes, status, table
 
 from hudi_jobs.contract import Outcome
-from hudi_operator.api.status.savepoint import HudiSavepointStatus
-from hudi_operator.api.status.table_savepoints import TableSavepoint
+from hudi_operator.api.status.savepoints import HudiSavepointStatus, TableSavepoint
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.outcome.status.savepoint_status import decide_savepoint
 from hudi_operator.timeline import CleanSummary

@@ -36,11 +36,10 @@ from tests.planning.world import ended as job_ended
 
 from hudi_jobs.contract import Outcome, SavepointWork, Service
 from hudi_operator.api.resources import InvalidObject, ObjectMetadata
-from hudi_operator.api.status.savepoint import HudiSavepointStatus
-from hudi_operator.api.status.table_savepoints import SavepointState
-from hudi_operator.api.status.takeover import Protection, TakeoverPhase, TakeoverStatus
+from hudi_operator.api.status.savepoints import HudiSavepointStatus, SavepointState
+from hudi_operator.api.status.table_parts import Protection, TakeoverPhase, TakeoverStatus
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot, TimelineTrouble
-from hudi_operator.planning.outcome.refusal import refused
+from hudi_operator.planning.outcome.life import refused
 from hudi_operator.planning.outcome.status.savepoint_status import decide_savepoint
 from hudi_operator.timeline import CleanSummary
 

@@ -20,12 +20,11 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import JobOutcome, Outcome
-from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, ServiceStatus
-from hudi_operator.planning.decide import decide
+from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus, ServiceStatus
+from hudi_operator.planning.decide import decide, requeue_after
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot
 from hudi_operator.planning.needs.looks import wants_look
 from hudi_operator.planning.outcome.plan import Plan
-from hudi_operator.planning.requeue import requeue_after
 from hudi_operator.sources.look import LOOK_PAUSE, LookProblem, SourceLook
 
 EVERY_MINUTE: dict[str, Any] = {"ingestion": {"schedule": {"every": "1m"}}}

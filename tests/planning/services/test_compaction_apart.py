@@ -24,7 +24,7 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.spec.index import IndexType
+from hudi_operator.api.spec.table_writing import IndexType
 from hudi_operator.planning.outcome.plan import Plan
 
 COMPACTION: dict[str, Any] = {"type": "MergeOnRead", "compaction": {"trigger": {"deltaCommits": 2}}}

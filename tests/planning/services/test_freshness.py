@@ -42,15 +42,15 @@ from tests.planning.world import (
 from hudi_jobs.contract import JobOutcome, Outcome
 from hudi_operator.api.resources import parse_table
 from hudi_operator.api.status.conditions import Condition, ConditionType, find_condition
-from hudi_operator.api.status.freshness import MOST_BACKLOG, FreshnessStatus
-from hudi_operator.api.status.table import HudiTableStatus, ServiceStatus
+from hudi_operator.api.status.table_parts import MOST_BACKLOG, FreshnessStatus
+from hudi_operator.api.status.table_status import HudiTableStatus, ServiceStatus
+from hudi_operator.planning.decide import requeue_after
 from hudi_operator.planning.facts.runs.freshness import Progress, merge_progress
 from hudi_operator.planning.model import Observation, Undoing
-from hudi_operator.planning.model.freshness import source_of
+from hudi_operator.planning.model.times import source_of
 from hudi_operator.planning.order.slots import PATIENCE
 from hudi_operator.planning.outcome.life import step_of
 from hudi_operator.planning.outcome.status.transitions import transitions
-from hudi_operator.planning.requeue import requeue_after
 from hudi_operator.timeline import Action
 
 SOURCE = source_of(spec()) or ""

@@ -38,10 +38,10 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.status.freshness import FreshnessStatus
-from hudi_operator.api.status.run import RunStatus
+from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.table_parts import FreshnessStatus
 from hudi_operator.planning.model import JobPhase, Observation
-from hudi_operator.planning.model.freshness import source_of
+from hudi_operator.planning.model.times import source_of
 from hudi_operator.planning.order.slots import PATIENCE
 
 CLEANING: dict[str, Any] = {"type": "CopyOnWrite", "cleaning": {"retainCommits": 2}}

@@ -10,8 +10,8 @@ from tests.planning.world import JOB, NOW, at, memory, minutes, observe, run, sn
 
 from hudi_operator.api.spec.source import Source
 from hudi_operator.api.spec.source_kind import SourceKind
-from hudi_operator.api.status.freshness import FreshnessStatus
-from hudi_operator.planning.model.freshness import source_of
+from hudi_operator.api.status.table_parts import FreshnessStatus
+from hudi_operator.planning.model.times import source_of
 
 FILES: dict[str, Any] = {"path": "s3a://landing/flights/", "format": "csv"}
 TOPICS: dict[str, Any] = {"bootstrapServers": ["a:9092", "b:9092"], "topics": ["orders", "returns"]}

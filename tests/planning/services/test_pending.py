@@ -29,7 +29,7 @@ from tests.planning.world import table_class as a_class
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.api.status.left import LeftInstant
+from hudi_operator.api.status.timeline import LeftInstant
 from hudi_operator.jobs.settings.hudi_options import owned_hudi_options
 from hudi_operator.jobs.sizing import PlanSize, job_sizing
 from hudi_operator.planning.model import JobPhase, LaunchJob, TimelineSnapshot

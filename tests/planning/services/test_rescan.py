@@ -29,10 +29,10 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import IngestionTableTask, JobOutcome, Outcome, Service
-from hudi_operator.api.status.decisions import DecisionsStatus
 from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.api.status.rescan import RescanState, RescanStatus
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_operations import DecisionsStatus
+from hudi_operator.api.status.table_parts import RescanState, RescanStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot
 from hudi_operator.planning.outcome.status.transitions import Transition, transitions

@@ -17,7 +17,7 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import FailureReason, Outcome
-from hudi_operator.api.status.decisions import DecisionsStatus
+from hudi_operator.api.status.table_operations import DecisionsStatus
 from hudi_operator.planning.model import Undoing
 from hudi_operator.sources.look import LookProblem
 from hudi_operator.timeline import Action, Instant, State

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_operator.api.spec.schedule import Schedule
-from hudi_operator.planning.model.schedule import InvalidSchedule, check_schedule, next_run
+from hudi_operator.planning.model.times import InvalidSchedule, check_schedule, next_run
 
 
 def utc(text: str) -> datetime:

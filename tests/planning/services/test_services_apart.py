@@ -26,9 +26,9 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import Outcome, Service
-from hudi_operator.api.status.table import ServiceStatus
+from hudi_operator.api.status.table_status import ServiceStatus
 from hudi_operator.planning.model import Observation
-from hudi_operator.planning.order.alone import ATTEMPTS_BESIDE
+from hudi_operator.planning.order.slots import ATTEMPTS_BESIDE
 from hudi_operator.planning.outcome.plan import Plan
 
 CLUSTERING: dict[str, Any] = {"clustering": {"mode": "Async", "trigger": {"commits": 2}}}

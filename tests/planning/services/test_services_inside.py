@@ -32,13 +32,13 @@ from tests.planning.world import (
 from hudi_jobs.contract import FailureReason, Outcome, ProgressState, SavepointStep, Service, WriteOperation
 from hudi_operator.api.resources import SAVEPOINTS
 from hudi_operator.api.spec.table import HudiTableSpec
-from hudi_operator.api.status.live import LiveStatus
-from hudi_operator.api.status.savepoint import HudiSavepointStatus
-from hudi_operator.api.status.takeover import Protection, TakeoverPhase, TakeoverStatus
+from hudi_operator.api.status.runs import LiveStatus
+from hudi_operator.api.status.savepoints import HudiSavepointStatus
+from hudi_operator.api.status.table_parts import Protection, TakeoverPhase, TakeoverStatus
 from hudi_operator.control.actions.actor import build_manifest
 from hudi_operator.jobs.sizing import HANDING_OVER
 from hudi_operator.planning.model import JobPhase, Observation
-from hudi_operator.planning.model.related import Related
+from hudi_operator.planning.model.observation import Related
 from hudi_operator.planning.order.slots import occupied
 from hudi_operator.services.registry import services_inside
 

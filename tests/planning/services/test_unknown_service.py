@@ -28,13 +28,13 @@ from tests.planning.world import (
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.resources import HudiTable, parse_table
-from hudi_operator.api.status.lines import joined
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.memory import joined
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.control.actions.actor import JobRefused, build_manifest
 from hudi_operator.planning.facts.runs.tracking import track
-from hudi_operator.planning.facts.writers.authorship import Authorship
+from hudi_operator.planning.facts.writers.ownership import Authorship
 from hudi_operator.planning.model import JobPhase, LaunchJob, StopJob
-from hudi_operator.planning.outcome.refusal import refused
+from hudi_operator.planning.outcome.life import refused
 
 LATER = "Restoration"
 """A service that this version does not know."""

@@ -10,8 +10,13 @@ import yaml
 from tests.planning.world import NOW, minutes, table_class
 
 from hudi_operator.api.resources import HudiTableClass, InvalidObject, ObjectMetadata, parse_table_class
-from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType, find_condition
-from hudi_operator.api.status.table_class import HudiTableClassStatus
+from hudi_operator.api.status.conditions import (
+    Condition,
+    ConditionStatus,
+    ConditionType,
+    HudiTableClassStatus,
+    find_condition,
+)
 from hudi_operator.planning.outcome.status.class_status import build_class_status, class_problem
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

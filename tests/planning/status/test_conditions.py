@@ -30,7 +30,7 @@ from tests.planning.world import (
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import InvalidObject, ObjectMetadata
 from hudi_operator.api.status.conditions import Condition, ConditionType, find_condition
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.model import Blocker, BlockerReason, JobPhase, PodTrouble, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.outcome.status.build import build_invalid_status
 

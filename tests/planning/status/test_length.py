@@ -22,8 +22,8 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import Outcome
-from hudi_operator.api.status.run import RunStatus
-from hudi_operator.api.status.table import HISTORY_LENGTH
+from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.table_status import HISTORY_LENGTH
 from hudi_operator.timeline import CleanSummary, TableType
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

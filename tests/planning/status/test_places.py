@@ -25,7 +25,7 @@ from tests.planning.world import status as status_with
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.status.conditions import Condition, ConditionType, find_condition
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.model import JobPhase, Observation, PlaceHolders
 
 IN_CLASS: dict[str, Any] = {"table_class": table_class(jobQuota={"runningJobs": 3}), "running_in_class": 3}

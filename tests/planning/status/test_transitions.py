@@ -23,7 +23,7 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import Outcome
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.model import Blocker, BlockerReason, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.outcome.status.transitions import transitions
 

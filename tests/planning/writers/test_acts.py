@@ -26,9 +26,9 @@ from tests.planning.world import (
     table,
 )
 
-from hudi_operator.api.status.acts import ActStatus
 from hudi_operator.api.status.conditions import ConditionType, find_condition
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
+from hudi_operator.api.status.timeline import ActStatus
 from hudi_operator.planning.facts.writers.acts import ACT_REASONS
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot, Undoing
 from hudi_operator.planning.outcome.status.transitions import Transition, transitions

@@ -36,8 +36,8 @@ from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.timeline import TimelineStatus
+from hudi_operator.planning.decide import requeue_after
 from hudi_operator.planning.model import LaunchJob, Mark, Observation, TimelineSnapshot
-from hudi_operator.planning.requeue import requeue_after
 from hudi_operator.timeline import Action, Instant, State, TableType, TimelineZone
 
 MINE = ("flights-ingestion-1", ago(40))

@@ -33,10 +33,10 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import AffectedInstant, Effect, FailureReason, JobOutcome, OperationKind, Outcome, Service
-from hudi_operator.api.status.left import LeftInstant
-from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.api.status.table_operations import NamedOperationJob
-from hudi_operator.api.status.takeover import TakeoverPhase, TakeoverStatus
+from hudi_operator.api.status.table_parts import TakeoverPhase, TakeoverStatus
+from hudi_operator.api.status.table_status import ActiveJob
+from hudi_operator.api.status.timeline import LeftInstant
 from hudi_operator.control.actions.actor import build_manifest
 from hudi_operator.planning.model import JobObservation, JobPhase, Observation, PodTrouble, TimelineSnapshot
 from hudi_operator.planning.outcome.plan import Plan

@@ -32,8 +32,8 @@ from tests.planning.world import (
 
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.conditions import ConditionType, find_condition
-from hudi_operator.api.status.table import HudiTableStatus
-from hudi_operator.api.status.takeover import TakeoverPhase, TakeoverStatus
+from hudi_operator.api.status.table_parts import TakeoverPhase, TakeoverStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.model import Blocker, BlockerReason, LaunchJob, Mark, Observation, TimelineSnapshot
 from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.timeline import Timeline

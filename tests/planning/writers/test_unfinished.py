@@ -35,7 +35,7 @@ from tests.planning.world import (
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Service
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.api.status.takeover import TakeoverPhase, TakeoverStatus
+from hudi_operator.api.status.table_parts import TakeoverPhase, TakeoverStatus
 from hudi_operator.planning.model import JobPhase, LaunchJob, Mark, Observation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.timeline import Timeline

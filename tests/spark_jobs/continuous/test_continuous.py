@@ -14,11 +14,11 @@ from tests.spark_jobs.writers.test_kill import unfinished
 from hudi_jobs import existing_table
 from hudi_jobs.contract import FailureReason, Outcome, Progress, ProgressState, decode_progress
 from hudi_jobs.driver import Driver
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion import write
 from hudi_jobs.ingestion.batches import continuous
-from hudi_jobs.jvm import open_sockets
 from hudi_jobs.phases import Phase
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.spark.jvm import open_sockets
 
 pytestmark = pytest.mark.spark
 

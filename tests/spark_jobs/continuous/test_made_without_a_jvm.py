@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hudi_jobs.commit_stats import CommitStats
+from hudi_jobs.commit_metadata import CommitStats
 from hudi_jobs.contract import MOST_MADE, PROGRESS_FILE, Progress, ProgressState, decode_progress
 from hudi_jobs.ingestion.batches import batch_progress
 from hudi_jobs.ingestion.batches.batch_progress import MadeInstants, ProgressWriter

@@ -29,12 +29,12 @@ from hudi_jobs.contract import (
     decode_order,
     encode_order,
 )
-from hudi_jobs.failures import DriverStopping, TaskFailed
 from hudi_jobs.inline_services import inline_client, inline_server
 from hudi_jobs.inline_services.inline_client import IN_ONE_PROCESS, InlineClient, as_inline_service
 from hudi_jobs.inline_services.inline_server import InlineQueue, InlineServer
 from hudi_jobs.lease.leases import Lease, take
 from hudi_jobs.lease.stores import LocalFiles, TableFile
+from hudi_jobs.spark.failures import DriverStopping, TaskFailed
 
 DRIVER, RUN = "flights-ingestion-1", "flights-compaction-1"
 

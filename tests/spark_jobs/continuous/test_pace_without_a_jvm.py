@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from tests.tasks import task_of
 
-from hudi_jobs.commit_stats import CommitStats
+from hudi_jobs.commit_metadata import CommitStats
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ContinuousTask, Outcome, Service, TaskResult
 from hudi_jobs.ingestion.batches import continuous

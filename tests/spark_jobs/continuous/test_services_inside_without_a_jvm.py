@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 from tests.tasks import task_of
 
-from hudi_jobs.commit_stats import CommitStats
+from hudi_jobs.commit_metadata import CommitStats
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     ContinuousTask,
@@ -21,9 +21,9 @@ from hudi_jobs.contract import (
     TaskResult,
 )
 from hudi_jobs.driver import Driver
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.batches import continuous
 from hudi_jobs.inline_services.inline_server import InlineQueue
+from hudi_jobs.spark.failures import TaskFailed
 from hudi_jobs.table_services import planned, preparation
 from hudi_jobs.table_services.compaction import _Compaction
 from hudi_jobs.table_services.timeline import InstantState, Pending

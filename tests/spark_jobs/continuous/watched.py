@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.spark_jobs.transform.hostile_queries import PROPERTY, Places
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.row_checks import apply_transform
-from hudi_jobs.jvm import classes, spark_session
 from hudi_jobs.schemas.types import nullable
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.spark.jvm import classes, spark_session
 
 CANARY = "canary-5b1f"
 """Stands in every file and table that must not be read."""

@@ -18,10 +18,10 @@ from pyspark.sql import functions as sf
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import IngestionTableTask, IngestionTask, KafkaSource, TableDefinition
+from hudi_jobs.frames import local_frame
 from hudi_jobs.ingestion.sources.kafka.formats.format_registry import format_of, unwrapper_of
 from hudi_jobs.ingestion.sources.kafka.formats.protobuf_compiler import compiled
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, MESSAGE_TYPE, Decoded
-from hudi_jobs.local_frame import local_frame
 
 _COLUMNS = "key string, value string, topic string, partition int, offset bigint"
 

@@ -13,11 +13,11 @@ from tests.spark_jobs.formats.events import only, postgres, with_schema
 from tests.spark_jobs.formats.messages import Topic, context_of, rows_of, table, unwrapped
 from tests.spark_jobs.trials import sampled
 
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.event_columns import POSTGRES
 from hudi_jobs.ingestion.sources.kafka.formats.format_registry import format_of
 from hudi_jobs.ingestion.sources.kafka.message_rows import _with_deletes
+from hudi_jobs.spark.failures import TaskFailed
 
 pytestmark = pytest.mark.spark
 

@@ -15,11 +15,11 @@ from tests.spark_jobs.formats.messages import Topic, avro_value, context_of, row
 from tests.spark_jobs.formats.registry_server import FakeRegistry, fake_registry
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
 from hudi_jobs.ingestion.sources.kafka.formats.avro_schemas import require_readable
 from hudi_jobs.ingestion.sources.kafka.formats.avro_values import decode, require
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import Decoded
+from hudi_jobs.spark.failures import TaskFailed
 
 pytestmark = pytest.mark.spark
 

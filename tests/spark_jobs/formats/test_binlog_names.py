@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.event_state import Kept
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.origins import (
     File,
@@ -14,6 +13,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.origin
     followed_logs,
 )
 from hudi_jobs.ingestion.sources.kafka.offset_state import KafkaProgress
+from hudi_jobs.spark.failures import TaskFailed
 
 KNOWN = {"shop": "mysql-bin.######"}
 

@@ -12,9 +12,9 @@ from tests.spark_jobs.formats.events import FIELDS, MYSQL_UPDATE, encoded, postg
 from tests.spark_jobs.formats.messages import Topic, context_of, rows_of, table, unwrapped
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unwrap import require
+from hudi_jobs.spark.failures import TaskFailed
 
 pytestmark = pytest.mark.spark
 

@@ -8,9 +8,9 @@ import pytest
 from tests.spark_jobs.formats.messages import context_of
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.formats.format_registry import format_of
 from hudi_jobs.ingestion.sources.kafka.formats.protobuf_descriptors import DEEPEST, WIDEST
+from hudi_jobs.spark.failures import TaskFailed
 
 INT64, GROUP, MESSAGE, ENUM = 3, 10, 11, 14
 

@@ -13,7 +13,6 @@ from tests.spark_jobs.formats.messages import Topic, rows_of, table, unwrapped
 from tests.spark_jobs.trials import IN_FULL
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.event_state import Kept
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.holders import (
@@ -23,6 +22,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.holder
     holder_of,
 )
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE
+from hudi_jobs.spark.failures import TaskFailed
 
 BY_K: dict[str, Any] = {"ddl": "id STRING, k BIGINT", "record_key": ("k",)}
 

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from tests.spark_jobs.trials import ALL, crossed
 
 from hudi_jobs.contract import Outcome, RunMode, Service
-from hudi_jobs.local_frame import local_frame
+from hudi_jobs.frames import local_frame
 
 pytestmark = pytest.mark.spark
 

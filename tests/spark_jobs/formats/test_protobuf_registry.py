@@ -12,10 +12,10 @@ from tests.spark_jobs.formats.messages import Topic, context_of, protobuf_value,
 from tests.spark_jobs.formats.registry_server import FakeRegistry, Reply, fake_registry
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
 from hudi_jobs.ingestion.sources.kafka.formats.format_registry import format_of
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import Decoded
+from hudi_jobs.spark.failures import TaskFailed
 
 pytestmark = pytest.mark.spark
 

@@ -9,9 +9,9 @@ from pyspark.sql import SparkSession
 from tests.spark_jobs.formats.messages import Topic, context_of, rows_of
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
 from hudi_jobs.ingestion.sources.kafka.formats.format_registry import format_of
+from hudi_jobs.spark.failures import TaskFailed
 
 INT64, STRING, MESSAGE = 3, 9, 11
 

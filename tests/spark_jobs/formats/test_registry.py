@@ -13,10 +13,10 @@ from tests.spark_jobs.formats.registry_server import FakeRegistry, Reply, fake_r
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.sources.kafka import SchemaRegistry
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.client import Registry
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.http import Bounds, required_url
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.schemas import Reference
+from hudi_jobs.spark.failures import TaskFailed
 
 QUICK = Bounds(seconds=1, attempts=3, pause=0, answer=10_000)
 

@@ -9,9 +9,9 @@ from tests.spark_jobs.formats.messages import Topic, avro_value, context_of, row
 from tests.spark_jobs.formats.registry_server import fake_registry
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT
 from hudi_jobs.ingestion.sources.kafka.formats.format_registry import format_of
+from hudi_jobs.spark.failures import TaskFailed
 
 pytestmark = pytest.mark.spark
 

@@ -18,10 +18,10 @@ from pyspark.sql.types import (
 )
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion import row_checks
 from hudi_jobs.ingestion.row_checks import RowChecks
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import as_written, left_out, possible
+from hudi_jobs.spark.failures import TaskFailed
 
 INT, LONG, TEXT = IntegerType(), LongType(), StringType()
 

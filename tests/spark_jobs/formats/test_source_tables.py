@@ -8,9 +8,9 @@ from tests.spark_jobs.formats.events import postgres
 from tests.spark_jobs.formats.messages import Topic, rows_of, table, unwrapped
 
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, KafkaSource, SourceTables
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.origins import followed_tables
+from hudi_jobs.spark.failures import TaskFailed
 
 ONE, SEVERAL = SourceTables.ONE, SourceTables.SEVERAL
 

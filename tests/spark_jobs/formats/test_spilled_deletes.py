@@ -14,10 +14,10 @@ from tests.spark_jobs.formats.messages import Topic, rows_of, table, unwrapped
 from tests.spark_jobs.trials import ALL, IN_FULL
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns import deleted, spilled
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.deleted import KEPT_DELETED, MOST_DELETED
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import Decoded
+from hudi_jobs.spark.failures import TaskFailed
 
 pytestmark = pytest.mark.spark
 

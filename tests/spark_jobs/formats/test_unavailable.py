@@ -10,8 +10,8 @@ from tests.spark_jobs.formats.events import FIELDS, PLACEHOLDER, encoded, postgr
 from tests.spark_jobs.formats.messages import Topic, rows_of, table, unwrapped
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
+from hudi_jobs.spark.failures import TaskFailed
 
 pytestmark = pytest.mark.spark
 

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudi_jobs.contract import Checkpoint, FailureReason, FileFormat, FileSource, InvalidRescan, parse_rescan
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import (
     LOOK_BACK,
     decode_checkpoint,
@@ -21,7 +20,7 @@ from hudi_jobs.ingestion.checkpoint import (
     require_kind,
 )
 from hudi_jobs.ingestion.sources.files import record as records
-from hudi_jobs.ingestion.sources.files.choice import Answer, Question
+from hudi_jobs.ingestion.sources.files.progress import Answer, FileProgress, Question
 from hudi_jobs.ingestion.sources.files.record import (
     Draft,
     LoadedSegment,
@@ -32,7 +31,7 @@ from hudi_jobs.ingestion.sources.files.record import (
     opened,
 )
 from hudi_jobs.ingestion.sources.files.selection import SourceFile, select_files
-from hudi_jobs.ingestion.sources.files.state import FileProgress
+from hudi_jobs.spark.failures import TaskFailed
 
 ROOT = "s3://landing/flights"
 

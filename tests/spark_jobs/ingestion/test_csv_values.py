@@ -15,9 +15,9 @@ from pyspark.sql import functions as sf
 from tests.spark_jobs.trials import ALL, sampled
 
 from hudi_jobs.contract import FailureReason, FileFormat, FileSource, Outcome
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT
 from hudi_jobs.ingestion.sources.files.read import read_files
+from hudi_jobs.spark.failures import TaskFailed
 
 pytestmark = pytest.mark.spark
 

@@ -7,10 +7,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import Location
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, Origin, SourceRows
 from hudi_jobs.ingestion.rules.columns import never
 from hudi_jobs.ingestion.rules.quality import Counts, Faults, quarantine, refuse
+from hudi_jobs.spark.failures import TaskFailed
 
 pytestmark = pytest.mark.spark
 

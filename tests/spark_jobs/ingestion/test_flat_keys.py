@@ -16,12 +16,12 @@ from tests.spark_jobs.trials import sampled
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, FileFormat, FileSource, Outcome, Service
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.files.read import absolute_paths, read_files
 from hudi_jobs.operations.erase.keys import _read, keys_of
 from hudi_jobs.operations.erase.quarantine_files import _judged
 from hudi_jobs.operations.erase.quarantine_records import BadRecords
 from hudi_jobs.operations.erase.scan import File, files_below
+from hudi_jobs.spark.failures import TaskFailed
 
 pytestmark = [pytest.mark.spark, pytest.mark.s3]
 

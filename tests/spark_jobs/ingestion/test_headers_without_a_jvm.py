@@ -4,8 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.sources.files.header_names import (
+from hudi_jobs.ingestion.sources.files.headers import (
+    Short,
+    first_line,
     grouped,
     lacking_some,
     left_out,
@@ -14,7 +15,7 @@ from hudi_jobs.ingestion.sources.files.header_names import (
     require_declared,
     require_telling,
 )
-from hudi_jobs.ingestion.sources.files.headers import Short, first_line
+from hudi_jobs.spark.failures import TaskFailed
 
 
 @pytest.mark.parametrize(

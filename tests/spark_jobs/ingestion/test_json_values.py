@@ -13,11 +13,11 @@ from tests.spark_jobs.formats.messages import Topic, context_of
 from tests.spark_jobs.ingestion.json_inputs import COLUMNS, LINES, WHOLE, Bad
 
 from hudi_jobs.contract import FileFormat, FileSource
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import BASE64, CORRUPT_RECORD, FAULT
 from hudi_jobs.ingestion.sources.files.read import read_files
 from hudi_jobs.ingestion.sources.kafka.formats import json_values
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE
+from hudi_jobs.spark.failures import TaskFailed
 
 pytestmark = pytest.mark.spark
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from hudi_jobs.filesystem import parse_statuses
-from hudi_jobs.given_files import exact
+from hudi_jobs.frames import exact
+from hudi_jobs.spark.filesystem import parse_statuses
 
 
 def status(path: str, *, kind: str = "LocatedFileStatus", tail: str = "") -> str:

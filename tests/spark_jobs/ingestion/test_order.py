@@ -7,11 +7,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from hudi_jobs.contract import IngestionTask, TableDefinition
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.order import last_of_each, lost_deletes, require_marks, with_mark_of_deletes
 from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.rules.columns import never
 from hudi_jobs.ingestion.rules.quality import without_order
+from hudi_jobs.spark.failures import TaskFailed
 
 pytestmark = pytest.mark.spark
 

@@ -21,9 +21,9 @@ from pyspark.sql.types import (
 )
 
 from hudi_jobs.contract import FailureReason, SchemaEvolution
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.schemas.gate import Rules, conform_keys, refusals, require_columns
 from hudi_jobs.schemas.types import without_bounds, written_type
+from hudi_jobs.spark.failures import TaskFailed
 
 ADD, FIXED = Rules(SchemaEvolution.ADD_COLUMNS), Rules(SchemaEvolution.NONE)
 INT, LONG, FLOAT, DOUBLE, STRING = IntegerType(), LongType(), FloatType(), DoubleType(), StringType()

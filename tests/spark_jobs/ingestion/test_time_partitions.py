@@ -11,8 +11,8 @@ from pyspark.errors import IllegalArgumentException
 from pyspark.sql.types import LongType, StringType
 
 from hudi_jobs.contract import FailureReason, Outcome
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.schemas.partition_times import TimeKeys
+from hudi_jobs.spark.failures import TaskFailed
 
 pytestmark = pytest.mark.spark
 

@@ -14,7 +14,7 @@ from tests.spark_jobs.ingestion.results import ingested
 from tests.spark_jobs.trials import sampled
 
 from hudi_jobs.contract import FailureReason, Outcome
-from hudi_jobs.ingestion.sources.files.parquet_footer import BrokenParquet, columns_of, footer_of
+from hudi_jobs.ingestion.sources.files.footers import BrokenParquet, columns_of, footer_of
 
 pytestmark = pytest.mark.spark
 

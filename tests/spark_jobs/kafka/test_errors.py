@@ -3,8 +3,8 @@
 import pytest
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures.causes import Cause
 from hudi_jobs.ingestion.sources.kafka.clients import explained
+from hudi_jobs.spark.failures import Cause
 
 KAFKA = "org.apache.kafka.common"
 

@@ -11,9 +11,9 @@ from hudi_jobs.contract import (
     KafkaSource,
     TableDefinition,
 )
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.offset_state import require_growing_offsets
 from hudi_jobs.ingestion.sources.kafka.offsets import PartitionOffsets, TopicOffsets, TopicProgress, standing
+from hudi_jobs.spark.failures import TaskFailed
 
 READ = {"orders": TopicProgress("one", (1_000_000, 7))}
 

@@ -10,7 +10,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hudi_jobs.contract import CHECKPOINT_LIMIT, Checkpoint, FailureReason, Isolation, KafkaSource, StartingOffsets
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import decode_checkpoint, encode_checkpoint
 from hudi_jobs.ingestion.sources.kafka.clients import Brokers
 from hudi_jobs.ingestion.sources.kafka.offset_state import KafkaProgress, display
@@ -32,6 +31,7 @@ from hudi_jobs.ingestion.sources.kafka.offsets import (
     standing,
 )
 from hudi_jobs.ingestion.sources.kafka.topics import starting_points
+from hudi_jobs.spark.failures import TaskFailed
 
 PLACES = [TopicPartition("orders", number) for number in range(6)]
 LAGS = st.dictionaries(st.sampled_from(PLACES), st.integers(1, 10**12), min_size=1)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_jobs.contract import FailureReason, IngestionTask, KafkaSource, TableDefinition
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.clients import client_options, reader_options
 from hudi_jobs.ingestion.sources.kafka.request import matching, moment, require_request
+from hudi_jobs.spark.failures import TaskFailed
 
 TABLE = {"name": "t", "basePath": "s3a://lake/t", "type": "CopyOnWrite", "recordKey": ["id"]}
 SASL = {"protocol": "SASL_SSL", "mechanism": "SCRAM-SHA-512", "credentialsFolder": "/etc/kafka/user"}

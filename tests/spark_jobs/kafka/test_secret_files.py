@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from hudi_jobs.contract import FailureReason, KafkaSource
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.clients import require_files
+from hudi_jobs.spark.failures import TaskFailed
 
 
 def source(folder: Path) -> KafkaSource:

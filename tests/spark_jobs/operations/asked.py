@@ -22,7 +22,7 @@ from hudi_jobs.contract import (
     TableOperation,
     TaskResult,
 )
-from hudi_jobs.contract.operations.told import TOLD_FILE, OperationTold, decode_told
+from hudi_jobs.contract.operator_folder import TOLD_FILE, OperationTold, decode_told
 from hudi_jobs.journal.journal import RECORD_FILE
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.timeline import Timeline

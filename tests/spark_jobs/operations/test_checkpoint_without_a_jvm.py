@@ -9,7 +9,6 @@ import pytest
 from tests.spark_jobs.kafka.test_offsets import place, topic
 
 from hudi_jobs.contract import CHECKPOINT_KEY, Checkpoint, HudiSource, IngestionTask, StartingCommit
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.batch import Undone
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint
 from hudi_jobs.ingestion.sources.hudi.commits import Removal, removed_since
@@ -17,6 +16,7 @@ from hudi_jobs.ingestion.sources.hudi.hudi_source import Hudi
 from hudi_jobs.ingestion.sources.kafka.offset_state import KafkaProgress, not_again
 from hudi_jobs.ingestion.sources.kafka.offsets import TopicOffsets, TopicPartition, TopicProgress, standing
 from hudi_jobs.operations.checkpoints import checkpoint_to_commit, checkpoints_undone, other_kind
+from hudi_jobs.spark.failures import TaskFailed
 from hudi_jobs.table import Commit, HudiTable
 
 FIRST, SECOND, THIRD = (Checkpoint("files", number) for number in (1, 2, 3))

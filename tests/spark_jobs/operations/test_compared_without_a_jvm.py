@@ -1,7 +1,7 @@
 """What is told of a comparison: those that differ first, as many as a status holds, and no path that is a key."""
 
 from hudi_jobs.contract import OperationPhase
-from hudi_jobs.contract.operations.told import (
+from hudi_jobs.contract.operator_folder import (
     LONGEST_PATH,
     MOST_CHARACTERS,
     MOST_COMPARED,

@@ -19,9 +19,9 @@ from hudi_jobs.contract import (
     TaskResult,
 )
 from hudi_jobs.driver import Driver
-from hudi_jobs.failures import TaskFailed, Unfinished
 from hudi_jobs.operations import run
 from hudi_jobs.operations.operation_run import Reports
+from hudi_jobs.spark.failures import TaskFailed, Unfinished
 
 REPORT = OperationReport(phase=OperationPhase.VERIFYING)
 CONTINUOUS = {"source": {"kind": "files", "path": "s3a://landing/in", "format": "csv"}, "continuous": {}}

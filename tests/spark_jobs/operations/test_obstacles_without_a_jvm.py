@@ -5,8 +5,8 @@ import pytest
 from hudi_jobs.contract import FailureReason, JobOutcome, OperationPhase, OperationReport, Outcome, TaskResult
 from hudi_jobs.contract.operations.operation import LONGEST_OBSTACLE, MOST_OBSTACLES
 from hudi_jobs.contract.outcome import decode_outcome, encode_outcome
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.refusal import Obstacles, refused
+from hudi_jobs.spark.failures import TaskFailed
 
 
 def test_a_run_ends_with_the_first() -> None:

@@ -8,11 +8,11 @@ import pytest
 from tests.spark_jobs.operations.test_record_without_a_jvm import LATER, TARGET, journal, record
 
 from hudi_jobs.contract import FailureReason, OperationPhase
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.journal.records import RestoreRecord
 from hudi_jobs.operations import restore_steps
 from hudi_jobs.operations.checkpoints import SourceFailed
 from hudi_jobs.operations.refusal import UNCHANGED
+from hudi_jobs.spark.failures import TaskFailed
 
 LOST = "The metadata table no longer exists: declare it."
 

@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from hudi_jobs.contract import GOES_BACK, MOST_LISTED, FailureReason, OperationKind, OperationPhase
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
 from hudi_jobs.journal.history import Restore
 from hudi_jobs.journal.journal import MOST_FOLLOWED, MOST_RECORDS, RECORD_FILE, RECORD_LIMIT, Journal
 from hudi_jobs.journal.records import (
@@ -26,6 +24,7 @@ from hudi_jobs.operations.erase import erasure as run
 from hudi_jobs.operations.erase.keys import digest_of, keys_of
 from hudi_jobs.operations.kinds import KINDS
 from hudi_jobs.operations.rows import LONGEST_NAMES, MOST_PARTS, difference
+from hudi_jobs.spark.failures import TaskFailed, stage
 
 TARGET, LATER = "20260310115900000", "20260310120000000"
 ROWS = Rows(rows=3, checksum=-(10**30), partitions=2, parts=(Part(path="a", rows=1, checksum=2),) * 2)

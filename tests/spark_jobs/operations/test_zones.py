@@ -13,7 +13,7 @@ from tests.spark_jobs.operations.asked import commits, done, files, mend, operat
 from tests.spark_jobs.operations.erase.erasing import erase, erased
 from tests.spark_jobs.services.test_services import succeeded
 
-from hudi_jobs.clock import guard
+from hudi_jobs import clock
 from hudi_jobs.contract import FailureReason, OperationPhase, RepairStep, Service, TaskResult
 from hudi_jobs.contract.table.zone import stamped_offset
 from hudi_jobs.table_services.client import write_client
@@ -35,7 +35,7 @@ LONG_AGO = 1_700_000_000
 def later_tests_know_of_no_instant_that_is_ahead(spark: Any) -> Iterator[None]:
     """Let the JVM forget what it has made nine hours ahead: Hudi would wait until the clock is past it."""
     yield
-    with guard._generating_in(spark, "UTC", "UTC"):
+    with clock._generating_in(spark, "UTC", "UTC"):
         pass
 
 
@@ -57,7 +57,7 @@ def undecided(result: TaskResult) -> None:
 def young_table(lake: Any, **options: Any) -> None:
     """Make a table whose instants do not lie so far apart that their files alone could show the zone."""
     lake.table = {"type": "MergeOnRead"}
-    with guard._generating_in(lake.spark, "LOCAL", TOKYO):
+    with clock._generating_in(lake.spark, "LOCAL", TOKYO):
         for value in range(2):
             overwrite(lake, value, version=6, metadata=lake.metadata_table, **{**LOCAL, **options})
 
@@ -102,7 +102,7 @@ def test_a_savepoint_from_after_a_clean_keeps_nothing_that_is_gone_and_a_zone_th
     Nine hours ahead, the clean looks later than a savepoint that was made after it.
     """
     lake.metadata_table = False
-    with guard._generating_in(lake.spark, "LOCAL", TOKYO):
+    with clock._generating_in(lake.spark, "LOCAL", TOKYO):
         for value in range(3):
             overwrite(lake, value, version=6, **LOCAL)
     first = commits(lake)[0]

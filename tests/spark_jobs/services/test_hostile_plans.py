@@ -15,7 +15,7 @@ import pytest
 from tests.spark_jobs.services.test_services import NEW_FILES, add, fill
 
 from hudi_jobs.contract import FailureReason, Outcome, RunMode, Service, TaskResult
-from hudi_jobs.jvm import classes
+from hudi_jobs.spark.jvm import classes
 from hudi_jobs.table_services import clustering
 from hudi_jobs.table_services.client import write_client
 

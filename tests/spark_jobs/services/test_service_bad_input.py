@@ -12,9 +12,9 @@ import pytest
 from tests.spark_jobs.trials import IN_FULL, LEASE
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
-from hudi_jobs.failures import TaskFailed
+from hudi_jobs.exclusive import require_lock
 from hudi_jobs.lease.stores import open_table_files
-from hudi_jobs.lock import require_lock
+from hudi_jobs.spark.failures import TaskFailed
 
 pytestmark = pytest.mark.spark
 

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from hudi_jobs.contract import Service
-from hudi_jobs.existing_table.metadata import metadata_options
-from hudi_jobs.existing_table.options import own_options, without_stored
+from hudi_jobs.existing_table import metadata_options, own_options, without_stored
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.jobs.settings.hudi_options import owned_hudi_options
 

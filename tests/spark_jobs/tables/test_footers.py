@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from hudi_jobs.contract import FailureReason, FileSource, Outcome
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.row_checks import apply_transform
 from hudi_jobs.ingestion.sources.files.read import read_files
-from hudi_jobs.jvm import schema_json
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.spark.jvm import schema_json
 
 pytestmark = pytest.mark.spark
 

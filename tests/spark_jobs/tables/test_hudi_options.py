@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hudi_jobs.contract import Service
-from hudi_jobs.jvm import classes
+from hudi_jobs.spark.jvm import classes
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.jobs.settings.hudi_options import build_hudi_options

@@ -14,7 +14,7 @@ from tests.planning.world import OPERATOR, UID, active, job, observe, plan_for, 
 from tests.spark_jobs.services.test_services import add, csv, fill, timeline
 
 from hudi_jobs.contract import RUN_KEY, ConcurrencyMode, Location, Outcome, RunMode, Service, TableOwner, TaskResult
-from hudi_jobs.jvm import java_objects
+from hudi_jobs.spark.jvm import java_objects
 from hudi_jobs.table_services.client import WriteClient, _method, write_client
 from hudi_operator.api.status.timeline import TimelineStatus
 from hudi_operator.control.snapshots.reading import NO_QUESTIONS, read_snapshot

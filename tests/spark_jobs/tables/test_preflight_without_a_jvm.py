@@ -8,8 +8,8 @@ from unittest.mock import MagicMock
 import pytest
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.preflight import key_gate
+from hudi_jobs.spark.failures import TaskFailed
 
 
 @pytest.mark.parametrize(

@@ -34,11 +34,10 @@ from tests.spark_jobs.tables.timed import (
 )
 from tests.spark_jobs.trials import ALL, IN_FULL
 
-from hudi_jobs.clock import guard
+from hudi_jobs import clock
 from hudi_jobs.contract import FailureReason, Outcome, SavepointStep, Service, TaskResult
 from hudi_jobs.preflight.slice_gate import completions_of, file_groups_of
-from hudi_jobs.reading import with_times
-from hudi_jobs.table import HudiTable
+from hudi_jobs.table import HudiTable, with_times
 from toolkit.writers import COMPACTED_ELSEWHERE, Writer
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -163,7 +162,7 @@ def test_zone_of_the_writer_is_no_doubt(refuses: bool, made: dict[str, History],
     else:
         assert lake.serve(Service.CLEANING).outcome is not Outcome.FAILED
         assert read(lake) == made["updated in a log"].rows
-    with guard._generating_in(lake.spark, "UTC", "UTC"):
+    with clock._generating_in(lake.spark, "UTC", "UTC"):
         pass  # the JVM forgets what it made nine hours ahead
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hudi_jobs.contract import Service
-from hudi_jobs.jvm import scala_map
+from hudi_jobs.spark.jvm import scala_map
 
 OPTIONS = {
     "hoodie.write.table.version": "6",

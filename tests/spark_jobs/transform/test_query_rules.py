@@ -7,10 +7,10 @@ import pytest
 from tests.spark_jobs.continuous.watched import watching
 from tests.spark_jobs.trials import ALL
 
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import classes, session_state
 from hudi_jobs.query.rules import CATALYST, DEEPEST, QueryRules, tree
 from hudi_jobs.query.session import FUNCTIONS, TABLE_FUNCTIONS, bare_session
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.spark.jvm import classes, session_state
 
 RULES = QueryRules("source", case_sensitive=False)
 PROJECT, STAR = f"{CATALYST}plans.logical.Project", f"{CATALYST}analysis.UnresolvedStar"

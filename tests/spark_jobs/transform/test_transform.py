@@ -9,7 +9,7 @@ from tests.spark_jobs.transform.harmless_queries import HARMLESS
 from tests.spark_jobs.transform.hostile_queries import PROPERTY
 
 from hudi_jobs.ingestion.row_checks import apply_transform, computed
-from hudi_jobs.jvm import classes
+from hudi_jobs.spark.jvm import classes
 
 pytestmark = pytest.mark.spark
 

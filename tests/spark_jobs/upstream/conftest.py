@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
-from hudi_jobs.local_frame import local_frame
+from hudi_jobs.frames import local_frame
 from hudi_jobs.table import HudiTable
 
 COLUMNS = "id INT, day STRING, v STRING, at INT"

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_jobs.contract import Checkpoint, FailureReason
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import decode_checkpoint, encode_checkpoint
 from hudi_jobs.ingestion.sources.hudi.commits import Look, UpstreamCommit, kept_in_mind, obstacles, removal_by, unread
 from hudi_jobs.ingestion.sources.hudi.hudi_state import MOST_COMMITS, UpstreamProgress
+from hudi_jobs.spark.failures import TaskFailed
 
 PLAIN = {
     "hoodie.table.name": "orders",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.spark_jobs.trials import ALL, sampled
 
-from hudi_jobs.clock import guard
+from hudi_jobs import clock
 from hudi_jobs.contract import TIMELINE_ZONE_OPTION, FailureReason, Outcome, RunMode, Service
 
 pytestmark = pytest.mark.spark
@@ -55,7 +55,7 @@ class OtherTool:
         package.HoodieInstantTimeGenerator.setCommitTimeZone(
             jvm.org.apache.hudi.common.model.HoodieTimelineTimeZone.LOCAL
         )
-        guard._forget_other_zones(lake.spark)  # another process would not know them
+        clock._forget_other_zones(lake.spark)  # another process would not know them
         lake.table = {"type": table_type, "partitionBy": ["day"]}
         options = {k: v for k, v in lake.hudi_options(Service.INGESTION).items() if "timezone" not in k}
         options |= {"hoodie.metadata.enable": "true", "hoodie.datasource.write.operation": "upsert"}
@@ -188,7 +188,7 @@ class Skewed(OtherTool):
         """Upsert rows, and return the newest time that the timeline then has."""
         self.write(by, ids, value, table_type=table_type)
         self.declare("LOCAL", "UTC")
-        newest = guard._Table(self._lake.spark, self._lake.base_path).newest()
+        newest = clock._Table(self._lake.spark, self._lake.base_path).newest()
         assert newest is not None
         return newest
 
@@ -225,7 +225,7 @@ def test_a_clock_that_is_far_behind_writes_nothing(lake: Any, skewed: Skewed, ta
 def test_a_clock_that_is_little_behind_waits(
     lake: Any, skewed: Skewed, table_type: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard, "LONGEST_WAIT", timedelta(minutes=3))
+    monkeypatch.setattr(clock, "LONGEST_WAIT", timedelta(minutes=3))
     newest = skewed.write_ahead(timedelta(seconds=20), range(4), 1, table_type=table_type)
     lake.put("a.csv", csv((1, 9)))
     result = lake.ingest(**TYPED)

@@ -15,7 +15,6 @@ from tests.tasks import task_of
 
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Service, TableDefinition
 from hudi_jobs.exclusive import _leases_of
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.lease import leases as leases_module
 from hudi_jobs.lease import stores
 from hudi_jobs.lease.leases import (
@@ -30,6 +29,7 @@ from hudi_jobs.lease.leases import (
     take,
 )
 from hudi_jobs.lease.stores import LocalFiles, S3Files, TableFile
+from hudi_jobs.spark.failures import TaskFailed
 
 RIVALS = 8
 LEASE = 60.0

@@ -15,10 +15,10 @@ from hudi_jobs.contract import (
     TableOwner,
     decode_owner,
 )
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.lease.leases import VersionConflict
 from hudi_jobs.lease.owner import require_ownership
 from hudi_jobs.lease.stores import LocalFiles
+from hudi_jobs.spark.failures import TaskFailed
 
 HERE = TableOwner(operator="cluster-a/hudi-operator", table_uid="uid-a", table="team/flights")
 RECORD = {

@@ -12,7 +12,7 @@ from tests.spark_jobs.operations.asked import UPGRADE, done, mend, operate, over
 from tests.spark_jobs.services.test_services import succeeded
 from tests.spark_jobs.tables.test_log_gate import IN_MEMORY, refused, written
 
-from hudi_jobs.clock import guard
+from hudi_jobs import clock
 from hudi_jobs.contract import TIMELINE_ZONE_OPTION, RepairStep, Service
 
 pytestmark = pytest.mark.spark
@@ -25,19 +25,19 @@ LOCAL: dict[str, Any] = {"hoodie.table.timeline.timezone": "LOCAL"}
 @pytest.fixture(autouse=True)
 def later_tests_know_of_no_instant_that_is_ahead(spark: Any) -> Iterator[None]:
     yield
-    with guard._generating_in(spark, "UTC", "UTC"):
+    with clock._generating_in(spark, "UTC", "UTC"):
         pass
 
 
 def write(lake: Any, value: int, *, zone: str = TOKYO, **options: Any) -> None:
     """Write every row again, as a tool does whose JVM is in a zone."""
-    with guard._generating_in(lake.spark, "LOCAL", zone):
+    with clock._generating_in(lake.spark, "LOCAL", zone):
         overwrite(lake, value, version=6, metadata=lake.metadata_table, **{**LOCAL, **options})
 
 
 def in_tokyo(lake: Any, *, metadata: bool = False) -> list[tuple[Any, ...]]:
     """The rows as that tool reads them."""
-    with guard._generating_in(lake.spark, "LOCAL", TOKYO):
+    with clock._generating_in(lake.spark, "LOCAL", TOKYO):
         return rows(lake, metadata=metadata)
 
 
@@ -82,7 +82,7 @@ def test_an_upgrade_finds_the_rows_that_it_has_merged(lake: Any) -> None:
 
 def test_rows_in_log_files_alone_are_not_written_again(lake: Any) -> None:
     def insert(zone: str, *ids: str) -> None:
-        with guard._generating_in(lake.spark, "LOCAL", zone):
+        with clock._generating_in(lake.spark, "LOCAL", zone):
             written(lake, *ids, version=6, **IN_MEMORY, **LOCAL)
 
     insert(TWELVE_HOURS_BEFORE, "1")

@@ -14,7 +14,7 @@ from botocore.client import BaseClient
 from tests.spark_jobs.trials import sampled
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
-from hudi_jobs.jvm import open_sockets
+from hudi_jobs.spark.jvm import open_sockets
 
 pytestmark = [pytest.mark.spark, pytest.mark.s3]
 

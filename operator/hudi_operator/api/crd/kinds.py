@@ -9,10 +9,10 @@ from hudi_operator.api.spec.operation import HudiOperationSpec
 from hudi_operator.api.spec.savepoint import HudiSavepointSpec
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
-from hudi_operator.api.status.operation import HudiOperationStatus
-from hudi_operator.api.status.savepoint import HudiSavepointStatus
-from hudi_operator.api.status.table import HudiTableStatus
-from hudi_operator.api.status.table_class import HudiTableClassStatus
+from hudi_operator.api.status.conditions import HudiTableClassStatus
+from hudi_operator.api.status.operation_status import HudiOperationStatus
+from hudi_operator.api.status.savepoints import HudiSavepointStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.api.values.base import GROUP
 
 

@@ -24,9 +24,7 @@ from hudi_operator.api.spec.operation_kinds.restore import RestoreSpec, Rollback
 from hudi_operator.api.spec.operation_kinds.run_service import RunServiceSpec
 from hudi_operator.api.spec.operation_kinds.versions import DowngradeSpec, UpgradeSpec
 from hudi_operator.api.spec.savepoint import TableReference
-from hudi_operator.api.values.base import Duration, Model, at_least, rules
-from hudi_operator.api.values.choice import exactly_one, given_fields
-from hudi_operator.api.values.decisions import DecisionKind
+from hudi_operator.api.values.base import DecisionKind, Duration, Model, at_least, exactly_one, given_fields, rules
 
 OPERATION_FIELDS: Mapping[OperationKind, str] = {
     OperationKind.RESTORE: "restore",

@@ -6,8 +6,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from hudi_jobs.contract import COMMENT_LIMIT
-from hudi_operator.api.values.base import Duration, InstantText, Model, Name, at_least, rules, words
-from hudi_operator.api.values.defaults import DefaultsTo
+from hudi_operator.api.values.base import DefaultsTo, Duration, InstantText, Model, Name, at_least, rules, words
 
 
 class SavepointDeletionPolicy(StrEnum):

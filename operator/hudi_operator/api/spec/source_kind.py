@@ -3,8 +3,7 @@
 from typing import Any, ClassVar
 
 from hudi_jobs.contract import WriteOperation
-from hudi_operator.api.values.base import Model
-from hudi_operator.api.values.defaults import value_or
+from hudi_operator.api.values.base import Model, value_or
 
 DEFAULT_OPERATION = WriteOperation.UPSERT
 """The write operation of an ingestion without one."""

@@ -13,35 +13,34 @@ from hudi_jobs.contract import (
     WriteOperation,
 )
 from hudi_jobs.contract.table.support import WRITTEN_VERSIONS
-from hudi_operator.api.spec.concurrency import ConcurrencySpec
-from hudi_operator.api.spec.continuous import CONTINUOUS_RULES, Continuous
-from hudi_operator.api.spec.index import INDEX_RULES, Index
 from hudi_operator.api.spec.placement import ProfileName
-from hudi_operator.api.spec.schedule import SavepointSchedule, Schedule
-from hudi_operator.api.spec.services import (
+from hudi_operator.api.spec.schedule import CONTINUOUS_RULES, Continuous, SavepointSchedule, Schedule
+from hudi_operator.api.spec.source import INGESTION_RULES, TABLE_RULES, Source
+from hudi_operator.api.spec.source_kind import DEFAULT_OPERATION
+from hudi_operator.api.spec.table_services import (
     ArchivalSpec,
     CleaningSpec,
     ClusteringSpec,
     CompactionSpec,
 )
-from hudi_operator.api.spec.source import INGESTION_RULES, TABLE_RULES, Source
-from hudi_operator.api.spec.source_kind import DEFAULT_OPERATION
-from hudi_operator.api.spec.table_version import VERSION_RULES, TableVersion
+from hudi_operator.api.spec.table_writing import INDEX_RULES, VERSION_RULES, ConcurrencySpec, Index, TableVersion
 from hudi_operator.api.values.base import (
     LARGEST_INT,
+    DefaultsTo,
     Duration,
     Model,
     Name,
     OptionValue,
     Quantity,
     at_least,
+    duration_or,
     not_less,
+    quantity_or,
     rules,
+    value_or,
     words,
 )
-from hudi_operator.api.values.columns import NO_COLUMN_TWICE, PLAIN_COLUMNS, ColumnName
-from hudi_operator.api.values.defaults import DefaultsTo, duration_or, quantity_or, value_or
-from hudi_operator.api.values.paths import BasePath, QuarantinePath, apart
+from hudi_operator.api.values.names import NO_COLUMN_TWICE, PLAIN_COLUMNS, BasePath, ColumnName, QuarantinePath, apart
 
 
 class ManagementPolicy(StrEnum):

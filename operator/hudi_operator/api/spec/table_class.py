@@ -4,26 +4,27 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from hudi_operator.api.spec.concurrency import Lock
 from hudi_operator.api.spec.operation import AllowedKind, OperationApproval
 from hudi_operator.api.spec.placement import ImagePullPolicy, PodTemplates, Profiles, QueueName, foreign_keys
 from hudi_operator.api.spec.source import AllowedSources
 from hudi_operator.api.spec.table import Execution
+from hudi_operator.api.spec.table_writing import Lock
 from hudi_operator.api.values.base import (
     LARGEST_INT,
+    DefaultsTo,
     Duration,
     Model,
     Name,
     OptionValue,
     Quantity,
     at_least,
+    duration_or,
     not_less,
     rules,
     words,
 )
-from hudi_operator.api.values.defaults import DefaultsTo, duration_or
+from hudi_operator.api.values.names import PathPrefix
 from hudi_operator.api.values.namespaces import AllowedNamespaces, LabelValue
-from hudi_operator.api.values.paths import PathPrefix
 
 DEFAULT_CLASS_ANNOTATION = "hudi-operator.io/is-default-class"
 """On a HudiTableClass: `"true"` makes it the class of tables without a class name."""

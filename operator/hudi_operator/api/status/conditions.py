@@ -1,4 +1,4 @@
-"""Conditions by the rules of Kubernetes and kstatus.
+"""Conditions by the rules of Kubernetes and kstatus, and the status of a class, which has little else.
 
 Ready is always present, and Healthy on a HudiTable. Reconciling, Stalled, Suspended and UnsafeSettings are
 abnormal-true: they are present only while true. Source: cli-utils `pkg/kstatus/README.md` and Flux's conformance checks
@@ -7,7 +7,7 @@ abnormal-true: they are present only while true. Source: cli-utils `pkg/kstatus/
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field
 
@@ -91,3 +91,26 @@ class Condition(Model):
 def find_condition(conditions: Iterable[Condition], kind: ConditionType) -> Condition | None:
     """Return the condition of this type, or None."""
     return next((condition for condition in conditions if condition.type is kind), None)
+
+
+class HudiTableClassStatus(Model):
+    """Observed state of a class."""
+
+    observed_generation: int = -1
+    """Generation of the spec that this status describes; -1 before the first reconcile."""
+
+    namespaces: Annotated[str, Field(max_length=512)] | None = None
+    """Namespaces that may use the class: All, or names and requirements of labels."""
+
+    conditions: Annotated[
+        tuple[Condition, ...],
+        Field(
+            max_length=8,
+            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+        ),
+    ] = ()
+    """Ready, and Stalled and UnsafeSettings while they are true."""
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the status as it is written to the API server: absent values are left out."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -9,21 +9,22 @@ from pydantic import ValidationError
 
 from hudi_jobs.contract import NamedSavepoint, OperationKind, Service, TableOperation
 from hudi_jobs.contract.operations.erase import EraseTask
-from hudi_operator.api.resources import HudiTable, ObjectMetadata
+from hudi_operator.api.resources import HudiOperation, HudiTable, ObjectMetadata, parse_operation
 from hudi_operator.api.spec.table import DeletionPolicy, ExecutionMode
-from hudi_operator.api.status.table import ActiveJob, service_name
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.status.savepoints import NamedSavepointJob
 from hudi_operator.api.status.table_operations import NamedOperationJob
-from hudi_operator.api.status.table_savepoints import NamedSavepointJob
-from hudi_operator.control.actions.erasures import KeysLost, erasure_of
-from hudi_operator.control.claims.claims import Claims
-from hudi_operator.control.jobs.own_objects import controller_of
-from hudi_operator.control.keys import SAVEPOINT, TABLE, savepoint_key
+from hudi_operator.api.status.table_status import ActiveJob, service_name
+from hudi_operator.control.claims import Claims
+from hudi_operator.control.jobs.running import controller_of
+from hudi_operator.control.keys import SAVEPOINT, TABLE, operation_key, savepoint_key
+from hudi_operator.control.observation.derived import list_readings, root_of
 from hudi_operator.control.observation.ending import FINALIZER
 from hudi_operator.jobs.manifest import build_job
 from hudi_operator.jobs.names import DECIDED_AT_ANNOTATION, MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL
-from hudi_operator.jobs.requests.request import build_request
-from hudi_operator.jobs.requests.service_run import service_run
-from hudi_operator.jobs.scheduled_savepoint import build_savepoint
+from hudi_operator.jobs.requests.erasure import build_erase_task
+from hudi_operator.jobs.requests.request import build_request, service_run
+from hudi_operator.jobs.resources import build_savepoint
 from hudi_operator.jobs.settings.spark_conf import build_spark_conf
 from hudi_operator.jobs.sizing import HANDING_OVER, PlanSize, job_sizing
 from hudi_operator.kube.api import KubernetesApi, remove_finalizer
@@ -39,13 +40,41 @@ from hudi_operator.planning.model import (
     Release,
     RemoveExecutors,
     StopJob,
+    lineage_of,
 )
-from hudi_operator.planning.model.circumstances import spark_image
+from hudi_operator.planning.model.healing import spark_image
 from hudi_operator.planning.model.reasons import TableEvent
 from hudi_operator.planning.outcome.status.step import Target
 from hudi_operator.telemetry.metrics import metrics
 
 _log = structlog.get_logger(__name__)
+
+
+class KeysLost(Exception):
+    """The resource with the keys to erase is gone, or cannot be read; the message quotes nothing of it."""
+
+
+async def erasure_of(
+    kube: KubernetesApi,
+    named: NamedOperationJob,
+    table: HudiTable,
+    table_class: HudiTableClassSpec,
+    namespaces: Sequence[str | None],
+) -> EraseTask | None:
+    """Return the keys for a Job, with the tables that read this table; tables of other namespaces are only logged."""
+    namespace = table.metadata.namespace
+    found = await kube.get(operation_key(namespace, named.resource))
+    resource = parse_operation(found) if found is not None else None
+    if not isinstance(resource, HudiOperation) or resource.metadata.uid != named.uid:
+        raise KeysLost(f"HudiOperation {named.resource} is gone or cannot be read, and no other place holds the keys")
+    lineage = lineage_of(root_of(table), (await list_readings(kube, namespaces)).seen_from(namespace))
+    if lineage.elsewhere and not resource.spec.cascades:
+        _log.warning("tables of other namespaces are not erased", operation=named.resource, tables=lineage.elsewhere)
+    try:
+        return build_erase_task(resource, table, table_class, lineage.told_in(namespace))
+    except ValidationError:  # which quotes the keys
+        raise KeysLost(f"HudiOperation {named.resource} has a spec that cannot be passed to a run") from None
+
 
 _Asked = TypeVar("_Asked", NamedSavepoint, TableOperation)
 _ASKED_BY: dict[type, tuple[Service, str]] = {

@@ -18,18 +18,21 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.contract.wording import listed, shortened
 from hudi_operator.api.values.base import parse_quantity
-from hudi_operator.control.jobs.own_objects import POD_NAME_LIMIT, UID_LIMIT
 from hudi_operator.control.jobs.pod_view import (
+    Wait,
+    Words,
     end_trouble,
+    executor_wait,
     has_started,
     may_have_run,
     only_others_run,
     pod_has_ended,
+    pod_wait,
     started_at,
     terminated_of,
     was_seen_to_end,
 )
-from hudi_operator.control.jobs.waiting import Wait, Words, executor_wait, pod_wait
+from hudi_operator.control.jobs.running import POD_NAME_LIMIT, UID_LIMIT
 from hudi_operator.jobs.manifest import DRIVER_CONTAINER
 from hudi_operator.jobs.names import (
     ATTEMPT_ANNOTATION,

@@ -9,7 +9,7 @@ import structlog
 from hudi_jobs.contract.operations.erase import MOST_CASCADED
 from hudi_jobs.contract.table.location import canonical_path
 from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
-from hudi_operator.control.claims.claims import list_claims
+from hudi_operator.control.claims import list_claims
 from hudi_operator.control.keys import TABLE, table_key
 from hudi_operator.control.observation.recent import Recent
 from hudi_operator.kube.api import KubernetesApi

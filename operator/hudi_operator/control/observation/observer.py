@@ -12,21 +12,17 @@ import structlog
 
 from hudi_jobs.contract import ConcurrencyMode, Service
 from hudi_operator.api.resources import HudiTable, HudiTableClass, InvalidObject, ObjectMetadata
-from hudi_operator.api.spec.services import ServiceMode
 from hudi_operator.api.spec.table import HudiTableSpec, ManagementPolicy
-from hudi_operator.api.status.table import HudiTableStatus
-from hudi_operator.control.claims.claims import Claims
-from hudi_operator.control.identity import OperatorIdentity
+from hudi_operator.api.spec.table_services import ServiceMode
+from hudi_operator.api.status.table_status import HudiTableStatus
+from hudi_operator.control.claims import Claims
 from hudi_operator.control.jobs.job_view import observe_jobs
-from hudi_operator.control.jobs.own_objects import own_jobs, own_pods
-from hudi_operator.control.jobs.running import RunningJobs
-from hudi_operator.control.jobs.waiting import NOT_ALLOWED, newest_words
-from hudi_operator.control.keys import TableKey
-from hudi_operator.control.observation.classes import TableClasses
+from hudi_operator.control.jobs.pod_view import NOT_ALLOWED, newest_words
+from hudi_operator.control.jobs.running import RunningJobs, own_jobs, own_pods
+from hudi_operator.control.keys import OperatorIdentity, TableKey
 from hudi_operator.control.observation.derived import Readings, derived_from
-from hudi_operator.control.observation.namespaces import Namespaces
-from hudi_operator.control.observation.related import RelatedObjects
-from hudi_operator.control.observation.remembered import remembered
+from hudi_operator.control.observation.recent import Namespaces, TableClasses
+from hudi_operator.control.observation.related import RelatedObjects, remembered
 from hudi_operator.control.snapshots.looks import SourceLooks
 from hudi_operator.control.snapshots.reader import Snapshots
 from hudi_operator.control.snapshots.reading import Questions
@@ -35,7 +31,7 @@ from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import KubernetesError
 from hudi_operator.kube.objects import JOB, POD
 from hudi_operator.planning.facts.operations.cascade import awaits_lineage
-from hudi_operator.planning.facts.savepoints.declared import may_choose_again
+from hudi_operator.planning.facts.savepoints.requested import may_choose_again
 from hudi_operator.planning.model import (
     Blocker,
     BlockerReason,

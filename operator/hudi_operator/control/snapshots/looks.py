@@ -17,8 +17,7 @@ from hudi_operator.control.keys import TableKey
 from hudi_operator.control.snapshots.pool import counted
 from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.sources.definition import DeclaredSource
-from hudi_operator.sources.digest import InputDigest
-from hudi_operator.sources.look import LOOK_PAUSE, LookProblem, SourceLook
+from hudi_operator.sources.look import LOOK_PAUSE, InputDigest, LookProblem, SourceLook
 from hudi_operator.sources.registry import declared_source
 from hudi_operator.storage import StorageError, StorageErrorKind, StoredFile, parse_url
 from hudi_operator.telemetry.metrics import metrics

@@ -7,10 +7,15 @@ from typing import Protocol
 
 from hudi_jobs.contract import Location
 from hudi_operator.api.spec.table_class import ObjectStore
-from hudi_operator.control.snapshots.owner_file import read_owner
 from hudi_operator.control.snapshots.pool import Opener, StorePool, counted
-from hudi_operator.control.snapshots.progress_file import read_progress, read_told
-from hudi_operator.control.snapshots.reading import NO_QUESTIONS, Questions, read_snapshot
+from hudi_operator.control.snapshots.reading import (
+    NO_QUESTIONS,
+    Questions,
+    read_owner,
+    read_progress,
+    read_snapshot,
+    read_told,
+)
 from hudi_operator.planning.model import TimelineSnapshot, TimelineTrouble
 from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind, filesystem_of
 from hudi_operator.telemetry.metrics import metrics

@@ -1,4 +1,4 @@
-"""Gathers a snapshot of a table's timeline, within bounds on reads and memory."""
+"""Gathers a snapshot of a table's timeline, its owner and its progress, within bounds on reads and memory."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -9,17 +9,28 @@ from itertools import islice
 from hudi_jobs.contract import (
     CHECKPOINT_KEY,
     INDEX_KEY,
+    OPERATOR_FILE_LIMIT,
+    OPERATOR_FOLDER,
     OPERATOR_KEY,
+    OWNER_FILE,
+    PROGRESS_FILE,
     QUARANTINED_KEY,
     RUN_KEY,
     TABLE_KEY,
     Location,
+    OwnerRecord,
+    Progress,
+    UnreadableOwner,
     checkpoint_display,
+    decode_owner,
+    decode_progress,
 )
-from hudi_operator.api.status.table import PENDING_REMEMBERED
+from hudi_jobs.contract.operator_folder import TOLD_FILE, TOLD_LIMIT, OperationTold, decode_told
+from hudi_operator.api.status.table_status import PENDING_REMEMBERED
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model import Damaged, Mark, TimelineSnapshot, Undoing
 from hudi_operator.services.registry import PLAN_KINDS
+from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
 from hudi_operator.timeline import (
     Action,
     CommitMetadata,
@@ -36,6 +47,54 @@ from hudi_operator.timeline.content.plans import PlanSummary
 from hudi_operator.timeline.facts import read_facts, read_metadata_table
 from hudi_operator.timeline.reader import commit_problem, completed_commits
 from hudi_operator.timeline.rules.file_sizes import SMALL_FILE_LIMIT, FileSummary, summarise_files
+
+
+def read_owner(filesystem: FileSystem, base: Location) -> tuple[OwnerRecord | None, str]:
+    """Return the owner record in a table's folder; for an unusable record, None and the reason.
+
+    Raises `StorageError` if the store does not answer.
+    """
+    place = (base / OPERATOR_FOLDER / OWNER_FILE).path
+    try:
+        return decode_owner(filesystem.read_file(place, limit=OPERATOR_FILE_LIMIT)), ""
+    except StorageError as error:
+        if error.kind is StorageErrorKind.NOT_FOUND:
+            return None, ""
+        if error.kind is not StorageErrorKind.TOO_LARGE:
+            raise
+        why = str(error).rstrip(".")
+    except UnreadableOwner as error:
+        why = str(error)
+    return None, (
+        f"The record of the table's owner cannot be used: {why}. Another operator may own the table, so nothing "
+        f"starts. If no other operator does, remove the file {OPERATOR_FOLDER}/{OWNER_FILE} from the table's folder."
+    )
+
+
+def read_progress(filesystem: FileSystem, base: Location) -> Progress | None:
+    """Return the progress document in a table's folder, or None if missing or invalid.
+
+    Raises `StorageError` if the store does not answer.
+    """
+    content = _read(filesystem, (base / OPERATOR_FOLDER / PROGRESS_FILE).path, OPERATOR_FILE_LIMIT)
+    return None if content is None else decode_progress(content)
+
+
+def read_told(filesystem: FileSystem, base: Location) -> OperationTold | None:
+    """Return the report of a table's newest operation, as `read_progress` does."""
+    content = _read(filesystem, (base / OPERATOR_FOLDER / TOLD_FILE).path, TOLD_LIMIT)
+    return None if content is None else decode_told(content)
+
+
+def _read(filesystem: FileSystem, place: str, limit: int) -> bytes | None:
+    """Return the content from a single request: the file is rewritten often, and may become shorter."""
+    try:
+        return filesystem.read_file(place, limit=limit)
+    except StorageError as error:
+        if error.kind in {StorageErrorKind.NOT_FOUND, StorageErrorKind.TOO_LARGE}:
+            return None
+        raise
+
 
 _COMMITS_READ = 10
 """The number of newest commits to read metadata of; they always include a serialized table's last run."""

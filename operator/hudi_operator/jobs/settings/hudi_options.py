@@ -1,4 +1,8 @@
-"""Builds Hudi's options for a job: complete, explicit, with the operator's own keys last."""
+"""Builds Hudi's options for a job: complete, explicit, with the operator's own keys last.
+
+A job gets the options of all services, because they depend on one another: archival reads the trigger of compaction,
+and a writer reads how clustering handles updates. Only the switches and gates differ between jobs.
+"""
 
 from collections.abc import Iterable
 
@@ -7,17 +11,132 @@ from hudi_jobs.contract import (
     INDEX_KEY,
     METADATA_PREFIX,
     TIMELINE_ZONE_OPTION,
+    ConcurrencyMode,
     Service,
     WriteOperation,
     index_note,
 )
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.api.spec.index import Index, IndexType
 from hudi_operator.api.spec.table import BulkInsertSortMode, HudiTableSpec, Ingestion
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.spec.table_services import ServiceMode
+from hudi_operator.api.spec.table_writing import Index, IndexType, Lock
 from hudi_operator.api.values.base import quantity_bytes
-from hudi_operator.jobs.settings.concurrency_options import concurrency_options, lock_key_of, lock_of
-from hudi_operator.jobs.settings.service_options import flag, service_options
+from hudi_operator.services.definition import TableServiceDefinition
+from hudi_operator.services.registry import TABLE_SERVICES, mode_of
+
+_TRANSACTION = "org.apache.hudi.client.transaction"
+
+# Every process judges other writers' heartbeats by its own settings, and the operator waits this long (interval times
+# misses) before it takes over a dead run's work: a shorter time would end living writers.
+_HEARTBEAT = {
+    "hoodie.client.heartbeat.interval_in_ms": "60000",
+    "hoodie.client.heartbeat.tolerable.misses": "2",
+}
+
+_ALONE = {
+    "hoodie.write.concurrency.mode": "SINGLE_WRITER",
+    "hoodie.clean.failed.writes.policy": "EAGER",
+}
+
+_BESIDE_OTHERS = {
+    "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
+    "hoodie.clean.failed.writes.policy": "LAZY",
+    # If a writer and a table service touch the same files, the service gives way and is planned again.
+    "hoodie.write.lock.conflict.resolution.strategy": f"{_TRANSACTION}.PreferWriterConflictResolutionStrategy",
+    # Also give way to a writer that has only announced itself.
+    "hoodie.clustering.fail.on.pending.ingestion.during.conflict.resolution": "true",
+}
+
+
+def lock_of(table: HudiTable, table_class: HudiTableClassSpec | None) -> Lock | None:
+    """Return the lock shared by a table's writers: its own, or its class's."""
+    return table.spec.concurrency.lock or (table_class.lock if table_class else None)
+
+
+def lock_key_of(table: HudiTable, table_class: HudiTableClassSpec | None) -> str:
+    """Return the name of a table's lock, prefixed with the namespace unless the class allows shared keys.
+
+    A namespace contains no dot, so no table can name the lock of another namespace.
+    """
+    prefix, given = f"{table.metadata.namespace}.", table.spec.concurrency.lock_key
+    if given is None:
+        return f"{prefix}{table.table_name}"
+    shares = table_class is not None and table_class.allow_shared_lock_keys
+    return given if shares or given.startswith(prefix) else f"{prefix}{given}"
+
+
+def concurrency_options(table: HudiTable, lock: Lock | None, *, lock_key: str) -> dict[str, str]:
+    """Return the options for the table's concurrency mode.
+
+    An optimistic table without a lock gets no job, so here only the lock's own options are missing.
+    """
+    if table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED:
+        return {**_HEARTBEAT, **_ALONE}
+    return {**_HEARTBEAT, **_BESIDE_OTHERS, **(_zookeeper(lock, lock_key) if lock else {})}
+
+
+def _zookeeper(lock: Lock, key: str) -> dict[str, str]:
+    prefix = "hoodie.write.lock.zookeeper"
+    return {
+        "hoodie.write.lock.provider": f"{_TRANSACTION}.lock.ZookeeperBasedLockProvider",
+        # The port belongs in the url: Hudi has a key for it, but does not read that key.
+        f"{prefix}.url": lock.zookeeper.connect,
+        f"{prefix}.base_path": lock.zookeeper.base_path,
+        f"{prefix}.lock_key": key,
+    }
+
+
+def service_options(spec: HudiTableSpec, service: Service) -> dict[str, str]:
+    """Return the options of all table services for a job that runs a single service."""
+    options: dict[str, str] = {}
+    for one in TABLE_SERVICES:
+        options |= {**_switches(spec, one, job=service), **one.options(spec)}
+    for one in TABLE_SERVICES:
+        options |= one.gates_open if one.service is service else {}
+    return options | _scope(spec, service)
+
+
+def options_of_one(spec: HudiTableSpec, service: Service) -> dict[str, str]:
+    """Return the options from the spec for a run of a single table service."""
+    one = _definition_of(service)
+    return {**one.options(spec), **one.gates_open, **_scope(spec, service)}
+
+
+def _definition_of(service: Service) -> TableServiceDefinition:
+    return next(one for one in TABLE_SERVICES if one.service is service)
+
+
+def flag(value: bool) -> str:  # noqa: FBT001 - the one question this asks
+    """Return a boolean in Hudi's spelling."""
+    return "true" if value else "false"
+
+
+def _runs_inline(spec: HudiTableSpec, inline: Service, *, job: Service) -> bool:
+    return job is Service.INGESTION and mode_of(spec, inline) is ServiceMode.INLINE
+
+
+def _switches(spec: HudiTableSpec, one: TableServiceDefinition, *, job: Service) -> dict[str, str]:
+    """Return the switches of a service: on only inside the writer and in mode Inline, otherwise off."""
+    off = dict.fromkeys(one.other_switches, "false")
+    return {one.inline_switch: flag(_runs_inline(spec, one.service, job=job)), **off}
+
+
+def _scope(spec: HudiTableSpec, service: Service) -> dict[str, str]:
+    """Plan from all partitions where Hudi's incremental planning would lose some.
+
+    By default Hudi plans from the partitions written since the last plan, and carries over the rest of a plan.
+    `ClusteringPlanPartitionFilter`, `DayBasedCompactionStrategy` and `PartitionRegexBasedCompactionStrategy` of Hudi
+    1.2.0 carry over no partitions, or partitions that were not requested. Elsewhere the default stands, and a class may
+    change it.
+    """
+    planned_here = any(
+        one.service is service or _runs_inline(spec, one.service, job=service)
+        for one in TABLE_SERVICES
+        if one.needs_all_partitions(spec)
+    )
+    return {"hoodie.table.services.incremental.enabled": "false"} if planned_here else {}
+
 
 _INDEX_NAMES = {
     IndexType.BLOOM: "BLOOM",

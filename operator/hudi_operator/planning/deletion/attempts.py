@@ -1,17 +1,62 @@
-"""The Jobs of a deleted table: running Jobs, and ended attempts to remove its data."""
+"""The observation of a table's end, and the Jobs of a deleted table: running Jobs, and attempts to remove its data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Self
 
 from hudi_jobs.contract import Outcome, Service
-from hudi_operator.api.status.run import RunStatus
-from hudi_operator.api.status.table import HISTORY_LENGTH, ActiveJob
-from hudi_operator.planning.deletion.model import EndingObservation
+from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
+from hudi_operator.api.spec.table import DeletionPolicy
+from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.table_status import HISTORY_LENGTH, ActiveJob, HudiTableStatus
 from hudi_operator.planning.facts.runs.outcomes import conclude
 from hudi_operator.planning.facts.runs.tracking import adopted, is_of_run, refreshed
-from hudi_operator.planning.model import JobObservation, JobPhase, TimelineSnapshot
+from hudi_operator.planning.model import (
+    Blocker,
+    JobObservation,
+    JobPhase,
+    NamespaceObservation,
+    Suspension,
+    TimelineSnapshot,
+    suspension_of,
+)
 from hudi_operator.planning.model.times import format_time
+
+SHORT_REQUEUE = 2.0
+"""Seconds until the next reconcile of a table near its end."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndingObservation:
+    """The observation of a deleted resource in one reconcile.
+
+    `table` is None if this version cannot parse the spec; `snapshot` is set if `awaits_confirmation` says so, and
+    before the data is removed; `operator` is the operator's identity; `claim_held` and `namespace` were read live.
+    `namespace` is None if the operator may not read it.
+    """
+
+    metadata: ObjectMetadata
+    status: HudiTableStatus
+    policy: DeletionPolicy
+    base_path: str
+    table: HudiTable | None
+    table_class: HudiTableClass | None = None
+    blockers: tuple[Blocker, ...] = ()
+    claim_held: bool = True
+    namespace: NamespaceObservation | None = field(default_factory=NamespaceObservation)
+    namespace_terminating: bool = False
+    jobs: tuple[JobObservation, ...] = ()
+    snapshot: TimelineSnapshot | None = None
+    running_in_class: int = 0
+    running_in_namespace: int = 0
+    operator: str = ""
+
+    @property
+    def suspended_by(self) -> Suspension | None:
+        """What suspends the table, or None."""
+        spec = self.table.spec if self.table is not None else None
+        return suspension_of(self.metadata, spec, self.namespace.suspension if self.namespace is not None else None)
+
 
 _ACTIVE_SHOWN = 8
 

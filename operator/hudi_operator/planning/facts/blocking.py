@@ -4,19 +4,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hudi_jobs.contract import ConcurrencyMode, Difference, Service, differences_message
-from hudi_operator.api.spec.services import ServiceMode
 from hudi_operator.api.spec.table import HudiTableSpec, ManagementPolicy
-from hudi_operator.api.status.acts import PendingOwner
+from hudi_operator.api.spec.table_services import ServiceMode
 from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.api.status.table import ActiveJob
+from hudi_operator.api.status.table_status import ActiveJob
+from hudi_operator.api.status.timeline import PendingOwner
 from hudi_operator.planning.facts.drift import drift_code, refusing, stops
-from hudi_operator.planning.facts.operations.held import Held
+from hudi_operator.planning.facts.operations.admission import Held
 from hudi_operator.planning.facts.writers.foreign import Writers, foreign_message, unknown_message
-from hudi_operator.planning.facts.writers.instants import Instants
 from hudi_operator.planning.facts.writers.ownership import Ownership
-from hudi_operator.planning.facts.writers.pending import left_alone
+from hudi_operator.planning.facts.writers.pending import (
+    RESTORE_PENDING,
+    ROLLBACK_OF_SAVEPOINT,
+    Instants,
+    in_the_way,
+    left_alone,
+)
 from hudi_operator.planning.facts.writers.takeover import Takeover
-from hudi_operator.planning.facts.writers.undoing import RESTORE_PENDING, ROLLBACK_OF_SAVEPOINT, in_the_way
 from hudi_operator.planning.model import Observation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.reasons import Waiting

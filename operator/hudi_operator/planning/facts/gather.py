@@ -1,12 +1,14 @@
-"""The first stage of the decision: from the observation to the facts."""
+"""The first stage of the decision: from the observation to the facts, which it hands on to the next stages."""
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hudi_jobs.contract import Outcome, Service
-from hudi_operator.api.status.run import RunStatus
-from hudi_operator.api.status.table import HISTORY_LENGTH, ServicesStatus
+from hudi_operator.api.resources import HudiTable
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.table_status import HISTORY_LENGTH, ServicesStatus
 from hudi_operator.planning.facts.blocking import (
     ServiceBlocker,
     Situation,
@@ -16,25 +18,67 @@ from hudi_operator.planning.facts.blocking import (
     refused_services,
 )
 from hudi_operator.planning.facts.drift import drift_of
-from hudi_operator.planning.facts.facts import Facts
-from hudi_operator.planning.facts.operations.aftermath import has_changed_history, services_after, takeover_after
-from hudi_operator.planning.facts.operations.assess import assess as assess_operations
-from hudi_operator.planning.facts.operations.held import Held
-from hudi_operator.planning.facts.requests import after_request, open_request
-from hudi_operator.planning.facts.runs.looks import with_look
-from hudi_operator.planning.facts.runs.memory import remember
+from hudi_operator.planning.facts.operations.admission import Held
+from hudi_operator.planning.facts.operations.assess_operations import Operations
+from hudi_operator.planning.facts.operations.assess_operations import assess as assess_operations
+from hudi_operator.planning.facts.operations.ended import has_changed_history, services_after, takeover_after
+from hudi_operator.planning.facts.runs.affected import known_runs, windows_of
+from hudi_operator.planning.facts.runs.freshness import with_look
+from hudi_operator.planning.facts.runs.memory import after_request, open_request, remember
 from hudi_operator.planning.facts.runs.tracking import Tracked, track
-from hudi_operator.planning.facts.runs.windows import known_runs, windows_of
-from hudi_operator.planning.facts.savepoints.assess import assess as assess_savepoints
+from hudi_operator.planning.facts.savepoints.assess_savepoints import Savepoints
+from hudi_operator.planning.facts.savepoints.assess_savepoints import assess as assess_savepoints
 from hudi_operator.planning.facts.writers.acts import mark_undone
 from hudi_operator.planning.facts.writers.foreign import Writers, check_writers
-from hudi_operator.planning.facts.writers.instants import Instants, instants_of
 from hudi_operator.planning.facts.writers.leftover import left_behind
 from hudi_operator.planning.facts.writers.ownership import Ownership, check_ownership, own_record
+from hudi_operator.planning.facts.writers.pending import Instants, instants_of
 from hudi_operator.planning.facts.writers.takeover import check_takeover, concealed, with_reports
-from hudi_operator.planning.model import Observation
-from hudi_operator.planning.model.circumstances import circumstances_of, spark_image
+from hudi_operator.planning.model import Action, Observation
+from hudi_operator.planning.model.healing import circumstances_of, spark_image
 from hudi_operator.planning.model.reasons import Waiting
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts(Situation):
+    """Everything that is known of a table before anything is decided.
+
+    `image` is the Spark image of its runs, `circumstances` their fingerprint. `finished` are the runs that have just
+    ended, `history` all ended runs, `upkeep` the actions for earlier decisions, and `late_at` the moment when the next
+    Job exceeds its start timeout. `services` is what is remembered after these runs. `requested` is an unanswered
+    request for a run now. `refused` are services that the table's files keep from starting. `blocker` says why nothing
+    new starts.
+    """
+
+    now: datetime
+    image: str
+    circumstances: str | None
+    finished: tuple[RunStatus, ...]
+    history: tuple[RunStatus, ...]
+    upkeep: tuple[Action, ...]
+    late_at: datetime | None
+    services: ServicesStatus
+    savepoints: Savepoints
+    operations: Operations
+    blocker: ServiceBlocker | None
+    requested: str | None = None
+    refused: Mapping[Service, ServiceBlocker] = field(default_factory=dict)
+
+    @property
+    def table(self) -> HudiTable:
+        """The table."""
+        return self.observation.table
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the table may not be read: then the facts hold nothing of its folder."""
+        return self.observation.is_hidden
+
+    @property
+    def table_class(self) -> HudiTableClassSpec:
+        """The class of a table that may be read."""
+        assert self.observation.table_class is not None, "a table without a class is hidden"
+        return self.observation.table_class.spec
 
 
 def gather(observation: Observation, *, default_image: str, now: datetime) -> Facts:

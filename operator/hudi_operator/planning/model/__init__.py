@@ -1,22 +1,6 @@
 """The input of a decision and its answer, as frozen values."""
 
-from hudi_operator.planning.model.blockers import Blocker, BlockerReason, is_hidden, keeps_figures
-from hudi_operator.planning.model.derived import Derived, DerivedTable, Lineage, Reading, direct_readers, lineage_of
-from hudi_operator.planning.model.observation import (
-    START_TROUBLES,
-    Damaged,
-    JobObservation,
-    JobPhase,
-    Mark,
-    Observation,
-    PlaceHolders,
-    PodReference,
-    PodTrouble,
-    TimelineSnapshot,
-    TimelineTrouble,
-    Undoing,
-)
-from hudi_operator.planning.model.plan import (
+from hudi_operator.planning.model.actions import (
     Action,
     CreateJob,
     CreateSavepoint,
@@ -27,12 +11,36 @@ from hudi_operator.planning.model.plan import (
     RemoveExecutors,
     StopJob,
 )
-from hudi_operator.planning.model.related import Related
-from hudi_operator.planning.model.suspension import (
+from hudi_operator.planning.model.blockers import (
+    Blocker,
+    BlockerReason,
+    Derived,
+    DerivedTable,
+    Lineage,
     NamespaceObservation,
+    Reading,
     Suspension,
+    direct_readers,
+    is_hidden,
+    keeps_figures,
+    lineage_of,
     suspension_of,
     suspension_text,
+)
+from hudi_operator.planning.model.observation import (
+    START_TROUBLES,
+    Damaged,
+    JobObservation,
+    JobPhase,
+    Mark,
+    Observation,
+    PlaceHolders,
+    PodReference,
+    PodTrouble,
+    Related,
+    TimelineSnapshot,
+    TimelineTrouble,
+    Undoing,
 )
 
 __all__ = [

@@ -1,17 +1,60 @@
-"""Tells whether a failure can heal without a change of the spec or class and without a person.
+"""Tells whether a failure can heal by itself, or with other circumstances: the class, the Spark image, the operator.
+
+A failure counts only under the circumstances in which its run was decided. When they change, the operator forgets the
+failure, as after a change of the spec.
 
 A table is Stalled after a run that ended for a reason that cannot heal. The operator still retries the run by the
 reason's own delay, because a person may have changed something that the operator does not watch.
 """
 
+import hashlib
 from collections.abc import Mapping
 from typing import TypeAlias
 
 from hudi_jobs.contract import FailureReason
-from hudi_operator.planning.model.observation import PodTrouble
-from hudi_operator.planning.model.reasons import Retry, RunTrouble
+from hudi_operator import __version__
+from hudi_operator.api.resources import HudiTableClass
+from hudi_operator.api.status.table_status import ServiceStatus
 from hudi_operator.planning.model.advice import AnyReason
-from hudi_operator.planning.model.registry import Entry, entry_of
+from hudi_operator.planning.model.observation import PodTrouble
+from hudi_operator.planning.model.reason_registry import Entry, entry_of
+from hudi_operator.planning.model.reasons import Retry, RunTrouble
+
+
+def spark_image(table_class: HudiTableClass | None, default_image: str) -> str:
+    """Return the image that runs of a table use."""
+    return (table_class.spec.spark_image if table_class else None) or default_image
+
+
+def circumstances_of(table_class: HudiTableClass | None, *, image: str) -> str | None:
+    """Return a fingerprint of the circumstances, or None while the class is not known."""
+    if table_class is None:
+        return None
+    metadata = table_class.metadata
+    parts = (metadata.name, metadata.uid, str(metadata.generation), image, __version__)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def class_version_of(table_class: HudiTableClass) -> str:
+    """Return a fingerprint of the spec of a class."""
+    metadata = table_class.metadata
+    return hashlib.sha256("\0".join((metadata.name, metadata.uid, str(metadata.generation))).encode()).hexdigest()[:16]
+
+
+def have_changed(memory: ServiceStatus, *, generation: int, circumstances: str | None) -> bool:
+    """Tell whether the remembered failures belong to another spec or to other circumstances.
+
+    Failures that were counted while the class was unknown name no circumstances, and always count.
+    """
+    if memory.failures_generation != generation:
+        return True
+    return differ(memory.failures_circumstances, circumstances)
+
+
+def differ(before: str | None, now: str | None) -> bool:
+    """Tell whether two fingerprints are both known and differ."""
+    return before is not None and now is not None and before != now
+
 
 RunReason: TypeAlias = FailureReason | PodTrouble | RunTrouble
 """Why a run failed."""

@@ -1,23 +1,87 @@
-"""The input of the decision, as frozen values."""
+"""The input of the decision, as frozen values, with the resources that name a table."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
+from typing import Self
 
 from hudi_jobs.contract import JobOutcome, OwnerRecord, Progress, Service, TaskResult
-from hudi_jobs.contract.operations.told import OperationTold
+from hudi_jobs.contract.operator_folder import OperationTold
 from hudi_jobs.contract.table.facts import NO_FACTS, TableFacts
-from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
+from hudi_operator.api.resources import (
+    OPERATIONS,
+    SAVEPOINTS,
+    HudiOperation,
+    HudiSavepoint,
+    HudiTable,
+    HudiTableClass,
+    InvalidObject,
+    ObjectMetadata,
+)
 from hudi_operator.jobs.sizing import PlanSize
-from hudi_operator.planning.model.blockers import Blocker, is_hidden, keeps_figures
-from hudi_operator.planning.model.derived import Derived
-from hudi_operator.planning.model.related import Related
-from hudi_operator.planning.model.suspension import NamespaceObservation, Suspension, suspension_of
+from hudi_operator.planning.model.blockers import (
+    Blocker,
+    Derived,
+    NamespaceObservation,
+    Suspension,
+    is_hidden,
+    keeps_figures,
+    suspension_of,
+)
 from hudi_operator.sources.look import SourceLook
 from hudi_operator.timeline import Instant, Problem, Timeline
 from hudi_operator.timeline.rules.file_sizes import FileSummary
+
+MOST_RELATED = 50
+"""Objects of a further kind that are looked at with one table."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Related:
+    """The resources that name a table.
+
+    This version cannot read the specs of `unread_savepoints` and `unread_operations`: these resources exist, and still
+    belong to the table. `others` are objects of further kinds, by the names of their kinds.
+    """
+
+    savepoints: tuple[HudiSavepoint, ...] = ()
+    operations: tuple[HudiOperation, ...] = ()
+    unread_savepoints: tuple[InvalidObject, ...] = ()
+    unread_operations: tuple[InvalidObject, ...] = ()
+    others: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, by_kind: Mapping[str, Iterable[object]]) -> Self:
+        """Return the resources of each kind by what they are."""
+        savepoints, operations = tuple(by_kind.get(SAVEPOINTS, ())), tuple(by_kind.get(OPERATIONS, ()))
+        return cls(
+            savepoints=tuple(one for one in savepoints if isinstance(one, HudiSavepoint)),
+            operations=tuple(one for one in operations if isinstance(one, HudiOperation)),
+            unread_savepoints=tuple(one for one in savepoints if isinstance(one, InvalidObject)),
+            unread_operations=tuple(one for one in operations if isinstance(one, InvalidObject)),
+            others={kind: tuple(found) for kind, found in by_kind.items() if kind not in {SAVEPOINTS, OPERATIONS}},
+        )
+
+    @property
+    def oldest_operations(self) -> tuple[HudiOperation, ...]:
+        """The operations, the oldest first."""
+        return tuple(sorted(self.operations, key=_age))
+
+    def metadata_of_savepoints(self) -> Iterator[ObjectMetadata]:
+        """Yield the metadata of all savepoints, also of those that cannot be read."""
+        yield from (one.metadata for one in self.savepoints)
+        yield from (one.metadata for one in self.unread_savepoints)
+
+    def metadata_of_operations(self) -> Iterator[ObjectMetadata]:
+        """Yield the metadata of all operations, also of those that cannot be read."""
+        yield from (one.metadata for one in self.operations)
+        yield from (one.metadata for one in self.unread_operations)
+
+
+def _age(one: HudiOperation) -> tuple[str, str]:
+    return one.metadata.creation_timestamp or "", one.metadata.name
 
 
 class TimelineTrouble(StrEnum):

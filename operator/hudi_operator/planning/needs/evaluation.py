@@ -1,25 +1,87 @@
-"""Decides on every service of a table, and says what its status shows beside the decision."""
+"""Decides on every service of a table, and says what its status shows beside the decision.
+
+Hudi refuses each update of the files of a pending clustering, so such a plan must not stay while its service backs off.
+Usually its driver has rolled it back already, unless the driver was killed or failed at the rollback.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 
-from hudi_jobs.contract import ConcurrencyMode, Service
-from hudi_operator.api.spec.services import ServiceMode
-from hudi_operator.api.status.acts import PendingOwner
-from hudi_operator.api.status.table import PENDING_SHOWN, ServiceStatus
-from hudi_operator.planning.facts.facts import Facts
-from hudi_operator.planning.facts.runs.failures import after_failures
-from hudi_operator.planning.facts.writers.pending import left_alone
+from hudi_jobs.contract import ConcurrencyMode, RunMode, Service, is_of_the_plan
+from hudi_operator.api.spec.table import HudiTableSpec, ManagementPolicy
+from hudi_operator.api.spec.table_services import ServiceMode
+from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.table_status import PENDING_SHOWN, ServiceStatus
+from hudi_operator.api.status.timeline import PendingOwner, PendingStatus
+from hudi_operator.planning.facts.gather import Facts
+from hudi_operator.planning.facts.runs.failures import FailureKind, after_failures, attempts, failure_kind
+from hudi_operator.planning.facts.writers.pending import left_alone, named
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.planning.model.decision import Decision, Priority, Reason, Surroundings
-from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.model.times import lag_of, parse_time
 from hudi_operator.planning.needs.kinds import ingestion, operation, savepoint
 from hudi_operator.planning.needs.looks import with_look
-from hudi_operator.planning.needs.missed_freshness import before_services
 from hudi_operator.planning.needs.registry import Evaluation, evaluation_of
-from hudi_operator.planning.needs.rollback import rollback_before_retry
 from hudi_operator.planning.needs.view import FailedWrite, ServiceView
 from hudi_operator.services.registry import SERVICES, mode_of
+
+
+def misses_freshness(spec: HudiTableSpec, ingestion: ServiceStatus, *, now: datetime) -> bool:
+    """Whether a table is known to be further behind its source than its spec asks."""
+    lag = lag_of(spec, ingestion.freshness, now=now)
+    return lag is not None and lag.is_missed(now)
+
+
+def before_services(found: Decision, spec: HudiTableSpec, ingestion: ServiceStatus, *, now: datetime) -> Decision:
+    """Return the decision on ingestion; it goes before table services if the table misses its freshness."""
+    if not found.due or not misses_freshness(spec, ingestion, now=now):
+        return found
+    message = f"{found.message} The table misses its freshness, so ingestion goes before table services."
+    return replace(found, priority=Priority.BEHIND, message=message)
+
+
+def freshness_changes_at(spec: HudiTableSpec, ingestion: ServiceStatus, *, now: datetime) -> datetime | None:
+    """Return when time alone changes the freshness of a table."""
+    if spec.management_policy is ManagementPolicy.OBSERVE:
+        return None
+    lag = lag_of(spec, ingestion.freshness, now=now)
+    return lag.changes_at(now) if lag is not None else None
+
+
+_CAUSE_LIMIT = 300
+
+
+def rollback_before_retry(facts: Facts, service: Service, found: Decision) -> Decision | None:
+    """Return the rollback of this table's due plan, or None if the plan waits for its retry.
+
+    Each plan gets one early rollback; if that fails, it backs off like every other run. An unavailable store or node
+    would fail the rollback too, and after a conflict another writer may be at work.
+    """
+    memory = facts.services.of(service)
+    plan = next((one for one in facts.instants.free(service) if one.time == found.instant), None)
+    last = memory.last_run
+    if plan is None or last is None or plan.owner is not PendingOwner.THIS_TABLE:
+        return None
+    is_job, is_tried = failure_kind(last) is FailureKind.JOB, memory.rollback_of == plan.time
+    if attempts(memory) == 0 or not is_job or not is_of_the_plan(last.reason) or is_tried:
+        return None
+    return Decision(
+        due=True,
+        reason=Reason.PENDING_PLAN,
+        message=_message(plan, last),
+        priority=Priority.PENDING,
+        run_mode=RunMode.ROLL_BACK,
+        instant=plan.time,
+    )
+
+
+def _message(plan: PendingStatus, last: RunStatus) -> str:
+    cause = last.message[:_CAUSE_LIMIT].rstrip()
+    return (
+        f"The {plan.state.lower()} {named(plan)} is rolled back before the next attempt, because writers of its files "
+        f"would wait for it. Run {last.job} failed ({last.reason or last.outcome.value}): {cause}"
+    )
 
 
 def evaluate(facts: Facts, service: Service) -> Decision:

@@ -7,17 +7,13 @@ from datetime import datetime
 from hudi_jobs.contract import FailureReason, Service
 from hudi_jobs.contract.wording import shortened
 from hudi_operator.api.spec.table import HudiTableSpec, ManagementPolicy
-from hudi_operator.api.status.table import ActiveJob, ServiceStatus
-from hudi_operator.planning.facts.facts import Facts
-from hudi_operator.planning.facts.gather import gather
-from hudi_operator.planning.facts.requests import open_request
-from hudi_operator.planning.facts.runs.freshness import renewed_every
-from hudi_operator.planning.facts.runs.looks import found_nothing_new, is_since
+from hudi_operator.api.status.table_status import ActiveJob, ServiceStatus
+from hudi_operator.planning.facts.gather import Facts, gather
+from hudi_operator.planning.facts.runs.freshness import found_nothing_new, is_since, renewed_every
+from hudi_operator.planning.facts.runs.memory import open_request
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.decision import Decision, Reason
-from hudi_operator.planning.model.freshness import lag_of
-from hudi_operator.planning.model.schedule import InvalidSchedule, next_run
-from hudi_operator.planning.model.times import format_time
+from hudi_operator.planning.model.times import InvalidSchedule, format_time, lag_of, next_run
 from hudi_operator.planning.needs.kinds import ingestion
 from hudi_operator.sources.look import LOOK_PAUSE, SourceLook
 from hudi_operator.sources.registry import declared_source

@@ -6,10 +6,10 @@ from datetime import datetime
 
 from hudi_jobs.contract import RunMode, Service
 from hudi_operator.api.spec.table import HudiTableSpec
-from hudi_operator.api.status.left import PendingStatus
-from hudi_operator.api.status.table import ServiceStatus
+from hudi_operator.api.status.table_status import ServiceStatus
+from hudi_operator.api.status.timeline import PendingStatus
+from hudi_operator.planning.facts.writers.leftover import HEARTBEAT_TOLERANCE
 from hudi_operator.planning.facts.writers.pending import named
-from hudi_operator.planning.facts.writers.unfinished import HEARTBEAT_TOLERANCE
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.timeline import State, Timeline

@@ -1,20 +1,20 @@
 """Builds the Job of a due service."""
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.look import LookStatus
-from hudi_operator.api.status.table import PENDING_REMEMBERED, ActiveJob
+from hudi_operator.api.status.runs import LiveStatus
 from hudi_operator.api.status.table_operations import NamedOperationJob
+from hudi_operator.api.status.table_status import PENDING_REMEMBERED, ActiveJob
 from hudi_operator.jobs.names import job_name
 from hudi_operator.jobs.sizing import resolve_sizing
-from hudi_operator.planning.facts.facts import Facts
+from hudi_operator.planning.facts.gather import Facts
 from hudi_operator.planning.facts.runs.failures import attempts
-from hudi_operator.planning.facts.runs.looks import look_before
+from hudi_operator.planning.facts.runs.freshness import look_before
 from hudi_operator.planning.model import LaunchJob
-from hudi_operator.planning.model.circumstances import class_version_of
 from hudi_operator.planning.model.decision import Decision
+from hudi_operator.planning.model.healing import class_version_of
 from hudi_operator.planning.model.times import format_time, parse_time
-from hudi_operator.planning.needs.protection import savepoint_step
+from hudi_operator.planning.needs.needs import savepoint_step
 from hudi_operator.timeline import State
 
 

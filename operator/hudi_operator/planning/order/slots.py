@@ -1,22 +1,94 @@
-"""Which due services start now, and what the other services wait for."""
+"""Which due services start now, alone, beside an ingestion or inside its driver, and what the others wait for.
 
-from collections.abc import Mapping, Sequence
+A batch wins a conflict with a clustering that rewrites the same files. A continuous driver may win every time, and the
+clustering would never complete, so it runs alone.
+
+A compaction drops deleted keys. If such a key comes back meanwhile, its row is only in a log file, and an index that
+looks only into base files makes the next batch write the key again (`HoodieIndex.canIndexLogFiles`). Of the declared
+index types only the bucket index needs no look-up: a record index falls back to another index in a table without one.
+
+A service inside the driver is a run of its own all the same: its Job hands the service over to the driver, reports the
+result, and fails if the driver dies. After a failed attempt the service runs in the driver's place, with its own memory
+and time.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hudi_jobs.contract import ConcurrencyMode, Service
+from hudi_jobs.contract import ConcurrencyMode, SavepointWork, Service
 from hudi_jobs.contract.wording import listed
+from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import JobQuota
-from hudi_operator.api.status.table import ActiveJob, ServicesStatus
+from hudi_operator.api.spec.table_writing import IndexType
+from hudi_operator.api.status.table_status import ActiveJob, ServicesStatus
 from hudi_operator.planning.facts.blocking import ServiceBlocker
-from hudi_operator.planning.facts.facts import Facts
-from hudi_operator.planning.model import LaunchJob, Observation, PlaceHolders
+from hudi_operator.planning.facts.gather import Facts
+from hudi_operator.planning.facts.runs.continuous import STOPPED
+from hudi_operator.planning.facts.runs.failures import attempts
+from hudi_operator.planning.model import JobPhase, LaunchJob, Observation, PlaceHolders
 from hudi_operator.planning.model.decision import Decision, Priority
 from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.model.times import parse_time
-from hudi_operator.planning.order.alone import kept_apart
-from hudi_operator.planning.order.inside import host_for
+from hudi_operator.planning.needs.needs import savepoint_step
 from hudi_operator.planning.order.launch import launch
-from hudi_operator.services.registry import SERVICES
+from hudi_operator.services.registry import SERVICES, TABLE_SERVICES, services_inside
+
+ATTEMPTS_BESIDE = 3
+"""The number of conflicts in a row after which a service has the table to itself once.
+
+The following attempts run beside ingestion again: if a foreign writer wins the conflicts, stopping our ingestion helps
+nobody.
+"""
+
+
+def kept_apart(spec: HudiTableSpec, services: ServicesStatus) -> frozenset[Service]:
+    """Return the table services that must not run beside an ingestion, neither now nor in their next run."""
+    if spec.concurrency.mode is not ConcurrencyMode.OPTIMISTIC or spec.ingestion is None:
+        return frozenset()
+    cycle = ATTEMPTS_BESIDE + 1
+    beaten = {one.service for one in TABLE_SERVICES if services.of(one.service).conflicts % cycle == ATTEMPTS_BESIDE}
+    return frozenset(beaten | ({Service.COMPACTION} if spec.index.type is not IndexType.BUCKET else set()))
+
+
+_AFTER_SAVEPOINTS = frozenset({Service.CLEANING, Service.ARCHIVAL})
+"""Services that could remove the files or the commit of a waiting HudiSavepoint: the driver stops for the savepoint
+first.
+"""
+
+
+def host_for(facts: Facts, service: Service, decision: Decision, active: Iterable[ActiveJob]) -> str | None:
+    """Return the run of the driver that can do a service, or None if the service needs the table to itself."""
+    if service not in services_inside(facts.table.spec) or attempts(facts.services.of(service)):
+        return None
+    if savepoint_step(facts, service, decision) is not None:
+        return None
+    following = facts.savepoints.following
+    if service in _AFTER_SAVEPOINTS and following is not None and following.work is SavepointWork.MAKE:
+        return None
+    return next((job.name for job in active if _takes(job, facts)), None)
+
+
+def services_apart(facts: Facts, decisions: Mapping[Service, Decision], *, quota_reached: bool) -> tuple[Service, ...]:
+    """Return the due table services that cannot run beside a driver: the driver stops for them between two batches.
+
+    At the limit on Jobs, a service that the driver could do cannot start before the driver stops.
+    """
+    due = [service for service, decision in decisions.items() if decision.due and service is not Service.INGESTION]
+    if facts.table.spec.concurrency.mode is ConcurrencyMode.OPTIMISTIC:
+        others = any(job.service is not Service.INGESTION for job in facts.active)
+        apart = kept_apart(facts.table.spec, facts.services) if not others else frozenset()
+        return tuple(service for service in due if service in apart)
+    if quota_reached and not any(job.inside for job in facts.active):
+        return tuple(due)
+    return tuple(service for service in due if host_for(facts, service, decisions[service], facts.active) is None)
+
+
+def _takes(job: ActiveJob, facts: Facts) -> bool:
+    if job.live is None or not job.live.takes or job.state in STOPPED:
+        return False
+    found = next((one for one in facts.observation.jobs if one.name == job.name and one.uid == job.uid), None)
+    return found is not None and found.phase is JobPhase.RUNNING
+
 
 QUOTAS_REACHED = frozenset({Waiting.CLASS_QUOTA_REACHED.value, Waiting.NAMESPACE_QUOTA_REACHED.value})
 """Reasons of a due service that waits until a Job of another table ends."""

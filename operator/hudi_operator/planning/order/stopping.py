@@ -1,7 +1,10 @@
-"""Why and how a continuous ingestion stops.
+"""Why and how a continuous ingestion stops, and what follows the turn of its driver.
 
-The operator deletes its Job. The driver finishes the current batch and exits, and the next driver starts with the new
-declarations.
+A driver never stops in vain: the service that it stops for starts next, and ingestion waits until that service has
+started (`given_turn`), whatever happens while the driver stops.
+
+To stop a driver, the operator deletes its Job. The driver finishes the current batch and exits, and the next driver
+starts with the new declarations.
 """
 
 from collections.abc import Collection, Iterator
@@ -10,17 +13,54 @@ from datetime import datetime
 from itertools import chain
 
 from hudi_jobs.contract import ConcurrencyMode, Service
-from hudi_operator.api.status.live import LiveStatus
-from hudi_operator.api.status.table import ActiveJob
+from hudi_operator.api.status.runs import LiveStatus
+from hudi_operator.api.status.table_status import ActiveJob, ServicesStatus
 from hudi_operator.api.values.base import parse_duration
-from hudi_operator.planning.facts.facts import Facts
+from hudi_operator.planning.facts.gather import Facts
 from hudi_operator.planning.facts.runs.continuous import DRAINING, settings_of
 from hudi_operator.planning.model import Action, JobObservation, JobPhase, Observation, StopJob
-from hudi_operator.planning.model.circumstances import class_version_of
+from hudi_operator.planning.model.healing import class_version_of
 from hudi_operator.planning.model.reasons import RunTrouble, Waiting
 from hudi_operator.planning.model.times import format_time, parse_time
+from hudi_operator.planning.needs.needs import Needs
 from hudi_operator.planning.needs.rescan import unasked
-from hudi_operator.planning.order.turns import Turn
+from hudi_operator.planning.order.slots import in_order, kept_apart, limit_reached, services_apart
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """The due services that cannot run beside the driver, and the service that starts if the driver stops now.
+
+    `following` is None if ingestion would start again before them all: they are passed over.
+    """
+
+    waiting: tuple[Service, ...] = ()
+    following: Service | None = None
+
+
+def turn_of(facts: Facts, needs: Needs) -> Turn:
+    """Return the services that wait for a continuous driver to stop, and the service that would start after it.
+
+    The running driver answers a request, and ingestion was passed over only before the driver's turn.
+    """
+    is_full = limit_reached(facts.observation, facts.active) is not None
+    waiting = services_apart(facts, needs.decisions, quota_reached=is_full)
+    if not waiting or needs.after_driver is None:
+        return Turn()
+    ingestion = facts.services.ingestion.copy_with(passed_over=0)
+    services = facts.services.replaced({Service.INGESTION: ingestion})
+    after = {**needs.decisions, Service.INGESTION: needs.after_driver}
+    order = in_order(after, services, apart=kept_apart(facts.table.spec, facts.services))
+    first = next((one for one in order if one in waiting or one is Service.INGESTION), None)
+    return Turn(waiting=waiting, following=first if first in waiting else None)
+
+
+def passed_over(services: ServicesStatus, skipped: tuple[Service, ...]) -> ServicesStatus:
+    """Return the status of the services that were due when a driver began another turn."""
+    return services.replaced(
+        {one: services.of(one).copy_with(passed_over=services.of(one).passed_over + 1) for one in skipped}
+    )
+
 
 _MAY_STILL_END = frozenset({JobPhase.STARTING, JobPhase.SUSPENDED, JobPhase.RUNNING})
 _ANYWAY = frozenset({Waiting.SUSPENDED.value, Waiting.OBSERVED.value, Waiting.BLOCKED.value})

@@ -2,17 +2,13 @@
 
 from dataclasses import dataclass, field
 
-from hudi_operator.api.status.acts import ActStatus
-from hudi_operator.api.status.bad_rows import BadRowsStatus
-from hudi_operator.api.status.left import LeftInstant
-from hudi_operator.api.status.parts import OwnerStatus
-from hudi_operator.api.status.rescan import RescanStatus
-from hudi_operator.api.status.run import RunStatus
-from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, ServicesStatus
+from hudi_operator.api.status.runs import OwnerStatus, RunStatus
+from hudi_operator.api.status.savepoints import TableSavepoint
 from hudi_operator.api.status.table_operations import TableOperation
-from hudi_operator.api.status.table_savepoints import TableSavepoint
-from hudi_operator.api.status.takeover import TakeoverStatus
-from hudi_operator.planning.facts.facts import Facts
+from hudi_operator.api.status.table_parts import BadRowsStatus, RescanStatus, TakeoverStatus
+from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus, ServicesStatus
+from hudi_operator.api.status.timeline import ActStatus, LeftInstant
+from hudi_operator.planning.facts.gather import Facts
 from hudi_operator.planning.model import Action, Observation
 from hudi_operator.timeline import Instant
 

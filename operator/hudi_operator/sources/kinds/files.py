@@ -21,10 +21,10 @@ from hudi_operator.sources.definition import (
     RefusalReason,
     RunLimits,
     SkippedInput,
+    SourceSecret,
     bytes_of,
 )
-from hudi_operator.sources.digest import InputDigest, InputReader, digest_of, file_item
-from hudi_operator.sources.mounted_secrets import SourceSecret
+from hudi_operator.sources.look import InputDigest, InputReader, digest_of, file_item
 
 _TEXT = frozenset(
     {

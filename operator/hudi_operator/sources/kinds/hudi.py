@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from hudi_jobs.contract import HudiSource
 from hudi_operator.api.resources import HudiTableClass
 from hudi_operator.api.spec.sources.hudi import HudiSourceSpec
-from hudi_operator.sources.definition import DeclaredSource, Refusal, RunLimits
-from hudi_operator.sources.digest import InputDigest, InputReader, digest_of
-from hudi_operator.sources.mounted_secrets import SourceSecret
+from hudi_operator.sources.definition import DeclaredSource, Refusal, RunLimits, SourceSecret
+from hudi_operator.sources.look import InputDigest, InputReader, digest_of
 from hudi_operator.timeline import Action
 
 

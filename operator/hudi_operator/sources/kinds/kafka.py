@@ -25,24 +25,22 @@ from hudi_operator.api.spec.sources.kafka import (
     StartingOffsetsSpec,
 )
 from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.api.values.kafka import compared, literal_prefix, pattern_problem
+from hudi_operator.api.values.kafka_names import compared, literal_prefix, pattern_problem
 from hudi_operator.sources.definition import (
+    AUTHORITY,
+    CERTIFICATE,
+    CREDENTIALS,
+    SECRETS_FOLDER,
     DeclaredSource,
     Refusal,
     RefusalReason,
     RunLimits,
     SkippedInput,
+    SourceSecret,
     bytes_of,
     losses,
 )
-from hudi_operator.sources.digest import InputReader
-from hudi_operator.sources.mounted_secrets import (
-    AUTHORITY,
-    CERTIFICATE,
-    CREDENTIALS,
-    SECRETS_FOLDER,
-    SourceSecret,
-)
+from hudi_operator.sources.look import InputReader
 
 _KAFKA_CREDENTIALS = f"{SECRETS_FOLDER}/kafka-credentials"
 _KAFKA_CERTIFICATE = f"{SECRETS_FOLDER}/kafka-certificate"

@@ -8,8 +8,71 @@ from pydantic import Field
 from hudi_jobs.contract.document import Document
 from hudi_jobs.contract.instants import Instant
 from hudi_jobs.contract.operations.erase import EraseReport, EraseTask
-from hudi_jobs.contract.operations.repair import MOST_FILES_NAMED, Repair
-from hudi_jobs.contract.operations.service_run import ServiceRun
+
+LEAST_AGE_SECONDS = 3_600
+"""The least age of an orphan: the writer of a younger file may be about to commit it."""
+
+MOST_AGE_SECONDS = 10 * 366 * 86_400
+
+MOST_FILES_NAMED = 5
+"""The most files that a report lists by their paths: the report has to fit into an outcome."""
+
+LONGEST_FILE_NAMED = 300
+"""The most characters of such a path; the end of a longer path is shown."""
+
+AgeSeconds = Annotated[int, Field(ge=LEAST_AGE_SECONDS, le=MOST_AGE_SECONDS)]
+
+
+class RepairStep(StrEnum):
+    """The defect that a repair removes."""
+
+    ROLLBACK_INFLIGHT = "RollbackInflight"
+    """Roll back a write or a clustering that has begun and that nobody works on any more."""
+
+    REMOVE_CORRUPT_PLAN = "RemoveCorruptPlan"
+    """Remove the plan of a pending instant that cannot be read."""
+
+    REBUILD_METADATA_TABLE = "RebuildMetadataTable"
+    """Remove the metadata table, and build it again with the indexes that it had."""
+
+    REBUILD_RECORD_INDEX = "RebuildRecordIndex"
+    """Remove the record index, and build it again."""
+
+    RESTORE_PROPERTIES = "RestoreProperties"
+    """Write hoodie.properties from its backup."""
+
+    REMOVE_ORPHAN_FILES = "RemoveOrphanFiles"
+    """Remove data files that no instant accounts for."""
+
+    DEDUPLICATE = "Deduplicate"
+    """Keep the newest row of each key, and remove its duplicates."""
+
+
+class Repair(Document):
+    """The step of a repair; the operation names the instant that some steps act on.
+
+    `older_than_seconds` is the age from which on a file can be an orphan.
+    """
+
+    step: RepairStep
+    older_than_seconds: AgeSeconds | None = None
+
+
+class RunnableService(StrEnum):
+    """A table service that can be asked for by name."""
+
+    COMPACTION = "Compaction"
+    CLUSTERING = "Clustering"
+    CLEANING = "Cleaning"
+    ARCHIVAL = "Archival"
+
+
+class ServiceRun(Document):
+    """The service that a run does, and the Hudi options that replace the table's own for this run."""
+
+    service: RunnableService
+    options: dict[str, str] = Field(default_factory=dict)
+
 
 MOST_LISTED = 20
 """The most instants and savepoints that a report lists by their times; its counts cover all."""

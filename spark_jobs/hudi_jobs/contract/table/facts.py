@@ -8,11 +8,16 @@ files. Both call `consequences`, as do `adopt` and the decision on an observed t
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from hudi_jobs.contract.table.column_types import ColumnType, foreign_types
 from hudi_jobs.contract.table.index import varying_buckets
-from hudi_jobs.contract.table.layout import half_moved
-from hudi_jobs.contract.table.schema_history import HISTORY_FOLDER, UNCHANGED, Evolution, evolution_of
-from hudi_jobs.contract.table.slices import SLICES_CURE
+from hudi_jobs.contract.table.layout import SLICES_CURE, half_moved
+from hudi_jobs.contract.table.schema_history import (
+    HISTORY_FOLDER,
+    UNCHANGED,
+    ColumnType,
+    Evolution,
+    evolution_of,
+    foreign_types,
+)
 from hudi_jobs.contract.table.support import EVERY_SERVICE, Unsupported
 from hudi_jobs.contract.table.zone import ShownZone, offset_at, zone_problem
 from hudi_jobs.contract.vocabulary import Service

@@ -8,14 +8,41 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from hudi_jobs.contract.table.definition import TableDefinition
+from pydantic import Field
+
+from hudi_jobs.contract.document import Document
 from hudi_jobs.contract.table.facts import NO_FACTS, TableFacts, consequences
 from hudi_jobs.contract.table.index import may_follow
+from hudi_jobs.contract.table.location import Location
 from hudi_jobs.contract.table.merging import columns_of, earlier_merge_of, ordering_of, version_of
 from hudi_jobs.contract.table.support import EVERY_SERVICE, WRITTEN_VERSIONS, Unsupported, unsupported
 from hudi_jobs.contract.table.times import unsupported_times
 from hudi_jobs.contract.vocabulary import Service, TableType
 from hudi_jobs.contract.wording import shortened
+
+
+class TableDefinition(Document):
+    """The declared identity and shape of a Hudi table.
+
+    `index` is the note of the declared index (`index_note`). `metadata_table` is None if the spec does not set it: then
+    the table keeps what it has. The same holds for `version`, which only a new table is created with.
+    """
+
+    name: str
+    base_path: str
+    type: TableType
+    record_key: tuple[str, ...] = Field(min_length=1)
+    partition_by: tuple[str, ...] = ()
+    ordering_fields: tuple[str, ...] = ()
+    index: str | None = None
+    metadata_table: bool | None = None
+    version: int | None = None
+
+    @property
+    def location(self) -> Location:
+        """The folder of the table; raises `NotALocation`, which no run does that has taken the lease."""
+        return Location.parse(self.base_path)
+
 
 NONE = "(none)"
 """The text for a list without columns."""

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from py4j.protocol import Py4JError
 from pydantic import ValidationError
 
-from hudi_jobs.commit_stats import CommitStats
+from hudi_jobs.commit_metadata import CommitStats
 from hudi_jobs.contract import (
     MOST_MADE,
     OPERATOR_FILE_LIMIT,

@@ -15,8 +15,8 @@ import time
 from contextlib import nullcontext
 from dataclasses import replace
 
-from hudi_jobs.clock.guard import newest_of
-from hudi_jobs.commit_stats import CommitStats
+from hudi_jobs.clock import newest_of
+from hudi_jobs.commit_metadata import CommitStats
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     ContinuousTask,
@@ -29,16 +29,16 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.exclusive import with_lease
-from hudi_jobs.failures import DriverStopping, TaskFailed, Unfinished
 from hudi_jobs.ingestion.batches.batch_progress import MadeInstants, ProgressWriter
 from hudi_jobs.ingestion.rules.quality import require_quarantine
 from hudi_jobs.ingestion.run import OpenedTable, ingest_once
 from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_jobs.inline_services.inline_server import InlineServer
-from hudi_jobs.jvm import open_sockets
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.spark.failures import DriverStopping, TaskFailed, Unfinished
+from hudi_jobs.spark.jvm import open_sockets
 from hudi_jobs.table_services.preparation import roll_back_writes
 from hudi_jobs.table_services.savepoints import held_back_after_writes
 

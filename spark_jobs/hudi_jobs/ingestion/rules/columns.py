@@ -21,12 +21,11 @@ from pyspark.sql.types import BinaryType, StringType, StructType
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import INDEX_KEY, FailureReason, TableType, Task, WriteOperation
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.reading import read_rows
 from hudi_jobs.schemas.partition_times import TimeKeys, require_utc
 from hudi_jobs.schemas.types import column_named
 from hudi_jobs.schemas.writable import Finding, Roles, findings, lists_of_one_field, twins, unread_partitions
-from hudi_jobs.table import HudiTable
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.table import HudiTable, read_rows
 
 _LONGEST_BYTES = 240
 """File systems allow names of 255 bytes, including the name of the column before the value."""

@@ -21,12 +21,11 @@ from pyspark.sql.types import BooleanType
 
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, Location
 from hudi_jobs.contract.wording import shortened
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.rows import BINARY, CORRUPT_RECORD, FAULT, IS_DELETED, UNREADABLE, SourceRows
 from hudi_jobs.ingestion.rules.columns import never
-from hudi_jobs.jvm import fill_cache, in_shuffle_files, query_execution
 from hudi_jobs.schemas.types import column_named
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.jvm import fill_cache, in_shuffle_files, query_execution
 
 _MOST_EXAMPLES = 3
 _COLUMNS_TOLD = 5

@@ -2,11 +2,11 @@
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, IngestionTask
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.batch import Source, SourceFactory
-from hudi_jobs.ingestion.sources.files.source import Files
+from hudi_jobs.ingestion.sources.files.files_source import Files
 from hudi_jobs.ingestion.sources.hudi.hudi_source import Hudi
 from hudi_jobs.ingestion.sources.kafka.kafka_source import Kafka
+from hudi_jobs.spark.failures import TaskFailed
 
 SOURCES: dict[str, SourceFactory] = {
     "files": Files,

@@ -8,10 +8,10 @@ from pyspark.sql.types import StructField, StructType
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.sources.csv_options import ASCII_COMPATIBLE, encoding_of, is_true, refused_csv_options
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT
 from hudi_jobs.ingestion.text.text_values import UTC
-from hudi_jobs.jvm import classes
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.spark.jvm import classes
 
 _BYTES = "ISO-8859-1"
 """The encoding that keeps each byte."""

@@ -11,13 +11,13 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, NO_COLUMN
 from hudi_jobs.ingestion.text.text_values import FAULT_OF_ROW, ROW, TEXT, inference_options, is_set, read
-from hudi_jobs.java_classes import java_class
-from hudi_jobs.jvm import classes, query_execution, scala_map
 from hudi_jobs.schemas.columns import require_distinct
 from hudi_jobs.schemas.untyped import has_untyped, is_untyped
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.spark.jvm import classes, query_execution, scala_map
+from hudi_jobs.spark.session import java_class
 
 _PARSED = "_parsed"
 

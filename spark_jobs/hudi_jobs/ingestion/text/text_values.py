@@ -26,10 +26,9 @@ from pyspark.sql.types import (
 )
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.causes import causes_of
-from hudi_jobs.java_classes import java_class
-from hudi_jobs.jvm import called_with, java_map
+from hudi_jobs.spark.failures import TaskFailed, causes_of
+from hudi_jobs.spark.jvm import called_with, java_map
+from hudi_jobs.spark.session import java_class
 
 UTC = "UTC"
 

@@ -21,13 +21,10 @@ from hudi_jobs.contract import MOST_LISTED, FailureReason, OperationKind, Operat
 from hudi_jobs.contract.operations.erase import DIGEST, UID, EraseReport, EraseTask
 from hudi_jobs.contract.table.support import COMPLEX, key_generator_of
 from hudi_jobs.contract.wording import listed
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.sources.hudi.commits import Erasure
 from hudi_jobs.ingestion.sources.hudi.hudi_state import unread_erasures
 from hudi_jobs.ingestion.sources.hudi.upstream import looking_at
 from hudi_jobs.journal.records import EraseRecord
-from hudi_jobs.jvm import JavaObject, iterated
 from hudi_jobs.operations.check import (
     busy,
     in_zone_of_table,
@@ -71,8 +68,9 @@ from hudi_jobs.operations.erase.spellings import require_few
 from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import refused, require_nobody_at_work
 from hudi_jobs.operations.rows import count_rows, current_rows, summed
-from hudi_jobs.reading import with_times
-from hudi_jobs.table import HudiTable, names_in, saved_files
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.jvm import JavaObject, iterated
+from hudi_jobs.table import HudiTable, names_in, saved_files, with_times
 from hudi_jobs.table_services.plans import require_plans_inside
 from hudi_jobs.table_services.timeline import Savepoint, Timeline
 

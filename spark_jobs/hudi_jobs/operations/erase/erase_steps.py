@@ -24,9 +24,7 @@ from hudi_jobs.contract import (
     WriteOperation,
     as_service,
 )
-from hudi_jobs.existing_table.metadata import has_record_index
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
+from hudi_jobs.existing_table import has_record_index
 from hudi_jobs.journal.records import EraseRecord
 from hudi_jobs.operations.check import come_since, in_zone_of_table
 from hudi_jobs.operations.erase.keys import PARTITION, RECORD_KEY, Keys, file_group, with_key
@@ -35,6 +33,7 @@ from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.restore_steps import require_nothing_come
 from hudi_jobs.operations.rows import are_doubled, current_rows, indexed_by, is_in_buckets
 from hudi_jobs.preflight.key_gate import are_found_again
+from hudi_jobs.spark.failures import TaskFailed, stage
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.cleaning import clean
 from hudi_jobs.table_services.client import write_client

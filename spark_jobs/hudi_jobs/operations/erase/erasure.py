@@ -12,12 +12,8 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, TaskResult
 from hudi_jobs.contract.operations.erase import MOST_LEFT, EraseTask
-from hudi_jobs.contract.operations.told import ComparedPartition
+from hudi_jobs.contract.operator_folder import ComparedPartition
 from hudi_jobs.contract.wording import counted
-from hudi_jobs.failures import DriverStopping, TaskFailed
-from hudi_jobs.failures.causes import causes_of
-from hudi_jobs.failures.classification import classify, stage
-from hudi_jobs.filesystem import located
 from hudi_jobs.journal.records import EraseRecord
 from hudi_jobs.operations.erase.erase_check import checked
 from hudi_jobs.operations.erase.erase_steps import delete_rows, prepare, remove_versions, require_as_checked
@@ -43,6 +39,8 @@ from hudi_jobs.operations.restore_steps import (
 )
 from hudi_jobs.operations.rows import difference, rows_now
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.spark.failures import DriverStopping, TaskFailed, causes_of, classify, stage
+from hudi_jobs.spark.filesystem import located
 from hudi_jobs.table_services.preparation import load_timeline
 from hudi_jobs.table_services.timeline import Timeline
 from hudi_jobs.table_services.unfinished_work import noting_affected

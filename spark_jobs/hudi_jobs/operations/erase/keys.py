@@ -16,15 +16,14 @@ from pyspark.sql.types import ByteType, DataType, IntegerType, LongType, ShortTy
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.operations.erase import LONGEST_VALUE, MOST_ERASED, EraseTask
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import located
-from hudi_jobs.given_files import GivenFiles
+from hudi_jobs.frames import GivenFiles, local_frame
 from hudi_jobs.ingestion.rules.columns import NOTHING
-from hudi_jobs.local_frame import local_frame
 from hudi_jobs.operations.erase.selection import matching, unquoted
 from hudi_jobs.operations.erase.spellings import spellings
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.schemas.types import column_named
+from hudi_jobs.spark.failures import stage
+from hudi_jobs.spark.filesystem import located
 from hudi_jobs.table import HudiTable
 
 RECORD_KEY = "_hoodie_record_key"

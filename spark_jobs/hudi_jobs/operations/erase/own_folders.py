@@ -23,15 +23,10 @@ from hudi_jobs.contract import (
     RunMode,
     Service,
 )
-from hudi_jobs.contract.operations.told import TOLD_FILE
-from hudi_jobs.contract.order import ORDER_FILE, OrderState
-from hudi_jobs.contract.progress import PROGRESS_FILE, ProgressState
+from hudi_jobs.contract.operator_folder import ORDER_FILE, PROGRESS_FILE, TOLD_FILE, OrderState, ProgressState
 from hudi_jobs.contract.table.location import beginning_of
 from hudi_jobs.contract.wording import listed
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import located, read_bytes
 from hudi_jobs.journal.journal import RECORD_FILE, RECORD_LIMIT
-from hudi_jobs.jvm import classes
 from hudi_jobs.lease.leases import INGESTION_LEASE, SERVICES_LEASE, State
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.erase.keys import Keys
@@ -47,6 +42,9 @@ from hudi_jobs.operations.erase.scan import (
     search,
 )
 from hudi_jobs.operations.refusal import refused
+from hudi_jobs.spark.failures import stage
+from hudi_jobs.spark.filesystem import located, read_bytes
+from hudi_jobs.spark.jvm import classes
 from hudi_jobs.table_services.timeline import Savepoint
 
 _NAMED = 3

@@ -14,16 +14,15 @@ from pyspark.sql import functions as sf
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import located
-from hudi_jobs.given_files import GivenFiles
+from hudi_jobs.frames import GivenFiles
 from hudi_jobs.ingestion.rows import UNREADABLE
-from hudi_jobs.jvm import JavaObject
 from hudi_jobs.operations.erase.keys import Keys
 from hudi_jobs.operations.erase.quarantine_records import BadRecords, Verdict
 from hudi_jobs.operations.erase.scan import File, files_below, search
 from hudi_jobs.operations.refusal import refused
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.filesystem import located
+from hudi_jobs.spark.jvm import JavaObject
 
 LARGEST = 256 * 1024 * 1024
 """Bytes; the largest file to rewrite."""

@@ -19,7 +19,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OPERATOR_FOLDER
 from hudi_jobs.contract.table.location import beginning_of
 from hudi_jobs.contract.wording import counted, listed
-from hudi_jobs.local_frame import local_frame
+from hudi_jobs.frames import local_frame
 from hudi_jobs.operations.erase.keys import Keys, file_group
 from hudi_jobs.operations.erase.scan import (
     META_FOLDER,

@@ -14,16 +14,15 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location, NotALocation
 from hudi_jobs.contract.operations.erase import EraseTask
 from hudi_jobs.contract.wording import counted
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import children_of, located
 from hudi_jobs.journal.records import EraseRecord
-from hudi_jobs.jvm import classes
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.erase.keys import Keys, key_fields, keys_named, keys_of, keys_where, require_comparable
 from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import UNCHANGED, refused
 from hudi_jobs.operations.rows import current_rows
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.filesystem import children_of, located
+from hudi_jobs.spark.jvm import classes
 
 LARGEST = 64 * 1024 * 1024
 """Bytes; the limit of a stored file."""

@@ -15,15 +15,14 @@ from pyspark.sql import functions as sf
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Location
-from hudi_jobs.existing_table.metadata import has_record_index
-from hudi_jobs.failures import DriverStopping
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import located, statuses_below
-from hudi_jobs.given_files import GivenFiles
-from hudi_jobs.java_classes import java_class
-from hudi_jobs.jvm import JavaObject, hadoop_configuration, local_rows
+from hudi_jobs.existing_table import has_record_index
+from hudi_jobs.frames import GivenFiles
 from hudi_jobs.operations.erase.keys import RECORD_KEY, SHORTEST_IN_BYTES, Keys, with_key
 from hudi_jobs.operations.erase.spellings import for_scanner, is_longer, script_after, script_before
+from hudi_jobs.spark.failures import DriverStopping, stage
+from hudi_jobs.spark.filesystem import located, statuses_below
+from hudi_jobs.spark.jvm import JavaObject, hadoop_configuration, local_rows
+from hudi_jobs.spark.session import java_class
 from hudi_jobs.table import HudiTable
 
 _ESCAPE = re.compile(r"(\\[bfnrt]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2})$")

@@ -21,11 +21,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.operations.erase import LONGEST_PREDICATE
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import JavaObject, classes, frame_of, parsed_expression, query_execution, without_stand_ins
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.query.rules import CATALYST, Node, PlanReader, require_parsable
 from hudi_jobs.query.session import bare_session
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.spark.jvm import JavaObject, classes, frame_of, parsed_expression, query_execution, without_stand_ins
 
 _LITERAL, _CAST = f"{CATALYST}expressions.Literal", f"{CATALYST}expressions.Cast"
 _ATTRIBUTE = f"{CATALYST}expressions.AttributeReference"

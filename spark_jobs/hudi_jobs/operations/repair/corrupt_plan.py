@@ -6,7 +6,6 @@ and would lose their base file with its plan.
 """
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.journal.records import RepairRecord
 from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import refused
@@ -22,6 +21,7 @@ from hudi_jobs.operations.repair.repair_step import (
     require_dead,
 )
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.spark.failures import TaskFailed
 from hudi_jobs.table_services.plans import PLANS, can_be_read
 from hudi_jobs.table_services.preparation import load_timeline
 

@@ -13,8 +13,7 @@ timeline are compared with those from before the read, right before and once mor
 
 from hudi_jobs.contract import CHECKPOINT_KEY, FailureReason, OperationPhase, WriteOperation
 from hudi_jobs.contract.wording import counted, listed
-from hudi_jobs.existing_table.metadata import ENABLED
-from hudi_jobs.failures import TaskFailed
+from hudi_jobs.existing_table import ENABLED
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress
 from hudi_jobs.journal.records import RepairRecord
 from hudi_jobs.operations.operation_run import OperationRun, commit_of, write_as
@@ -31,6 +30,7 @@ from hudi_jobs.operations.repair.repair_step import Step, require_as_the_metadat
 from hudi_jobs.operations.restore_steps import remake_metadata_table, remove_metadata_table, require_nothing_come
 from hudi_jobs.operations.rows import is_in_buckets
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.spark.failures import TaskFailed
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.plans import require_commits_inside, require_plans_inside
 from hudi_jobs.table_services.preparation import load_timeline

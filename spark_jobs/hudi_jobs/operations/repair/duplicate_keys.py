@@ -18,12 +18,10 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract.table.index import obstacles
 from hudi_jobs.contract.table.merging import columns_of, ordering_of
-from hudi_jobs.contract.table.rewriting import obstacles
 from hudi_jobs.contract.wording import counted, listed
-from hudi_jobs.existing_table.metadata import has_record_index, metadata_partitions
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
+from hudi_jobs.existing_table import has_record_index, metadata_partitions
 from hudi_jobs.journal.records import RepairRecord, Rows
 from hudi_jobs.operations.check import metadata_options_of, require_known_indexes, require_same_rows
 from hudi_jobs.operations.operation_run import OperationRun
@@ -42,6 +40,7 @@ from hudi_jobs.operations.rows import (
 )
 from hudi_jobs.preflight.key_gate import require_keys
 from hudi_jobs.schemas.types import column_named
+from hudi_jobs.spark.failures import TaskFailed, stage
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.plans import require_plans_inside
 from hudi_jobs.table_services.preparation import load_timeline

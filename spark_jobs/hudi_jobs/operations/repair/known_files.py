@@ -22,15 +22,13 @@ from pyspark.sql import functions as sf
 from hudi_jobs.archive import archive_files
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location
 from hudi_jobs.contract.table.location import beginning_of, relative_names
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import children_of, located, statuses_below
-from hudi_jobs.jvm import JavaObject, classes, elements, iterated
-from hudi_jobs.local_frame import local_frame
+from hudi_jobs.frames import local_frame
 from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import refused
-from hudi_jobs.reading import with_times
-from hudi_jobs.table import HudiTable, commit_metadata, names_in, saved_files
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.filesystem import children_of, located, statuses_below
+from hudi_jobs.spark.jvm import JavaObject, classes, elements, iterated
+from hudi_jobs.table import HudiTable, commit_metadata, names_in, saved_files, with_times
 
 INSTANTS_IN_LOGS_FROM = 8
 """The first version with the write's instant in the names of log files."""

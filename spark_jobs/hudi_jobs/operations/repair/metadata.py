@@ -7,13 +7,10 @@ its files might be missing in a metadata table built meanwhile.
 
 from typing import Any
 
-from hudi_jobs.clock.guard import zone_left_shown
+from hudi_jobs.clock import zone_left_shown
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.existing_table.metadata import metadata_partitions
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
+from hudi_jobs.existing_table import metadata_partitions
 from hudi_jobs.journal.records import RepairRecord
-from hudi_jobs.jvm import classes, engine_context
 from hudi_jobs.operations.check import metadata_options_of, require_known_indexes
 from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import refused
@@ -21,6 +18,8 @@ from hudi_jobs.operations.repair.repair_step import Found, Step, once_begun, req
 from hudi_jobs.operations.restore_steps import remake_metadata_table, remove_metadata_table
 from hudi_jobs.operations.rows import are_doubled, current_rows, difference, indexed_by, rows_now
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.jvm import classes, engine_context
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.plans import require_properties_inside
 from hudi_jobs.table_services.preparation import load_timeline

@@ -11,12 +11,8 @@ import time
 from collections.abc import Collection
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.contract.operations.repair import LONGEST_FILE_NAMED, MOST_FILES_NAMED
+from hudi_jobs.contract.operations.operation import LONGEST_FILE_NAMED, MOST_FILES_NAMED
 from hudi_jobs.contract.wording import counted
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import located
-from hudi_jobs.folder import Folder
 from hudi_jobs.journal.records import RepairRecord
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.operation_run import OperationRun
@@ -41,6 +37,8 @@ from hudi_jobs.operations.repair.repair_step import (
     rows_to_keep,
 )
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.filesystem import Folder, located
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.preparation import load_timeline
 from hudi_jobs.table_services.unfinished_work import Others

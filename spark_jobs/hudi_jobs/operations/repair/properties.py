@@ -8,10 +8,7 @@ table (`HoodieTableConfig`), and a file cut later may give wrong properties. So 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, RepairStep, TableOperation
 from hudi_jobs.contract.table.properties import differences, differences_message
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
 from hudi_jobs.journal.records import RepairRecord
-from hudi_jobs.jvm import JavaObject, classes, texts
 from hudi_jobs.lease.owner import require_not_owned_elsewhere
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.check import busy
@@ -29,6 +26,8 @@ from hudi_jobs.operations.repair.repair_step import (
     require_no_heartbeat,
 )
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.jvm import JavaObject, classes, texts
 from hudi_jobs.table_services.preparation import load_timeline
 from hudi_jobs.table_services.unfinished_work import Others
 

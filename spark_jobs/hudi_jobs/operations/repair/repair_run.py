@@ -1,7 +1,6 @@
 """Runs a repair: checks, records, repairs, and compares the rows with those of before."""
 
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, RepairStep, TaskResult
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.journal.records import RepairRecord, Rows
 from hudi_jobs.operations.check import require_no_restore
 from hudi_jobs.operations.operation_run import OperationRun, compare, succeeded
@@ -9,6 +8,7 @@ from hudi_jobs.operations.repair.repair_step import Found, once_begun, require_n
 from hudi_jobs.operations.repair.steps import STEPS
 from hudi_jobs.operations.rows import rows_now
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.spark.failures import TaskFailed
 from hudi_jobs.table_services.preparation import load_timeline
 from hudi_jobs.table_services.unfinished_work import noting_affected
 

@@ -8,16 +8,15 @@ from typing import Any
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import children_of, located, read_bytes, statuses_below
 from hudi_jobs.journal.records import RepairRecord, Rows
-from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 from hudi_jobs.operations.check import busy
 from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import UNCHANGED, refused, require_nobody_at_work
 from hudi_jobs.operations.restore_steps import has_metadata_table
 from hudi_jobs.operations.rows import difference, rows_now
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.filesystem import children_of, located, read_bytes, statuses_below
+from hudi_jobs.spark.jvm import JavaObject, classes, hadoop_configuration
 from hudi_jobs.table_services.timeline import Begun, Timeline
 from hudi_jobs.table_services.unfinished_work import HEARTBEATS, Others
 

@@ -1,12 +1,11 @@
 """Rolls back a dead tool's pending write or clustering, with its files (RollbackInflight)."""
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
 from hudi_jobs.journal.records import RepairRecord
 from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.repair.repair_step import Found, Step, once_begun, pending_instant, require_dead
+from hudi_jobs.spark.failures import TaskFailed, stage
 from hudi_jobs.table_services.client import write_client
 from hudi_jobs.table_services.plans import require_plans_inside
 from hudi_jobs.table_services.preparation import load_timeline

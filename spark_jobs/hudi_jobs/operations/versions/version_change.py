@@ -17,12 +17,9 @@ from hudi_jobs.contract import SAVEPOINT_USER, FailureReason, OperationPhase, Ta
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
 from hudi_jobs.contract.table.layout import INSTANT_FILE, META_FOLDER, timeline_folders
 from hudi_jobs.contract.wording import counted
-from hudi_jobs.existing_table.metadata import ENABLED
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
+from hudi_jobs.existing_table import ENABLED
 from hudi_jobs.journal.journal import Journal
 from hudi_jobs.journal.records import VersionRecord
-from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 from hudi_jobs.lease.owner import require_not_owned_elsewhere
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.check import metadata_options_of, require_no_restore
@@ -40,6 +37,8 @@ from hudi_jobs.operations.rows import rows_now
 from hudi_jobs.operations.versions.version_check import VERSION_KEPT, require_as_checked, require_changeable
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.preflight.slice_gate import in_other_layout, instant_files
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.jvm import JavaObject, classes, hadoop_configuration
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.client import WriteClient, write_client
 from hudi_jobs.table_services.compaction import EVERY_LOG_FILE

@@ -9,13 +9,13 @@ from hudi_jobs.contract.instants import LAYOUT_2_FROM
 from hudi_jobs.contract.table.merging import columns_of, payload_of
 from hudi_jobs.contract.table.support import COMPLEX, WRITTEN_VERSIONS, key_generator_of
 from hudi_jobs.contract.table.zone import is_in_utc
-from hudi_jobs.existing_table.metadata import metadata_partitions
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import located, statuses_below
+from hudi_jobs.existing_table import metadata_partitions
 from hudi_jobs.operations.check import KEPT_INDEXES, busy, come_since, require_same_rows
 from hudi_jobs.operations.operation_run import OperationRun
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.restore_steps import require_nothing_come
+from hudi_jobs.spark.failures import stage
+from hudi_jobs.spark.filesystem import located, statuses_below
 from hudi_jobs.table_services.plans import require_plans_inside
 from hudi_jobs.table_services.preparation import load_timeline
 from hudi_jobs.table_services.timeline import Timeline

@@ -24,7 +24,7 @@ from hudi_jobs.contract import (
     TaskResult,
 )
 from hudi_jobs.contract.operations.erase import EraseReport, EraseTask
-from hudi_jobs.local_frame import local_frame
+from hudi_jobs.frames import local_frame
 
 _GZIP = b"\x1f\x8b\x08"
 

@@ -13,7 +13,7 @@ from tests.spark_jobs.operations.erase.wholes import ADDRESS, SIXTEEN, TEN
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import Service
-from hudi_jobs.local_frame import local_frame
+from hudi_jobs.frames import local_frame
 from hudi_jobs.operations.erase.remaining import mentions
 from hudi_jobs.operations.erase.scan import files_below, search
 

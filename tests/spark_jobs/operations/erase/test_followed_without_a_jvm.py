@@ -2,10 +2,10 @@
 
 import pytest
 
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.hudi.commits import Erasure, Removal, refuse
 from hudi_jobs.operations.erase.erase_check import MOST_COMPARED, matching
 from hudi_jobs.operations.erase.keys import digest_of, keys_of
+from hudi_jobs.spark.failures import TaskFailed
 
 FIELDS, VALUES = ("id", "day"), frozenset({("1", "x"), ("2", "y")})
 KEYS = keys_of(FIELDS, VALUES, "uid-here")

@@ -22,12 +22,12 @@ from tests.spark_jobs.operations.erase.wholes import ADDRESS, KEY, KEYS, LONGER,
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import Service
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.erase.keys import Keys, _read, where_found, with_key
 from hudi_jobs.operations.erase.own_folders import require_no_word_of_metadata
 from hudi_jobs.operations.erase.quarantine_files import count_in, erase_from, holding_in
 from hudi_jobs.operations.erase.remaining import mentions, require_in_no_other_row, strays, strays_refused
 from hudi_jobs.operations.erase.scan import File, files_below, search, unsearched_logs
+from hudi_jobs.spark.failures import TaskFailed
 
 pytestmark = [pytest.mark.spark]
 

@@ -8,12 +8,12 @@ import pytest
 
 from hudi_jobs.contract import Location
 from hudi_jobs.contract.operations.erase import MOST_ERASED
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.erase.erase_check import are_named_after
 from hudi_jobs.operations.erase.keys import Keys, keys_of, parsed
 from hudi_jobs.operations.erase.requested_keys import _is_inside
 from hudi_jobs.operations.erase.scan import WholeTexts
 from hudi_jobs.operations.erase.spellings import LARGEST_SPELT, require_few, spellings
+from hudi_jobs.spark.failures import TaskFailed
 
 _ESCAPED = re.compile(r"\\.")
 

@@ -9,8 +9,8 @@ import pytest
 from tests.spark_jobs.operations.erase import predicates
 from tests.spark_jobs.trials import ALL
 
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.erase.selection import FUNCTIONS, matching
+from hudi_jobs.spark.failures import TaskFailed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

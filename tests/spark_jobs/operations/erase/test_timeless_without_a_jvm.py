@@ -4,9 +4,9 @@ from contextlib import AbstractContextManager, nullcontext
 
 import pytest
 
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.erase.selection import require_dated_casts, require_dated_literals
 from hudi_jobs.query.rules import CATALYST, tree
+from hudi_jobs.spark.failures import TaskFailed
 
 LITERAL, CAST = f"{CATALYST}expressions.Literal", f"{CATALYST}expressions.Cast"
 COLUMN = f"{CATALYST}expressions.AttributeReference"

@@ -19,9 +19,9 @@ from shutil import copytree, rmtree
 from typing import Any
 
 from hudi_jobs.contract import OPERATOR_FOLDER
-from hudi_jobs.jvm import classes
 from hudi_jobs.lease.leases import State, decode
 from hudi_jobs.phases import PAUSED_AT
+from hudi_jobs.spark.jvm import classes
 
 _LOOK_SECONDS = 0.003
 _LONGEST_SECONDS = 600

@@ -156,7 +156,7 @@ def makes_writes(trial: Trial) -> bool:
 
 
 def left_by(trial: Trial, begun_since: list[tuple[str, str]]) -> tuple[str, ...]:
-    """What the operator takes for left behind by a run (`planning/facts/writers/unfinished.py`)."""
+    """What the operator takes for left behind by a run (`planning/facts/writers/leftover.py`)."""
     return tuple(time for action, time in begun_since if action not in _WRITES or makes_writes(trial))
 
 

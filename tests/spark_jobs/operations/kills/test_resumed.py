@@ -34,13 +34,13 @@ from hudi_jobs.contract import (
     RunMode,
     Service,
 )
-from hudi_jobs.existing_table.metadata import metadata_partitions
-from hudi_jobs.failures import TaskFailed
+from hudi_jobs.existing_table import metadata_partitions
 from hudi_jobs.journal.history import History
-from hudi_jobs.jvm import classes
 from hudi_jobs.operations.refusal import UNCHANGED
 from hudi_jobs.operations.restore_steps import prepare, restore, roll_back_what_stayed
 from hudi_jobs.phases import Phase
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.spark.jvm import classes
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.client import write_client
 from hudi_jobs.table_services.timeline import Timeline

@@ -26,8 +26,8 @@ from tests.spark_jobs.services.test_services import csv, fill, succeeded
 from tests.spark_jobs.trials import ALL, IN_FULL, LEASE, sampled
 
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, OperationPhase, Outcome, RepairStep, RunMode, Service
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.rows import rows_now
+from hudi_jobs.spark.failures import TaskFailed
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 

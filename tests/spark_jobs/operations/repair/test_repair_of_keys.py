@@ -22,12 +22,12 @@ from tests.spark_jobs.services.test_services import notes, succeeded
 from tests.spark_jobs.trials import IN_FULL, LEASE
 
 from hudi_jobs.contract import CHECKPOINT_KEY, FailureReason, OperationPhase, Outcome, RepairStep, Service
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.local_frame import local_frame
+from hudi_jobs.frames import local_frame
 from hudi_jobs.operations import operation_run
 from hudi_jobs.operations.repair import deduplicate
 from hudi_jobs.operations.repair.duplicate_keys import KEY, PARTITION, Doubles, order_of
 from hudi_jobs.phases import Phase
+from hudi_jobs.spark.failures import TaskFailed
 from hudi_jobs.table import HudiTable
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]

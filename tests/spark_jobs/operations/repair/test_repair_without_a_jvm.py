@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from hudi_jobs.contract.table.rewriting import obstacles
-from hudi_jobs.failures import TaskFailed
+from hudi_jobs.contract.table.index import obstacles
 from hudi_jobs.operations.repair.duplicate_keys import key_columns, order_of
 from hudi_jobs.operations.repair.known_files import File, Kind, Known, instant_of, kinds_of, oldest_version, paths_of
+from hudi_jobs.spark.failures import TaskFailed
 
 FIRST, DONE, GONE, SAVED = (f"2026031013{minute}00000" for minute in ("00", "10", "20", "30"))
 BEFORE = "20260309000000000"

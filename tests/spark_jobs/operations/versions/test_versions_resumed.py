@@ -28,10 +28,10 @@ from tests.spark_jobs.tables.test_table_version import versions
 from tests.spark_jobs.trials import ALL, IN_FULL, LEASE, crossed, sampled
 
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, RepairStep, Service
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.restore_steps import remove_metadata_table
 from hudi_jobs.operations.versions.version_change import prepare_change
 from hudi_jobs.phases import Phase
+from hudi_jobs.spark.failures import TaskFailed
 from hudi_jobs.table_services.client import WriteClient, write_client
 
 pytestmark = [pytest.mark.spark]

@@ -5,8 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hudi_operator.api.values.base import InstantText, Model
-from hudi_operator.api.values.decisions import LONGEST_OWNER, DecisionKind
+from hudi_operator.api.values.base import LONGEST_OWNER, DecisionKind, InstantText, Model
 
 LONGEST_PATTERN = 200
 

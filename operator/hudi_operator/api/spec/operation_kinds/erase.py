@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 
 from hudi_jobs.contract.operations.erase import DIGEST, LONGEST_PREDICATE, MOST_KEYS
 from hudi_operator.api.values.base import Model, rules, words
-from hudi_operator.api.values.paths import SourcePath
+from hudi_operator.api.values.names import SourcePath
 
 LONGEST_VALUE = 256
 

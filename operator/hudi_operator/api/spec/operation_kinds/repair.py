@@ -6,9 +6,17 @@ from typing import Self
 from pydantic import ConfigDict, model_validator
 
 from hudi_jobs.contract import RepairStep
-from hudi_operator.api.values.base import Duration, InstantText, Model, at_least, parse_duration, rules
-from hudi_operator.api.values.choice import exactly_one, given_fields
-from hudi_operator.api.values.defaults import duration_or
+from hudi_operator.api.values.base import (
+    Duration,
+    InstantText,
+    Model,
+    at_least,
+    duration_or,
+    exactly_one,
+    given_fields,
+    parse_duration,
+    rules,
+)
 
 
 class InstantRepair(Model):

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from hudi_jobs.contract import RunnableService
-from hudi_operator.api.spec.services import CleaningRetention, ClusteringExecution, ClusteringPlan, CompactionPlan
+from hudi_operator.api.spec.table_services import CleaningRetention, ClusteringExecution, ClusteringPlan, CompactionPlan
 from hudi_operator.api.values.base import LARGEST_INT, Model, rules
 
 MOST_NAMES = 20

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field
 from hudi_jobs.contract import FileFormat
 from hudi_operator.api.spec.source_kind import Rules, SourceKind
 from hudi_operator.api.values.base import Count, OptionValue, Quantity, not_less, rules
-from hudi_operator.api.values.paths import SourcePath, apart
+from hudi_operator.api.values.names import SourcePath, apart
 
 
 class FileSourceSpec(SourceKind):

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from hudi_jobs.contract import RemovedRows, StartingCommit
 from hudi_operator.api.spec.source_kind import IS_UPSERT, Rules, SourceKind
 from hudi_operator.api.values.base import Count
-from hudi_operator.api.values.paths import UpstreamPath, apart
+from hudi_operator.api.values.names import UpstreamPath, apart
 
 
 class HudiSourceSpec(SourceKind):

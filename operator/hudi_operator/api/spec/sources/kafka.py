@@ -16,10 +16,8 @@ from hudi_jobs.contract import (
     Tombstones,
 )
 from hudi_operator.api.spec.source_kind import DEFAULT_OPERATION, IS_UPSERT, Rules, SourceKind
-from hudi_operator.api.values.base import Count, Model, Name, Quantity, not_less, rules, words
-from hudi_operator.api.values.columns import PlainColumn
-from hudi_operator.api.values.defaults import DefaultsTo, value_or
-from hudi_operator.api.values.kafka import (
+from hudi_operator.api.values.base import Count, DefaultsTo, Model, Name, Quantity, not_less, rules, value_or, words
+from hudi_operator.api.values.kafka_names import (
     AllowedTopic,
     BootstrapServer,
     Moment,
@@ -27,6 +25,7 @@ from hudi_operator.api.values.kafka import (
     TopicName,
     TopicPattern,
 )
+from hudi_operator.api.values.names import PlainColumn
 
 RECORDS_PER_RUN = 5_000_000
 """Messages of a run without a limit of its own; the same as the default of `hoodie.streamer.kafka.source.maxEvents`."""

@@ -12,11 +12,11 @@ from hudi_jobs.contract.operations.erase import MOST_CASCADED
 from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.spec.operation import OperationApproval
 from hudi_operator.api.spec.table import ManagementPolicy
-from hudi_operator.api.status.operation import FINISHED
-from hudi_operator.planning.facts.operations.answer import Answer, fails, waits
+from hudi_operator.api.status.operation_status import FINISHED
+from hudi_operator.planning.facts.operations.operation_kind import Answer, fails, waits
 from hudi_operator.planning.model import Derived, DerivedTable, Observation, Reading, Related
 from hudi_operator.planning.model.reasons import OperationReason
-from hudi_operator.planning.policy.paths import is_allowed
+from hudi_operator.planning.policy.class_policy import is_allowed
 
 _UNCHANGED = "Nothing was changed."
 _ALONE = "erase from each table with a HudiOperation of its own, upstream tables first"

@@ -11,14 +11,14 @@ from typing import Any
 
 from hudi_jobs.contract import ConcurrencyMode
 from hudi_operator.api.resources import HudiOperation
-from hudi_operator.api.status.decisions import DECISIONS_SHOWN, DecisionAnswer, DecisionsStatus
-from hudi_operator.api.status.operation import FINISHED, OperationState
-from hudi_operator.api.status.rescan import RescanState
-from hudi_operator.api.values.decisions import DecisionKind
+from hudi_operator.api.status.operation_status import FINISHED, OperationState
+from hudi_operator.api.status.table_operations import DECISIONS_SHOWN, DecisionAnswer, DecisionsStatus
+from hudi_operator.api.status.table_parts import RescanState
+from hudi_operator.api.values.base import DecisionKind
 from hudi_operator.planning.facts.operations.admission import copy_problem
-from hudi_operator.planning.facts.operations.answer import Answer, fails, waits, waits_for_table
+from hudi_operator.planning.facts.operations.operation_kind import Answer, fails, waits, waits_for_table
 from hudi_operator.planning.facts.operations.repeated import repetition
-from hudi_operator.planning.facts.runs.bad_rows import acknowledged, bad_rows
+from hudi_operator.planning.facts.runs.failures import acknowledged, bad_rows
 from hudi_operator.planning.facts.writers.foreign import acceptance
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason

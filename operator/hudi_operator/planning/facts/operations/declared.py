@@ -1,4 +1,4 @@
-"""The operations of a table: the requests of resources, and the memory of each in status.
+"""The operations of a table: the requests of resources, the memory of each in status, and what a person acknowledges.
 
 The memory in status alone finishes an operation that has begun, whatever happens to its resource. After a loss of the
 table's status, the resource's own status replaces it, so that a finished operation never begins again. An operation
@@ -6,17 +6,18 @@ that has begun by its own status alone is a claim, because people may write that
 every permission of a new operation, and its Jobs only finish what is recorded beside the table.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from hudi_jobs.contract import OperationKind
 from hudi_jobs.contract.table.location import canonical_path
 from hudi_operator.api.resources import HudiOperation, HudiTable
-from hudi_operator.api.status.operation import FINISHED, OperationState
-from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
+from hudi_operator.api.status.operation_status import FINISHED, OperationState
 from hudi_operator.api.status.table_operations import TableOperation
-from hudi_operator.planning.facts.operations.kinds.registry import KINDS, job_of, may_be_left
-from hudi_operator.planning.facts.runs.asked import operation_metadata
+from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.planning.facts.operations.kinds.operation_registry import KINDS, job_of, may_be_left
+from hudi_operator.planning.facts.runs.tracking import operation_metadata
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.model.times import format_time
@@ -154,3 +155,17 @@ def has_begun(status: HudiTableStatus) -> bool:
         job.operation.uid for job in status.active_jobs if job.operation is not None and not job.operation.dry_run
     }
     return any(one.state not in FINISHED and (one.begun or one.uid in at_work) for one in status.operations)
+
+
+def unacknowledged(told: Iterable[Declared], observation: Observation) -> str | None:
+    """Return the operation that a person has to check; an unreadable resource holds the table too."""
+    found = observation.related.unread_operations
+    unread = [one for one in found if one.metadata.deletion_timestamp is None]
+    kept = {one.metadata.uid for one in unread}
+    for each in told:
+        if each.entry.reason == OperationReason.NOT_VERIFIED and (not each.is_going or each.entry.uid in kept):
+            return f"HudiOperation {each.entry.resource}: {each.entry.message}"
+    for one in unread:
+        if one.operation.reason == OperationReason.NOT_VERIFIED:
+            return f"HudiOperation {one.metadata.name}: {one.operation.message}"
+    return None

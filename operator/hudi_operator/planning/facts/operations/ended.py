@@ -1,4 +1,8 @@
-"""Concludes the runs of operations."""
+"""Concludes the runs of operations, and removes memory of a table that an operation made invalid.
+
+The checkpoint, the counts and the pending instants come from the timeline with every reconcile. The position in the
+source is forgotten with the runs that a restore has undone (`facts/writers/acts.py`).
+"""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -7,13 +11,18 @@ from hudi_jobs.contract import FailureReason, OperationPhase, OperationReport, O
 from hudi_jobs.contract.operations.operation import MOST_OBSTACLES
 from hudi_operator.api.resources import HudiOperation
 from hudi_operator.api.spec.table_class import RetrySettings
-from hudi_operator.api.status.operation import OperationReportStatus, OperationState, VerificationStatus
-from hudi_operator.api.status.run import RunStatus
-from hudi_operator.api.status.table import ActiveJob
+from hudi_operator.api.status.operation_status import (
+    FINISHED,
+    OperationReportStatus,
+    OperationState,
+    VerificationStatus,
+)
+from hudi_operator.api.status.runs import RunStatus
 from hudi_operator.api.status.table_operations import TableOperation
+from hudi_operator.api.status.table_parts import Protection, TakeoverStatus
+from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus, ServicesStatus
 from hudi_operator.planning.facts.operations.admission import other_writers
-from hudi_operator.planning.facts.operations.kinds.registry import may_be_left
-from hudi_operator.planning.facts.runs.begun import shows_work
+from hudi_operator.planning.facts.operations.kinds.operation_registry import may_be_left
 from hudi_operator.planning.facts.runs.failures import (
     NO_FAILURES,
     FailureKind,
@@ -23,11 +32,35 @@ from hudi_operator.planning.facts.runs.failures import (
     failures_of,
     one_more,
 )
+from hudi_operator.planning.facts.runs.outcomes import shows_work
 from hudi_operator.planning.facts.runs.tracking import own_job
 from hudi_operator.planning.model import START_TROUBLES, JobObservation, JobPhase, Observation, TimelineSnapshot
 from hudi_operator.planning.model.reasons import OperationReason
-from hudi_operator.planning.model.retry import retry_delay
-from hudi_operator.planning.model.times import format_time
+from hudi_operator.planning.model.times import format_time, retry_delay
+from hudi_operator.services.registry import SERVICES
+
+
+def has_changed_history(before: HudiTableStatus, entries: tuple[TableOperation, ...]) -> bool:
+    """Whether an operation that changed the table has ended in this reconcile."""
+    over = {one.uid for one in before.operations if one.state in FINISHED}
+    return any(one.begun and one.state in FINISHED and one.uid not in over for one in entries)
+
+
+def services_after(services: ServicesStatus) -> ServicesStatus:
+    """Return the memory of services: a service that found nothing to do, or no new input, may find some now."""
+    present = [one for one in SERVICES if getattr(services, one.lower()) is not None]
+    return services.replaced({one: services.of(one).copy_with(last_no_op_instant=None, look=None) for one in present})
+
+
+def takeover_after(takeover: TakeoverStatus | None, observation: Observation) -> TakeoverStatus | None:
+    """Return the memory of a takeover: if its savepoint is gone, the next table service makes another savepoint."""
+    timeline = observation.snapshot.timeline
+    if takeover is None or timeline is None or takeover.protection is not Protection.KEPT:
+        return takeover
+    if takeover.savepoint in timeline.counters.savepoints:
+        return takeover
+    return takeover.copy_with(protection=Protection.WANTED, savepoint=None)
+
 
 _MESSAGE_LIMIT = 1024
 _UNCHANGED = "Nothing was changed."

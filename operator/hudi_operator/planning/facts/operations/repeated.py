@@ -9,11 +9,10 @@ import json
 from collections.abc import Iterator
 
 from hudi_operator.api.resources import HudiOperation
-from hudi_operator.api.status.decisions import DecisionAnswer
-from hudi_operator.api.status.operation import FINISHED, OperationState
-from hudi_operator.api.status.table import HudiTableStatus
-from hudi_operator.api.status.table_operations import ENDS_REMEMBERED, EndedOperation, TableOperation
-from hudi_operator.planning.facts.operations.answer import Answer
+from hudi_operator.api.status.operation_status import FINISHED, OperationState
+from hudi_operator.api.status.table_operations import ENDS_REMEMBERED, DecisionAnswer, EndedOperation, TableOperation
+from hudi_operator.api.status.table_status import HudiTableStatus
+from hudi_operator.planning.facts.operations.operation_kind import Answer
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason
 

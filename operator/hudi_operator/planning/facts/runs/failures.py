@@ -1,11 +1,15 @@
-"""Classifies failures: the cause, the count in a row, and the next attempt.
+"""Classifies failures: the cause, the count in a row, the next attempt; and counts quarantined rows.
 
 Three kinds are counted apart. A failure of the run itself (bad input, out of memory, an error of Hudi) and one of the
 infrastructure (a lost node, a missing image, a full quota, an unavailable store) have a budget each. A run that gave
 way to another writer is neither: it backs off and is retried for ever. An exhausted budget needs a person; the run is
 still retried now and then, so that a table recovers when its cause goes away.
+
+A run counts once, in the reconcile that records its end. A failed batch run does not count, because its retry reports
+the same rows. A continuous driver counts while it runs, by its last report.
 """
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -13,15 +17,15 @@ from typing import Any
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION
 from hudi_operator.api.spec.table_class import RetrySettings
-from hudi_operator.api.status.run import RunStatus
-from hudi_operator.api.status.table import ServiceStatus
+from hudi_operator.api.status.runs import RunStatus
 from hudi_operator.api.status.table_operations import TableOperation
+from hudi_operator.api.status.table_parts import MOST_BAD_ROWS, BadRowsStatus
+from hudi_operator.api.status.table_status import ActiveJob, ServiceStatus
 from hudi_operator.planning.model.decision import Decision, Reason
 from hudi_operator.planning.model.healing import run_retry
+from hudi_operator.planning.model.reason_registry import entry_of
 from hudi_operator.planning.model.reasons import Retry
-from hudi_operator.planning.model.registry import entry_of
-from hudi_operator.planning.model.retry import retry_delay
-from hudi_operator.planning.model.times import format_time, parse_time
+from hudi_operator.planning.model.times import format_time, parse_time, retry_delay
 
 _AFTER_EXHAUSTION = timedelta(hours=1)
 """The pause between attempts after an exhausted budget, or if the same request would fail again."""
@@ -169,3 +173,50 @@ def _next_attempt(
 
 def _times(number: int) -> str:
     return "once" if number == 1 else f"{number} times in a row"
+
+
+def bad_rows_after(
+    before: BadRowsStatus | None, finished: Iterable[RunStatus], active: Iterable[ActiveJob]
+) -> BadRowsStatus | None:
+    """Return the memory of bad rows after these runs have ended, with these Jobs active."""
+    memory, running = before or BadRowsStatus(), tuple(active)
+    total, since = memory.total, memory.since
+    for run in finished:
+        rows = _unacknowledged(memory, run.job, run.rows_quarantined) if _has_committed(run) else 0
+        total = min(total + rows, MOST_BAD_ROWS)
+        since = since or (run.finished_at if rows else None)
+    since = since or next((job.live.moved_at for job in running if job.live and _live(memory, job)), None)
+    known = memory.run in {job.name for job in running}
+    after = BadRowsStatus(
+        total=total,
+        since=since,
+        run=memory.run if known else None,
+        acknowledged=memory.acknowledged if known else 0,
+    )
+    return after if after != BadRowsStatus() else None
+
+
+def bad_rows(memory: BadRowsStatus | None, active: Iterable[ActiveJob]) -> int:
+    """Return the number of unacknowledged rows, with those of a driver that runs."""
+    memory = memory or BadRowsStatus()
+    return min(memory.total + sum(_live(memory, job) for job in active), MOST_BAD_ROWS)
+
+
+def acknowledged(active: Iterable[ActiveJob]) -> BadRowsStatus | None:
+    """Return the memory after an acknowledgement: rows that the running driver has reported do not count again."""
+    for job in active:
+        if job.live is not None and job.live.rows_quarantined > 0:
+            return BadRowsStatus(run=job.name, acknowledged=min(job.live.rows_quarantined, MOST_BAD_ROWS))
+    return None
+
+
+def _live(memory: BadRowsStatus, job: ActiveJob) -> int:
+    return _unacknowledged(memory, job.name, job.live.rows_quarantined) if job.live is not None else 0
+
+
+def _unacknowledged(memory: BadRowsStatus, run: str, rows: int | None) -> int:
+    return max((rows or 0) - (memory.acknowledged if run == memory.run else 0), 0)
+
+
+def _has_committed(run: RunStatus) -> bool:
+    return failure_kind(run) is None or bool(run.batches)

@@ -1,17 +1,17 @@
-"""Remembers the state of each service after ended runs."""
+"""Remembers the state of each service after ended runs, and which requests the runs have answered."""
 
 from collections.abc import Iterable
 from datetime import datetime
 
 from hudi_jobs.contract import FailureReason, Outcome, RunMode, Service
-from hudi_operator.api.resources import HudiTable
-from hudi_operator.api.spec.services import ServiceMode
+from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, HudiTable
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.spec.table_services import ServiceMode
 from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.api.status.run import RunStatus
-from hudi_operator.api.status.table import ActiveJob, ServicesStatus, ServiceStatus
+from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.table_status import ActiveJob, ServicesStatus, ServiceStatus
 from hudi_operator.jobs.sizing import grown_memory, resolve_sizing
-from hudi_operator.planning.facts.runs.continuous import cut_names, is_healthy
+from hudi_operator.planning.facts.runs.continuous import STOPPED, cut_names, is_healthy
 from hudi_operator.planning.facts.runs.failures import (
     FailureKind,
     attempts,
@@ -20,12 +20,47 @@ from hudi_operator.planning.facts.runs.failures import (
     has_passed_over,
     reset_failures,
 )
-from hudi_operator.planning.facts.runs.freshness import freshness_after, freshness_while_running
-from hudi_operator.planning.facts.runs.looks import look_after
-from hudi_operator.planning.model import Observation
-from hudi_operator.planning.model.circumstances import differ, have_changed
+from hudi_operator.planning.facts.runs.freshness import freshness_after, freshness_while_running, look_after
+from hudi_operator.planning.model import LaunchJob, Observation
+from hudi_operator.planning.model.healing import differ, have_changed
 from hudi_operator.services.registry import SERVICES, leaves_no_instant, mode_of
 from hudi_operator.sources.registry import skipped_code
+
+
+def open_request(table: HudiTable) -> str | None:
+    """Return the value of the annotation requested-at if it has not been answered."""
+    requested = table.metadata.annotations.get(REQUESTED_AT_ANNOTATION)
+    return requested[:128] if requested and requested[:128] != table.status.last_handled_reconcile_at else None
+
+
+def answered_by(table: HudiTable, launches: Iterable[LaunchJob], *, active: Iterable[ActiveJob] = ()) -> str | None:
+    """Answer a request when ingestion is launched, or at once if ingestion cannot be launched.
+
+    A running continuous driver looks at the source soon anyway.
+    """
+    launched = any(launch.job.service is Service.INGESTION for launch in launches)
+    goes_on = any(job.live is not None and job.state not in STOPPED for job in active)
+    return open_request(table) if launched or goes_on or table.spec.ingestion is None else None
+
+
+def after_request(table: HudiTable, services: ServicesStatus) -> ServicesStatus:
+    """Reset the failures of the requested service, or of all services if the table has no ingestion.
+
+    Without an ingestion the request is answered at once. Otherwise the failures of the table services are reset only
+    when ingestion starts: a request may stay open for long, and a service that fails meanwhile must back off.
+    """
+    if open_request(table) is None:
+        return services
+    if table.spec.ingestion is None:
+        return reset_all(services)
+    return services.replaced({Service.INGESTION: reset_failures(services.ingestion)})
+
+
+def reset_all(services: ServicesStatus) -> ServicesStatus:
+    """Reset failures, and let services that found nothing to do run again: somebody asked for a run."""
+    return services.replaced(
+        {one: reset_failures(services.of(one)).copy_with(last_no_op_instant=None) for one in SERVICES}
+    )
 
 
 def remember(

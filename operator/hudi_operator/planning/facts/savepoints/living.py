@@ -1,15 +1,122 @@
-"""Decides the state of a requested savepoint: to be made, refused, kept, or lost."""
+"""Decides the state of a requested savepoint from the observed table: to be made, refused, kept, lost, or ended."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
 
 from hudi_jobs.contract import SavepointWork
+from hudi_operator.api.spec.table_class import RetrySettings
 from hudi_operator.api.status.conditions import ConditionStatus
-from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
-from hudi_operator.planning.facts.savepoints.completeness import completeness
-from hudi_operator.planning.facts.savepoints.declared import Declared
-from hudi_operator.planning.facts.savepoints.rules import Refusal, newest_commit, refusal_of
-from hudi_operator.planning.facts.savepoints.seen import Answer, ObservedTable, Work, entry
+from hudi_operator.api.status.savepoints import SavepointState, TableSavepoint
+from hudi_operator.api.status.table_parts import TakeoverStatus
+from hudi_operator.planning.facts.savepoints.requested import Declared
+from hudi_operator.planning.facts.savepoints.rules import (
+    Refusal,
+    completeness,
+    needed_by_restores,
+    newest_commit,
+    refusal_of,
+)
+from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.planning.model.times import format_time
-from hudi_operator.timeline import Timeline
+from hudi_operator.timeline import Action, Timeline
+
+_MESSAGE_LIMIT = 512
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """The work of a run for a resource, and its commit."""
+
+    what: SavepointWork
+    instant: str
+
+
+Answer = tuple[TableSavepoint, Work | None]
+"""The entry of a savepoint, and the run it waits for."""
+
+
+@dataclass(kw_only=True)
+class ObservedTable:
+    """The observed table state; `claimed` maps instants to the resources that own their savepoints.
+
+    `needed` are the savepoints that restores need, as `needed_by_restores` returns them.
+    """
+
+    timeline: Timeline | None
+    trouble: str | None
+    takeover: str | None
+    limit: int
+    retry: RetrySettings
+    now: datetime
+    saved: frozenset[str] = frozenset()
+    begun: frozenset[str] = frozenset()
+    needed: Mapping[str, str] = field(default_factory=dict)
+    claimed: dict[str, str] = field(default_factory=dict)
+
+    def owner(self, instant: str | None, declared: Declared) -> str | None:
+        """Return another resource that owns, or will own, the savepoint on a commit."""
+        owner = self.claimed.get(instant or "")
+        return owner if owner != declared.name else None
+
+    def restore_to(self, declared: Declared) -> str | None:
+        """Return the HudiOperation that restores to a resource's savepoint, if any."""
+        target = declared.target
+        if declared.since is None or declared.is_gone or declared.job is not None or target not in self.saved:
+            return None
+        return self.needed.get(declared.name) or self.needed.get(target or "")
+
+    def claim(self, instant: str, declared: Declared) -> None:
+        """Reserve a commit for a resource."""
+        self.claimed[instant] = declared.name
+
+
+def observe_table(observation: Observation, takeover: TakeoverStatus | None, *, now: datetime) -> ObservedTable:
+    """Return the observed state of a table."""
+    snapshot, table_class = observation.snapshot, observation.table_class
+    trouble = snapshot.message or str(snapshot.trouble) if snapshot.trouble is not None else None
+    timeline = snapshot.timeline if trouble is None else None
+    begun = (one for one in timeline.pending if one.action is Action.SAVEPOINT) if timeline else ()
+    return ObservedTable(
+        timeline=timeline,
+        trouble="The table may not be read." if observation.is_hidden else trouble,
+        takeover=takeover.savepoint if takeover is not None else None,
+        limit=table_class.spec.savepoints.max_per_table if table_class is not None else 0,
+        retry=table_class.spec.retry if table_class is not None else RetrySettings(),
+        now=now,
+        saved=frozenset(timeline.counters.savepoints if timeline else ()),
+        begun=frozenset(one.time for one in begun),
+        needed=needed_by_restores(observation),
+    )
+
+
+def entry(
+    declared: Declared,
+    seen: ObservedTable,
+    state: SavepointState,
+    reason: SavepointReason,
+    message: str,
+    **changes: Any,  # noqa: ANN401 - as for `copy_with`
+) -> TableSavepoint:
+    """Return the status entry of a resource's savepoint."""
+    named = declared.job.named_savepoint if declared.job is not None else None
+    told = TableSavepoint(
+        instant=declared.target or (named.instant if named is not None else None),
+        resource=declared.name,
+        uid=declared.uid,
+        state=state,
+        reason=reason,
+        message=message[:_MESSAGE_LIMIT],
+        adopted=declared.was_adopted if declared.since is not None else False,
+        since=declared.since,
+        data_complete=declared.data_complete,
+        failures=declared.failures,
+        retry_at=declared.retry_at(seen.retry, now=seen.now),
+    )
+    return told.copy_with(**changes)
+
 
 _PASSED_OVER = frozenset({SavepointReason.INSTANT_NOT_FOUND, SavepointReason.INSTANT_CLEANED})
 """Reasons why a decided commit can never get a savepoint, unless it already has one."""
@@ -152,3 +259,58 @@ def _full(seen: ObservedTable) -> Refusal | None:
         return None
     message = f"The table has {len(seen.saved)} savepoints, and its class allows {seen.limit}. Remove one."
     return SavepointReason.TOO_MANY, message
+
+
+def ending(declared: Declared, seen: ObservedTable, *, removes: bool, why: str) -> Answer:
+    """Return the state of a savepoint's removal."""
+    over = _over(declared, seen, removes=removes, why=why)
+    if over is not None:
+        return over, None
+    target = declared.target or ""
+    message = f"the savepoint on {target} is to be removed." if seen.trouble is None else seen.trouble
+    told = entry(
+        declared,
+        seen,
+        SavepointState.REMOVING,
+        SavepointReason.WAITING,
+        f"{why}; {message}",
+        since=declared.since or format_time(seen.now),
+        adopted=declared.was_adopted,
+        **({} if _is_begun(declared) else {"failures": 0, "retry_at": None}),
+    )
+    if seen.trouble is not None:
+        return told, None
+    seen.claim(target, declared)
+    return told, Work(what=SavepointWork.REMOVE, instant=target)
+
+
+def _is_begun(declared: Declared) -> bool:
+    """Whether removal has been recorded: failed runs to make the savepoint do not count."""
+    return declared.memory is not None and declared.memory.state is SavepointState.REMOVING
+
+
+def _over(declared: Declared, seen: ObservedTable, *, removes: bool, why: str) -> TableSavepoint | None:
+    """Return the final state if nothing is left to remove. A savepoint of another resource is never removed."""
+    target, state, reason = declared.target, SavepointState, SavepointReason
+    if declared.job is not None:
+        message = f"{why}; Job {declared.job.name} is at work on it: {declared.job.message or declared.job.state}"
+        return entry(declared, seen, state.REMOVING, reason.AT_WORK, message)
+    has = _has(declared, seen)
+    is_seen_gone = seen.trouble is None and target not in seen.saved | seen.begun
+    if is_seen_gone if has else declared.is_gone:
+        return entry(declared, seen, state.REMOVED, reason.REMOVED, f"{why}; the savepoint on {target} is gone.")
+    if not has:
+        return entry(declared, seen, state.REMOVED, reason.REMOVED, f"{why}; it had no savepoint.")
+    if not removes or declared.is_given_up:
+        message = f"{why}, and the savepoint on {target} stays in the table."
+        return entry(declared, seen, state.RETAINED, reason.RETAINED, message)
+    return None
+
+
+def _has(declared: Declared, seen: ObservedTable) -> bool:
+    """Whether a resource has a savepoint, or may have it."""
+    target = declared.target
+    if target is None or seen.owner(target, declared) is not None:
+        return False
+    may_have = declared.may_have_made and (seen.trouble is not None or target in seen.saved | seen.begun)
+    return (declared.since is not None and not declared.is_gone) or declared.has_made or may_have

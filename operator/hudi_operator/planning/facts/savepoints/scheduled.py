@@ -1,23 +1,44 @@
-"""Decides which scheduled HudiSavepoints to create and delete.
+"""Decides which scheduled HudiSavepoints to create and delete: the newest of each day, week and month stay.
 
 Stateless: the desired state is one resource for the schedule's newest moment, with a name that contains the moment. So
 a repeated decision is the same, and a repeated creation makes no second resource.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TypeAlias
 
 from hudi_operator.api.resources import HudiSavepoint, HudiTable
 from hudi_operator.api.spec.schedule import SavepointSchedule
-from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
-from hudi_operator.planning.facts.savepoints.completeness import lacks_files
-from hudi_operator.planning.facts.savepoints.needed import needed_by_restores
-from hudi_operator.planning.facts.savepoints.retention import kept
-from hudi_operator.planning.facts.savepoints.rules import newest_commit
+from hudi_operator.api.status.savepoints import SavepointState, TableSavepoint
+from hudi_operator.planning.facts.savepoints.rules import lacks_files, needed_by_restores, newest_commit
 from hudi_operator.planning.model import CreateSavepoint, DeleteSavepoint, Observation
-from hudi_operator.planning.model.schedule import InvalidSchedule, latest_due, next_run
-from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.model.times import InvalidSchedule, latest_due, next_run, parse_time
+
+_Bucket = Callable[[datetime], object]
+
+
+def kept(made: Iterable[datetime], schedule: SavepointSchedule) -> frozenset[datetime]:
+    """Return the moments with savepoints to keep.
+
+    An additional moment never saves another moment: so an incomplete list keeps no fewer of its own moments.
+    """
+    newest_first = sorted({one.astimezone(UTC) for one in made}, reverse=True)
+    rules: tuple[tuple[int, _Bucket], ...] = (
+        (schedule.keep_last, lambda one: one),
+        (schedule.keep_daily, lambda one: one.date()),
+        (schedule.keep_weekly, lambda one: tuple(one.isocalendar())[:2]),
+        (schedule.keep_monthly, lambda one: (one.year, one.month)),
+    )
+    return frozenset(one for count, bucket in rules for one in _newest_of_each(newest_first, bucket)[:count])
+
+
+def _newest_of_each(newest_first: Iterable[datetime], bucket: _Bucket) -> list[datetime]:
+    found: dict[object, datetime] = {}
+    for one in newest_first:
+        found.setdefault(bucket(one), one)
+    return list(found.values())
+
 
 _Known: TypeAlias = Mapping[str, TableSavepoint]
 

@@ -8,12 +8,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from hudi_jobs.contract import GOES_BACK, Outcome, Service
 from hudi_jobs.contract.wording import listed
-from hudi_operator.api.status.acts import ACTS_SHOWN, UNDONE_SHOWN, ActStatus, PendingOwner
-from hudi_operator.api.status.operation import FINISHED
-from hudi_operator.api.status.run import RunStatus
-from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, ServicesStatus
-from hudi_operator.api.status.timeline import TimelineStatus
-from hudi_operator.planning.facts.runs.windows import known_runs
+from hudi_operator.api.status.operation_status import FINISHED
+from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus, ServicesStatus
+from hudi_operator.api.status.timeline import ACTS_SHOWN, UNDONE_SHOWN, ActStatus, PendingOwner, TimelineStatus
+from hudi_operator.planning.facts.runs.affected import known_runs
 from hudi_operator.planning.model import Observation, TimelineSnapshot, Undoing
 from hudi_operator.planning.model.reasons import TableEvent
 from hudi_operator.services.registry import SERVICES

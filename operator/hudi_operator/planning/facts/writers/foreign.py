@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from hudi_jobs.contract import CHANGES_VERSION, ConcurrencyMode
 from hudi_jobs.contract.wording import listed
 from hudi_operator.api.spec.table import ManagementPolicy
-from hudi_operator.api.status.operation import FINISHED
-from hudi_operator.api.status.run import RunStatus
-from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
-from hudi_operator.planning.facts.runs.windows import Window
-from hudi_operator.planning.facts.writers.authorship import Authorship
-from hudi_operator.planning.facts.writers.ownership import is_ours
+from hudi_operator.api.status.operation_status import FINISHED
+from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.planning.facts.runs.affected import Window
+from hudi_operator.planning.facts.writers.ownership import Authorship, is_ours
 from hudi_operator.planning.model import Observation, TimelineSnapshot
 from hudi_operator.planning.model.times import instant_time, parse_time
 from hudi_operator.timeline import Action, Instant, Timeline, TimelineZone

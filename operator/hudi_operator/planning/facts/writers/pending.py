@@ -1,16 +1,28 @@
-"""The pending instants of each service: their age, their owner, and what they block."""
+"""The pending instants of a table: their age, their owner, the service that handles each, and what they block.
+
+A rollback can never finish if a savepoint keeps the commit to undo. Hudi refuses it, and with it every write and
+service that first finishes pending work. A write in between would count the commit's input as read, which the rollback
+then removes.
+
+A restore removes files by a plan that knows no later instant. Hudi refuses concurrent writes, but not services: a
+compaction would keep rows that the restore removes, and a clean would delete files it restores. Only its author can
+finish it, or a HudiOperation that continues the recorded work of another HudiOperation.
+"""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from hudi_jobs.contract import Service
-from hudi_operator.api.status.acts import PendingOwner
-from hudi_operator.api.status.left import PendingStatus
-from hudi_operator.api.status.table import ServicesStatus
-from hudi_operator.planning.facts.writers.unfinished import Watch
+from hudi_jobs.contract import FailureReason, Service
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.status.table_status import ActiveJob, ServicesStatus
+from hudi_operator.api.status.timeline import LeftInstant, PendingOwner, PendingStatus
+from hudi_operator.planning.facts.writers.leftover import Watch, watch_of
+from hudi_operator.planning.model import Observation, TimelineSnapshot
 from hudi_operator.planning.model.times import format_time, instant_time, parse_time
 from hudi_operator.services.registry import SERVICES, service_of
 from hudi_operator.timeline import (
+    Action,
     Instant,
     PendingInstant,
     PendingKind,
@@ -18,6 +30,55 @@ from hudi_operator.timeline import (
     TimelineZone,
     pending_instants,
 )
+
+ROLLBACK_OF_SAVEPOINT = FailureReason.ROLLBACK_OF_SAVEPOINT.value
+"""A pending rollback cannot finish, because a savepoint keeps the commit to undo."""
+
+
+RESTORE_PENDING = FailureReason.RESTORE_PENDING.value
+"""A restore of the table has begun and is not finished."""
+
+
+def in_the_way(snapshot: TimelineSnapshot) -> tuple[str, str] | None:
+    """Return the reason and sentence of the unfinished rollback or restore that blocks every run, or None."""
+    if (message := _savepointed_rollback(snapshot)) is not None:
+        return ROLLBACK_OF_SAVEPOINT, message
+    if (message := _pending_restore(snapshot)) is not None:
+        return RESTORE_PENDING, message
+    return None
+
+
+def _pending_restore(snapshot: TimelineSnapshot) -> str | None:
+    pending = snapshot.timeline.pending if snapshot.timeline else ()
+    restore = next((one for one in pending if one.action is Action.RESTORE), None)
+    if restore is None:
+        return None
+    return (
+        f"The restore {restore.time} was started and has not completed: the table may be half restored, and nothing "
+        "starts beside it. If nobody works on it any more, finish it with the tool that started it "
+        "(restore to the same savepoint once more). If a deleted HudiOperation started it, create another "
+        "HudiOperation that restores to the same commit; an operation to any other commit is refused, and its message "
+        "names the commit."
+    )
+
+
+def _savepointed_rollback(snapshot: TimelineSnapshot) -> str | None:
+    """Return the message on a pending rollback blocked by a savepoint, or None."""
+    if snapshot.timeline is None:
+        return None
+    savepoints = set(snapshot.timeline.counters.savepoints)
+    for one in snapshot.undoings:
+        kept = savepoints.intersection(one.targets)
+        if kept and one.instant.action is Action.ROLLBACK and not one.instant.is_completed:
+            commit, rollback = min(kept), one.instant.time
+            return (
+                f"The pending rollback {rollback} is to undo commit {commit}, which a savepoint keeps: Hudi refuses to "
+                "finish the rollback and fails every run until then. To undo the commit, delete the savepoint: the "
+                "next run finishes the rollback. To keep the commit, where the savepoint is older than the rollback, "
+                f"which has then undone nothing yet, remove the files {rollback}.rollback.* of the timeline."
+            )
+    return None
+
 
 _BLOCKS_HISTORY = "Cleaning by commits and archival stop before it"
 _CONSEQUENCES = {
@@ -131,4 +192,72 @@ def left_alone(pending: PendingStatus) -> str:
     return (
         f"The {pending.state.lower()} {named(pending)} is left alone until {pending.left_alone_until}, because its "
         "writer may be at work."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instants:
+    """The pending instants of a table.
+
+    `busy` are those on which a running Job of this table may be working, `left_behind` those that ended runs left.
+    `overdue` have been pending for longer than the class allows. `changes_at` is when another instant becomes overdue,
+    or may be handled.
+    """
+
+    pending: Mapping[Service, tuple[PendingStatus, ...]] = field(default_factory=dict)
+    busy: frozenset[str] = frozenset()
+    left_behind: tuple[LeftInstant, ...] = ()
+    overdue: tuple[PendingStatus, ...] = ()
+    changes_at: datetime | None = None
+
+    @property
+    def all(self) -> tuple[PendingStatus, ...]:
+        """All pending instants that belong to a service, oldest first."""
+        return tuple(sorted((one for some in self.pending.values() for one in some), key=lambda one: one.time))
+
+    def of(self, service: Service) -> tuple[PendingStatus, ...]:
+        """Return all pending instants of a service, oldest first."""
+        return self.pending.get(service, ())
+
+    def free(self, service: Service) -> tuple[PendingStatus, ...]:
+        """Return the pending instants that a service may handle now, oldest first."""
+        return tuple(one for one in self.of(service) if self._is_free(one))
+
+    def left_alone(self, service: Service) -> tuple[PendingStatus, ...]:
+        """Return the pending instants of a service that are left alone, oldest first."""
+        return tuple(one for one in self.of(service) if one.left_alone_until is not None)
+
+    def abandoned(self, active: Iterable[ActiveJob]) -> tuple[str, ...]:
+        """Return the instants that nobody works on any more, oldest first: a run may finish or roll them back."""
+        taken = {job.instant for job in active}
+        return tuple(one.time for one in self.all if self._is_free(one) and one.time not in taken)
+
+    def _is_free(self, pending: PendingStatus) -> bool:
+        return pending.left_alone_until is None and pending.time not in self.busy
+
+
+def instants_of(
+    observation: Observation,
+    table_class: HudiTableClassSpec,
+    *,
+    active: tuple[ActiveJob, ...],
+    left_behind: tuple[LeftInstant, ...],
+    now: datetime,
+) -> Instants:
+    """Return the pending instants of a table beside its active Jobs."""
+    timeline, written = observation.snapshot.timeline, dict(observation.snapshot.written)
+    if timeline is None:
+        return Instants(left_behind=left_behind)
+    known = observation.table.status.services
+    watch = watch_of(observation, table_class, active=active, left_behind=left_behind)
+    pending = pending_statuses(timeline, known, written, watch=watch, now=now)
+    every = [one for some in pending.values() for one in some]
+    late, following = overdue(every, alarm=watch.alarm, now=now)
+    moments = [following, *(parse_time(one.left_alone_until) for one in every)]
+    return Instants(
+        pending=pending,
+        busy=frozenset(one.instant.time for one in pending_instants(timeline) if watch.is_busy(one)),
+        left_behind=left_behind,
+        overdue=late,
+        changes_at=min((moment for moment in moments if moment is not None and moment > now), default=None),
     )

@@ -1,7 +1,7 @@
 """Whether an archival is due: `TimelineArchiverV1`/`V2` of Hudi 1.2.0."""
 
 from hudi_jobs.contract import TableType
-from hudi_operator.api.spec.services import CleaningPolicy, CompactionTriggerStrategy
+from hudi_operator.api.spec.table_services import CleaningPolicy, CompactionTriggerStrategy
 from hudi_operator.planning.model.decision import STARVING_FACTOR, Decision, Priority, Reason, uncertain
 from hudi_operator.planning.needs.view import ServiceView
 from hudi_operator.timeline import Archivable, ArchivalHold, archivable

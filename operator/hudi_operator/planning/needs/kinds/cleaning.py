@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from hudi_jobs.contract.wording import counted
-from hudi_operator.api.spec.services import CleaningPolicy
+from hudi_operator.api.spec.table_services import CleaningPolicy
 from hudi_operator.planning.facts.writers.pending import left_alone, named
 from hudi_operator.planning.model.decision import Decision, Priority, Reason, by_count, unless_hudi_fails
 from hudi_operator.planning.model.times import parse_time

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from hudi_jobs.contract import RunMode, TableType
 from hudi_jobs.contract.table.properties import late_changes_remark
-from hudi_operator.api.spec.services import CompactionTrigger, CompactionTriggerStrategy
 from hudi_operator.api.spec.table import ManagementPolicy
+from hudi_operator.api.spec.table_services import CompactionTrigger, CompactionTriggerStrategy
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model.decision import STARVING_FACTOR, Decision, Priority, Reason, by_count, uncertain
 from hudi_operator.planning.model.times import format_time, instant_time

@@ -7,11 +7,10 @@ from hudi_jobs.contract import ConcurrencyMode, Outcome, Service
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.schedule import Schedule
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
-from hudi_operator.api.status.table import ActiveJob, ServiceStatus
+from hudi_operator.api.status.table_status import ActiveJob, ServiceStatus
 from hudi_operator.planning.facts.runs.failures import after_failures
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
-from hudi_operator.planning.model.schedule import InvalidSchedule, next_run
-from hudi_operator.planning.model.times import format_time, parse_time
+from hudi_operator.planning.model.times import InvalidSchedule, format_time, next_run, parse_time
 from hudi_operator.planning.needs.rescan import unasked
 
 

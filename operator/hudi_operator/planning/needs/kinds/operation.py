@@ -1,7 +1,7 @@
 """Decides whether a run for a HudiOperation is due; it has the table to itself and needs no turn among the services."""
 
-from hudi_operator.planning.facts.operations.assess import Operations
-from hudi_operator.planning.facts.operations.kinds.registry import wording_of
+from hudi_operator.planning.facts.operations.assess_operations import Operations
+from hudi_operator.planning.facts.operations.kinds.operation_registry import wording_of
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
 
 

@@ -1,7 +1,7 @@
 """Whether a run for a HudiSavepoint is due."""
 
 from hudi_jobs.contract import SavepointWork
-from hudi_operator.planning.facts.savepoints.assess import Savepoints
+from hudi_operator.planning.facts.savepoints.assess_savepoints import Savepoints
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.times import format_time
 

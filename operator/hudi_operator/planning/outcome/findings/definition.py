@@ -1,10 +1,15 @@
-"""Defines a finding: its code, its severity, and how to find it. Every part is required."""
+"""Defines a finding and its families: its code, its severity, and how to find it. Every part is required."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
-from hudi_jobs.contract import Service
+from hudi_jobs.contract import Service, differences_message
+from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.findings import FindingCode, Severity
+from hudi_operator.planning.facts.drift import drift_code
+from hudi_operator.planning.facts.writers.pending import in_the_way
+from hudi_operator.planning.needs.rescan import skipped_input
 from hudi_operator.planning.outcome.plan import Plan
 
 EVERY_SERVICE = frozenset(Service)
@@ -35,3 +40,57 @@ class FindingDefinition:
     blocks: str
     needs_timeline: bool
     find: Callable[[Plan], Evidence | None]
+
+
+def refusal(code: FindingCode, *, severity: Severity, blocks: str) -> FindingDefinition:
+    """Return the definition of a code for differences that keep services from starting."""
+    return FindingDefinition(
+        code=code, severity=severity, blocks=blocks, needs_timeline=True, find=partial(_refusal, code)
+    )
+
+
+def _refusal(code: FindingCode, plan: Plan) -> Evidence | None:
+    stopping = tuple(one for one in plan.facts.drift if one.stops)
+    if not stopping:
+        return None
+    refused = frozenset[Service]().union(*(one.refuses for one in stopping))
+    found = drift_code(stopping)
+    if found is FindingCode.SPEC_DRIFT and Service.INGESTION not in refused:
+        found = FindingCode.SERVICES_REFUSED
+    return Evidence(message=differences_message(stopping), blocks=refused) if found is code else None
+
+
+def skipped(code: FindingCode) -> FindingDefinition:
+    """Return the definition of a code for skipped input."""
+    return FindingDefinition(
+        code=code,
+        severity=Severity.WARNING,
+        blocks="Nothing: ingestion continues without the skipped input.",
+        needs_timeline=False,
+        find=partial(_skipped, code),
+    )
+
+
+def _skipped(code: FindingCode, plan: Plan) -> Evidence | None:
+    found = skipped_input(plan.observation.table, plan.services.ingestion, plan.active_jobs)
+    if found is None:
+        return None
+    reason, message = found
+    return Evidence(message=message) if reason is code else None
+
+
+def unfinished(code: FindingCode, *, blocks: str) -> FindingDefinition:
+    """Return the definition of a code for a rollback or restore that cannot continue by itself."""
+    return FindingDefinition(
+        code=code, severity=Severity.CRITICAL, blocks=blocks, needs_timeline=True, find=partial(_unfinished, code)
+    )
+
+
+def _unfinished(code: FindingCode, plan: Plan) -> Evidence | None:
+    """Return the pending rollback or restore, unless the table is only observed or a HudiOperation is finishing it."""
+    found = in_the_way(plan.observation.snapshot)
+    is_observed = plan.observation.table.spec.management_policy is ManagementPolicy.OBSERVE
+    if found is None or is_observed or plan.facts.operations.maintenance is not None:
+        return None
+    reason, message = found
+    return Evidence(message=message, blocks=EVERY_SERVICE) if reason == code else None

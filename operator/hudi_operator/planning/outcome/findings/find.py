@@ -14,10 +14,10 @@ from hudi_operator.api.status.findings import (
     FindingCode,
     Severity,
 )
-from hudi_operator.planning.model.registry import entry_of
+from hudi_operator.planning.model.reason_registry import entry_of
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.outcome.findings.definition import EVERY_SERVICE, Evidence, FindingDefinition
-from hudi_operator.planning.outcome.findings.registry import DEFINITIONS, definition_of
+from hudi_operator.planning.outcome.findings.finding_registry import DEFINITIONS, definition_of
 from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.services.registry import SERVICES
 

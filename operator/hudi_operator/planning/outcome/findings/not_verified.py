@@ -1,7 +1,7 @@
 """A HudiOperation left rows that a person has to check."""
 
 from hudi_operator.api.status.findings import FindingCode, Severity
-from hudi_operator.api.status.operation import OperationState
+from hudi_operator.api.status.operation_status import OperationState
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.planning.outcome.findings.definition import EVERY_SERVICE, Evidence, FindingDefinition
 from hudi_operator.planning.outcome.plan import Plan

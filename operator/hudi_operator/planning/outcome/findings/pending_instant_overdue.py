@@ -1,8 +1,8 @@
 """An instant has been pending for too long."""
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.status.acts import PendingOwner
 from hudi_operator.api.status.findings import FindingCode, Severity
+from hudi_operator.api.status.timeline import PendingOwner
 from hudi_operator.planning.outcome.findings.definition import NO_SERVICE, Evidence, FindingDefinition
 from hudi_operator.planning.outcome.plan import Plan
 

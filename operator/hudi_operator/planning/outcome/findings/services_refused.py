@@ -1,7 +1,7 @@
 """The table keeps some services from starting, while ingestion continues."""
 
 from hudi_operator.api.status.findings import FindingCode, Severity
-from hudi_operator.planning.outcome.findings.differences import refusal
+from hudi_operator.planning.outcome.findings.definition import refusal
 
 SERVICES_REFUSED = refusal(
     FindingCode.SERVICES_REFUSED,

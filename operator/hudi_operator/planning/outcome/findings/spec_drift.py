@@ -1,7 +1,7 @@
 """The table differs from its spec, and ingestion cannot start."""
 
 from hudi_operator.api.status.findings import FindingCode, Severity
-from hudi_operator.planning.outcome.findings.differences import refusal
+from hudi_operator.planning.outcome.findings.definition import refusal
 
 SPEC_DRIFT = refusal(
     FindingCode.SPEC_DRIFT,

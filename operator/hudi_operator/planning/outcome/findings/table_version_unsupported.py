@@ -1,7 +1,7 @@
 """The table has a version that no run writes."""
 
 from hudi_operator.api.status.findings import FindingCode, Severity
-from hudi_operator.planning.outcome.findings.differences import refusal
+from hudi_operator.planning.outcome.findings.definition import refusal
 
 TABLE_VERSION_UNSUPPORTED = refusal(
     FindingCode.TABLE_VERSION_UNSUPPORTED,

@@ -1,7 +1,7 @@
 """The zone of the instants is not known."""
 
 from hudi_operator.api.status.findings import FindingCode, Severity
-from hudi_operator.planning.outcome.findings.differences import refusal
+from hudi_operator.planning.outcome.findings.definition import refusal
 
 TIMELINE_ZONE_UNKNOWN = refusal(
     FindingCode.TIMELINE_ZONE_UNKNOWN,

@@ -1,27 +1,65 @@
-"""Builds the status from an observation and a plan, on every path."""
+"""Builds the status from an observation and a plan, on every path, with its summary in a few short texts."""
 
+from collections import Counter
+from collections.abc import Iterable
 from datetime import datetime
 
 from hudi_jobs.contract.wording import shortened
 from hudi_operator.api.resources import InvalidObject
-from hudi_operator.api.spec.services import ServiceMode
 from hudi_operator.api.spec.table import HudiTableSpec
+from hudi_operator.api.spec.table_services import ServiceMode
 from hudi_operator.api.status.conditions import Condition
-from hudi_operator.api.status.parts import TableStatus
-from hudi_operator.api.status.table import HudiTableStatus, service_name
+from hudi_operator.api.status.findings import Finding, Severity
+from hudi_operator.api.status.runs import TableStatus
+from hudi_operator.api.status.table_parts import SUMMARY_LIMIT, SummaryStatus
+from hudi_operator.api.status.table_status import HudiTableStatus, service_name
 from hudi_operator.api.status.timeline import INSTANTS_SHOWN, PENDING_SHOWN, FilesStatus, InstantStatus, TimelineStatus
 from hudi_operator.api.values.base import quantity_bytes
 from hudi_operator.planning.facts.operations.repeated import ended_operations
-from hudi_operator.planning.facts.runs.windows import known_runs
+from hudi_operator.planning.facts.runs.affected import known_runs
 from hudi_operator.planning.model import Observation
-from hudi_operator.planning.model.times import format_time
+from hudi_operator.planning.model.times import format_time, instant_time
 from hudi_operator.planning.outcome.findings.find import findings_of
 from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.outcome.status.conditions import build_conditions, invalid_conditions
 from hudi_operator.planning.outcome.status.readiness import waits_for_place
-from hudi_operator.planning.outcome.status.summary import summary_of, with_message
-from hudi_operator.timeline import Instant, Problem, Timeline
+from hudi_operator.timeline import Instant, Problem, Timeline, TimelineZone
+from hudi_operator.timeline.rules.counters import COMMITS
 from hudi_operator.timeline.rules.file_sizes import FileSummary
+
+
+def summary_of(observation: Observation, findings: Iterable[Finding], message: str) -> SummaryStatus:
+    """Return the summary of a table; while its figures are stale, the newest commit stays."""
+    before, snapshot = observation.table.status.summary, observation.snapshot
+    newest = _newest_commit(snapshot.timeline)
+    if observation.is_stale:
+        newest = before.newest_commit if before is not None else None
+    return SummaryStatus(findings=counts(findings), message=short(message), newest_commit=newest)
+
+
+def with_message(summary: SummaryStatus | None, message: str) -> SummaryStatus:
+    """Return a summary with another message."""
+    return (summary or SummaryStatus()).copy_with(message=short(message))
+
+
+def counts(findings: Iterable[Finding]) -> str | None:
+    """Return the number of findings of each severity, the worst first; None without any."""
+    number = Counter(one.severity for one in findings)
+    return ", ".join(f"{number[one]} {one}" for one in reversed(Severity) if number[one]) or None
+
+
+def short(message: str) -> str:
+    """Return the beginning of a message that fits into a column."""
+    return shortened(message, SUMMARY_LIMIT)
+
+
+def _newest_commit(timeline: Timeline | None) -> str | None:
+    if timeline is None or timeline.properties.timezone is not TimelineZone.UTC:
+        return None
+    newest = max((one.time for one in timeline.completed if one.action in COMMITS), default=None)
+    moment = instant_time(newest) if newest is not None else None
+    return format_time(moment) if moment is not None else None
+
 
 _PROBLEMS_SHOWN = 10
 _PROBLEM_LIMIT = 300

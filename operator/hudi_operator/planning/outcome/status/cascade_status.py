@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from hudi_jobs.contract.operations.erase import MOST_CASCADED
 from hudi_jobs.contract.wording import counted
 from hudi_operator.api.resources import HudiOperation, InvalidObject, ObjectMetadata
-from hudi_operator.api.status.operation import FINISHED, WAITING, CascadedErasure, OperationState
-from hudi_operator.jobs.cascaded_erasure import cascaded_name, is_cascaded_from
+from hudi_operator.api.status.operation_status import FINISHED, WAITING, CascadedErasure, OperationState
+from hudi_operator.jobs.resources import cascaded_name, is_cascaded_from
 from hudi_operator.planning.model.reasons import OperationReason
 
 _SHORT = 256

@@ -5,13 +5,12 @@ from datetime import datetime
 
 from hudi_operator.api.resources import HudiTableClass, InvalidObject
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
-from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
-from hudi_operator.api.status.table_class import HudiTableClassStatus
-from hudi_operator.api.values.paths import prefix_problem
+from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType, HudiTableClassStatus
+from hudi_operator.api.values.names import prefix_problem
 from hudi_operator.jobs.settings.known_settings import hides_damage, opened_by, risk_of
 from hudi_operator.planning.model import BlockerReason
+from hudi_operator.planning.model.reason_registry import entry_of
 from hudi_operator.planning.model.reasons import ClassReason
-from hudi_operator.planning.model.registry import entry_of
 from hudi_operator.planning.outcome.status.conditions import ConditionMaker
 from hudi_operator.planning.policy.namespaces import described
 

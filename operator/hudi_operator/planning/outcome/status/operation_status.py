@@ -6,10 +6,9 @@ from datetime import datetime, timedelta
 
 from hudi_operator.api.resources import OPERATION_FINALIZER, HudiOperation, HudiTable, InvalidObject, ObjectMetadata
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
-from hudi_operator.api.status.decisions import DecisionAnswer
-from hudi_operator.api.status.operation import FINISHED, WAITING, HudiOperationStatus, OperationState
-from hudi_operator.api.status.table import HudiTableStatus
-from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, TableOperation
+from hudi_operator.api.status.operation_status import FINISHED, WAITING, HudiOperationStatus, OperationState
+from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, DecisionAnswer, TableOperation
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.facts.operations.declared import has_begun, may_have_begun, was_at_work
 from hudi_operator.planning.model import BlockerReason
@@ -17,7 +16,7 @@ from hudi_operator.planning.model.reasons import OperationEvent, OperationReason
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.outcome.status.cascade_status import Cascade, CascadeSeen, cascade_tables, cascaded
 from hudi_operator.planning.outcome.status.conditions import ConditionMaker
-from hudi_operator.planning.outcome.status.pauses import ENDING_SECONDS, QUIET_SECONDS, WAITING_SECONDS, growing_pause
+from hudi_operator.planning.outcome.status.step import ENDING_SECONDS, QUIET_SECONDS, WAITING_SECONDS, growing_pause
 from hudi_operator.planning.outcome.status.transitions import Transition, event_of
 
 _LOOKED_AT = frozenset({OperationReason.NOT_VERIFIED, OperationReason.CASCADE_FAILED})

@@ -1,6 +1,6 @@
 """Whether a table is ready, and whether the operator is still working or needs a person."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
@@ -8,21 +8,25 @@ from hudi_jobs.contract.wording import counted
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.conditions import ConditionStatus
 from hudi_operator.api.status.findings import Finding, FindingCode
-from hudi_operator.api.status.table import ServiceStatus
+from hudi_operator.api.status.table_status import ServiceStatus
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.facts.runs.continuous import is_healthy
 from hudi_operator.planning.facts.runs.failures import FailureKind, attempts, failure_kind
 from hudi_operator.planning.model import START_TROUBLES, Observation, PodTrouble
 from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.healing import can_heal, run_can_heal
+from hudi_operator.planning.model.reason_registry import entry_of, words
 from hudi_operator.planning.model.reasons import Retry, TableReason, Waiting
-from hudi_operator.planning.model.registry import START_ADVICE, entry_of, words
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.order.slots import QUOTAS_REACHED
 from hudi_operator.planning.outcome.findings.find import blocking_ingestion, finding_of
 from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.services.registry import SERVICES
 from hudi_operator.sources.registry import declared_source
+
+_LATER = (PodTrouble.INIT_FAILED, PodTrouble.EXECUTORS_WAITING, PodTrouble.NO_EXECUTORS)
+_START_ADVICE: Mapping[str, str] = {trouble.value: entry_of(trouble).advice for trouble in (*START_TROUBLES, *_LATER)}
+"""The advice that a condition adds when a pod does not start."""
 
 Findings = tuple[Finding, ...]
 
@@ -110,7 +114,7 @@ def _starting_trouble(plan: Plan) -> Readiness | None:
             return Readiness(
                 ready=ConditionStatus.FALSE,
                 reason=job.state,
-                message=f"Job {job.name} {what}: {job.message} {START_ADVICE.get(job.state, '')}".strip(),
+                message=f"Job {job.name} {what}: {job.message} {_START_ADVICE.get(job.state, '')}".strip(),
                 reconciling=TableReason.PROGRESSING_WITH_RETRY,
                 work=plan.services.of(job.service).message,
             )
@@ -127,7 +131,7 @@ def _failing(plan: Plan) -> Readiness | None:
             continue
         stalled, exhausted = _needs_a_person(memory), memory.reason == Reason.RETRIES_EXHAUSTED
         what = "" if service is Service.INGESTION else f"{service}: "
-        advice = memory.message if exhausted else START_ADVICE.get(last.reason or "", "")
+        advice = memory.message if exhausted else _START_ADVICE.get(last.reason or "", "")
         return Readiness(
             ready=ConditionStatus.FALSE,
             reason=last.reason or Outcome.FAILED,

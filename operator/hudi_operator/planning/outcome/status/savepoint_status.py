@@ -8,16 +8,15 @@ from hudi_jobs.contract.wording import counted
 from hudi_operator.api.resources import SAVEPOINT_FINALIZER, HudiSavepoint, HudiTable, InvalidObject
 from hudi_operator.api.spec.savepoint import SavepointDeletionPolicy
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
-from hudi_operator.api.status.savepoint import HudiSavepointStatus
-from hudi_operator.api.status.table import HudiTableStatus
-from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
-from hudi_operator.planning.facts.savepoints.declared import ENDS, OVER, PATIENCE, expires_at
+from hudi_operator.api.status.savepoints import HudiSavepointStatus, SavepointState, TableSavepoint
+from hudi_operator.api.status.table_status import HudiTableStatus
+from hudi_operator.planning.facts.savepoints.requested import ENDS, OVER, PATIENCE, expires_at
 from hudi_operator.planning.model import BlockerReason
+from hudi_operator.planning.model.observation import MOST_RELATED
 from hudi_operator.planning.model.reasons import SavepointReason, TableReason
-from hudi_operator.planning.model.related import MOST_RELATED
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.outcome.status.conditions import ConditionMaker
-from hudi_operator.planning.outcome.status.pauses import ENDING_SECONDS, QUIET_SECONDS, WAITING_SECONDS, growing_pause
+from hudi_operator.planning.outcome.status.step import ENDING_SECONDS, QUIET_SECONDS, WAITING_SECONDS, growing_pause
 
 _STALLED = frozenset({SavepointState.REFUSED, SavepointState.LOST, SavepointState.REMOVED, SavepointState.RETAINED})
 _GOING = frozenset({SavepointState.REMOVED, SavepointState.RETAINED})

@@ -1,15 +1,28 @@
-"""The step of one pass: the same for an existing and for a deleted table."""
+"""The step of one pass, for existing and for deleted tables, and the pause until the next look."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
-from hudi_operator.api.status.run import RunStatus
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.runs import RunStatus
 from hudi_operator.api.status.table_operations import TableOperation
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.model import Action, Release
+from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.outcome.status.transitions import Transition
+
+QUIET_SECONDS = 300.0
+
+WAITING_SECONDS = 30.0
+ENDING_SECONDS = 5.0
+"""The first pause of a waiting or deleted resource; later a tenth of its waiting time, so that many cost little."""
+
+
+def growing_pause(since: str | None, *, now: datetime, least: float) -> float:
+    """Return the seconds until the next look at a resource that has waited since then."""
+    waited = now - (parse_time(since) or now)
+    return min(QUIET_SECONDS, max(least, waited.total_seconds() / 10))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from hudi_jobs.contract import Effect
-from hudi_operator.api.status.acts import PendingOwner
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType, find_condition
 from hudi_operator.api.status.findings import FindingCode, Severity
-from hudi_operator.api.status.operation import FINISHED, OperationState
-from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.operation_status import FINISHED, OperationState
 from hudi_operator.api.status.table_operations import TableOperation
+from hudi_operator.api.status.table_status import HudiTableStatus
+from hudi_operator.api.status.timeline import PendingOwner
 from hudi_operator.planning.facts.runs.affected import affected_message
 from hudi_operator.planning.facts.runs.failures import has_passed_over
 from hudi_operator.planning.facts.writers.acts import ACT_REASONS, act_message, new_acts

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.filesystem import located
-from hudi_jobs.jvm import classes
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.spark.filesystem import located
+from hudi_jobs.spark.jvm import classes
 
 _MAGIC = b"Obj\x01"
 _MARKER = 16

@@ -10,13 +10,13 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.table.location import beginning_of
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.filesystem import located
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, NO_COLUMN
-from hudi_jobs.ingestion.sources.files.csv_files import SOURCE_FILE
-from hudi_jobs.ingestion.sources.files.header_names import quoted_name
+from hudi_jobs.ingestion.sources.files.headers import quoted_name
+from hudi_jobs.ingestion.sources.files.text_files import SOURCE_FILE
 from hudi_jobs.ingestion.text.text_values import can_be_text, text_fault, text_value
 from hudi_jobs.schemas.types import column_named
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.spark.filesystem import located
 
 FOLDER_FILE = "_file_of_folder"
 """The column with a row's file, if folders have columns."""

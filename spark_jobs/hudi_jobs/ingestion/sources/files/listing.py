@@ -10,13 +10,11 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.table.location import beginning_of
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.causes import causes_of
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import file_batches, has_flat_keys, located
 from hudi_jobs.ingestion.sources.files.record import canonical
 from hudi_jobs.ingestion.sources.files.selection import OddKeys, SourceFile
-from hudi_jobs.jvm import classes
+from hudi_jobs.spark.failures import TaskFailed, causes_of, stage
+from hudi_jobs.spark.filesystem import file_batches, has_flat_keys, located
+from hudi_jobs.spark.jvm import classes
 
 _NOT_FOUND = "java.io.FileNotFoundException"
 _SECOND = 1_000

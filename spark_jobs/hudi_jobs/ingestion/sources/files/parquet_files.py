@@ -22,16 +22,16 @@ from pyspark.sql.types import (
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.wording import listed
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.filesystem import located
-from hudi_jobs.ingestion.sources.files.header_names import quoted_name
-from hudi_jobs.ingestion.sources.files.parquet_footer import (
+from hudi_jobs.ingestion.sources.files.footers import (
     NO_TYPE,
     BrokenParquet,
     ParquetColumn,
     columns_of,
     footer_of,
 )
+from hudi_jobs.ingestion.sources.files.headers import quoted_name
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.spark.filesystem import located
 
 _AT_ONCE = 8
 _MOST_NAMED = 5

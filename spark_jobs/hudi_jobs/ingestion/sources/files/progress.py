@@ -1,20 +1,137 @@
-"""Turns the read progress into the input of a run, and the input into the next progress."""
+"""Turns the read progress into the input of a run, batch by batch, and the input into the next progress."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason, FileSource, InvalidRescan, RescanRequest, parse_rescan
-from hudi_jobs.failures import TaskFailed
+from hudi_jobs.contract import Checkpoint, FailureReason, FileSource, InvalidRescan, RescanRequest, parse_rescan
+from hudi_jobs.contract.sources.csv_options import RFC_4180
+from hudi_jobs.contract.sources.files import is_visible, matches
 from hudi_jobs.ingestion.batch import Limit, of_milliseconds, rfc3339
-from hudi_jobs.ingestion.sources.files.choice import Answer, Question
+from hudi_jobs.ingestion.checkpoint import understood
 from hudi_jobs.ingestion.sources.files.listing import confirmed, list_source
-from hudi_jobs.ingestion.sources.files.record import LoadedSegment, Segment, fingerprint, grown
-from hudi_jobs.ingestion.sources.files.segments import SegmentFolder
-from hudi_jobs.ingestion.sources.files.selection import OddKeys, Selection, select_confirmed
-from hudi_jobs.ingestion.sources.files.state import FileProgress
+from hudi_jobs.ingestion.sources.files.record import (
+    LoadedSegment,
+    Segment,
+    SegmentFolder,
+    fingerprint,
+    grown,
+    known_among,
+)
+from hudi_jobs.ingestion.sources.files.selection import OddKeys, Position, Selection, SourceFile, select_confirmed
+from hudi_jobs.spark.failures import TaskFailed
+
+KIND = "files"
+
+_MOST_SEGMENTS = 100
+_SHOWN = 400
+
+
+@dataclass(frozen=True)
+class FileProgress:
+    """The read progress of all sources of a table.
+
+    `newest` is the newest file that was read from `source`, for people. `rescan` is the last served request to read
+    files again. `quotes` names the rule for quotes of the last read of a CSV source without the option `escape`;
+    commits from before RFC 4180 became the rule have none.
+    """
+
+    sequence: int = 0
+    source: str | None = None
+    newest: Position | None = None
+    segments: tuple[Segment, ...] = ()
+    rescan: str | None = None
+    quotes: str | None = None
+
+    @classmethod
+    def of(cls, checkpoint: Checkpoint | None) -> "FileProgress":
+        """Read the state of a checkpoint; raise `TaskFailed` for any other state."""
+        if checkpoint is None:
+            return cls()
+        with understood():
+            return replace(_of_state(checkpoint.state), sequence=checkpoint.sequence, source=checkpoint.source)
+
+    @property
+    def display(self) -> str | None:
+        """The reading position, for people."""
+        return None if self.newest is None else str(self.newest)
+
+    def checkpoint(self) -> Checkpoint:
+        """Return the checkpoint with this state."""
+        newest = self.newest
+        state = {
+            "newest": None if newest is None else [newest.time, newest.path],
+            "segments": [[one.name, one.count, one.checksum] for one in self.segments],
+            "rescan": self.rescan,
+            "quotes": self.quotes,
+        }
+        return Checkpoint(KIND, self.sequence, self.source, self.display, state)
+
+    def advanced(
+        self, *, source: str, read: Iterable[Position], segments: tuple[Segment, ...], rescan: str | None
+    ) -> "FileProgress":
+        """Return the progress after the given files of a source have been read."""
+        newest = max((Position(one.time, one.path[:_SHOWN]) for one in read), default=None)
+        if self.newest is not None and (newest is None or source == self.source):
+            newest = self.newest if newest is None else max(newest, self.newest)
+        return FileProgress(self.sequence + 1, source, newest, segments, rescan or self.rescan, RFC_4180)
+
+
+def _of_state(state: Mapping[str, Any]) -> FileProgress:
+    newest, segments = state["newest"], state["segments"]
+    if len(segments) > _MOST_SEGMENTS:
+        raise ValueError(len(segments))
+    return FileProgress(
+        newest=None if newest is None else Position(int(newest[0]), str(newest[1])),
+        segments=tuple(Segment(str(name), int(count), str(sha)) for name, count, sha in segments),
+        rescan=None if state["rescan"] is None else str(state["rescan"]),
+        quotes=None if state.get("quotes") is None else str(state["quotes"]),
+    )
+
+
+@dataclass(frozen=True)
+class Question:
+    """Decides of every file whether it is input, and whether it has been read.
+
+    `rescan` is the request to read files again that no run has served yet.
+    """
+
+    source: FileSource
+    record: Sequence[LoadedSegment]
+    rescan: RescanRequest | None = None
+
+
+@dataclass
+class Answer:
+    """The unread files, and the files that the record forgets."""
+
+    waiting: list[SourceFile] = field(default_factory=list)
+    forgotten: set[bytes] = field(default_factory=set)
+    listed: bytearray = field(default_factory=bytearray)
+    candidates: int = 0
+
+    def examine(self, question: Question, root: str, batch: Sequence[SourceFile]) -> None:
+        """Examine some files of the source at a canonical path."""
+        prints = {
+            fingerprint(root, file): file for file in batch if is_visible(file.path, file.size, question.source.format)
+        }
+        known = known_among(prints, question.record)
+        for mark, file in prints.items():
+            self.listed += mark
+            if question.source.selects(file.path, file.size):
+                self.candidates += 1
+                self._evaluate(question, file, mark, is_known=mark in known)
+
+    def _evaluate(self, question: Question, file: SourceFile, mark: bytes, *, is_known: bool) -> None:
+        if is_known and question.rescan is not None and matches(file.path, question.rescan.glob):
+            self.forgotten.add(mark)
+            is_known = False
+        if not is_known:
+            self.waiting.append(file)
+
 
 SealedSegments = Sequence[tuple[Segment, bytes]]
 """Segments to write, and the content of their files."""

@@ -11,18 +11,12 @@ from pyspark.sql.types import StructType
 
 from hudi_jobs.contract import FailureReason, FileFormat, FileSource
 from hudi_jobs.contract.table.location import beginning_of
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.causes import causes_of
-from hudi_jobs.failures.classification import is_storage_failure, stage
-from hudi_jobs.given_files import GivenFiles
+from hudi_jobs.frames import GivenFiles
 from hudi_jobs.ingestion.rows import BASE64, CORRUPT_RECORD, Origin, SourceRows
 from hudi_jobs.ingestion.sources.files.avro_files import fields_of, schemas_of
-from hudi_jobs.ingestion.sources.files.csv_files import CsvReader
 from hudi_jobs.ingestion.sources.files.folder_columns import FOLDER_FILE, folder_columns, with_folder_columns
-from hudi_jobs.ingestion.sources.files.header_names import HeaderGroup, grouped, quoted_name, require_declared
-from hudi_jobs.ingestion.sources.files.json_files import read_json
-from hudi_jobs.ingestion.sources.files.mergeable import united
-from hudi_jobs.ingestion.sources.files.orc_files import orc_columns
+from hudi_jobs.ingestion.sources.files.footers import ParquetColumn, orc_columns
+from hudi_jobs.ingestion.sources.files.headers import HeaderGroup, grouped, quoted_name, require_declared
 from hudi_jobs.ingestion.sources.files.parquet_files import (
     as_stored,
     parquet_columns,
@@ -30,12 +24,13 @@ from hudi_jobs.ingestion.sources.files.parquet_files import (
     without_guesses,
     without_type,
 )
-from hudi_jobs.ingestion.sources.files.parquet_footer import ParquetColumn
-from hudi_jobs.jvm import schema_json
+from hudi_jobs.ingestion.sources.files.text_files import CsvReader, read_json, united
 from hudi_jobs.schemas.columns import declared_columns
 from hudi_jobs.schemas.types import plain_type
 from hudi_jobs.schemas.untyped import refitted
-from hudi_jobs.session import ANCIENT_DATES_OF_SOURCES
+from hudi_jobs.spark.failures import TaskFailed, causes_of, is_storage_failure, stage
+from hudi_jobs.spark.jvm import schema_json
+from hudi_jobs.spark.session import ANCIENT_DATES_OF_SOURCES
 
 _MOST_PROBES = 200
 _TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})

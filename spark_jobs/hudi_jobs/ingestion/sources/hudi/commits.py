@@ -25,7 +25,7 @@ from hudi_jobs.contract.table.support import (
     unsupported,
 )
 from hudi_jobs.contract.wording import counted, listed
-from hudi_jobs.failures import TaskFailed
+from hudi_jobs.spark.failures import TaskFailed
 
 
 @dataclass(frozen=True, order=True)

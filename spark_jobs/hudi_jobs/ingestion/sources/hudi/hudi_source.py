@@ -27,7 +27,6 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.contract.instants import wall_time
 from hudi_jobs.contract.wording import counted
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit, Undone, rfc3339
 from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.sources.hudi.commits import (
@@ -44,6 +43,7 @@ from hudi_jobs.ingestion.sources.hudi.upstream import Upstream, cleaned, looking
 from hudi_jobs.journal.journal import RECORD_LIMIT, Journal
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.spark.failures import TaskFailed
 
 _SHOWN = 400
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import Checkpoint, FailureReason, HudiSource
 from hudi_jobs.contract.wording import listed
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import newest_progress, understood
 from hudi_jobs.ingestion.sources.hudi.commits import Erasure, unread
 from hudi_jobs.ingestion.sources.hudi.upstream import Upstream, looking_at
+from hudi_jobs.spark.failures import TaskFailed
 from hudi_jobs.table import HudiTable
 
 KIND = "hudi"

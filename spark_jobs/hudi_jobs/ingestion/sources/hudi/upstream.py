@@ -13,15 +13,12 @@ from hudi_jobs.commit_metadata import ERASED_KEY, OPERATION_KEY
 from hudi_jobs.contract import FailureReason, HudiSource
 from hudi_jobs.contract.table.properties import printable
 from hudi_jobs.contract.table.zone import is_in_utc
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.causes import causes_of
-from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.sources.hudi.commits import Erasure, Look, Removal, UpstreamCommit, obstacles, removal_by
-from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, schema_json
-from hudi_jobs.reading import snapshot
 from hudi_jobs.schemas.types import column_named, plain_type
 from hudi_jobs.schemas.writable import unread_partitions
-from hudi_jobs.table import HudiTable, commit_metadata
+from hudi_jobs.spark.failures import TaskFailed, causes_of, stage
+from hudi_jobs.spark.jvm import JavaObject, classes, hadoop_configuration, schema_json
+from hudi_jobs.table import HudiTable, commit_metadata, snapshot
 
 COMMIT_TIME = "_hoodie_commit_time"
 _HUDI_COLUMNS = "_hoodie_"

@@ -14,12 +14,10 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import FailureReason, Isolation, KafkaSecurity, KafkaSource, SaslMechanism
-from hudi_jobs.failures import DriverStopping, TaskFailed
-from hudi_jobs.failures.causes import Cause, causes_of
-from hudi_jobs.failures.classification import classify
 from hudi_jobs.ingestion.sources.kafka.offsets import PartitionOffsets, TopicOffsets, TopicPartition, of_cluster
-from hudi_jobs.java_classes import PACKAGE
-from hudi_jobs.jvm import JavaObject, classes, java_map
+from hudi_jobs.spark.failures import Cause, DriverStopping, TaskFailed, causes_of, classify
+from hudi_jobs.spark.jvm import JavaObject, classes, java_map
+from hudi_jobs.spark.session import PACKAGE
 
 _LOST = re.compile(
     r"Some data may have been lost because they are not available in Kafka any more|OffsetOutOfRangeException"

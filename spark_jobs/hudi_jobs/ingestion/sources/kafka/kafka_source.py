@@ -18,7 +18,6 @@ from hudi_jobs.contract import (
     OffsetReset,
 )
 from hudi_jobs.contract.wording import counted
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit, Undone, of_milliseconds, rfc3339
 from hudi_jobs.ingestion.checkpoint import sweep_periodically
 from hudi_jobs.ingestion.rows import SourceRows, nothing
@@ -45,6 +44,7 @@ from hudi_jobs.ingestion.sources.kafka.offsets import (
 from hudi_jobs.ingestion.sources.kafka.request import matching, require_request
 from hudi_jobs.ingestion.sources.kafka.topics import average_size, oldest_time, require_deletes_kept, starting_points
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.spark.failures import TaskFailed
 
 
 class Kafka:

@@ -24,7 +24,6 @@ from hudi_jobs.contract import (
     TableDefinition,
     Tombstones,
 )
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import (
     BASE64,
     CORRUPT_RECORD,
@@ -52,9 +51,10 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
 )
 from hudi_jobs.ingestion.sources.kafka.offsets import Range
 from hudi_jobs.ingestion.text.text_values import ROW, can_be_text, read, text_value
-from hudi_jobs.java_classes import java_class
-from hudi_jobs.jvm import classes, frame_of_rows, scala_map, spark_session, tried_cast
 from hudi_jobs.schemas.types import column_named
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.spark.jvm import classes, frame_of_rows, scala_map, spark_session, tried_cast
+from hudi_jobs.spark.session import java_class
 
 LAST_TIME = 253_402_300_799_999
 """The last millisecond of the year 9999. Later times are mistakes, such as microseconds in place of milliseconds."""

@@ -19,7 +19,6 @@ from hudi_jobs.contract import (
     WriteOperation,
 )
 from hudi_jobs.contract.wording import counted, listed
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, understood
 from hudi_jobs.ingestion.sources.kafka.offsets import (
     NAMED_LOSSES,
@@ -33,6 +32,7 @@ from hudi_jobs.ingestion.sources.kafka.offsets import (
     is_same,
     named,
 )
+from hudi_jobs.spark.failures import TaskFailed
 
 KIND = "kafka"
 

@@ -16,10 +16,10 @@ from hudi_jobs.contract import (
     Tombstones,
     WriteOperation,
 )
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.formats.format_registry import format_of, unwrapper_of
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import RESERVED
 from hudi_jobs.ingestion.sources.kafka.offset_state import ADVICE, mixes_topics, offset_that_orders
+from hudi_jobs.spark.failures import TaskFailed
 
 _HOST = r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])"
 _SERVERS = re.compile(rf"{_HOST}:\d{{1,5}}(?:,{_HOST}:\d{{1,5}})*")

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import DataLossPolicy, Envelope, FailureReason, KafkaSource, OffsetReset
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.clients import Brokers, asking, client_options, isolation_level
 from hudi_jobs.ingestion.sources.kafka.message_rows import LAST_TIME
 from hudi_jobs.ingestion.sources.kafka.offset_state import KafkaProgress
 from hudi_jobs.ingestion.sources.kafka.offsets import TopicOffsets, TopicPartition
 from hudi_jobs.ingestion.sources.kafka.request import moment
-from hudi_jobs.jvm import JavaObject, classes, iterated, java_map
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.spark.jvm import JavaObject, classes, iterated, java_map
 
 
 def starting_points(

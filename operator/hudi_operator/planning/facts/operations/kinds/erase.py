@@ -6,12 +6,17 @@ from typing import Any
 from hudi_jobs.contract import Location
 from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.status.table_operations import NamedOperationJob
-from hudi_operator.planning.facts.operations.answer import Answer, fails, waits, waits_for_table
 from hudi_operator.planning.facts.operations.cascade import cascade_problem
-from hudi_operator.planning.facts.operations.kinds.definition import OperationDefinition
+from hudi_operator.planning.facts.operations.operation_kind import (
+    Answer,
+    OperationDefinition,
+    fails,
+    waits,
+    waits_for_table,
+)
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason
-from hudi_operator.planning.policy.paths import is_allowed
+from hudi_operator.planning.policy.class_policy import is_allowed
 
 MOST_BYTES = 128 * 1024
 """The most bytes of listed keys: the request of a Job is an annotation of its pod."""

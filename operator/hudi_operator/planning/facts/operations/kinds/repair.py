@@ -6,8 +6,7 @@ from typing import Any
 from hudi_jobs.contract import RepairStep
 from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.status.table_operations import NamedOperationJob
-from hudi_operator.planning.facts.operations.answer import Answer, fails, waits_for_table
-from hudi_operator.planning.facts.operations.kinds.definition import OperationDefinition
+from hudi_operator.planning.facts.operations.operation_kind import Answer, OperationDefinition, fails, waits_for_table
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import SavepointReason
 

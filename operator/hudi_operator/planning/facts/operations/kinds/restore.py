@@ -5,10 +5,15 @@ from typing import Any
 
 from hudi_jobs.contract import OperationKind
 from hudi_operator.api.resources import HudiOperation, HudiTable
+from hudi_operator.api.status.savepoints import SavepointState, TableSavepoint
 from hudi_operator.api.status.table_operations import NamedOperationJob
-from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
-from hudi_operator.planning.facts.operations.answer import Answer, fails, waits, waits_for_table
-from hudi_operator.planning.facts.operations.kinds.definition import OperationDefinition
+from hudi_operator.planning.facts.operations.operation_kind import (
+    Answer,
+    OperationDefinition,
+    fails,
+    waits,
+    waits_for_table,
+)
 from hudi_operator.planning.facts.savepoints.rules import last_completed, refusal_of
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason, SavepointReason

@@ -6,11 +6,10 @@ from typing import Any
 from hudi_jobs.contract import RunnableService, TableType
 from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.spec.operation_kinds.run_service import RunServiceSpec
-from hudi_operator.api.spec.services import CleaningPolicy, ClusteringPlanStrategy, CompactionPlanStrategy
 from hudi_operator.api.spec.table import HudiTableSpec
+from hudi_operator.api.spec.table_services import CleaningPolicy, ClusteringPlanStrategy, CompactionPlanStrategy
 from hudi_operator.api.status.table_operations import LONGEST_ASKED, NamedOperationJob
-from hudi_operator.planning.facts.operations.answer import Answer, fails, waits_for_table
-from hudi_operator.planning.facts.operations.kinds.definition import OperationDefinition
+from hudi_operator.planning.facts.operations.operation_kind import Answer, OperationDefinition, fails, waits_for_table
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason
 

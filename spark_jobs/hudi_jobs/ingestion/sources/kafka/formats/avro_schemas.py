@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
+from hudi_jobs.spark.failures import TaskFailed
 
 AvroObject: TypeAlias = dict[str, Any]
 AvroJson: TypeAlias = Any

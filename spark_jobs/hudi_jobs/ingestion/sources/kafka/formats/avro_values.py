@@ -11,8 +11,6 @@ from pyspark.sql.types import IntegerType, LongType, StructType
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import Envelope, FailureReason, KafkaSource
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.sources.kafka.formats import registered_values
 from hudi_jobs.ingestion.sources.kafka.formats.avro_schemas import (
     WRAPPED,
@@ -36,8 +34,9 @@ from hudi_jobs.ingestion.sources.kafka.formats.shapes import (
     newest_of,
     possible,
 )
-from hudi_jobs.jvm import JavaObject, classes
 from hudi_jobs.schemas.columns import declared_columns
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.jvm import JavaObject, classes
 
 _COMPATIBLE = "COMPATIBLE"
 

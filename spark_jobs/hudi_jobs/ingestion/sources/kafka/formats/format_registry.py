@@ -1,11 +1,11 @@
 """The driver's formats and envelopes, a line each."""
 
 from hudi_jobs.contract import Envelope, FailureReason, KafkaSource, MessageFormat
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.formats import avro_values, json_values, protobuf_values, raw
 from hudi_jobs.ingestion.sources.kafka.formats.debezium import json_events, unwrap
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns import spilled
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import Format, Unwrapper
+from hudi_jobs.spark.failures import TaskFailed
 
 FORMATS: dict[MessageFormat, Format] = {
     MessageFormat.JSON: Format(json_values.require, json_values.decode),

@@ -15,7 +15,6 @@ from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, Long
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, IngestionTableTask, KafkaSource
-from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, corrupt_text
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     MESSAGE,
@@ -26,6 +25,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
 from hudi_jobs.ingestion.text.json_frames import columns_of, with_columns
 from hudi_jobs.schemas.columns import declared_columns
 from hudi_jobs.schemas.untyped import is_untyped
+from hudi_jobs.spark.failures import stage
 from hudi_jobs.table import HudiTable
 
 _OF_HUDI = "_hoodie_"

@@ -18,8 +18,6 @@ from pyspark.sql.types import StructType
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, KafkaSource
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN, corrupt_text
 from hudi_jobs.ingestion.sources.kafka.formats import protobuf_descriptors, registered_values
 from hudi_jobs.ingestion.sources.kafka.formats.protobuf_compiler import MAIN, compiled
@@ -48,7 +46,8 @@ from hudi_jobs.ingestion.sources.kafka.formats.shapes import (
     newest_of,
     possible,
 )
-from hudi_jobs.jvm import from_protobuf
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.jvm import from_protobuf
 
 _ROW, _EMPTY = "row", "empty"
 _KEPT = 128

@@ -43,9 +43,9 @@ from pyspark.sql.types import StructType
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, IngestionTableTask, KafkaSource
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED, SEQUENCE, nothing
 from hudi_jobs.schemas.columns import require_distinct
+from hudi_jobs.spark.failures import TaskFailed
 
 MESSAGE = "_message"
 """The whole message as received from the broker."""

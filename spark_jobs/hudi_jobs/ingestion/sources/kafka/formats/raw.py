@@ -5,9 +5,9 @@ from pyspark.sql import functions as sf
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, KafkaSource
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, Decoded, field
+from hudi_jobs.spark.failures import TaskFailed
 
 VALUE = "value"
 

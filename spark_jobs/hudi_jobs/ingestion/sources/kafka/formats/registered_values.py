@@ -13,7 +13,6 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN, corrupt_text
 from hudi_jobs.ingestion.rules.columns import never
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
@@ -23,6 +22,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     require_unreserved,
 )
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import shaped
+from hudi_jobs.spark.failures import TaskFailed
 
 MOST_SCHEMAS = 100
 """The most schemas named by a batch; more were not written by a registry's serializers."""

@@ -8,8 +8,8 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.schemas.types import fits
+from hudi_jobs.spark.failures import TaskFailed
 
 _NAMES_SHOWN = 3
 _NAME_SHOWN = 100

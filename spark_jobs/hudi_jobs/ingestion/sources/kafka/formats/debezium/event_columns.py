@@ -9,8 +9,8 @@ from pyspark.sql.types import DataType, LongType, StringType, StructType
 
 from hudi_jobs.contract import FailureReason, IngestionTask, TableDefinition, WriteOperation
 from hudi_jobs.contract.table.merging import ordering_of, payload_of, version_of
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import tried_cast
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.spark.jvm import tried_cast
 
 BEFORE, AFTER, SOURCE, OPERATION, PROCESSED_AT = "before", "after", "source", "op", "ts_ms"
 """Fields of an event."""

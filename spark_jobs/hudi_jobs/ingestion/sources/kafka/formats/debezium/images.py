@@ -9,7 +9,6 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, DateType, DecimalType, StringType, StructType, TimestampType
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED, NO_COLUMN, corrupt_text
 from hudi_jobs.ingestion.rules.columns import never
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import VARIABLE_DECIMAL, decimal_text
@@ -50,6 +49,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped
 from hudi_jobs.ingestion.text.text_values import text_value
 from hudi_jobs.schemas.columns import require_distinct
 from hudi_jobs.schemas.types import column_named, fits, same
+from hudi_jobs.spark.failures import TaskFailed
 
 _WRITTEN = (CREATE, READ, UPDATE)
 _TRANSACTION = ("BEGIN", "END")

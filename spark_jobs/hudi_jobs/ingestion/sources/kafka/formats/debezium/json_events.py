@@ -20,7 +20,6 @@ from pyspark.sql.types import (
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, IngestionTableTask, KafkaSource
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, corrupt_text
 from hudi_jobs.ingestion.rules.columns import never
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import (
@@ -45,6 +44,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped
 from hudi_jobs.ingestion.text.text_values import FAULT_OF_ROW, ROW, read
 from hudi_jobs.schemas.columns import declared_columns
 from hudi_jobs.schemas.types import column_named
+from hudi_jobs.spark.failures import TaskFailed
 
 MOST_SCHEMAS = 100
 _BEFORE_NAMES = r"^(payload\.)?(before|after)\."

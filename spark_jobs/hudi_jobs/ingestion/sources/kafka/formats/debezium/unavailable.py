@@ -39,16 +39,15 @@ from pyspark.sql.types import (
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask
 from hudi_jobs.contract.wording import counted
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, corrupt_text
 from hudi_jobs.ingestion.rules.columns import never
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import VARIABLE_DECIMAL
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.event_columns import CHANGE_TYPE, DELETE, UPDATE
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.holders import MOVED
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, field
-from hudi_jobs.reading import read_rows
 from hudi_jobs.schemas.types import column_named, same
-from hudi_jobs.table import HudiTable
+from hudi_jobs.spark.failures import TaskFailed
+from hudi_jobs.table import HudiTable, read_rows
 
 PLACEHOLDER = "__debezium_unavailable_value"
 MISSING = "_debezium_missing"

@@ -19,8 +19,6 @@ from hudi_jobs.contract import (
     Tombstones,
 )
 from hudi_jobs.contract.wording import counted
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED
 from hudi_jobs.ingestion.rules.columns import never
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.event_columns import (
@@ -72,6 +70,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     Decoded,
 )
 from hudi_jobs.schemas.columns import declared_columns
+from hudi_jobs.spark.failures import TaskFailed, stage
 from hudi_jobs.table import HudiTable
 
 _MARKS = (KIND, HOLDER, MOVED, SURE, HELD, TABLE, SNAPSHOT, LATE, TAKEN)

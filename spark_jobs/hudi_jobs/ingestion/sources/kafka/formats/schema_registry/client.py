@@ -6,7 +6,6 @@ from urllib.parse import quote
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.sources.kafka import SchemaRegistry
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.http import Bounds, Endpoint
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.schemas import (
     NOT_FOUND,
@@ -17,6 +16,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.schemas import (
     parse,
     schema_of,
 )
+from hudi_jobs.spark.failures import TaskFailed
 
 _OK, _MISSING = 200, 404
 _MOST_SCHEMAS = 200

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.sources.kafka import SchemaRegistry
-from hudi_jobs.failures import TaskFailed
+from hudi_jobs.spark.failures import TaskFailed
 
 _CHUNK = 65_536
 _AGAIN = frozenset({408, 429, 500, 502, 503, 504})

@@ -14,11 +14,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
+from hudi_jobs.frames import local_frame
 from hudi_jobs.ingestion.rows import IS_DELETED
 from hudi_jobs.ingestion.rules.columns import never
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.event_columns import Database
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, field
-from hudi_jobs.local_frame import local_frame
 from hudi_jobs.schemas.types import column_named
 
 MOST_DELETED = 1_000

@@ -27,7 +27,7 @@ from pyspark.sql.types import (
 
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask
 from hudi_jobs.contract.wording import counted
-from hudi_jobs.failures import TaskFailed
+from hudi_jobs.frames import local_frame
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
 from hudi_jobs.ingestion.rules.columns import never
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.event_columns import (
@@ -46,7 +46,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.delete
     type_of_places,
 )
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import field
-from hudi_jobs.local_frame import local_frame
+from hudi_jobs.spark.failures import TaskFailed
 
 MOST_HOLDERS = 1_000
 HOLDER, MOVED, SURE = "_debezium_holder", "_debezium_moved", "_debezium_sure"

@@ -13,7 +13,6 @@ from pyspark.sql.types import StructType
 
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, SourceTables
 from hudi_jobs.contract.wording import counted
-from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
 from hudi_jobs.ingestion.rules.columns import never
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.event_columns import (
@@ -25,6 +24,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.event_columns import (
     SERVER,
     SOURCE,
 )
+from hudi_jobs.spark.failures import TaskFailed
 
 TABLE = "_debezium_table"
 """The name of an event's database table; null if the event lacks it."""

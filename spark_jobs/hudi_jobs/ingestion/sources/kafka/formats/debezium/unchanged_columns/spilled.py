@@ -18,10 +18,7 @@ from pyspark.sql import functions as sf
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.failures.classification import stage
-from hudi_jobs.filesystem import children_of, delete_whole, located, statuses_below
-from hudi_jobs.given_files import GivenFiles
+from hudi_jobs.frames import GivenFiles
 from hudi_jobs.ingestion.checkpoint import expired
 from hudi_jobs.ingestion.rows import nothing
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.event_columns import Database
@@ -33,6 +30,8 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.unchanged_columns.delete
     last_of_each,
     schema_of,
 )
+from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.filesystem import children_of, delete_whole, located, statuses_below
 
 FOLDER = f"{OPERATOR_FOLDER}/deletes"
 

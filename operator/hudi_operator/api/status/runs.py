@@ -1,0 +1,204 @@
+"""Runs in the status of a `HudiTable`: Jobs as people read them, ended runs, and continuous ingestion while it runs."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from hudi_jobs.contract import MOST_AFFECTED, Outcome, Service
+from hudi_operator.api.status.conditions import REASON_PATTERN
+from hudi_operator.api.status.timeline import AffectedStatus
+from hudi_operator.api.values.base import InstantTime, Model, Timestamp
+
+Reason = Annotated[str, Field(pattern=REASON_PATTERN, max_length=64)]
+"""A word that becomes the reason of a condition."""
+
+
+class OwnerStatus(Model):
+    """The owner's record beside the table when it was this operator's."""
+
+    operator: Annotated[str, Field(max_length=330)]
+    """Identity of the operator."""
+
+    table: Annotated[str, Field(max_length=330)]
+    """The resource, as namespace/name."""
+
+    run: Annotated[str, Field(max_length=330)]
+    """The run that wrote the record."""
+
+
+class TableStatus(Model):
+    """The table as its own properties have it."""
+
+    type: Annotated[str, Field(max_length=16)]
+    """CopyOnWrite or MergeOnRead."""
+
+    version: int
+    """Version of the table's format."""
+
+    zone: Annotated[str, Field(max_length=8)]
+    """UTC, or LOCAL: the local time of the tool that wrote the table, which `timelineTimeZone` or the files show."""
+
+
+class JobStatus(Model):
+    """A Job that was decided and has not been seen to end."""
+
+    name: Annotated[str, Field(max_length=63)]
+    """Name of the Job."""
+
+    service: Service | None = None
+    """Service of the Job."""
+
+    attempt: int
+    """Number of this attempt, from 1."""
+
+    started_at: Timestamp
+    """When the Job was decided."""
+
+    instant: InstantTime | None = None
+    """The pending instant that the Job deals with."""
+
+    state: Reason
+    """State of its pod, as a word."""
+
+    message: Annotated[str, Field(max_length=512)] = ""
+    """Why its pod does not start."""
+
+    rows_read: int | None = None
+    """Rows that a continuous ingestion has read."""
+
+    batches: int | None = None
+    """Commits that a continuous ingestion has made."""
+
+
+class RunStatus(Model):
+    """A run of a service."""
+
+    job: Annotated[str, Field(max_length=63)]
+    """Name of the Job."""
+
+    service: Service | None = None
+    """The service that ran; absent if this operator version does not know it."""
+
+    outcome: Outcome
+    """Outcome of the run."""
+
+    reason: Reason | None = None
+    """Reason of a failure, as a word."""
+
+    message: Annotated[str, Field(max_length=1024)] = ""
+    """Result of the run, as a sentence."""
+
+    instant: InstantTime | None = None
+    """The instant that the run completed."""
+
+    started_at: Timestamp | None = None
+    """When the Job was decided."""
+
+    finished_at: Timestamp | None = None
+    """When the Job's end was seen."""
+
+    batches: int | None = None
+    """Commits of a continuous ingestion; the figures are sums over them, and the instant is the newest."""
+
+    files_read: int | None = None
+    """Source files that were read."""
+
+    bytes_read: int | None = None
+    """Bytes of source files that were read."""
+
+    rows_read: int | None = None
+    """Rows that were read."""
+
+    rows_quarantined: int | None = None
+    """Rows that were quarantined."""
+
+    records_skipped: int | None = None
+    """Offsets of a stream that were gone before they could be read, as far as their number is known."""
+
+    skipped: Annotated[tuple[Annotated[str, Field(max_length=128)], ...], Field(max_length=3)] | None = None
+    """Location of the skipped offsets, by partition; at most 3."""
+
+    file_groups: int | None = None
+    """File groups that were rewritten."""
+
+    files_written: int | None = None
+    """Files that were written."""
+
+    files_deleted: int | None = None
+    """Files that were deleted."""
+
+    bytes_written: int | None = None
+    """Bytes that were written."""
+
+    affected: Annotated[tuple[AffectedStatus, ...], Field(max_length=MOST_AFFECTED)] | None = None
+    """Instants of other runs or tools that this run finished, rolled back or replanned; at most 10."""
+
+    ended_for: Service | None = None
+    """The service for which the operator ended a continuous ingestion; the service starts before the next ingestion."""
+
+    undone_by: InstantTime | None = None
+    """The restore or rollback of another tool that undid the run's instant."""
+
+    @property
+    def line(self) -> str:
+        """Return the run as people read it: outcome, end, message, and the Job of a failed run."""
+        reason = f" ({self.reason})" if self.reason else ""
+        end = f" at {self.finished_at}" if self.finished_at else ""
+        job = f" in Job {self.job}" if self.outcome is Outcome.FAILED else ""
+        undone = f" {self.undone_by} undid it." if self.undone_by else ""
+        return f"{self.outcome}{reason}{end}{job}: {self.message}{undone}".removesuffix(": ")
+
+
+class LiveStatus(Model):
+    """Progress of a continuous ingestion since its Job started."""
+
+    class_version: Annotated[str, Field(max_length=64)] | None = None
+    """Fingerprint of the class that the Job uses: a change of it ends the Job."""
+
+    state: Annotated[str, Field(max_length=32)] | None = None
+    """State of the driver: Ingesting, Waiting or Ending; absent before its first report."""
+
+    batches: int = 0
+    """Commits of the run."""
+
+    rows_read: int = 0
+    """Rows read."""
+
+    rows_quarantined: int = 0
+    """Rows quarantined."""
+
+    files_read: int = 0
+    """Source files read."""
+
+    bytes_read: int = 0
+    """Bytes of the source read."""
+
+    records_skipped: int | None = None
+    """Offsets of a stream that were gone before it could read them, as far as their number is known."""
+
+    skipped: Annotated[tuple[Annotated[str, Field(max_length=128)], ...], Field(max_length=3)] | None = None
+    """Where these were last, by partition; at most 3."""
+
+    instant: InstantTime | None = None
+    """Its newest commit."""
+
+    takes: bool | None = None
+    """Whether the driver runs table services beside its batches."""
+
+    polled_at: Annotated[str, Field(max_length=40)] | None = None
+    """When it had last looked at the source, by the driver's clock, as of `movedAt`."""
+
+    running_since: Timestamp | None = None
+    """When its driver was first seen to run."""
+
+    turn_since: Timestamp | None = None
+    """Start of the driver's present turn, if services due at the end of an earlier turn let it continue."""
+
+    ends_for: Service | None = None
+    """The service that the driver was asked to end for; the service starts before the next driver."""
+
+    moved_at: Timestamp | None = None
+    """When the operator last saw progress; renewed at least every fifth of `progressDeadline`."""
+
+    seen: Annotated[str, Field(max_length=128)] | None = None
+    """Progress seen at `moved_at`: number of the progress document, newest commit, pending write."""

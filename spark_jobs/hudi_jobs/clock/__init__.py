@@ -1,1 +1,0 @@
-"""Keeps a table's instants in its own zone, and in order."""

@@ -1,1 +1,0 @@
-"""The tasks of a request: a class for each service."""
