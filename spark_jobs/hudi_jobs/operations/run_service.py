@@ -1,7 +1,7 @@
 """Runs a table service once, regardless of its schedule: finishes a pending plan or makes a plan, never a second plan.
 
-The service itself is the scheduled service (`hudi_jobs/services`), with the operation's options. The timeline shows
-leftovers of killed runs: only the operation makes plans while it has the table to itself.
+The service itself is the scheduled service (`hudi_jobs/table_services`), with the operation's options. The timeline
+shows leftovers of killed runs: only the operation makes plans while it has the table to itself.
 """
 
 from collections.abc import Callable, Mapping
