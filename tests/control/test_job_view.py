@@ -40,7 +40,7 @@ from tests.control.job_documents import (
     view,
     waiting,
 )
-from tests.planning.world import IMAGE, JOB, active, observe, plan_for, status, status_of, table
+from tests.planning.world import IMAGE, JOB
 
 from hudi_jobs.contract import JobOutcome, Outcome, Service, TaskResult, encode_outcome
 from hudi_operator.planning.model import JobObservation, JobPhase, PodTrouble
@@ -484,26 +484,3 @@ def test_a_job_names_the_pods_of_its_drivers() -> None:
     second["metadata"]["name"] = f"{JOB}-second"
     (found,) = view(the_job(status=FAILED), terminated(137, "OOMKilled"), second, ended_executor("Error"))
     assert set(found.pods) == {f"{JOB}-x7k2p", f"{JOB}-second"}
-
-
-@pytest.mark.parametrize("pods", [[COLLECTED], [CAME_BACK], []], ids=["collected", "came back", "gone"])
-def test_a_driver_on_a_lost_node_is_waited_for_and_then_counts_against_the_infrastructure(pods: list[Document]) -> None:
-    before = status(active_jobs=(active(uid=JOB_UID, started_at=stamp(CREATED)),))
-    cut_off = observe(table(status=before), jobs=view(the_job(), CUT_OFF))
-    assert plan_for(cut_off).actions == ()
-
-    remembered = status_of(cut_off)
-    after = plan_for(observe(table(status=remembered), jobs=view(the_job(status=FAILED), *pods)))
-    assert [(run.outcome, run.reason) for run in after.finished] == [("Failed", "NodeLost")]
-    assert (after.services.ingestion.failures, after.services.ingestion.infrastructure_failures) == (0, 1)
-
-
-def test_a_driver_whose_pod_was_deleted_by_force_died_and_is_none_that_never_started() -> None:
-    """As one that never started it would leave no write to roll back, and no operation half done."""
-    before = status(active_jobs=(active(uid=JOB_UID, started_at=stamp(CREATED)),))
-    gone = observe(table(status=before), jobs=view(the_job()))
-    assert plan_for(gone).actions == ()
-
-    remembered = status_of(gone)
-    after = plan_for(observe(table(status=remembered), jobs=view(the_job(status=FAILED))))
-    assert [(run.outcome, run.reason) for run in after.finished] == [("Failed", "DriverDied")]
