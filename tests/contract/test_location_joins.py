@@ -129,3 +129,20 @@ def test_claim_of_an_odd_path_keeps_its_name(url: str, digest: str) -> None:
     assert path_hash(canonical_path(url)) == digest
     location = Location.parse_or_none(url)
     assert location is None or path_hash(location.canonical) == digest
+
+
+@pytest.mark.parametrize(
+    ("path", "joined"),
+    [("AA:1/f.parquet", "AA:1/f.parquet"), ("s3://other/f", "s3:/other/f"), ("a//./b", "a/b"), ("", "")],
+)
+def test_path_of_a_tables_file_stays_inside_the_table(path: str, joined: str) -> None:
+    table = Location.parse("s3a://lake/t")
+    found = table.join(path)
+    assert found == Location.parse(f"s3a://lake/t/{joined}")
+    assert table.holds(found)
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "a/../../b", "..", "a/b\0c"])
+def test_path_that_leads_out_of_the_table_is_refused(path: str) -> None:
+    with pytest.raises(NotALocation):
+        Location.parse("s3a://lake/t").join(path)

@@ -31,8 +31,6 @@ ALLOWED = {
         "record",
         "f'{self._folder.toString()}/{segment.name}, which records the fil",
     ): "a message, with Hadoop's spelling of the folder",
-    ("timeline", "f'{base}/'"): "Hudi's own folder of the table, in Hudi's spelling",
-    ("timeline", "f'{folder}/{names.getFileName(each)}'"): "Hudi's own folder of the timeline, in Hudi's spelling",
 }
 """Joins of texts that are no location, or that a location would make dear, and why."""
 

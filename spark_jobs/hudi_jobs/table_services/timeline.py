@@ -9,6 +9,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import OPERATOR_KEY, RUN_KEY, TABLE_KEY
+from hudi_jobs.contract.table.location import beginning_of
 from hudi_jobs.spark.jvm import JavaObject, classes, elements
 from hudi_jobs.table import REPLACE_ACTION, HudiTable
 
@@ -171,18 +172,23 @@ class Timeline:
         return found
 
     def begun_savepoints(self) -> dict[str, str]:
-        """Return the files of pending savepoints, by their commits' instants.
+        """Return the files of pending savepoints, as paths below the table, by their commits' instants.
 
         Hudi also makes a savepoint pending before deleting it (`SavepointHelpers.deleteSavepoint`).
         """
-        folder, names = self.meta.getTimelinePath().toString(), self.meta.getInstantFileNameGenerator()
+        names = self.meta.getInstantFileNameGenerator()
         begun = elements(self._active.getSavePointTimeline().filterInflightsAndRequested().getInstants())
-        return {str(each.requestedTime()): f"{folder}/{names.getFileName(each)}" for each in begun}
+        return {str(each.requestedTime()): f"{self._within}/{names.getFileName(each)}" for each in begun}
+
+    @property
+    def _within(self) -> str:
+        """The folder of the active timeline, relative to the table."""
+        folder, base = str(self.meta.getTimelinePath().toString()), str(self.meta.getBasePath().toString())
+        return folder.removeprefix(beginning_of(base))
 
     def files_of(self, instant: str) -> tuple[str, ...]:
         """Return the files of a pending instant, as paths below the table."""
-        folder, base = str(self.meta.getTimelinePath().toString()), str(self.meta.getBasePath().toString())
-        names, below = self.meta.getInstantFileNameGenerator(), folder.removeprefix(f"{base}/")
+        names, below = self.meta.getInstantFileNameGenerator(), self._within
         requested = classes(self._spark).org.apache.hudi.common.table.timeline.HoodieInstant.State.REQUESTED
         generator, found = self.meta.getInstantGenerator(), set[str]()
         for each in elements(self._active.filterInflightsAndRequested().getInstants()):

@@ -105,9 +105,12 @@ class Location:
         return Location(self.store, self.bucket, (*self.names, *names), f"{self.url.rstrip('/')}/{below}")
 
     def join(self, path: str) -> "Location":
-        """Return the file or folder of a relative path from a table's file, as Hadoop reads it; or `NotALocation`."""
-        names = relative_names(path)
-        if names is None:
+        """Return the file or folder of a relative path from a table's file, or raise `NotALocation`.
+
+        Empty and dot names are dropped, as in Hadoop. The name of a partition may hold a colon.
+        """
+        names = [name for name in path.split("/") if name not in {"", "."}]
+        if path.startswith("/") or ".." in names:
             raise NotALocation(path[:_LONGEST])
         return self / "/".join(names) if names else self
 
