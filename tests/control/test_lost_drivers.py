@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.control.test_job_view import (
+from tests.control.job_documents import (
     CAME_BACK,
     COLLECTED,
     CREATED,
