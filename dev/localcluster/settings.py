@@ -48,7 +48,7 @@ CACHE = cache_directory()
 LOGS = STATE / "logs"
 KUBECONFIG = STATE / "kubeconfig"
 REGISTRIES = STATE / "registries"
-"""One folder for each registry with a certificate authority of its own, as containerd wants it."""
+"""The folder with a subfolder for each registry that has its own certificate authority, as containerd wants it."""
 CONTAINERD_SOCKET = RUN / "containerd.sock"
 
 

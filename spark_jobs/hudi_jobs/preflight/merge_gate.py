@@ -61,7 +61,7 @@ _SAME_CLASS = {
 }
 """Delete values of the same class as a row's, so that 0.x ranks them (`ReflectionUtils.isSameClass`).
 
-It takes a row's value as Avro has it, and a delete's text, day or decimal as an object of another class.
+Hudi takes a row's value as Avro has it, and a delete's text, day or decimal as an object of another class.
 """
 
 
