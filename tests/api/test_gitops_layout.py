@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from tests.chart.conftest import own_tools
+from tests.chart.conftest import program
 
 from hudi_operator.api.resources import HudiTable, HudiTableClass, parse_table, parse_table_class
 from hudi_operator.planning.policy.class_policy import policy_blockers
@@ -23,7 +21,7 @@ Document = dict[str, Any]
 @pytest.fixture(scope="module")
 def built() -> dict[str, list[Document]]:
     """Return the resources of each environment."""
-    kubectl = os.environ.get("KUBECTL") or shutil.which("kubectl") or str(own_tools() / "kubectl")
+    kubectl = program("kubectl")
 
     def resources(environment: str) -> list[Document]:
         command = [kubectl, "kustomize", str(LAYOUT / "environments" / environment)]

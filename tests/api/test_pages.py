@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.api.conftest import Resources, changed
-from tests.chart.conftest import own_tools
+from tests.chart.conftest import own_tools, program
 from tests.docs.commands import PLUGIN, typed
 from tests.docs.pages import RUNBOOKS, blocks, commands, pages, part_of, resources
 
@@ -124,10 +123,10 @@ def a_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def kubectl(cluster: None) -> Callable[[list[str]], subprocess.CompletedProcess[str]]:  # noqa: ARG001 - it is wanted
     """Runs kubectl against the API server: the one on the PATH, or the local cluster's own."""
-    program = shutil.which("kubectl") or str(own_tools() / "kubectl")
+    found = program("kubectl")
 
     def run(arguments: list[str]) -> subprocess.CompletedProcess[str]:
-        call = (program, f"--kubeconfig={os.environ['KUBECONFIG']}", *arguments)
+        call = (found, f"--kubeconfig={os.environ['KUBECONFIG']}", *arguments)
         return subprocess.run(call, capture_output=True, text=True, check=False, timeout=60)
 
     return run

@@ -20,10 +20,10 @@ Document = dict[str, Any]
 @pytest.fixture(scope="session")
 def helm() -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs helm: the one that HELM names, the one on the PATH, or the local cluster's own."""
-    program = os.environ.get("HELM") or shutil.which("helm") or str(own_tools() / "helm")
+    found = program("helm")
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=60)
+        return subprocess.run([found, *arguments], capture_output=True, text=True, check=False, timeout=60)
 
     return run
 
@@ -74,6 +74,11 @@ def documents(template: Callable[[Document], subprocess.CompletedProcess[str]]) 
         return [document for document in yaml.safe_load_all(result.stdout) if document]
 
     return render
+
+
+def program(name: str) -> str:
+    """Return the program that the variable of its name has, the one on the PATH, or the local cluster's own."""
+    return os.environ.get(name.upper()) or shutil.which(name) or str(own_tools() / name)
 
 
 def own_tools() -> Path:

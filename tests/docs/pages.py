@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from tests.docs.commands import typed_in
 
 DOCS = Path(__file__).parents[2] / "docs"
 RUNBOOKS = (
@@ -104,8 +105,8 @@ def part_of(block: Block) -> tuple[str, Document] | None:
 
 def commands(page: str) -> list[list[str]]:
     """Return the commands of the console blocks of a page, and those that its prose names."""
-    typed = [line[2:] for block in blocks(page, "console") for line in block.text.splitlines() if line.startswith("$ ")]
-    return [shlex.split(command) for command in (*typed, *(one for one in words(page) if one.startswith(_COMMANDS)))]
+    typed = [command for one in typed_in(read(page), page) for command in one.commands]
+    return [*typed, *(shlex.split(one) for one in words(page) if one.startswith(_COMMANDS))]
 
 
 def words(page: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.gitops.health import kstatus_of
 from tests.planning.savepoints.savepoints import at_work, entry, later, of, over, saved, savepoint, world
 from tests.planning.world import NOW, ago, at, done, minutes, status, table
 
@@ -28,13 +29,8 @@ def conditions(found: HudiSavepointStatus) -> dict[str, tuple[str, str]]:
 
 
 def kstatus(found: HudiSavepointStatus) -> str:
-    """What `kstatus` computes of an object of a kind that it does not know, whose generation was observed."""
-    said = {one.type.value: one.status.value for one in found.conditions}
-    if said.get("Reconciling") == "True":
-        return "InProgress"
-    if said.get("Stalled") == "True":
-        return "Failed"
-    return "Current" if said.get("Ready", "True") == "True" else "InProgress"
+    """What Flux makes of the status of a savepoint."""
+    return kstatus_of({"metadata": {"generation": 1}, "status": found.to_document()})
 
 
 def test_expired_and_removed_savepoint_is_neither_failed_nor_in_progress() -> None:

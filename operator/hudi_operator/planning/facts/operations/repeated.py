@@ -21,9 +21,11 @@ _NO_PART_OF_THE_WORK = {"approved", "ttl_after_finished"}
 
 def repetition(resource: HudiOperation, status: HudiTableStatus) -> Answer | None:
     """Return the end of an operation whose name and spec are those of a finished one, else None."""
-    name, digest = resource.metadata.name, _digest(resource)
-    for one in reversed(status.ended_operations):
-        if (one.resource, one.digest) == (name, digest) and one.uid != resource.metadata.uid:
+    name, uid = resource.metadata.name, resource.metadata.uid
+    namesakes = [one for one in status.ended_operations if one.resource == name and one.uid != uid]
+    digest = _digest(resource) if namesakes else ""  # an erasure may name thousands of keys
+    for one in reversed(namesakes):
+        if one.digest == digest:
             return Answer(
                 state=one.state,
                 reason=OperationReason.ALREADY_DONE,
