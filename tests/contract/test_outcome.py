@@ -13,12 +13,15 @@ from hudi_jobs.contract import (
     MOST_AFFECTED,
     TERMINATION_MESSAGE_LIMIT,
     AffectedInstant,
+    DriverUsage,
     Effect,
+    ExecutorsUsage,
     FailureReason,
     JobOutcome,
     OperationPhase,
     OperationReport,
     Outcome,
+    RunUsage,
     TaskResult,
     UnreadableOutcome,
     decode_outcome,
@@ -28,6 +31,12 @@ from hudi_jobs.contract import (
 ANY_TEXT = st.text(st.characters(), max_size=60)  # lone surrogates included: file names on Linux may hold them
 LONG_TEXT = st.builds(lambda text, times: text * times, ANY_TEXT, st.integers(0, 100))
 FIGURES = ("files_read", "bytes_read", "rows_read", "rows_quarantined", "checkpoint", "started_at", "finished_at")
+LARGEST_USAGE = RunUsage(
+    driver=DriverUsage(cpu_seconds=1e11 - 1 / 3, peak_memory_bytes=2**46),
+    executors=ExecutorsUsage(number=10_000, reported=10_000, cpu_seconds=1e11 - 1 / 3, peak_memory_bytes=2**46),
+    bytes_read=2**60,
+    bytes_written=2**60,
+)
 
 results = st.builds(
     TaskResult,
@@ -52,7 +61,9 @@ results = st.builds(
     ).map(tuple),
     started_at=st.one_of(st.none(), st.just("2026-03-10T12:00:00Z")),
 )
-outcomes = st.builds(JobOutcome, results=st.lists(results, max_size=20).map(tuple))
+outcomes = st.builds(
+    JobOutcome, results=st.lists(results, max_size=20).map(tuple), usage=st.one_of(st.none(), st.just(LARGEST_USAGE))
+)
 
 
 def size(text: str) -> int:
@@ -113,6 +124,25 @@ def test_an_outcome_that_fits_is_kept_whole() -> None:
         )
     )
     assert decode_outcome(encode_outcome(whole)) == whole
+
+
+def test_usage_is_kept_when_messages_and_figures_of_a_result_are_dropped() -> None:
+    one = result(0, Outcome.FAILED, message="m" * 9000, checkpoint="c" * 9000, rows_read=7)
+    kept = decode_outcome(encode_outcome(JobOutcome(results=(one,), usage=LARGEST_USAGE)))
+    assert kept.truncated
+    assert kept.results[0].checkpoint is None
+    assert kept.usage == LARGEST_USAGE
+
+
+def test_usage_is_dropped_before_any_result() -> None:
+    many = JobOutcome(results=tuple(result(number) for number in range(68)), usage=LARGEST_USAGE)
+    kept = decode_outcome(encode_outcome(many))
+    assert len(kept.results) == 68
+    assert kept.usage is None
+
+
+def test_largest_usage_takes_a_tenth_of_a_termination_message() -> None:
+    assert size(LARGEST_USAGE.model_dump_json(by_alias=True)) <= TERMINATION_MESSAGE_LIMIT // 10
 
 
 def test_one_endless_message_loses_only_its_tail() -> None:

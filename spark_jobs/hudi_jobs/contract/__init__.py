@@ -135,6 +135,7 @@ if TYPE_CHECKING:
     )
     from hudi_jobs.contract.table.location import Location, NotALocation, store_of
     from hudi_jobs.contract.table.properties import Difference, TableDefinition, differences, differences_message
+    from hudi_jobs.contract.usage import DriverUsage, ExecutorsUsage, RunUsage
     from hudi_jobs.contract.vocabulary import (
         CHECKPOINT_KEY,
         METADATA_PREFIX,
@@ -194,8 +195,10 @@ __all__ = [
     "DataLossPolicy",
     "DeletionTableTask",
     "Difference",
+    "DriverUsage",
     "Effect",
     "Envelope",
+    "ExecutorsUsage",
     "FailureReason",
     "FileFormat",
     "FileSource",
@@ -239,6 +242,7 @@ __all__ = [
     "RepairStep",
     "RescanRequest",
     "RunMode",
+    "RunUsage",
     "RunnableService",
     "SaslMechanism",
     "SavepointStep",
@@ -295,6 +299,7 @@ _MODULES = (  # the names without pydantic first
     "sources.files",
     "operations.operation",
     "outcome",
+    "usage",
     "operator_folder",
     "request",
     "operations.savepoint",

@@ -18,6 +18,7 @@ from hudi_jobs.contract.document import Document
 from hudi_jobs.contract.instants import Instant
 from hudi_jobs.contract.operations.operation import OperationPhase
 from hudi_jobs.contract.outcome import TaskResult
+from hudi_jobs.contract.usage import OptionalUsage
 from hudi_jobs.contract.vocabulary import RunMode, Service
 
 OPERATOR_FOLDER = ".hudi-operator"
@@ -123,7 +124,8 @@ class Progress(Document):
     services may be ordered from this driver (`order.py`), and `serves` names the run of the service that it does now.
     `made` are the instants that its JVM has made since the current or last batch began: a pending instant of such a
     name belongs to this run, however the run ends. `pod` is the driver's host name, which in Kubernetes is the name of
-    its pod. A Job may have had two pods, so the end of a pod is known by its name.
+    its pod. A Job may have had two pods, so the end of a pod is known by its name. `usage` is the use of the Spark
+    application so far.
     """
 
     version: Literal[1] = 1
@@ -151,6 +153,7 @@ class Progress(Document):
     takes: bool = False
     serves: OwnerName | None = None
     made: Annotated[tuple[Instant, ...], Field(max_length=MOST_MADE)] = ()
+    usage: OptionalUsage = None
 
 
 def decode_progress(content: bytes) -> Progress | None:

@@ -10,6 +10,7 @@ from hudi_jobs.contract.document import Document
 from hudi_jobs.contract.instants import Instant
 from hudi_jobs.contract.operations.operation import OperationReport
 from hudi_jobs.contract.operations.savepoint import MOST_HELD_BACK, HeldBack
+from hudi_jobs.contract.usage import OptionalUsage
 
 MOST_AFFECTED = 10
 """The number of instants that an outcome names; the log of the driver names all of them."""
@@ -287,12 +288,14 @@ class TaskResult(Document):
 class JobOutcome(Document):
     """All results of a run; `truncated` says that messages or figures were dropped to fit the limit.
 
-    A driver that cannot read its request answers with one result, with the id `WHOLE_REQUEST`.
+    `usage` is the use of the whole Spark application. A driver that cannot read its request answers with one result,
+    with the id `WHOLE_REQUEST`.
     """
 
     version: Literal[1] = 1
     results: tuple[TaskResult, ...] = Field(default=())
     truncated: bool = False
+    usage: OptionalUsage = None
 
     def result_of(self, task_id: str) -> TaskResult | None:
         """Return the result of a task, else the result of the whole request, else None."""
@@ -307,10 +310,10 @@ class UnreadableOutcome(ValueError):
 def encode_outcome(outcome: JobOutcome, *, limit: int = TERMINATION_MESSAGE_LIMIT) -> str:
     """Write the outcome in at most `limit` bytes of UTF-8.
 
-    A long outcome loses parts in this order: the tails of messages, all figures, the effects on instants of other
-    writers, the results of tasks that succeeded or had nothing to do, and then results from the end. A missing result
-    means unknown: the operator reads the timeline, as it does for every result. The driver also logs the whole
-    document, so nothing is lost to a person.
+    A long outcome loses parts in this order: the tails of messages, all figures of results, the effects on instants of
+    other writers, the usage, the results of tasks that succeeded or had nothing to do, and then results from the end. A
+    missing result means unknown: the operator reads the timeline, as it does for every result. The driver also logs the
+    whole document, so nothing is lost to a person.
     """
     text = _dump(outcome)
     if _fits(text, limit):
@@ -319,9 +322,11 @@ def encode_outcome(outcome: JobOutcome, *, limit: int = TERMINATION_MESSAGE_LIMI
         text = _dump(_shortened(outcome, length))
         if _fits(text, limit):
             return text
-    text = _dump(JobOutcome(results=tuple(_without_figures(result) for result in outcome.results), truncated=True))
-    if _fits(text, limit):
-        return text
+    for reduced in (_without_figures, _essential):
+        results = tuple(map(reduced, outcome.results))
+        text = _dump(outcome.copy_with(results=results, truncated=True))
+        if _fits(text, limit):
+            return text
     essential = [_essential(result) for result in outcome.results]
     essential.sort(key=lambda result: result.outcome is not Outcome.FAILED)
     while essential:
@@ -342,7 +347,7 @@ def decode_outcome(text: str) -> JobOutcome:
 
 def _shortened(outcome: JobOutcome, length: int) -> JobOutcome:
     results = tuple(result.copy_with(message=_cut(result.message, length)) for result in outcome.results)
-    return JobOutcome(results=results, truncated=True)
+    return outcome.copy_with(results=results, truncated=True)
 
 
 def _cut(message: str, length: int) -> str:
