@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,10 @@ import pytest
 import yaml
 from tests.cli.command import command
 
+from hudi_operator.cli.base.app import COMPLETE_VAR
+from hudi_operator.cli.registry import COMMANDS, load
+
+COMMAND_FILES = Path(__file__).parents[2] / "operator" / "hudi_operator" / "cli" / "commands"
 CRDS = sorted((Path(__file__).parents[2] / "crds").glob("*.yaml"))
 
 
@@ -49,12 +54,54 @@ def test_the_timeline_command_is_reached() -> None:
     assert "/no/such/table" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["run", "crds", "timeline", "adopt", "version"])
+@pytest.mark.parametrize("name", [*COMMANDS])
 def test_every_command_is_listed_and_has_help_of_one_style(name: str) -> None:
     assert f"    {name} " in command("--help").stdout
     done = command(name, "--help")
     assert done.returncode == 0
     assert done.stdout.startswith(f"usage: hudi-operator {name} ")
+
+
+@pytest.mark.parametrize("name", [*COMMANDS])
+def test_help_has_examples_that_the_command_line_reads_and_exit_codes(name: str) -> None:
+    examples = load(name).examples
+    assert examples
+    for example in examples:
+        assert f"hudi-operator {example}" in command(name, "--help").stdout
+        first, *others = shlex.split(example)
+        assert first == name
+        load(first).make_context(first, others)
+    assert "Exit codes:" in command(name, "--help").stdout
+
+
+def test_file_of_a_command_is_in_the_registry() -> None:
+    modules = {path.stem.replace("_", "-") for path in COMMAND_FILES.glob("[a-z]*.py")}
+    assert modules == {*COMMANDS}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_script_of_a_shell_completes_both_programs(shell: str) -> None:
+    for program, variable in (("hudi-operator", "_hudi_operator"), ("kubectl-hudi", "_kubectl_hudi")):
+        done = subprocess.run(
+            (Path(sys.executable).parent / program, "completion", shell), capture_output=True, text=True, check=True
+        )
+        assert program in done.stdout
+        assert variable in done.stdout
+        assert COMPLETE_VAR in done.stdout
+
+
+def test_shell_is_offered_commands_and_options_without_loading_commands() -> None:
+    environment = {COMPLETE_VAR: "bash_complete", "COMP_WORDS": "hudi-operator ti", "COMP_CWORD": "1"}
+    assert hudi_operator(**environment).stdout.split() == ["plain,timeline"]
+    environment |= {"COMP_WORDS": "hudi-operator timeline --arch", "COMP_CWORD": "2"}
+    assert hudi_operator(**environment).stdout.split() == ["plain,--archived"]
+
+
+def test_kubectl_is_offered_commands_by_the_program_that_it_asks(tmp_path: Path) -> None:
+    program = tmp_path / "kubectl_complete-hudi"
+    program.symlink_to(Path(sys.executable).parent / "kubectl-hudi")
+    done = subprocess.run((program, "ver"), capture_output=True, text=True, check=True)
+    assert done.stdout == f"version\t{COMMANDS['version'].summary}\n:4\n"
 
 
 def test_an_unknown_command_is_refused_with_those_there_are() -> None:

@@ -30,6 +30,7 @@ PLUGIN = "hudi"
 
 EXCEPTIONS = {
     "install": "puts a file into the person's PATH",
+    "ln": "puts a link into the person's PATH",
     "sha256sum": "a program of the system",
     "skopeo": "copies images to a registry; the test of a release does it with its own program",
     "export": "sets variables of the person's shell",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
-import importlib
 import re
+from contextlib import suppress
 
+import click
 import pytest
 from tests.docs import vocabulary
 from tests.docs.pages import RUNBOOKS, blocks, commands, part_of, resources, words
 
-from hudi_operator.cli import main
+from hudi_operator.cli.registry import load
 from hudi_operator.telemetry.metrics import metrics
 
 EVERY = pytest.mark.parametrize("page", RUNBOOKS)
@@ -68,18 +68,19 @@ def test_the_pages_together_name_what_the_tests_look_for() -> None:
 
 
 def parse(arguments: list[str]) -> None:
-    """Read the arguments of a command of ours; whatever makes no sense ends the process, and so fails the test."""
-    module, _, function = main._COMMANDS[arguments[0]].declared_in.partition(":")
-    parser = argparse.ArgumentParser()
-    getattr(importlib.import_module(f"hudi_operator.cli.{module}"), function)(parser)
-    parser.parse_intermixed_args(arguments[1:])
+    """Read the arguments of a command of ours; whatever makes no sense raises, and so fails the test."""
+    name, *others = arguments
+    with suppress(click.exceptions.Exit):  # --help
+        load(name).make_context(name, others)
 
 
 def test_missing_runbook_is_found() -> None:
     assert [vocabulary.has_path(path) for path in ("spec.restore.instant", "spec.restore.invented")] == [True, False]
     assert "Invented" not in vocabulary.names()
-    with pytest.raises(KeyError):
+    with pytest.raises(ImportError):
         parse(["invent"])
+    with pytest.raises(click.UsageError):
+        parse(["version", "--invent"])
     inside = "1. Do:\n\n    ```yaml\n    kind: HudiTable\n    ```\n\n"
     text = f"{inside}```yaml\nspec: # of a HudiTable\n  suspend: true\n```\n"
     whole, part = blocks("a.md", "yaml", text=text)

@@ -6,13 +6,15 @@ from pathlib import Path
 
 from hudi_operator.api.crd.definitions import KINDS, crd_yaml
 from release.version import chart_with_version, current_version, page_with_version
-from toolkit.generated import findings, reference
+from toolkit.generated import command_line, findings, reference
 from toolkit.generated.fields import with_field_lists
 
 FOLDERS = (Path("crds"), Path("charts/hudi-operator/crds"))
 """Folders that hold the CRDs, relative to the root of the source tree."""
 
 REFERENCE = Path("docs/reference/names.md")
+
+COMMAND_LINE = Path("docs/reference/command-line.md")
 
 FINDINGS = Path("docs/operations/findings.md")
 
@@ -28,7 +30,7 @@ def generated_files(root: Path) -> dict[Path, str]:
     version = current_version()
     pages = {page.relative_to(root): with_field_lists(page.read_text()) for page in (root / "docs").rglob("*.md")}
     pages |= {page: (root / page).read_text() for page in READMES if (root / page).exists()}
-    pages |= {REFERENCE: reference.page(), FINDINGS: findings.page()}
+    pages |= {REFERENCE: reference.page(), FINDINGS: findings.page(), COMMAND_LINE: command_line.page()}
     chart = {CHART: chart_with_version((root / CHART).read_text(), version)} if (root / CHART).exists() else {}
     return crds | chart | {page: page_with_version(text, version) for page, text in pages.items()}
 

@@ -1,6 +1,5 @@
 """`hudi-operator adopt`: prints resources for observing the tables below a prefix, as a stream of YAML."""
 
-import argparse
 import math
 import re
 import sys
@@ -9,13 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
+import click
+
 from hudi_jobs.contract import Location
 from hudi_jobs.contract.wording import counted, escaped, shortened
 from hudi_operator.adoption.draft import Draft, draft_of
 from hudi_operator.adoption.evidence import Evidence, Unreadable, read_evidence
 from hudi_operator.adoption.search import Found, SearchLimits, find_tables
-from hudi_operator.cli.main import Execute
-from hudi_operator.cli.timeline import declare_store, s3_options
+from hudi_operator.cli.base.app import command as declare
+from hudi_operator.cli.base.store import s3_options, store_options
 from hudi_operator.storage import S3Options, StorageError, open_filesystem
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
@@ -25,65 +26,84 @@ _AT_ONCE = 8
 """Tables to read in parallel: a store is slow, and each table needs some forty requests."""
 
 Result = TypeVar("Result")
+Decorator = Callable[[Callable[..., int]], Callable[..., int]]
 
 WRITTEN, PARTLY, NOTHING = 0, 1, 2
 """Exit codes: every table is a document; some tables are comments or unsearched; no table was found."""
 
 
-def declare(parser: argparse.ArgumentParser) -> Execute:
-    """Declare the arguments of `adopt`."""
-    limits = SearchLimits()
-    parser.add_argument("prefix", metavar="PREFIX", help="folder or URL that tables lie below")
-    parser.add_argument("-o", "--output", choices=["yaml"], default="yaml")
-    parser.add_argument("--namespace", metavar="NAME", type=_object_name, help="namespace of the resources")
-    parser.add_argument(
-        "--class", dest="table_class", metavar="NAME", type=_object_name, help="tableClassName of the resources"
-    )
-    for name, default, most, meaning in (
-        ("--depth", limits.depth, 32, "most folders between the prefix and a table"),
-        ("--folders", limits.folders, sys.maxsize, "most folders to list"),
-        ("--tables", limits.tables, sys.maxsize, "most tables to write"),
-        ("--seconds", limits.seconds, sys.maxsize, "longest time to search"),
-    ):
-        bounded = _Bounded(type(default), least=0 if name == "--depth" else 1, most=most)
-        parser.add_argument(name, metavar="N", type=bounded, default=default, help=f"{meaning} (default: {default:g})")
-    declare_store(parser)
-    return _execute
+class _Bounded(click.ParamType[float]):
+    """A number within bounds; click's own range lets NaN pass."""
 
-
-def _execute(given: argparse.Namespace) -> int:
-    wanted = SearchLimits(depth=given.depth, folders=given.folders, tables=given.tables, seconds=given.seconds)
-    return adopt(
-        given.prefix,
-        limits=wanted,
-        namespace=given.namespace,
-        table_class=given.table_class,
-        s3=s3_options(given),
-    )
-
-
-class _Bounded:
-    """Parses a numeric argument and refuses values outside its bounds, in argparse's words."""
+    name = "number"
 
     def __init__(self, kind: type[int] | type[float], *, least: int, most: int) -> None:
         self._kind, self._least, self._most = kind, least, most
 
-    def __call__(self, text: str) -> float:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number."""
         try:
-            value = self._kind(text)
+            number = self._kind(str(value))
         except ValueError:
-            value = math.nan
-        if not self._least <= value <= self._most:
+            number = math.nan
+        if not self._least <= number <= self._most:
             upper = "" if self._most == sys.maxsize else f" and at most {self._most}"
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number that is at least {self._least}{upper}")
-        return value
+            self.fail(f"{value!r} is not a number that is at least {self._least}{upper}", param, ctx)
+        return number
 
 
-def _object_name(text: str) -> str:
-    if not _NAME.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no name of a Kubernetes object")
-    return text
+class _ObjectName(click.ParamType[str]):
+    """The name of a Kubernetes object."""
+
+    name = "name"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name."""
+        if not _NAME.fullmatch(str(value)):
+            self.fail(f"{value!r} is no name of a Kubernetes object", param, ctx)
+        return str(value)
+
+
+_LIMITS = SearchLimits()
+
+
+def _limit(name: str, default: float, meaning: str, *, least: int = 1, most: int = sys.maxsize) -> Decorator:
+    bounded = _Bounded(type(default), least=least, most=most)
+    return click.option(
+        f"--{name}", metavar="N", type=bounded, default=default, help=f"{meaning} (default: {default:g})."
+    )
+
+
+@declare(
+    details="Reads the store with your own keys: the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+    examples=["adopt s3a://lake/ --namespace team-a --class standard"],
+    exit_codes={WRITTEN: "every table is a resource", PARTLY: "some are comments or unsearched", NOTHING: "no table"},
+)
+@click.argument("prefix", help="Folder or URL that tables lie below.")
+@click.option("-o", "--output", type=click.Choice(["yaml"]), default="yaml", expose_value=False, help="The format.")
+@click.option("--namespace", metavar="NAME", type=_ObjectName(), help="Namespace of the resources.")
+@click.option("--class", "table_class", metavar="NAME", type=_ObjectName(), help="tableClassName of the resources.")
+@_limit("depth", _LIMITS.depth, "Most folders between the prefix and a table", least=0, most=32)
+@_limit("folders", _LIMITS.folders, "Most folders to list")
+@_limit("tables", _LIMITS.tables, "Most tables to write")
+@_limit("seconds", _LIMITS.seconds, "Longest time to search")
+@store_options
+def command(
+    *,
+    prefix: str,
+    namespace: str | None,
+    table_class: str | None,
+    depth: int,
+    folders: int,
+    tables: int,
+    seconds: float,
+    s3_endpoint: str | None,
+    s3_region: str | None,
+) -> int:
+    """Write the resources."""
+    limits = SearchLimits(depth=depth, folders=folders, tables=tables, seconds=seconds)
+    s3 = s3_options(s3_endpoint, s3_region)
+    return adopt(prefix, limits=limits, namespace=namespace, table_class=table_class, s3=s3)
 
 
 def adopt(prefix: str, *, limits: SearchLimits, namespace: str | None, table_class: str | None, s3: S3Options) -> int:

@@ -3,15 +3,17 @@
 Starts without kopf, Kubernetes, pydantic or the S3 client unless needed.
 """
 
-import argparse
 import json
 import os
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
 
+import click
+
 from hudi_jobs.contract.wording import escaped
-from hudi_operator.cli.main import Execute
+from hudi_operator.cli.base.app import command as declare
+from hudi_operator.cli.base.store import s3_options, store_options
 from hudi_operator.storage import S3Options, StorageError, open_filesystem
 from hudi_operator.timeline import ContentCache, Timeline, TimelineError, TimelineReader
 from hudi_operator.timeline.archive import ArchivedTimeline, read_archive
@@ -25,33 +27,25 @@ class Output(StrEnum):
     JSON = "json"
 
 
-def declare(parser: argparse.ArgumentParser) -> Execute:
-    """Declare the arguments of `timeline`; it exits with 2 if a path could not be read."""
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="base path of a table: a folder or a URL")
-    parser.add_argument("-o", "--output", choices=[one.value for one in Output], default=Output.TABLE.value)
-    parser.add_argument("--archived", action="store_true", help="also read the archived timeline")
-    declare_store(parser)
-    return lambda given: show(given.paths, output=Output(given.output), archived=given.archived, s3=s3_options(given))
-
-
-def declare_store(parser: argparse.ArgumentParser) -> None:
-    """Declare the object store's arguments; `s3_options` reads them."""
-    parser.add_argument(
-        "--s3-endpoint", metavar="URL", help="endpoint of an S3-compatible store (default: $AWS_ENDPOINT_URL)"
-    )
-    parser.add_argument("--s3-region", metavar="NAME", help="region of the store (default: $AWS_REGION)")
-
-
-def s3_options(given: argparse.Namespace) -> S3Options:
-    """Return the S3 options; missing arguments come from the environment, as in the AWS command line."""
-    environment = os.environ
-    return S3Options(
-        endpoint=given.s3_endpoint or environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL"),
-        region=given.s3_region or environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION"),
-        access_key=environment.get("AWS_ACCESS_KEY_ID"),
-        secret_key=environment.get("AWS_SECRET_ACCESS_KEY"),
-        session_token=environment.get("AWS_SESSION_TOKEN"),
-    )
+@declare(
+    details="Reads the store with your own keys: the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+    examples=["timeline s3a://lake/team-a/orders", "timeline --archived -o json /data/lake/orders"],
+    exit_codes={0: "every path was read", 2: "a path could not be read, or the arguments make no sense"},
+)
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", help="Base path of a table: a folder or a URL.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice([one.value for one in Output]),
+    default=Output.TABLE.value,
+    help="For people, or JSON.",
+)
+@click.option("--archived", is_flag=True, help="Also read the archived timeline.")
+@store_options
+def command(paths: tuple[str, ...], output: str, archived: bool, s3_endpoint: str | None, s3_region: str | None) -> int:
+    """Show the timelines of the paths."""
+    s3 = s3_options(s3_endpoint, s3_region)
+    return show(paths, output=Output(output), archived=archived, s3=s3)
 
 
 def show(paths: Sequence[str], *, output: Output, archived: bool, s3: S3Options) -> int:

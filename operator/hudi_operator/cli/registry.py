@@ -1,0 +1,38 @@
+"""The commands: one line each, in the order of the help.
+
+A command `NAME` is the value `command` of the module `commands/NAME.py`, which is imported when it is used.
+"""
+
+import importlib
+from typing import NamedTuple
+
+from hudi_operator.cli.base.app import Command
+
+
+class Entry(NamedTuple):
+    """A command in the list of commands."""
+
+    section: str
+    summary: str
+
+
+CLUSTER = "tables of a cluster"
+STORE = "tables of a store, without a cluster"
+OPERATOR = "the operator and this command"
+
+COMMANDS = {
+    "timeline": Entry(STORE, "Show the timeline of Hudi tables: instants, pending work, and what the operator counts."),
+    "adopt": Entry(STORE, "Write resources that observe the Hudi tables below a prefix, as YAML to review."),
+    "run": Entry(OPERATOR, "Run the operator until SIGTERM or SIGINT; its settings are variables HUDI_OPERATOR_*."),
+    "crds": Entry(OPERATOR, "Print the CustomResourceDefinitions, for `kubectl apply --server-side -f -`."),
+    "completion": Entry(OPERATOR, "Print a script that completes commands and names of tables in a shell."),
+    "version": Entry(OPERATOR, "Print the version."),
+}  # fmt: skip
+
+
+def load(name: str) -> Command:
+    """Return a command of the list."""
+    module = importlib.import_module(f"hudi_operator.cli.commands.{name.replace('-', '_')}")
+    command: Command = module.command
+    command.name, command.help = name, COMMANDS[name].summary
+    return command
