@@ -78,9 +78,9 @@ def digest_of_folder(name: str) -> str:
     return digest.hexdigest()[:12]
 
 
-def registry_program() -> Path:
-    """Return the path of the registry of the tests of a release, whether or not it is built."""
-    return CACHE / "tools" / f"registry-{digest_of_folder('registry')}" / "registry"
+def programs_of(folder: str) -> Path:
+    """Return the directory of the programs of a folder of Go modules, whether or not they are built."""
+    return CACHE / "tools" / f"{folder}-{digest_of_folder(folder)}"
 
 
 def tools_directory() -> Path:

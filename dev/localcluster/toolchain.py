@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from localcluster.console import alone, output_of, run_logged, say
@@ -12,7 +13,7 @@ from localcluster.settings import (
     SOURCE,
     STATE,
     DevError,
-    registry_program,
+    programs_of,
     tools_directory,
 )
 
@@ -121,22 +122,38 @@ def build_progress(output: str) -> str:
 
 def ensure_registry() -> Path:
     """Build the registry of the tests of a release unless it is there, and return its path."""
-    program = registry_program()
-    if not program.exists():
-        with alone(CACHE / "tools.lock", meanwhile="another program is building the same"):
-            if not program.exists():
-                say(f"building the registry from Go modules into {program.parent}; takes about a minute once")
-                unfinished = program.with_suffix(".unfinished")
-                run_logged(
-                    [find_go(), "build", *GO_FLAGS, "-ldflags=-s -w", "-o", str(unfinished), "."],
-                    log_name="build-tools",
-                    what="building the registry",
-                    cwd=SOURCE / "registry",
-                    environment=go_environment(),
-                    progress=build_progress,
-                )
-                unfinished.rename(program)
-    return program
+    return ensure_programs("registry", {"registry": "."}) / "registry"
+
+
+def ensure_prometheus() -> Path:
+    """Build Prometheus and promtool, which check alerts and dashboards, and return their directory."""
+    package = "github.com/prometheus/prometheus/cmd"
+    programs = {name: f"{package}/{name}" for name in ("promtool", "prometheus")}
+    # Their discovery of targets brings the libraries of two dozen clouds.
+    return ensure_programs("prometheus", programs, "-tags=remove_all_sd")
+
+
+def ensure_programs(folder: str, packages: Mapping[str, str], *flags: str) -> Path:
+    """Build the missing programs of a folder of Go modules, by name and package; return their directory."""
+    target = programs_of(folder)
+    if all((target / name).exists() for name in packages):
+        return target
+    with alone(CACHE / "tools.lock", meanwhile="another program is building the same"):
+        for name, package in packages.items():
+            if (target / name).exists():
+                continue
+            say(f"building {name} from Go modules into {target}; takes minutes once")
+            unfinished = target / f"{name}.unfinished"
+            run_logged(
+                [find_go(), "build", *GO_FLAGS, *flags, "-ldflags=-s -w", "-o", str(unfinished), package],
+                log_name="build-tools",
+                what=f"building {name}",
+                cwd=SOURCE / folder,
+                environment=go_environment(),
+                progress=build_progress,
+            )
+            unfinished.rename(target / name)
+    return target
 
 
 def go_environment() -> dict[str, str]:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import aiohttp
@@ -66,28 +65,6 @@ def test_findings_are_counted_over_all_tables_by_code_and_severity() -> None:
     metrics.set_findings("n/a", ())
     metrics.set_findings("n/never-seen", ())
     assert exported() == [1, 0]
-
-
-def test_how_far_a_table_is_behind_is_shown_as_long_as_it_is_known_and_the_table_is_there() -> None:
-    metrics = Metrics()
-    one, other = {"table_namespace": "n", "table": "a"}, {"table_namespace": "n", "table": "b"}
-    moment = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
-    names = ("complete_up_to_timestamp_seconds", "backlog_records", "backlog_bytes", "freshness_target_seconds")
-
-    def exported(**labels: str) -> list[float | None]:
-        return [sample(metrics, f"table_{name}", **labels) for name in names]
-
-    target = timedelta(minutes=10)
-    metrics.set_freshness("n", "a", complete_up_to=moment, backlog_records=0, backlog_bytes=7, target=target)
-    metrics.set_freshness("n", "b", complete_up_to=moment)
-    assert exported(**one) == [moment.timestamp(), 0, 7, 600]
-    assert exported(**other) == [moment.timestamp(), None, None, None]
-    metrics.set_freshness("n", "a", complete_up_to=moment, backlog_records=3)
-    assert exported(**one) == [moment.timestamp(), 3, None, None]
-    metrics.set_freshness("n", "a")
-    metrics.set_freshness("n", "never-seen")
-    assert exported(**one) == [None] * 4
-    assert exported(**other) == [moment.timestamp(), None, None, None]
 
 
 def test_quarantined_rows_are_counted() -> None:

@@ -8,6 +8,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from hudi_operator.telemetry.table_metrics import DEFAULT_LIMIT
+
 PREFIX = "HUDI_OPERATOR_"
 _NAME = "hudi-operator"
 _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
@@ -78,6 +80,13 @@ class Settings(BaseSettings):
 
     metrics_port: int = Field(9090, ge=0, le=65535)
     """Port of /metrics; 0 takes any free one."""
+
+    table_metrics: bool = True
+    """Whether tables have series of their own in the metrics; whoever reads the metrics reads those of all tables."""
+
+    table_metrics_limit: int = Field(DEFAULT_LIMIT, ge=0)
+    """Number of tables above which only those have series of their own that are not ready, behind their freshness, or
+    have findings."""
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Log level: DEBUG, INFO, WARNING or ERROR."""

@@ -56,6 +56,7 @@ from hudi_operator.planning.outcome.status.step import Step
 from hudi_operator.planning.outcome.status.transitions import transitions
 from hudi_operator.runtime.controller import Children, Controller, Reconcile, Trigger
 from hudi_operator.telemetry.metrics import metrics
+from hudi_operator.telemetry.table_series import TableFigures
 
 _AFTER_CONFLICT_SECONDS = (0.1, 0.3, 1.0)
 
@@ -178,6 +179,7 @@ class Reconciler:
             await self._tell_unreadable(key, document, parsed.unreadable)
         if isinstance(parsed, InvalidObject):
             after = build_invalid_status(parsed, now=self._kube.now())
+            metrics.set_table(key.namespace, key.name, TableFigures(status=after))
             await self._status.write(document, after, notices=transitions(parsed.status, after))
             return self._polling.spread(self._settings.max_poll_seconds)
         plan = await self._decide(key, parsed, trigger)
@@ -279,9 +281,7 @@ class Reconciler:
         self._running.forget(key)
         if self._looks is not None:
             self._looks.forget(key)
-        metrics.set_active_jobs(str(key), ())
-        metrics.set_findings(str(key), ())
-        metrics.set_freshness(key.namespace, key.name)
+        metrics.forget_table(key.namespace, key.name)
 
     async def _count_running(self) -> None:
         """Count the existing Jobs at the start of the process, so that limits hold across a restart."""

@@ -75,6 +75,7 @@ class OperatorProcess:
             health_port=settings.health_port,
             metrics_port=settings.metrics_port,
         )
+        metrics.tables.configure(enabled=settings.table_metrics, limit=settings.table_metrics_limit)
         metrics.observe_queue(depth=lambda: self.queue.depth, oldest_seconds=lambda: self.queue.oldest_seconds)
         metrics.observe_resync(age_seconds=lambda: self.resync.seconds_since_success)
         metrics.observe_refused_namespaces(lambda: len(self.resync.refused))

@@ -1,14 +1,12 @@
 """The operator's metrics. Names start with `hudi_operator_`; units are seconds.
 
-Only the freshness of tables has labels for the table, four series for each ingested table: with thousands of tables,
-more series would be too many.
+`table_series.py` has the metrics that name a table.
 """
 
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from time import perf_counter
 
 from prometheus_client import (
@@ -28,15 +26,14 @@ from hudi_operator.api.status.findings import Finding
 from hudi_operator.api.status.runs import RunStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.api.status.table_status import service_name
+from hudi_operator.telemetry.table_metrics import TABLE_LABELS, TableMetrics
+from hudi_operator.telemetry.table_series import TableFigures
 
 # Without this, every counter brings a second series that the operator does not need.
 disable_created_metrics()
 
 _PREFIX = "hudi_operator_"
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
-
-_TABLE = ("table_namespace", "table")
-"""Labels of the table; a scrape overwrites `namespace` with the operator's own, but not these."""
 
 _FINDING = ("code", "severity")
 
@@ -64,10 +61,12 @@ class Metrics:
         self._describe_loop()
         self._describe_runs()
         self._describe_timelines()
-        self._describe_freshness()
+        self.tables = TableMetrics(prefix=_PREFIX)
+        self._describe_tables()
         self._describe_watching()
         self._active: dict[str, Tally[str]] = {}
         self._findings: dict[str, Tally[tuple[str, str]]] = {}
+        self._reasons: dict[str, str] = {}
 
     def _describe_loop(self) -> None:
         self._reconciles = self._counter(
@@ -133,24 +132,17 @@ class Metrics:
             *_FINDING,
         )
 
-    def _describe_freshness(self) -> None:
-        self._complete_up_to = self._gauge(
-            "table_complete_up_to_timestamp_seconds",
-            "Time since 1970 up to which the table holds everything in its source.",
-            *_TABLE,
+    def _describe_tables(self) -> None:
+        self._tables_shown = self._gauge(
+            "tables_with_series", "Tables that have series of their own, by the settings for metrics of tables."
         )
-        self._backlog_records = self._gauge(
-            "table_backlog_records", "Records that the newest run of a table left to read in its source.", *_TABLE
+        self._tables_shown.set_function(lambda: len(self.tables.shown))
+        self._not_ready = self._gauge(
+            "tables_not_ready", "Tables whose condition Ready is not True, by its reason.", "reason"
         )
-        self._backlog_bytes = self._gauge(
-            "table_backlog_bytes", "Bytes that the newest run of a table left to read in its source.", *_TABLE
-        )
-        self._freshness_target = self._gauge(
-            "table_freshness_target_seconds",
-            "Declared freshness of a table: how far it may be behind its source; absent while it is suspended or "
-            "observed.",
-            *_TABLE,
-        )
+        for one in self.tables.series:
+            self._describe(f"table_{one.name}", "gauge", one.text, (*TABLE_LABELS, *one.labels))
+        self.registry.register(self.tables)
 
     def _describe_watching(self) -> None:
         self._resyncs = self._counter("resync", "Listings of all tables and classes, by result.", "result")
@@ -239,28 +231,28 @@ class Metrics:
         for labels in before.keys() | now.keys():
             self._findings_shown.labels(*labels).inc(now[labels] - before[labels])
 
-    def set_freshness(
-        self,
-        namespace: str,
-        name: str,
-        *,
-        complete_up_to: datetime | None = None,
-        backlog_records: int | None = None,
-        backlog_bytes: int | None = None,
-        target: timedelta | None = None,
-    ) -> None:
-        """Set the delay of a table behind its source; a figure that is None has no series."""
-        figures = (
-            (self._complete_up_to, complete_up_to.timestamp() if complete_up_to else None),
-            (self._backlog_records, backlog_records),
-            (self._backlog_bytes, backlog_bytes),
-            (self._freshness_target, target.total_seconds() if target else None),
-        )
-        for gauge, figure in figures:
-            if figure is None:
-                gauge.remove_by_labels({"table_namespace": namespace, "table": name})
-            else:
-                gauge.labels(namespace, name).set(figure)
+    def set_table(self, namespace: str, name: str, figures: TableFigures) -> None:
+        """Set the figures of a table now: its findings, readiness and series."""
+        key = f"{namespace}/{name}"
+        self.set_findings(key, figures.status.findings)
+        self._set_reason(key, None if figures.is_ready else figures.reason)
+        self.tables.show(namespace, name, figures)
+
+    def forget_table(self, namespace: str, name: str) -> None:
+        """Remove everything that a table contributes to the metrics."""
+        key = f"{namespace}/{name}"
+        self.set_active_jobs(key, ())
+        self.set_findings(key, ())
+        self._set_reason(key, None)
+        self.tables.forget(namespace, name)
+
+    def _set_reason(self, table: str, reason: str | None) -> None:
+        before = self._reasons.pop(table, None)
+        if before is not None:
+            self._not_ready.labels(before).dec()
+        if reason is not None:
+            self._reasons[table] = reason
+            self._not_ready.labels(reason).inc()
 
     def resync_ended(self, *, succeeded: bool) -> None:
         """Count a listing of all tables and classes."""

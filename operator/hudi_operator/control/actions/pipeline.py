@@ -13,9 +13,11 @@ from hudi_operator.control.keys import TABLE, TableKey, table_key
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import ApiUnavailable
 from hudi_operator.kube.events import EventType
+from hudi_operator.planning.facts.runs.failures import bad_rows
 from hudi_operator.planning.outcome.status.step import Step, Target
 from hudi_operator.planning.outcome.status.transitions import Transition
 from hudi_operator.telemetry.metrics import metrics
+from hudi_operator.telemetry.table_series import TableFigures
 
 _log = structlog.get_logger(__name__)
 Document = dict[str, Any]
@@ -64,6 +66,19 @@ Refuse = Callable[[ActiveJob, str, HudiTableStatus], Step]
 """Returns the step that follows a refused Job, from the Job, the API server's message and the stored status."""
 
 
+def figures_of(step: Step) -> TableFigures:
+    """Return what the metrics of a table show after a step."""
+    return TableFigures(
+        status=step.status,
+        class_name=step.class_name,
+        complete_up_to=step.freshness.complete_up_to,
+        backlog_records=step.freshness.backlog_records,
+        backlog_bytes=step.freshness.backlog_bytes,
+        target=step.freshness.target,
+        quarantined_rows=bad_rows(step.status.bad_rows, step.status.active_jobs),
+    )
+
+
 class Pipeline:
     """Records running Jobs, writes the status, counts metrics, posts notices, and acts."""
 
@@ -96,15 +111,6 @@ class Pipeline:
     def _record(self, key: TableKey, step: Step) -> None:
         self._running.record(key, class_name=step.class_name, jobs=step.running)
         metrics.set_active_jobs(str(key), [service_name(job.service) for job in step.status.active_jobs])
-        metrics.set_findings(str(key), step.status.findings)
-        behind = step.freshness
-        metrics.set_freshness(
-            key.namespace,
-            key.name,
-            complete_up_to=behind.complete_up_to,
-            backlog_records=behind.backlog_records,
-            backlog_bytes=behind.backlog_bytes,
-            target=behind.target,
-        )
+        metrics.set_table(key.namespace, key.name, figures_of(step))
         if step.waits_for_place:
             self._running.wait(key, class_name=step.class_name)

@@ -1,0 +1,80 @@
+"""Keeps the series that name a table, and hands them to the registry with each scrape.
+
+The figures are read when the status of a table is decided, so a scrape costs no look at tables. Above `limit` tables
+only those that need attention have series: not ready, behind their freshness, or with findings.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from hudi_operator.telemetry.table_series import TABLE_SERIES, Sample, TableFigures, TableSeries
+
+TABLE_LABELS = ("table_namespace", "table")
+"""Labels of the table; a scrape overwrites `namespace` with the operator's own, but not these."""
+
+DEFAULT_LIMIT = 1000
+
+_Table = tuple[str, str]
+
+
+class TableMetrics(Collector):
+    """The series of all tables, at most one for each table and set of labels."""
+
+    def __init__(self, *, prefix: str, series: Sequence[TableSeries] = TABLE_SERIES) -> None:
+        self._prefix = prefix
+        self._series = tuple(series)
+        self._samples: dict[_Table, tuple[tuple[Sample, ...], ...]] = {}
+        self._needy: set[_Table] = set()
+        self._limit = DEFAULT_LIMIT
+        self._enabled = True
+
+    def configure(self, *, enabled: bool, limit: int) -> None:
+        """Say whether tables have series, and above which number of tables only those that need attention do."""
+        self._enabled, self._limit = enabled, limit
+        if not enabled:
+            self._samples.clear()
+            self._needy.clear()
+
+    def show(self, namespace: str, name: str, figures: TableFigures) -> None:
+        """Replace the series of a table."""
+        if not self._enabled:
+            return
+        table = (namespace, name)
+        self._samples[table] = tuple(tuple(series.read(figures)) for series in self._series)
+        if figures.needs_attention:
+            self._needy.add(table)
+        else:
+            self._needy.discard(table)
+
+    def forget(self, namespace: str, name: str) -> None:
+        """Remove the series of a table, known or not."""
+        self._samples.pop((namespace, name), None)
+        self._needy.discard((namespace, name))
+
+    @property
+    def shown(self) -> Sequence[_Table]:
+        """Return the tables with series."""
+        return list(self._samples) if len(self._samples) <= self._limit else sorted(self._needy)
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics of the tables with series."""
+        shown = self.shown
+        for place, series in enumerate(self._series):
+            labels = (*TABLE_LABELS, *series.labels)
+            family = GaugeMetricFamily(self.name_of(series), series.text, labels=labels)
+            for table in shown:
+                for own, figure in self._samples[table][place]:
+                    family.add_metric((*table, *own), figure)
+            yield family
+
+    def name_of(self, series: TableSeries) -> str:
+        """Return the name that Prometheus stores."""
+        return f"{self._prefix}table_{series.name}"
+
+    @property
+    def series(self) -> Sequence[TableSeries]:
+        """Return the metrics, in the order of the reference page."""
+        return self._series

@@ -1,0 +1,147 @@
+"""The metrics that name a table: what each says, and how it is read from the figures of a table.
+
+A new metric is one entry of `TABLE_SERIES`. Only names and words of the operator may become labels: texts of other
+programs would make a series of each.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from hudi_operator.api.status.conditions import ConditionStatus, ConditionType
+from hudi_operator.api.status.table_status import HudiTableStatus
+
+Sample = tuple[tuple[str, ...], float]
+"""The values of a series' own labels, and its figure."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableFigures:
+    """What the series of a table are read from, whenever its status is decided.
+
+    `target` is the declared freshness, None while a table is suspended or observed.
+    """
+
+    status: HudiTableStatus
+    class_name: str = ""
+    complete_up_to: datetime | None = None
+    backlog_records: int | None = None
+    backlog_bytes: int | None = None
+    target: timedelta | None = None
+    quarantined_rows: int = 0
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the condition Ready is True."""
+        return self.says(ConditionType.READY) is ConditionStatus.TRUE
+
+    @property
+    def reason(self) -> str:
+        """The reason of the condition Ready."""
+        return next((one.reason for one in self.status.conditions if one.type is ConditionType.READY), "")
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether the table is not ready, misses its freshness or has findings."""
+        is_behind = self.says(ConditionType.FRESH) is ConditionStatus.FALSE
+        return not self.is_ready or is_behind or bool(self.status.findings)
+
+    def says(self, wanted: ConditionType) -> ConditionStatus:
+        """Return the status of a condition; Unknown for an absent one."""
+        stated = (one.status for one in self.status.conditions if one.type is wanted)
+        return next(stated, ConditionStatus.UNKNOWN)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSeries:
+    """A gauge with the labels `table_namespace` and `table`, and labels of its own; `name` follows `table_`."""
+
+    name: str
+    text: str
+    read: Callable[[TableFigures], Iterator[Sample]]
+    labels: tuple[str, ...] = ()
+
+
+def known(figure: float | None) -> Iterator[Sample]:
+    """Yield a figure without labels of its own; nothing for an unknown one."""
+    if figure is not None:
+        yield (), float(figure)
+
+
+def _ready(table: TableFigures) -> Iterator[Sample]:
+    return known(table.is_ready)
+
+
+def _info(table: TableFigures) -> Iterator[Sample]:
+    ready, shape = table.says(ConditionType.READY), table.status.table
+    yield (table.class_name, ready.value, table.reason, shape.type if shape else ""), 1.0
+
+
+def _findings(table: TableFigures) -> Iterator[Sample]:
+    for one in table.status.findings:
+        yield (one.code.value, one.severity.value), 1.0
+
+
+def _complete_up_to(table: TableFigures) -> Iterator[Sample]:
+    return known(table.complete_up_to.timestamp() if table.complete_up_to else None)
+
+
+def _backlog_records(table: TableFigures) -> Iterator[Sample]:
+    return known(table.backlog_records)
+
+
+def _backlog_bytes(table: TableFigures) -> Iterator[Sample]:
+    return known(table.backlog_bytes)
+
+
+def _target(table: TableFigures) -> Iterator[Sample]:
+    return known(table.target.total_seconds() if table.target else None)
+
+
+def _quarantined_rows(table: TableFigures) -> Iterator[Sample]:
+    return known(table.quarantined_rows)
+
+
+TABLE_SERIES: tuple[TableSeries, ...] = (
+    TableSeries(name="ready", text="1 if a table is Ready, 0 if its condition is False or Unknown.", read=_ready),
+    TableSeries(
+        name="info",
+        text="Always 1: the class of a table, its condition Ready with the reason, and its type.",
+        read=_info,
+        labels=("class", "ready", "reason", "type"),
+    ),
+    TableSeries(
+        name="findings",
+        text="Always 1: a finding of a table; docs/operations/findings.md explains each code.",
+        read=_findings,
+        labels=("code", "severity"),
+    ),
+    TableSeries(
+        name="complete_up_to_timestamp_seconds",
+        text="Time since 1970 up to which the table holds everything in its source.",
+        read=_complete_up_to,
+    ),
+    TableSeries(
+        name="backlog_records",
+        text="Records that the newest run of a table left to read in its source.",
+        read=_backlog_records,
+    ),
+    TableSeries(
+        name="backlog_bytes",
+        text="Bytes that the newest run of a table left to read in its source.",
+        read=_backlog_bytes,
+    ),
+    TableSeries(
+        name="freshness_target_seconds",
+        text=(
+            "Declared freshness of a table: how far it may be behind its source; absent while it is suspended or "
+            "observed."
+        ),
+        read=_target,
+    ),
+    TableSeries(
+        name="quarantined_rows",
+        text="Rows of a table in its quarantine that nobody has acknowledged.",
+        read=_quarantined_rows,
+    ),
+)
