@@ -103,7 +103,12 @@ def test_figure_of_a_table_has_a_series_only_while_it_is_known() -> None:
     def exported() -> list[dict[tuple[str, ...], float]]:
         return [series(metrics, f"table_{name}") for name in names]
 
-    known = {"complete_up_to": MOMENT, "backlog_records": 0, "backlog_bytes": 7, "target": timedelta(minutes=10)}
+    known: dict[str, Any] = {
+        "complete_up_to": MOMENT,
+        "backlog_records": 0,
+        "backlog_bytes": 7,
+        "target": timedelta(minutes=10),
+    }
     metrics.set_table("n", "a", figures(**known))
     key = ("n", "a")
     assert exported() == [{key: MOMENT.timestamp()}, {key: 0}, {key: 7}, {key: 600}]

@@ -51,7 +51,10 @@ class MetricDescription:
 
 
 class Metrics:
-    """All metrics of a process, in their own registry. `descriptions` lists those of the operator itself."""
+    """All metrics of a process, in their own registry, except those that name a table.
+
+    `descriptions` lists the operator's own.
+    """
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -142,7 +145,6 @@ class Metrics:
         )
         for one in self.tables.series:
             self._describe(f"table_{one.name}", "gauge", one.text, (*TABLE_LABELS, *one.labels))
-        self.registry.register(self.tables)
 
     def _describe_watching(self) -> None:
         self._resyncs = self._counter("resync", "Listings of all tables and classes, by result.", "result")
@@ -289,7 +291,7 @@ class Metrics:
 
     def exposition(self) -> bytes:
         """Return all metrics in the text format of Prometheus."""
-        return generate_latest(self.registry)
+        return generate_latest(self.registry) + self.tables.exposition()
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         self._describe(f"{name}_total", "counter", text, labels)

@@ -1,11 +1,13 @@
-"""Keeps the series that name a table, and hands them to the registry with each scrape.
+"""Keeps the series that name a table, and writes them for each scrape.
 
-The figures are read when the status of a table is decided, so a scrape costs no look at tables. Above `limit` tables
-only those that need attention have series: not ready, behind their freshness, or with findings.
+The figures are read when the status of a table is decided, and written as text with the first scrape after a change: a
+scrape of tables at rest only joins texts. Above `limit` tables only those that need attention have series: not ready,
+behind their freshness, or with findings.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from prometheus_client import generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
@@ -18,6 +20,8 @@ TABLE_LABELS = ("table_namespace", "table")
 DEFAULT_LIMIT = 1000
 
 _Table = tuple[str, str]
+_Texts = tuple[bytes, ...]
+"""The lines of a table, for each metric."""
 
 
 class TableMetrics(Collector):
@@ -27,6 +31,7 @@ class TableMetrics(Collector):
         self._prefix = prefix
         self._series = tuple(series)
         self._samples: dict[_Table, tuple[tuple[Sample, ...], ...]] = {}
+        self._texts: dict[_Table, _Texts] = {}
         self._needy: set[_Table] = set()
         self._limit = DEFAULT_LIMIT
         self._enabled = True
@@ -35,15 +40,18 @@ class TableMetrics(Collector):
         """Say whether tables have series, and above which number of tables only those that need attention do."""
         self._enabled, self._limit = enabled, limit
         if not enabled:
-            self._samples.clear()
-            self._needy.clear()
+            for table in list(self._samples):
+                self.forget(*table)
 
     def show(self, namespace: str, name: str, figures: TableFigures) -> None:
         """Replace the series of a table."""
         if not self._enabled:
             return
         table = (namespace, name)
-        self._samples[table] = tuple(tuple(series.read(figures)) for series in self._series)
+        samples = tuple(tuple(series.read(figures)) for series in self._series)
+        if samples != self._samples.get(table):
+            self._samples[table] = samples
+            self._texts.pop(table, None)
         if figures.needs_attention:
             self._needy.add(table)
         else:
@@ -52,6 +60,7 @@ class TableMetrics(Collector):
     def forget(self, namespace: str, name: str) -> None:
         """Remove the series of a table, known or not."""
         self._samples.pop((namespace, name), None)
+        self._texts.pop((namespace, name), None)
         self._needy.discard((namespace, name))
 
     @property
@@ -59,13 +68,29 @@ class TableMetrics(Collector):
         """Return the tables with series."""
         return list(self._samples) if len(self._samples) <= self._limit else sorted(self._needy)
 
+    def exposition(self) -> bytes:
+        """Return the series in the text format of Prometheus."""
+        heads = [generate_latest(_One(family)) for family in self._families(())]
+        texts = [self._text_of(table) for table in self.shown]
+        return b"".join(part for lines in zip(heads, *texts, strict=True) for part in lines)
+
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics of the tables with series."""
-        shown = self.shown
+        return self._families(self.shown)
+
+    def _text_of(self, table: _Table) -> _Texts:
+        text = self._texts.get(table)
+        if text is None:
+            # A head is two lines; a line break in a label is escaped.
+            written = (generate_latest(_One(family)) for family in self._families((table,)))
+            text = self._texts[table] = tuple(lines.split(b"\n", 2)[2] for lines in written)
+        return text
+
+    def _families(self, tables: Iterable[_Table]) -> Iterator[Metric]:
         for place, series in enumerate(self._series):
             labels = (*TABLE_LABELS, *series.labels)
             family = GaugeMetricFamily(self.name_of(series), series.text, labels=labels)
-            for table in shown:
+            for table in tables:
                 for own, figure in self._samples[table][place]:
                     family.add_metric((*table, *own), figure)
             yield family
@@ -78,3 +103,13 @@ class TableMetrics(Collector):
     def series(self) -> Sequence[TableSeries]:
         """Return the metrics, in the order of the reference page."""
         return self._series
+
+
+class _One(Collector):
+    """A single metric, for the library's writer."""
+
+    def __init__(self, family: Metric) -> None:
+        self._family = family
+
+    def collect(self) -> Iterator[Metric]:
+        yield self._family
