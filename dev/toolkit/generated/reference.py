@@ -43,8 +43,8 @@ def page() -> str:
 def _metrics() -> str:
     entries = ((f"`{one.name}` ({one.kind}{_label_names(one.labels)})", one.text) for one in metrics.descriptions)
     text = (
-        "Served at `/metrics`, beside the metrics of the process and of Python. The metrics with the labels\n"
-        "`table_namespace` and `table` follow [settings of their own](../operations/dashboards.md#series-of-tables).\n\n"
+        "Served at `/metrics`, beside the metrics of the process and of Python. Metrics with the labels\n"
+        "`table_namespace` and `table` have [settings of their own](../operations/dashboards.md#series-of-tables).\n\n"
     )
     return text + _list(entries)
 

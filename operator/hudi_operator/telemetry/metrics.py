@@ -51,20 +51,20 @@ class MetricDescription:
 
 
 class Metrics:
-    """All metrics of a process, in their own registry, except those that name a table.
-
-    `descriptions` lists the operator's own.
-    """
+    """All metrics of a process, in their own registry. `descriptions` lists those of the operator itself."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self._unnamed = CollectorRegistry()  # all but those that name a table
         self.descriptions: list[MetricDescription] = []
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
-            collector(registry=self.registry)
+            collector(registry=self._unnamed)
         self._describe_loop()
         self._describe_runs()
         self._describe_timelines()
         self.tables = TableMetrics(prefix=_PREFIX)
+        self.registry.register(self._unnamed)
+        self.registry.register(self.tables)
         self._describe_tables()
         self._describe_watching()
         self._active: dict[str, Tally[str]] = {}
@@ -291,19 +291,19 @@ class Metrics:
 
     def exposition(self) -> bytes:
         """Return all metrics in the text format of Prometheus."""
-        return generate_latest(self.registry) + self.tables.exposition()
+        return generate_latest(self._unnamed) + self.tables.exposition()
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         self._describe(f"{name}_total", "counter", text, labels)
-        return Counter(f"{_PREFIX}{name}", text, labels, registry=self.registry)
+        return Counter(f"{_PREFIX}{name}", text, labels, registry=self._unnamed)
 
     def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
         self._describe(name, "gauge", text, labels)
-        return Gauge(f"{_PREFIX}{name}", text, labels, registry=self.registry)
+        return Gauge(f"{_PREFIX}{name}", text, labels, registry=self._unnamed)
 
     def _histogram(self, name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
         self._describe(name, "histogram", text, labels)
-        return Histogram(f"{_PREFIX}{name}", text, labels, buckets=buckets, registry=self.registry)
+        return Histogram(f"{_PREFIX}{name}", text, labels, buckets=buckets, registry=self._unnamed)
 
     def _describe(self, name: str, kind: str, text: str, labels: tuple[str, ...]) -> None:
         self.descriptions.append(MetricDescription(name=f"{_PREFIX}{name}", kind=kind, text=text, labels=labels))
