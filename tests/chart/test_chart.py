@@ -29,6 +29,7 @@ EVERYTHING: Document = {
         "large": {"spec": {"allowedBasePaths": ["s3a://lake"], "limits": {"driverMemory": "32Gi"}}},
     },
     "objectStore": {"credentialsSecretName": "s3-read-only"},
+    "failedRunLogs": {"enabled": True},
     "operator": {
         "identity": "team/operator",
         "logLevel": "DEBUG",
@@ -138,6 +139,7 @@ def test_the_operator_is_told_its_settings(documents: Any) -> None:
         "HUDI_OPERATOR_RENEW_DEADLINE_SECONDS": "4",
         "HUDI_OPERATOR_LEASE_RETRY_SECONDS": "0.5",
         "HUDI_OPERATOR_LIST_SOURCES": "true",
+        "HUDI_OPERATOR_FAILED_RUN_LOGS": "true",
         "AWS_ACCESS_KEY_ID": {"secretKeyRef": {"name": "s3-read-only", "key": "AWS_ACCESS_KEY_ID"}},
         "AWS_SECRET_ACCESS_KEY": {"secretKeyRef": {"name": "s3-read-only", "key": "AWS_SECRET_ACCESS_KEY"}},
         "AWS_CA_BUNDLE": "/etc/ssl/ca.pem",
@@ -236,6 +238,16 @@ def test_the_operator_lists_sources_unless_it_is_switched_off(documents: Any, li
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     told = [one["value"] for one in container["env"] if one["name"] == "HUDI_OPERATOR_LIST_SOURCES"]
     assert told == [str(listed).lower()]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_operator_may_read_logs_only_where_it_keeps_them(documents: Any, enabled: bool) -> None:
+    found = documents({"failedRunLogs": {"enabled": True}} if enabled else {})
+    (container,) = _deployment(found)["spec"]["template"]["spec"]["containers"]
+    told = [one["value"] for one in container["env"] if one["name"] == "HUDI_OPERATOR_FAILED_RUN_LOGS"]
+    roles = [one for one in found if one["kind"] in {"Role", "ClusterRole"}]
+    verbs = [rule["verbs"] for role in roles for rule in role["rules"] if "pods/log" in rule["resources"]]
+    assert (told, verbs) == ((["true"], [["get"]]) if enabled else ([], []))
 
 
 def test_the_operator_is_told_whether_requesters_are_checked(documents: Any) -> None:

@@ -42,6 +42,7 @@ NEEDED_AT_HOME = {
 NEVER: dict[str, tuple[str, str, str]] = {
     **{f"{verb} secrets": ("", "secrets", verb) for verb in ("get", "list", "watch")},
     "create pods": ("", "pods", "create"),
+    "read logs of pods": ("", "pods/log", "get"),
     "run commands in pods": ("", "pods/exec", "create"),
     "create tables": (OURS, "huditables", "create"),
     "delete tables": (OURS, "huditables", "delete"),
@@ -112,6 +113,18 @@ def test_a_driver_manages_pods_in_its_namespace_only(installed: Any) -> None:
 def test_an_executor_may_nothing(installed: Any) -> None:
     for verb in ("get", "list", "create", "delete"):
         assert not may(installed, ("", "pods", verb), namespace=installed[1], account="hudi-executor"), verb
+
+
+def test_operator_that_keeps_logs_of_failed_runs_may_get_them_and_do_no_more(
+    installed: Any, helm: Any, chart: Any
+) -> None:
+    name = installed[1]
+    switched_on = ("--reuse-values", "--set=failedRunLogs.enabled=true")
+    result = helm("upgrade", name, str(chart), f"--namespace={name}", "--skip-crds", *switched_on)
+    assert result.returncode == 0, result.stderr
+    assert may(installed, ("", "pods/log", "get"), namespace="default")
+    assert not may(installed, ("", "pods/exec", "create"), namespace="default")
+    assert not may(installed, ("", "pods", "create"), namespace="default")
 
 
 def may(

@@ -18,7 +18,14 @@ from hudi_operator.api.resources import SUSPEND_ANNOTATION
 from hudi_operator.control.keys import OPERATION, SAVEPOINT, TABLE, TABLE_CLASS
 from hudi_operator.jobs.names import ROLE_LABEL, SERVICE_LABEL, TABLE_LABEL
 from hudi_operator.kube.api import NO_NOTES, Documents
-from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, Forbidden, KubernetesError
+from hudi_operator.kube.errors import (
+    AlreadyExists,
+    ApiUnavailable,
+    Conflict,
+    Forbidden,
+    KubernetesError,
+    NotFound,
+)
 from hudi_operator.kube.events import EventType
 from hudi_operator.kube.objects import JOB, NAMESPACE, POD, Kind, ObjectKey
 from hudi_operator.planning.model import TimelineSnapshot
@@ -66,6 +73,8 @@ class MemoryCluster:
         """A namespace in which the operator has no rights."""
         self.warnings: dict[str, list[Document]] | None = {}
         """Events by the uid of the object that they are about; None where the operator may not read them."""
+        self.log: bytes | KubernetesError = NotFound("the pod is gone", status=404)
+        """The log of every container, or why nobody gets it."""
         self.terminating = False
         """Whether the namespace is being deleted."""
         self.snapshot = TimelineSnapshot()
@@ -246,6 +255,13 @@ class MemoryCluster:
     async def warnings_about(self, namespace: str, uid: str) -> Documents | None:
         self._admit(namespace)
         return None if self.warnings is None else self.warnings.get(uid, [])
+
+    async def read_log(self, _namespace: str, pod: str, container: str, *, lines: int, most_bytes: int) -> bytes:
+        self.calls.append("read log")
+        assert (pod in self.pods, container) == (True, "driver"), "a log of another container"
+        if isinstance(self.log, KubernetesError):
+            raise self.log
+        return b"\n".join(self.log.split(b"\n")[-lines:])[:most_bytes]
 
     async def namespace_is_terminating(self, _about: Document) -> bool:
         return self.terminating

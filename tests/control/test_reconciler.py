@@ -84,14 +84,15 @@ class Snapshots:
 class Operator:
     """One life of the operator after another, looking at one table."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, **settings: Any) -> None:
         self.cluster = cluster
         self.deaths = 0
+        self._settings = Settings(spark_image=IMAGE, **settings)
         self._start()
 
     def _start(self) -> None:
-        settings = Settings(spark_image=IMAGE)
-        self._reconciler = Reconciler(kube=self.cluster, snapshots=Snapshots(self.cluster), settings=settings)
+        snapshots = Snapshots(self.cluster)
+        self._reconciler = Reconciler(kube=self.cluster, snapshots=snapshots, settings=self._settings)
 
     async def reconcile(self, trigger: Trigger = Trigger.EVENT) -> float | None:
         return await self._reconciler.reconcile(KEY, trigger)

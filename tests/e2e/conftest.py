@@ -50,7 +50,10 @@ def stage() -> Iterator[Stage]:
     if not os.environ.get("KUBECONFIG"):
         pytest.fail("set KUBECONFIG to a cluster for tests, or start one with `make cluster-up`")
     cluster = Cluster()
-    values = {"operator": {"pollSeconds": 3, "maxPollSeconds": 10, "resyncSeconds": 60}}
+    values = {
+        "operator": {"pollSeconds": 3, "maxPollSeconds": 10, "resyncSeconds": 60},
+        "failedRunLogs": {"enabled": True},
+    }
     with alone(STATE / "operator.lock", meanwhile="another part of the tests installs the operator"):
         cluster.install_operator(values=values)
     stage = Stage(cluster, Store(cluster.s3))

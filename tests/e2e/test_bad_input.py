@@ -93,6 +93,8 @@ def test_wrong_credentials_are_reported_and_the_right_ones_taken(stage: Stage) -
     assert "credentials" in ready["message"]
     table.wait_event("Warning", "StorageAccessDenied")
     assert_nothing_written(table)
+    (log,) = table.status()["failedLogs"]
+    assert (log["service"], '"outcome": "Failed"' in log["text"]) == ("Ingestion", True)
 
     stage.cluster.apply(stage.cluster.credentials(table.namespace))
     assert_recovered(table)
@@ -154,6 +156,7 @@ def test_executors_that_no_node_holds_are_explained_and_end_the_run_in_time(stag
     assert "Insufficient memory" in ready["message"]
     status = table.wait(lambda status: bool(status.get("history")), what="an ended run")
     assert status["history"][0]["reason"] == "NoExecutors"
+    assert [one["service"] for one in status["failedLogs"]] == ["Ingestion"]  # read before the pod was removed
     assert _failures(status) == 0
     assert_nothing_written(table)
 

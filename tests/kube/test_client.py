@@ -339,6 +339,18 @@ class TestEvents:
         assert [event["message"] for event in found] == ["exceeded quota"]
         assert await kube.warnings_about(namespace, "no-such-uid") == []
 
+    async def test_a_pod_without_a_node_has_an_empty_log_and_a_pod_that_is_gone_none(
+        self, kube: KubernetesClient, namespace: str
+    ) -> None:
+        containers = job("x")["spec"]["template"]["spec"]["containers"]
+        spec = {"containers": containers, "schedulerName": "nobody"}
+        await kube.create(POD, namespace, {"metadata": {"name": "placeless"}, "spec": spec})
+        assert await kube.read_log(namespace, "placeless", "main", lines=10, most_bytes=1000) == b""
+        with pytest.raises(Rejected, match="container other is not valid"):
+            await kube.read_log(namespace, "placeless", "other", lines=10, most_bytes=1000)
+        with pytest.raises(NotFound):
+            await kube.read_log(namespace, "no-such-pod", "main", lines=10, most_bytes=1000)
+
     async def test_a_namespace_that_is_being_deleted_is_known_without_reading_or_changing_it(
         self,
         kube: KubernetesClient,

@@ -229,6 +229,40 @@ async def test_a_listing_that_always_expires_is_an_outage() -> None:
             await kube.list(JOB)
 
 
+async def test_no_more_of_a_log_is_read_than_asked_for() -> None:
+    asked = []
+
+    async def endless(request: web.Request) -> web.StreamResponse:
+        asked.append((request.path, dict(request.query)))
+        response = web.StreamResponse(headers={"Content-Type": "text/plain"})
+        await response.prepare(request)
+        with suppress(ConnectionError):
+            while True:
+                await response.write(b"\xffline\n" * 1_000)
+        return response
+
+    async with client_of(endless) as kube:
+        assert (
+            await kube.read_log("team-a", "a-pod", "driver", lines=7, most_bytes=20_000)
+            == (b"\xffline\n" * 4_000)[:20_000]
+        )
+        assert len(await kube.read_log("team-a", "a-pod", "driver", lines=7, most_bytes=5)) == 5
+    query = {"container": "driver", "tailLines": "7", "limitBytes": "20000"}
+    assert asked[0] == ("/api/v1/namespaces/team-a/pods/a-pod/log", query)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(403, Forbidden), (404, NotFound), (400, Rejected), (500, ApiUnavailable)]
+)
+async def test_a_refused_log_is_an_error_of_its_type(status: int, kind: type[KubernetesError]) -> None:
+    async def refuse(_request: web.Request) -> web.StreamResponse:
+        return web.Response(status=status, body=refusal(status))
+
+    async with client_of(refuse) as kube:
+        with pytest.raises(kind, match="because"):
+            await kube.read_log("team-a", "a-pod", "driver", lines=7, most_bytes=100)
+
+
 async def test_credentials_are_sent_and_renewed_by_the_hook() -> None:
     seen = []
 

@@ -60,6 +60,9 @@ class Settings(BaseSettings):
     list_sources: bool = True
     """Whether the operator lists the sources of tables before runs, so that no run starts without new input."""
 
+    failed_run_logs: bool = False
+    """Whether the status of a table keeps the end of the log of the newest failed run of each service."""
+
     resync_seconds: _Seconds = 300.0
     """Seconds between two listings of all tables, which find changes that a watch missed."""
 

@@ -6,7 +6,7 @@ since the table was last read whole.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus
 from hudi_operator.control.actions.actor import Actor
 from hudi_operator.control.actions.pipeline import Pipeline, StatusWriter
 from hudi_operator.control.claims import Claims
+from hudi_operator.control.jobs.failed_logs import FailedRunLogs
 from hudi_operator.control.jobs.running import RunningJobs
 from hudi_operator.control.keys import (
     TABLE,
@@ -50,6 +51,7 @@ from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.outcome.life import refused_step, step_of
 from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.outcome.status.build import build_invalid_status
+from hudi_operator.planning.outcome.status.failed_logs import runs_with_wanted_log
 from hudi_operator.planning.outcome.status.operation_status import moved_operations
 from hudi_operator.planning.outcome.status.savepoint_status import moved_savepoints
 from hudi_operator.planning.outcome.status.step import Step
@@ -84,6 +86,7 @@ class Reconciler:
         self._settings = settings
         self._snapshots = snapshots
         self._looks = looks
+        self._logs = FailedRunLogs(kube) if settings.failed_run_logs else None
         self._status = StatusWriter(kube)
         self._claims = Claims(kube)
         self._running = RunningJobs(wake=self._wake)
@@ -239,12 +242,17 @@ class Reconciler:
         if plan.actions and trigger is not Trigger.EVENT:
             observation = await self._observe(key, table, Trigger.EVENT, since=began)
             plan = self._plan(observation)
+        # The status of this plan ends these runs, or its actions remove their pods: nobody asks for the logs again.
+        if (runs := runs_with_wanted_log(plan)) and self._logs is not None:
+            logs = await self._logs.read(key.namespace, runs)
+            plan = self._plan(replace(observation, logs=logs))
         return plan
 
     async def _observe(self, key: TableKey, table: HudiTable, trigger: Trigger, *, since: float) -> Observation:
         """Observe a table with the decisions of people about it, which the status remembers from then on."""
         observation = await self._observer.observe(key, table, trigger, since=since)
-        return with_decisions(observation, now=self._kube.now())
+        logs: Mapping[str, str] | None = {} if self._logs is not None else None
+        return with_decisions(replace(observation, logs=logs), now=self._kube.now())
 
     def _plan(self, observation: Observation) -> Plan:
         return decide(observation, default_image=self._settings.spark_image, now=self._kube.now())

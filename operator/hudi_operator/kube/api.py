@@ -103,6 +103,10 @@ class KubernetesApi(ObjectApi, Protocol):
         """Return the newest Warnings about the object with this uid; None without the right to read Events."""
         ...
 
+    async def read_log(self, namespace: str, pod: str, container: str, *, lines: int, most_bytes: int) -> bytes:
+        """Return the last lines of a container's log; of these, the kubelet cuts what exceeds `most_bytes`."""
+        ...
+
     async def namespace_is_terminating(self, about: Document) -> bool:
         """Return True if the object's namespace is being deleted."""
         ...

@@ -12,7 +12,7 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -134,17 +134,25 @@ class Transport:
         content_type: str = "application/json",
     ) -> Document:
         """Send a request and return the response's document."""
-        call = f"{method} {path}"
+        sending = self._send(method, path, query or {}, body, content_type)
+        return _parse(f"{method} {path}", await self._answer(f"{method} {path}", sending))
+
+    async def read(self, path: str, *, query: Mapping[str, str], most_bytes: int) -> bytes:
+        """Return the content at a path as it is, at most the first `most_bytes` of it."""
+        sending = self._send("GET", path, query, None, "application/json", most_bytes=most_bytes)
+        return await self._answer(f"GET {path}", sending)
+
+    async def _answer(self, call: str, sending: Awaitable[tuple[int, Mapping[str, str], bytes]]) -> bytes:
         try:
             async with asyncio.timeout(self._timeout):
-                status, headers, content = await self._send(method, path, query or {}, body, content_type)
+                status, headers, content = await sending
         except TimeoutError as error:
             raise ApiUnavailable(f"{call}: no answer within {self._timeout:g} seconds") from error
         except (aiohttp.ClientError, ApiException, OSError) as error:
             raise ApiUnavailable(f"{call}: {type(error).__name__}: {error}") from error
         if status >= 400:
             raise error_from_response(call, status=status, headers=headers, body=content)
-        return _parse(call, content)
+        return content
 
     async def list_items(self, path: str, *, label_selector: str | None = None) -> AsyncIterator[Document]:
         """Yield every object of a listing, page by page.
@@ -177,7 +185,14 @@ class Transport:
             query["continue"] = token
 
     async def _send(
-        self, method: str, path: str, query: Mapping[str, str], body: Document | None, content_type: str
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str],
+        body: Document | None,
+        content_type: str,
+        *,
+        most_bytes: int | None = None,
     ) -> tuple[int, Mapping[str, str], bytes]:
         headers = {"Accept": "application/json", "Content-Type": content_type, "User-Agent": self._client.user_agent}
         # The configuration's hook renews expiring tokens, such as those of service accounts.
@@ -192,8 +207,16 @@ class Transport:
             _request_timeout=aiohttp.ClientTimeout(total=self._timeout),
         )
         self.clock.heard(response.headers.get("Date"), sent=sent, received=boot_time())
-        content = await response.read()
+        content = await (response.read() if most_bytes is None else _read_at_most(most_bytes, response.response))
         return response.status, response.headers, content
+
+
+async def _read_at_most(most_bytes: int, response: aiohttp.ClientResponse) -> bytes:
+    content = bytearray()
+    while len(content) < most_bytes and (piece := await response.content.read(most_bytes - len(content))):
+        content += piece
+    response.close()  # gives up what is left, and the connection
+    return bytes(content)
 
 
 def _parse(call: str, content: bytes) -> Document:

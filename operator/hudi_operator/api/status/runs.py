@@ -149,6 +149,26 @@ class RunStatus(Model):
         return f"{self.outcome}{reason}{end}{job}: {self.message}{undone}".removesuffix(": ")
 
 
+FAILED_LOG_BYTES = 4096
+"""The most bytes of a log that a status keeps."""
+
+
+class FailedRunLog(Model):
+    """The end of the log of a failed run."""
+
+    service: Service
+    """Service of the run."""
+
+    job: Annotated[str, Field(max_length=63)]
+    """Name of the Job."""
+
+    read_at: Timestamp
+    """When the operator read it."""
+
+    text: Annotated[str, Field(max_length=FAILED_LOG_BYTES)]
+    """The end of the log, without what looks like a secret."""
+
+
 class LiveStatus(Model):
     """Progress of a continuous ingestion since its Job started."""
 

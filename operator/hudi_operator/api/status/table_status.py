@@ -12,7 +12,15 @@ from hudi_operator.api.status.conditions import Condition
 from hudi_operator.api.status.findings import FINDINGS_SHOWN, Finding
 from hudi_operator.api.status.look import LookStatus
 from hudi_operator.api.status.memory import MEMORY, MEMORY_SCHEMA, SHOWN, DividedModel, divide, joined, with_lines
-from hudi_operator.api.status.runs import JobStatus, LiveStatus, OwnerStatus, Reason, RunStatus, TableStatus
+from hudi_operator.api.status.runs import (
+    FailedRunLog,
+    JobStatus,
+    LiveStatus,
+    OwnerStatus,
+    Reason,
+    RunStatus,
+    TableStatus,
+)
 from hudi_operator.api.status.savepoints import SAVEPOINTS_SHOWN, NamedSavepointJob, TableSavepoint
 from hudi_operator.api.status.table_operations import (
     ENDS_REMEMBERED,
@@ -307,6 +315,7 @@ class HudiTableStatus(DividedModel):
             "left_behind",
             "left_by",
             "history",
+            "failed_logs",
         }
     )
 
@@ -393,6 +402,9 @@ class HudiTableStatus(DividedModel):
 
     history: Annotated[tuple[RunStatus, ...], Field(max_length=HISTORY_LENGTH)] = ()
     """The newest 10 runs that did or failed to do something, newest first."""
+
+    failed_logs: Annotated[tuple[FailedRunLog, ...], Field(max_length=len(Service))] = ()
+    """The end of the log of the newest failed run of each service; empty unless the operator keeps logs."""
 
     @property
     def jobs(self) -> tuple[JobStatus, ...]:

@@ -370,6 +370,9 @@ class Observation:
     look: SourceLook | None = None
     """The last look at the table's source; None if nobody has looked."""
 
+    logs: Mapping[str, str] | None = None
+    """The ends of logs of failed runs by the names of their Jobs; None if the operator keeps no logs."""
+
     holds_claim: bool = False
     """Whether a hidden table holds the claim on its base path: its path was once allowed, and no other table has it."""
 

@@ -22,6 +22,7 @@ from hudi_operator.planning.model.times import format_time, instant_time
 from hudi_operator.planning.outcome.findings.find import findings_of
 from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.outcome.status.conditions import build_conditions, invalid_conditions
+from hudi_operator.planning.outcome.status.failed_logs import failed_logs
 from hudi_operator.planning.outcome.status.readiness import waits_for_place
 from hudi_operator.timeline import Instant, Problem, Timeline, TimelineZone
 from hudi_operator.timeline.rules.counters import COMMITS
@@ -97,6 +98,7 @@ def build_status(plan: Plan, *, now: datetime) -> HudiTableStatus:
         left_behind=plan.left_behind,
         left_by=plan.left_by,
         history=plan.history,
+        failed_logs=failed_logs(plan, now=now),
     )
 
 
