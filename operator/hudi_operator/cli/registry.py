@@ -21,6 +21,11 @@ STORE = "tables of a store, without a cluster"
 OPERATOR = "the operator and this command"
 
 COMMANDS = {
+    "status": Entry(CLUSTER, "Show tables at a glance: ready or why not, how far behind, findings."),
+    "explain": Entry(CLUSTER, "Explain a table: conditions, findings with a remedy, why each service runs or not."),
+    "history": Entry(CLUSTER, "Show what ran on a table, and who asked for it."),
+    "events": Entry(CLUSTER, "Show the Events about a table."),
+    "wait": Entry(CLUSTER, "Wait until a table is ready, healthy, fresh, suspended or idle."),
     "timeline": Entry(STORE, "Show the timeline of Hudi tables: instants, pending work, and what the operator counts."),
     "adopt": Entry(STORE, "Write resources that observe the Hudi tables below a prefix, as YAML to review."),
     "run": Entry(OPERATOR, "Run the operator until SIGTERM or SIGINT; its settings are variables HUDI_OPERATOR_*."),

@@ -1,11 +1,13 @@
 """The operator's kinds, the keys of their objects, and the identity of this operator among others."""
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from hudi_operator.api.values.base import GROUP, VERSION
-from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import ApiUnavailable
 from hudi_operator.kube.objects import Kind, ObjectKey, text
+
+if TYPE_CHECKING:  # the command line wants the kinds, and the client takes half a second
+    from hudi_operator.kube.api import KubernetesApi
 
 TABLE = Kind(group=GROUP, version=VERSION, plural="huditables", name="HudiTable")
 TABLE_CLASS = Kind(group=GROUP, version=VERSION, plural="huditableclasses", name="HudiTableClass", namespaced=False)
@@ -45,7 +47,7 @@ def table_named_by(dependent: object) -> TableKey | None:
 class OperatorIdentity:
     """The operator's identity, read from the cluster once; the same for all replicas and restarts."""
 
-    def __init__(self, kube: KubernetesApi, *, namespace: str, given: str = "") -> None:
+    def __init__(self, kube: "KubernetesApi", *, namespace: str, given: str = "") -> None:
         self._kube = kube
         self._namespace = namespace
         self._identity = given

@@ -81,24 +81,37 @@ Document = dict[str, Any]
 """A Kubernetes object or list as JSON."""
 
 
-async def load_configuration() -> Configuration:
-    """Find the API server and the credentials: KUBECONFIG, else the pod's service account, else ~/.kube/config."""
+async def load_configuration(*, kubeconfig: str | None = None, context: str | None = None) -> Configuration:
+    """Find the API server and the credentials: KUBECONFIG, else the pod's service account, else ~/.kube/config.
+
+    `kubeconfig` replaces the variable, and `context` the current context of the file.
+    """
     configuration = Configuration()
     # The session must not take HTTPS_PROXY from the environment: that proxy is meant for external traffic, and kopf
     # ignores it as well. A proxy for the API server is set in the kubeconfig (`proxy-url`).
     configuration.client_session_kwargs = {"trust_env": False}
-    kubeconfig = os.environ.get("KUBECONFIG")
+    kubeconfig = kubeconfig or os.environ.get("KUBECONFIG")
     try:
-        if not kubeconfig and _in_pod():
+        if not kubeconfig and not context and _in_pod():
             config.load_incluster_config(client_configuration=configuration)
         else:
-            await config.load_kube_config(config_file=kubeconfig, client_configuration=configuration)
+            await config.load_kube_config(kubeconfig, context=context, client_configuration=configuration)
     except (config.ConfigException, OSError) as error:
         raise Rejected(
             f"no credentials for a Kubernetes API server: {error}; "
             "set KUBECONFIG, or run in a pod that has a service account"
         ) from error
     return configuration
+
+
+def default_namespace(*, kubeconfig: str | None = None, context: str | None = None) -> str:
+    """Return the namespace of the context, or of the pod; `default` where nothing names one."""
+    kubeconfig = kubeconfig or os.environ.get("KUBECONFIG")
+    if not kubeconfig and not context and _in_pod():
+        return (_SERVICE_ACCOUNT_TOKEN.parent / "namespace").read_text().strip()
+    contexts, current = config.list_kube_config_contexts(kubeconfig)
+    found = next((one for one in contexts if one["name"] == context), current) if context else current
+    return str(found["context"].get("namespace") or "default")
 
 
 def _in_pod() -> bool:

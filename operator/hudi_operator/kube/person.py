@@ -1,0 +1,81 @@
+"""`PersonClient`: the calls of the command line, with a person's own credentials and rights."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from hudi_operator.kube.client import Documents, KubernetesClient
+from hudi_operator.kube.errors import KubernetesError
+from hudi_operator.kube.objects import EVENT, Kind, ObjectKey, collection_path, object_path, text
+from hudi_operator.kube.transport import MERGE_PATCH, Document, Transport, default_namespace, load_configuration
+
+FIELD_MANAGER = "hudi-cli"
+"""Who wrote a field. Flux drops the fields of managers whose name begins with `kubectl` from what it applies."""
+
+_WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+
+
+class PersonClient:
+    """Access to objects with the rights of whoever runs the command; `namespace` is that of the context."""
+
+    def __init__(self, transport: Transport, *, namespace: str) -> None:
+        self.transport = transport
+        self.namespace = namespace
+        self._objects = KubernetesClient(transport, operator_namespace="")
+
+    @classmethod
+    async def connect(cls, *, kubeconfig: str | None, context: str | None, timeout_seconds: float) -> Self:
+        """Return a client for the chosen cluster; sends no request yet."""
+        configuration = await load_configuration(kubeconfig=kubeconfig, context=context)
+        namespace = default_namespace(kubeconfig=kubeconfig, context=context)
+        return cls(Transport(configuration, timeout_seconds=timeout_seconds), namespace=namespace)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.transport.close()
+
+    async def get(self, key: ObjectKey) -> Document | None:
+        """Return an object, or None."""
+        return await self._objects.get(key)
+
+    async def list(self, kind: Kind, namespace: str | None, *, label_selector: str | None = None) -> Documents:
+        """Return the objects of a namespace or (None) of the cluster."""
+        return await self._objects.list(kind, namespace, label_selector=label_selector)
+
+    async def create(
+        self, kind: Kind, namespace: str, manifest: Mapping[str, Any], *, dry_run: bool = False
+    ) -> Document:
+        """Create an object, with unknown fields refused; a dry run only has the API server check it."""
+        path = collection_path(kind, namespace)
+        return await self.transport.request("POST", path, query=_query(dry_run=dry_run), body=dict(manifest))
+
+    async def annotate(
+        self, key: ObjectKey, annotations: Mapping[str, str | None], *, dry_run: bool = False
+    ) -> Document:
+        """Set annotations of an object, or remove those that are None; raises `NotFound`."""
+        body = {"metadata": {"annotations": dict(annotations)}}
+        query = _query(dry_run=dry_run)
+        return await self.transport.request("PATCH", object_path(key), query=query, body=body, content_type=MERGE_PATCH)
+
+    async def events_about(self, key: ObjectKey, *, limit: int) -> Documents:
+        """Return the Events about an object that the API server lists first, at most `limit`."""
+        about = f"involvedObject.kind={key.kind.name},involvedObject.name={key.name}"
+        query = {"fieldSelector": about, "limit": str(limit)}
+        page = await self.transport.request("GET", collection_path(EVENT, key.namespace or "default"), query=query)
+        return list(page.get("items") or ())
+
+    async def who_am_i(self) -> str | None:
+        """Return the person's name as the API server knows it; None where the server does not say."""
+        try:
+            review = await self.transport.request(
+                "POST", _WHO, body={"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+            )
+        except KubernetesError:
+            return None
+        return text(review, "status", "userInfo", "username")
+
+
+def _query(*, dry_run: bool) -> dict[str, str]:
+    query = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"}
+    return query | {"dryRun": "All"} if dry_run else query

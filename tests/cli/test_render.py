@@ -1,0 +1,156 @@
+"""What commands print of a table, from values."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import timedelta
+
+import pytest
+import yaml
+from tests.cli.tables import recorded, view
+from tests.planning.operations.operations import operation
+from tests.planning.world import NOW, at, minutes
+
+from hudi_operator.api.crd.kinds import TABLE
+from hudi_operator.api.resources import SUSPEND_ANNOTATION
+from hudi_operator.api.status.operation_status import HudiOperationStatus
+from hudi_operator.cli.commands.wait import is_in_state
+from hudi_operator.cli.render.explain import Shown, explain_text
+from hudi_operator.cli.render.history import entries, event_time, events_text, history_document, history_text
+from hudi_operator.cli.render.status import ORDERS, status_text, summary_line
+from hudi_operator.cli.render.text import Cell, Tone, as_document, duration, table
+from hudi_operator.cli.render.view import TableView
+
+TABLES = [view(name) for name in recorded()]
+SHOWN = Shown(now=NOW)
+
+
+def listing(*, wide: bool = False, colour: bool = False) -> str:
+    return status_text(TABLES, now=NOW, namespaces=True, wide=wide, messages=True, colour=colour)
+
+
+def test_unhealthy_tables_are_those_that_are_not_ready_or_have_a_finding() -> None:
+    assert {one.metadata.name for one in TABLES if one.is_unhealthy} == {"blocked", "failing", "quarantined"}
+    assert summary_line(TABLES, shown=3) == "5 tables: 3 ready, 3 unhealthy, 1 suspended; 3 shown."
+
+
+def test_line_of_an_unhealthy_table_says_why() -> None:
+    lines = {line.split()[1]: line for line in listing().splitlines()}
+    assert "PathNotAllowed" in lines["blocked"]
+    assert "The path is not allowed." in lines["blocked"]
+    assert "1 Warning" in lines["quarantined"]
+    assert "has quarantined 50 bad rows" in lines["quarantined"]
+
+
+def test_columns_are_those_of_kubectl() -> None:
+    columns = [one.name.upper() for one in TABLE.columns]
+    assert re.split(r"  +", listing(wide=True).splitlines()[0]) == ["NAMESPACE", "NAME", *columns]
+
+
+def test_colours_are_only_on_terminals() -> None:
+    assert "\x1b[" not in listing()
+    assert "\x1b[31mFalse" in listing(colour=True)
+
+
+def test_table_without_known_lag_is_sorted_last() -> None:
+    assert min(TABLES, key=ORDERS["behind"]).metadata.name == "orders"
+
+
+def test_explanation_has_the_count_the_reason_and_the_next_run_of_each_service() -> None:
+    text = explain_text(view("orders"), SHOWN)
+    assert "compaction   2 of 2    yes   ThresholdReached" in text
+    assert "2 of 2 delta commits since the last compaction." in text
+    assert "WaitingForSchedule   in 3m" in text
+    assert "flights-compaction-" in text
+
+
+def test_explanation_has_the_remedy_of_a_finding_and_the_failures_of_a_service() -> None:
+    assert "To do: Look at the rows" in explain_text(view("quarantined"), SHOWN)
+    assert "Runs in a row: 2 failed." in explain_text(view("failing"), SHOWN)
+
+
+def test_explanation_of_a_new_spec_says_that_the_status_is_about_an_earlier_one() -> None:
+    document = recorded()["orders"]
+    document["metadata"]["generation"] = 2
+    assert "The operator has not seen the newest spec yet" in explain_text(TableView.of(document), SHOWN)
+
+
+def test_text_from_outside_cannot_drive_the_terminal() -> None:
+    document = recorded()["orders"]
+    document["status"]["message"] = "\x1b]0;title\x07"
+    document["spec"]["basePath"] = "s3a://lake/\x1b[2J"
+    assert "\x1b" not in explain_text(TableView.of(document), SHOWN)
+    assert "\x1b" not in table(["A"], [["\x1b[2J"]], colour=False)
+
+
+def test_table_without_a_status_is_shown_as_not_observed() -> None:
+    document = recorded()["orders"]
+    del document["status"]
+    fresh = TableView.of(document)
+    assert "NotObserved" in status_text([fresh], now=NOW, namespaces=False, wide=True, messages=True, colour=False)
+    assert "no table yet" in explain_text(fresh, SHOWN)
+    assert not is_in_state(fresh, "ready")
+    assert not is_in_state(fresh, "idle")
+
+
+def test_history_has_runs_operations_with_their_requester_and_a_suspension() -> None:
+    document = recorded()["orders"]
+    document["metadata"]["annotations"] = {SUSPEND_ANNOTATION: "maria: backfill"}
+    asked = operation(requestedBy="anna").copy_with(
+        status=HudiOperationStatus(
+            requested_by="anna", requester_verified=True, finished_at=at(NOW - minutes(5)), message="Restored."
+        )
+    )
+    found = entries(TableView.of(document), [asked])
+    assert [one.who for one in found] == ["maria: backfill", "the operator", "anna"]
+    text = history_text(found, now=NOW, colour=False)
+    assert "Read 20 rows of 1 file." in text
+    assert "5m    hop/" in text
+    assert json.loads(json.dumps(history_document(found)))[2]["who"] == "anna"
+
+
+def test_requester_that_nobody_checked_is_marked() -> None:
+    (found, *_) = entries(view("blocked"), [operation(requestedBy="anna")])
+    assert found.who == "anna (not verified)"
+
+
+def test_events_are_shown_newest_first_whichever_time_they_have() -> None:
+    old = {"type": "Normal", "reason": "Old", "message": "m", "lastTimestamp": at(NOW - minutes(9)), "count": 3}
+    new = {"type": "Warning", "reason": "New", "message": "m", "eventTime": "2026-03-10T11:59:00.123456Z"}
+    broken = {"reason": "Broken", "lastTimestamp": 5, "series": []}
+    lines = events_text([old, broken, new], now=NOW, colour=False).splitlines()
+    assert [line.split()[2] for line in lines[1:3]] == ["New", "Old"]
+    assert event_time(broken) is None
+
+
+def test_condition_about_an_earlier_spec_does_not_end_a_wait() -> None:
+    ready = view("orders")
+    assert is_in_state(ready, "ready")
+    assert is_in_state(view("paused"), "suspended")
+    assert is_in_state(view("paused"), "idle")
+    assert not is_in_state(ready, "idle")
+    assert not is_in_state(view("blocked"), "ready")
+    document = recorded()["orders"]
+    document["metadata"]["generation"] = 2
+    assert not is_in_state(TableView.of(document), "ready")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(-5, "0s"), (1, "1s"), (119, "119s"), (120, "2m"), (7199, "119m"), (7200, "2h"), (172800, "2d")],
+)
+def test_span_is_in_the_largest_unit_that_holds_it_twice(seconds: int, text: str) -> None:
+    assert duration(timedelta(seconds=seconds)) == text
+
+
+def test_documents_are_printed_as_kubectl_prints_them() -> None:
+    document = recorded()["orders"]
+    assert as_document([document], "name") == "huditable.hudi-operator.io/orders"
+    for text in (as_document([document], "json"), as_document([document], "yaml")):
+        assert yaml.safe_load(text) == {"apiVersion": "v1", "kind": "List", "items": [document]}
+
+
+def test_missing_table_of_cells_has_its_header() -> None:
+    assert table(["A", "B"], [], colour=True) == "A   B"
+    assert table(["A"], [[Cell("x", Tone.BAD)]], colour=True) == "A\n\x1b[31mx\x1b[0m"
