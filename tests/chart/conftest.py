@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.samples import IN_FULL
+
+from localcluster.settings import programs_of
+from localcluster.toolchain import ensure_prometheus
 
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "charts" / "hudi-operator"
@@ -74,6 +78,17 @@ def documents(template: Callable[[Document], subprocess.CompletedProcess[str]]) 
         return [document for document in yaml.safe_load_all(result.stdout) if document]
 
     return render
+
+
+@pytest.fixture(scope="session")
+def prometheus_tools() -> Path:
+    """The folder with promtool and prometheus: built by `make test-all`; the test skips where they are not built."""
+    if IN_FULL:
+        return ensure_prometheus()
+    folder = programs_of("prometheus")
+    if not all((folder / name).exists() for name in ("promtool", "prometheus")):
+        pytest.skip("promtool and prometheus are not built; make test-all builds them")
+    return folder
 
 
 def program(name: str) -> str:

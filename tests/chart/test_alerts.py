@@ -5,49 +5,60 @@ from typing import Any
 
 import pytest
 from tests.chart.conftest import ROOT
+from tests.chart.expressions import mistakes, selectors
 from tests.chart.test_chart import EVERYTHING
 
 pytestmark = pytest.mark.chart
 
-
-def alerts(documents: Any) -> list[Any]:
-    """The alerts of the chart with all that it can install."""
-    (rule,) = [document for document in documents(EVERYTHING) if document["kind"] == "PrometheusRule"]
-    return list(rule["spec"]["groups"][0]["rules"])
+UNNAMED = EVERYTHING | {"tableMetrics": {"enabled": False}}
+SETTINGS = pytest.mark.parametrize("values", [EVERYTHING, UNNAMED], ids=["tables have series", "no table has"])
 
 
-def test_alerts_ask_for_metrics_that_exist(documents: Any) -> None:
-    from hudi_operator.telemetry.metrics import metrics  # noqa: PLC0415 - the other tests need no operator
+def alerts(rendered: list[Any]) -> list[Any]:
+    """Return the alerts of a rendered chart."""
+    (rule,) = [document for document in rendered if document["kind"] == "PrometheusRule"]
+    return [alert for group in rule["spec"]["groups"] for alert in group["rules"]]
 
-    known = {description.name for description in metrics.descriptions}
-    for alert in alerts(documents):
-        assert set(re.findall(r"hudi_operator_\w+", alert["expr"])) <= known, alert["alert"]
-        assert 'job="hudi-hudi-operator-metrics", namespace="hudi-system"' in alert["expr"]
+
+@SETTINGS
+def test_alert_asks_for_metrics_and_labels_of_this_operator_alone(values: Any, documents: Any) -> None:
+    for alert in alerts(documents(values)):
+        assert mistakes(alert["expr"]) == [], alert["alert"]
+        for selector in selectors(alert["expr"]):
+            here = {one.name: one.value for one in selector.matchers.matchers}
+            assert here["job"] == "hudi-hudi-operator-metrics", alert["alert"]
+            assert here["namespace"] == "hudi-system", alert["alert"]
+
+
+def test_mistake_in_an_expression_is_found() -> None:
+    assert mistakes('sum by (table) (hudi_operator_table_ready{job="x"}) == 0') == []
+    assert mistakes('hudi_operator_tabel_ready{job="x"}') == ["metric hudi_operator_tabel_ready"]
+    assert mistakes('hudi_operator_leader{table="x"}') == ["label table of hudi_operator_leader"]
+    assert mistakes("sum by (tabel) (hudi_operator_table_ready)") == ["label tabel"]
+    with pytest.raises(ValueError, match="parenthesis"):
+        mistakes("sum(hudi_operator_tables")
 
 
 def test_each_alert_names_its_section_of_the_runbook(documents: Any) -> None:
-    sections = re.findall(r"^## (\w+)$", (ROOT / "docs" / "operations" / "alerts.md").read_text(), re.MULTILINE)
-    assert [alert["alert"] for alert in alerts(documents)] == sections
-    for alert in alerts(documents):
+    sections = re.findall(r"^## (Hudi\w+)$", (ROOT / "docs" / "operations" / "alerts.md").read_text(), re.MULTILINE)
+    named = [alert for values in (EVERYTHING, UNNAMED) for alert in alerts(documents(values))]
+    assert sections == list(dict.fromkeys(alert["alert"] for alert in named))
+    for alert in named:
         assert alert["annotations"]["runbook_url"] == f"docs/operations/alerts.md#{alert['alert'].lower()}"
 
 
-def test_the_alert_on_tables_that_are_behind_holds_each_against_its_own_target(documents: Any) -> None:
-    (alert,) = [one for one in alerts(documents) if one["alert"] == "HudiTableBehind"]
-    here = '{job="hudi-hudi-operator-metrics", namespace="hudi-system"}'
-    assert " ".join(alert["expr"].split()) == (
-        f"time() - hudi_operator_table_complete_up_to_timestamp_seconds{here} > on (table_namespace, table) "
-        f"hudi_operator_table_freshness_target_seconds{here}"
-    )
-    assert "{{ $labels.table_namespace }}/{{ $labels.table }}" in alert["annotations"]["summary"]
+def test_no_alert_names_a_table_where_tables_have_no_series(documents: Any) -> None:
+    shown, hidden = alerts(documents(EVERYTHING)), alerts(documents(UNNAMED))
+    assert [alert["alert"] for alert in hidden if "hudi_operator_table_" in alert["expr"]] == []
+    both = {alert["alert"] for alert in shown} & {alert["alert"] for alert in hidden}
+    assert {alert["alert"] for alert in hidden} - both == {
+        "HudiTablesNotReady",
+        "HudiFindingsCritical",
+        "HudiRowsQuarantined",
+    }
+    assert all(alert["alert"].startswith("HudiTable") for alert in shown if alert["alert"] not in both)
 
 
-def test_a_table_of_which_nothing_was_ever_reported_is_no_silent_one(documents: Any) -> None:
-    (alert,) = [one for one in alerts(documents) if one["alert"] == "HudiTableFreshnessUnknown"]
-    here = '{job="hudi-hudi-operator-metrics", namespace="hudi-system"}'
-    assert " ".join(alert["expr"].split()) == (
-        f"hudi_operator_table_freshness_target_seconds{here} unless on (table_namespace, table) "
-        f"hudi_operator_table_complete_up_to_timestamp_seconds{here}"
-    )
-    assert alert["for"] == "1h"
-    assert "{{ $labels.table_namespace }}/{{ $labels.table }}" in alert["annotations"]["summary"]
+def test_labels_of_the_metrics_win_over_those_of_the_service(documents: Any) -> None:
+    (monitor,) = [one for one in documents(EVERYTHING) if one["kind"] == "ServiceMonitor"]
+    assert [endpoint["honorLabels"] for endpoint in monitor["spec"]["endpoints"]] == [True]

@@ -125,19 +125,23 @@ def test_forgotten_table_leaves_no_series_and_no_count() -> None:
     page = metrics.exposition().decode()
     assert 'table="a"' not in page
     assert series(metrics, "findings")[("BadRows", "Warning")] == 0
-    assert series(metrics, "tables_not_ready")[("HudiError",)] == 0
+    assert series(metrics, "tables_not_ready")[("False", "HudiError")] == 0
     assert series(metrics, "jobs_active")[("Ingestion",)] == 0
     assert series(metrics, "tables_with_series") == {(): 0}
 
 
-def test_tables_that_are_not_ready_are_counted_by_reason() -> None:
+def test_tables_that_are_not_ready_are_counted_by_status_and_reason() -> None:
     metrics = Metrics()
     for name, reason in (("a", "HudiError"), ("b", "HudiError"), ("c", "OutOfMemory")):
         metrics.set_table("n", name, figures("False", reason))
-    assert series(metrics, "tables_not_ready") == {("HudiError",): 2, ("OutOfMemory",): 1}
+    assert series(metrics, "tables_not_ready") == {("False", "HudiError"): 2, ("False", "OutOfMemory"): 1}
     metrics.set_table("n", "a", figures())
-    metrics.set_table("n", "b", figures("False", "OutOfMemory"))
-    assert series(metrics, "tables_not_ready") == {("HudiError",): 0, ("OutOfMemory",): 2}
+    metrics.set_table("n", "b", figures("Unknown", "Progressing"))
+    assert series(metrics, "tables_not_ready") == {
+        ("False", "HudiError"): 0,
+        ("Unknown", "Progressing"): 1,
+        ("False", "OutOfMemory"): 1,
+    }
 
 
 ATTENTION = {
@@ -174,7 +178,7 @@ def test_metrics_switched_off_name_no_table() -> None:
     assert "table=" not in page
     assert "table_namespace=" not in page
     assert series(metrics, "findings")[("BadRows", "Warning")] == 2
-    assert series(metrics, "tables_not_ready") == {("HudiError",): 2}
+    assert series(metrics, "tables_not_ready") == {("False", "HudiError"): 2}
 
 
 def test_names_with_quotes_and_line_breaks_stay_inside_their_label() -> None:

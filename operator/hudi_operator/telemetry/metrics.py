@@ -69,7 +69,7 @@ class Metrics:
         self._describe_watching()
         self._active: dict[str, Tally[str]] = {}
         self._findings: dict[str, Tally[tuple[str, str]]] = {}
-        self._reasons: dict[str, str] = {}
+        self._unready: dict[str, tuple[str, str]] = {}
 
     def _describe_loop(self) -> None:
         self._reconciles = self._counter(
@@ -141,7 +141,7 @@ class Metrics:
         )
         self._tables_shown.set_function(lambda: len(self.tables.shown))
         self._not_ready = self._gauge(
-            "tables_not_ready", "Tables whose condition Ready is not True, by its reason.", "reason"
+            "tables_not_ready", "Tables whose condition Ready is not True, by its status and reason.", "ready", "reason"
         )
         for one in self.tables.series:
             self._describe(f"table_{one.name}", "gauge", one.text, (*TABLE_LABELS, *one.labels))
@@ -237,7 +237,7 @@ class Metrics:
         """Set the figures of a table now: its findings, readiness and series."""
         key = f"{namespace}/{name}"
         self.set_findings(key, figures.status.findings)
-        self._set_reason(key, None if figures.is_ready else figures.reason)
+        self._set_unready(key, None if figures.is_ready else (figures.ready.value, figures.reason))
         self.tables.show(namespace, name, figures)
 
     def forget_table(self, namespace: str, name: str) -> None:
@@ -245,16 +245,16 @@ class Metrics:
         key = f"{namespace}/{name}"
         self.set_active_jobs(key, ())
         self.set_findings(key, ())
-        self._set_reason(key, None)
+        self._set_unready(key, None)
         self.tables.forget(namespace, name)
 
-    def _set_reason(self, table: str, reason: str | None) -> None:
-        before = self._reasons.pop(table, None)
+    def _set_unready(self, table: str, labels: tuple[str, str] | None) -> None:
+        before = self._unready.pop(table, None)
         if before is not None:
-            self._not_ready.labels(before).dec()
-        if reason is not None:
-            self._reasons[table] = reason
-            self._not_ready.labels(reason).inc()
+            self._not_ready.labels(*before).dec()
+        if labels is not None:
+            self._unready[table] = labels
+            self._not_ready.labels(*labels).inc()
 
     def resync_ended(self, *, succeeded: bool) -> None:
         """Count a listing of all tables and classes."""

@@ -33,7 +33,12 @@ class TableFigures:
     @property
     def is_ready(self) -> bool:
         """Whether the condition Ready is True."""
-        return self.says(ConditionType.READY) is ConditionStatus.TRUE
+        return self.ready is ConditionStatus.TRUE
+
+    @property
+    def ready(self) -> ConditionStatus:
+        """The status of the condition Ready."""
+        return self._status_of(ConditionType.READY)
 
     @property
     def reason(self) -> str:
@@ -43,11 +48,10 @@ class TableFigures:
     @property
     def needs_attention(self) -> bool:
         """Whether the table is not ready, misses its freshness or has findings."""
-        is_behind = self.says(ConditionType.FRESH) is ConditionStatus.FALSE
+        is_behind = self._status_of(ConditionType.FRESH) is ConditionStatus.FALSE
         return not self.is_ready or is_behind or bool(self.status.findings)
 
-    def says(self, wanted: ConditionType) -> ConditionStatus:
-        """Return the status of a condition; Unknown for an absent one."""
+    def _status_of(self, wanted: ConditionType) -> ConditionStatus:
         stated = (one.status for one in self.status.conditions if one.type is wanted)
         return next(stated, ConditionStatus.UNKNOWN)
 
@@ -73,8 +77,8 @@ def _ready(table: TableFigures) -> Iterator[Sample]:
 
 
 def _info(table: TableFigures) -> Iterator[Sample]:
-    ready, shape = table.says(ConditionType.READY), table.status.table
-    yield (table.class_name, ready.value, table.reason, shape.type if shape else ""), 1.0
+    shape = table.status.table
+    yield (table.class_name, table.ready.value, table.reason, shape.type if shape else ""), 1.0
 
 
 def _findings(table: TableFigures) -> Iterator[Sample]:
