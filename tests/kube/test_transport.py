@@ -263,6 +263,39 @@ async def test_a_refused_log_is_an_error_of_its_type(status: int, kind: type[Kub
             await kube.read_log("team-a", "a-pod", "driver", lines=7, most_bytes=100)
 
 
+async def test_a_stream_outlasts_the_time_of_a_call_and_ends_with_its_content() -> None:
+    async def slow(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for number in range(4):
+            await response.write(f"line {number}\n".encode())
+            await asyncio.sleep(0.1)
+        return response
+
+    async with client_of(slow, timeout_seconds=0.2) as kube:
+        pieces = [piece async for piece in kube._transport.stream("/x", query={"follow": "true"})]
+    assert b"".join(pieces) == b"line 0\nline 1\nline 2\nline 3\n"
+
+
+async def test_a_stream_that_does_not_begin_or_breaks_is_an_outage() -> None:
+    async def silent(_request: web.Request) -> web.StreamResponse:
+        await asyncio.sleep(60)
+        return web.Response()
+
+    async def broken(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(b"half")
+        assert request.transport is not None
+        request.transport.abort()
+        return response
+
+    for handler in (silent, broken):
+        async with client_of(handler, timeout_seconds=0.2) as kube:
+            with pytest.raises(ApiUnavailable):
+                _ = [piece async for piece in kube._transport.stream("/x", query={})]
+
+
 async def test_credentials_are_sent_and_renewed_by_the_hook() -> None:
     seen = []
 

@@ -12,8 +12,8 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -23,6 +23,7 @@ from urllib.parse import urlencode
 import aiohttp
 from kubernetes.aio import config
 from kubernetes.aio.client import ApiClient, ApiException, Configuration
+from kubernetes.aio.client.rest import RESTResponse
 
 from hudi_operator.kube.errors import ApiUnavailable, Expired, Rejected, error_from_response
 
@@ -147,25 +148,40 @@ class Transport:
         content_type: str = "application/json",
     ) -> Document:
         """Send a request and return the response's document."""
-        sending = self._send(method, path, query or {}, body, content_type)
-        return _parse(f"{method} {path}", await self._answer(f"{method} {path}", sending))
+        call = f"{method} {path}"
+        with _outages(call, self._timeout):
+            async with asyncio.timeout(self._timeout):
+                total = aiohttp.ClientTimeout(total=self._timeout)
+                response = await self._open(method, path, query or {}, body, content_type, limits=total)
+                content = await response.read()
+        _raise_for_status(call, response, content)
+        return _parse(call, content)
+
+    async def stream(self, path: str, *, query: Mapping[str, str]) -> AsyncGenerator[bytes, None]:
+        """Yield the content at a path piece by piece, for as long as any comes."""
+        call = f"GET {path}"
+        with _outages(call, self._timeout):
+            async with asyncio.timeout(self._timeout):
+                endless = aiohttp.ClientTimeout(sock_connect=self._timeout)
+                response = await self._open("GET", path, query, None, "application/json", limits=endless)
+                content = await response.read() if response.status >= 400 else b""
+            _raise_for_status(call, response, content)
+            try:
+                async for piece in response.response.content.iter_any():
+                    yield piece
+            finally:
+                response.response.close()  # and with it the connection, which may hold more
 
     async def read(self, path: str, *, query: Mapping[str, str], most_bytes: int) -> bytes:
         """Return the content at a path as it is, at most the first `most_bytes` of it."""
-        sending = self._send("GET", path, query, None, "application/json", most_bytes=most_bytes)
-        return await self._answer(f"GET {path}", sending)
-
-    async def _answer(self, call: str, sending: Awaitable[tuple[int, Mapping[str, str], bytes]]) -> bytes:
-        try:
-            async with asyncio.timeout(self._timeout):
-                status, headers, content = await sending
-        except TimeoutError as error:
-            raise ApiUnavailable(f"{call}: no answer within {self._timeout:g} seconds") from error
-        except (aiohttp.ClientError, ApiException, OSError) as error:
-            raise ApiUnavailable(f"{call}: {type(error).__name__}: {error}") from error
-        if status >= 400:
-            raise error_from_response(call, status=status, headers=headers, body=content)
-        return content
+        content = b""
+        with _outages(f"GET {path}", self._timeout):
+            async with asyncio.timeout(self._timeout), aclosing(self.stream(path, query=query)) as pieces:
+                async for piece in pieces:
+                    content += piece
+                    if len(content) >= most_bytes:
+                        break
+        return content[:most_bytes]
 
     async def list_items(self, path: str, *, label_selector: str | None = None) -> AsyncIterator[Document]:
         """Yield every object of a listing, page by page.
@@ -197,7 +213,7 @@ class Transport:
                 return
             query["continue"] = token
 
-    async def _send(
+    async def _open(
         self,
         method: str,
         path: str,
@@ -205,31 +221,31 @@ class Transport:
         body: Document | None,
         content_type: str,
         *,
-        most_bytes: int | None = None,
-    ) -> tuple[int, Mapping[str, str], bytes]:
+        limits: aiohttp.ClientTimeout,
+    ) -> RESTResponse:
         headers = {"Accept": "application/json", "Content-Type": content_type, "User-Agent": self._client.user_agent}
         # The configuration's hook renews expiring tokens, such as those of service accounts.
         await self._client.update_params_for_auth(headers, [], ["BearerToken"], path, method, body)
         url = self._client.configuration.host + path + ("?" + urlencode(query) if query else "")
         sent = boot_time()
-        response = await self._client.call_api(
-            method,
-            url,
-            header_params=headers,
-            body=body,
-            _request_timeout=aiohttp.ClientTimeout(total=self._timeout),
-        )
+        response = await self._client.call_api(method, url, header_params=headers, body=body, _request_timeout=limits)
         self.clock.heard(response.headers.get("Date"), sent=sent, received=boot_time())
-        content = await (response.read() if most_bytes is None else _read_at_most(most_bytes, response.response))
-        return response.status, response.headers, content
+        return response
 
 
-async def _read_at_most(most_bytes: int, response: aiohttp.ClientResponse) -> bytes:
-    content = bytearray()
-    while len(content) < most_bytes and (piece := await response.content.read(most_bytes - len(content))):
-        content += piece
-    response.close()  # gives up what is left, and the connection
-    return bytes(content)
+@contextmanager
+def _outages(call: str, timeout_seconds: float) -> Iterator[None]:
+    try:
+        yield
+    except TimeoutError as error:
+        raise ApiUnavailable(f"{call}: no answer within {timeout_seconds:g} seconds") from error
+    except (aiohttp.ClientError, ApiException, OSError) as error:
+        raise ApiUnavailable(f"{call}: {type(error).__name__}: {error}") from error
+
+
+def _raise_for_status(call: str, response: RESTResponse, content: bytes) -> None:
+    if response.status >= 400:
+        raise error_from_response(call, status=response.status, headers=response.headers, body=content)
 
 
 def _parse(call: str, content: bytes) -> Document:
