@@ -25,6 +25,7 @@ COMMANDS = {
     "explain": Entry(CLUSTER, "Explain a table: conditions, findings with a remedy, why each service runs or not."),
     "history": Entry(CLUSTER, "Show what ran on a table, and who asked for it."),
     "events": Entry(CLUSTER, "Show the Events about a table."),
+    "logs": Entry(CLUSTER, "Print the log of a run, or the kept end of the log of the newest failed run."),
     "wait": Entry(CLUSTER, "Wait until a table is ready, healthy, fresh, suspended or idle."),
     "timeline": Entry(STORE, "Show the timeline of Hudi tables: instants, pending work, and what the operator counts."),
     "adopt": Entry(STORE, "Write resources that observe the Hudi tables below a prefix, as YAML to review."),
