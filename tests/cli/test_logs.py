@@ -15,7 +15,8 @@ from tests.planning.world import CREATED, NOW, at, memory, minutes, run, status
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.status.runs import FailedRunLog
-from hudi_operator.cli.render.logs import driver_pods, newest_failed
+from hudi_operator.cli.commands.logs import driver_pods
+from hudi_operator.cli.render.logs import newest_failed
 
 Document = dict[str, Any]
 PODS = "/api/v1/namespaces/team-a/pods"

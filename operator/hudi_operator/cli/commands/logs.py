@@ -2,18 +2,18 @@
 
 import codecs
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
 from hudi_jobs.contract import Service
+from hudi_jobs.contract.wording import escaped
 from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.cluster import Failed, Place, cluster_options, in_cluster, table_argument
 from hudi_operator.cli.base.read import table_of
 from hudi_operator.cli.render.logs import (
-    DriverPod,
-    driver_pods,
     kept_line,
     newest_failed,
     newest_kept,
@@ -23,12 +23,52 @@ from hudi_operator.cli.render.logs import (
 )
 from hudi_operator.cli.render.view import TableView
 from hudi_operator.jobs.manifest import DRIVER_CONTAINER
-from hudi_operator.jobs.names import table_selector
+from hudi_operator.jobs.names import OWNING_JOB_NAME, ROLE_LABEL, SERVICE_LABEL, table_selector
 from hudi_operator.kube.errors import Forbidden, Rejected
-from hudi_operator.kube.objects import POD, Document, ObjectKey, object_path
+from hudi_operator.kube.objects import POD, Document, ObjectKey, object_path, text
 
 if TYPE_CHECKING:
     from hudi_operator.kube.person import PersonClient
+
+_RUNS = frozenset({"Running", "Pending"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class DriverPod:
+    """The pod of a run's driver."""
+
+    name: str
+    job: str
+    service: str
+    phase: str
+    created_at: str
+
+    @property
+    def line(self) -> str:
+        """The pod for people."""
+        return escaped(f"{self.service} run {self.job}, pod {self.name} ({self.phase}).")
+
+
+def driver_pods(pods: Iterable[Document], service: Service | None) -> list[DriverPod]:
+    """Return the drivers of a service, or of all: those that run before those that have ended, the newest first."""
+    found = (_driver(pod) for pod in pods if text(pod, "metadata", "labels", ROLE_LABEL) == "driver")
+    wanted = [one for one in found if service is None or one.service == service.value]
+    newest = sorted(wanted, key=lambda one: (one.created_at, one.name), reverse=True)
+    return sorted(newest, key=lambda one: one.phase not in _RUNS)
+
+
+def _driver(pod: Document) -> DriverPod:
+    def label(name: str) -> str:
+        return text(pod, "metadata", "labels", name) or ""
+
+    return DriverPod(
+        name=text(pod, "metadata", "name") or "",
+        job=label(OWNING_JOB_NAME),
+        service=label(SERVICE_LABEL),
+        phase=text(pod, "status", "phase") or "Unknown",
+        created_at=text(pod, "metadata", "creationTimestamp") or "",
+    )
+
 
 _SERVICES = {one.value.lower(): one for one in Service}
 

@@ -1,53 +1,9 @@
-"""Which log `kubectl hudi logs` shows: that of a driver's pod, or the kept end of the log of a failed run."""
-
-from collections.abc import Iterable
-from dataclasses import dataclass
+"""The kept log of a failed run, and what `kubectl hudi logs` says where there is no log."""
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_jobs.contract.wording import escaped
 from hudi_operator.api.status.runs import FailedRunLog, RunStatus
 from hudi_operator.api.status.table_status import HudiTableStatus
-from hudi_operator.jobs.names import OWNING_JOB_NAME, ROLE_LABEL, SERVICE_LABEL
-from hudi_operator.kube.objects import Document, text
-
-_RUNS = frozenset({"Running", "Pending"})
-
-
-@dataclass(frozen=True, kw_only=True)
-class DriverPod:
-    """The pod of a run's driver."""
-
-    name: str
-    job: str
-    service: str
-    phase: str
-    created_at: str
-
-    @property
-    def line(self) -> str:
-        """The pod for people."""
-        return escaped(f"{self.service} run {self.job}, pod {self.name} ({self.phase}).")
-
-
-def driver_pods(pods: Iterable[Document], service: Service | None) -> list[DriverPod]:
-    """Return the drivers of a service, or of all: those that run before those that have ended, the newest first."""
-    found = (_driver(pod) for pod in pods if text(pod, "metadata", "labels", ROLE_LABEL) == "driver")
-    wanted = [one for one in found if service is None or one.service == service.value]
-    newest = sorted(wanted, key=lambda one: (one.created_at, one.name), reverse=True)
-    return sorted(newest, key=lambda one: one.phase not in _RUNS)
-
-
-def _driver(pod: Document) -> DriverPod:
-    def label(name: str) -> str:
-        return text(pod, "metadata", "labels", name) or ""
-
-    return DriverPod(
-        name=text(pod, "metadata", "name") or "",
-        job=label(OWNING_JOB_NAME),
-        service=label(SERVICE_LABEL),
-        phase=text(pod, "status", "phase") or "Unknown",
-        created_at=text(pod, "metadata", "creationTimestamp") or "",
-    )
 
 
 def newest_failed(status: HudiTableStatus, service: Service | None) -> RunStatus | None:
