@@ -15,6 +15,7 @@ from tests.samples import examples
 from hudi_jobs.contract import MOST_AFFECTED
 from hudi_operator.api.crd.definitions import Schema, structural_schema
 from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
+from hudi_operator.api.status.cost import DAY_PATTERN
 from hudi_operator.api.status.memory import INSTANT_PATTERN, joined
 from hudi_operator.api.status.table_status import HudiTableStatus
 
@@ -32,6 +33,8 @@ def sample(schema: Schema) -> Any:
         return schema["enum"][0]
     if schema.get("pattern") == INSTANT_PATTERN:
         return "20260310120000000 commit COMPLETED"
+    if schema.get("pattern") == DAY_PATTERN:
+        return "2026-03-10 1 2 3 4 5"
     moment = "2026-11-21T05:00:00Z" if schema.get("format") == "date-time" else "Word"
     return {"integer": 3, "boolean": True}.get(schema["type"], moment)
 

@@ -326,6 +326,7 @@ def test_a_job_is_recognised_by_its_labels_and_annotations() -> None:
         base_instant="20260310110000000",
         driver_memory="2Gi",
         has_run=True,
+        started_at=CREATED,
         pods=(f"{JOB}-x7k2p",),
     )
 
@@ -484,3 +485,18 @@ def test_a_job_names_the_pods_of_its_drivers() -> None:
     second["metadata"]["name"] = f"{JOB}-second"
     (found,) = view(the_job(status=FAILED), terminated(137, "OOMKilled"), second, ended_executor("Error"))
     assert set(found.pods) == {f"{JOB}-x7k2p", f"{JOB}-second"}
+
+
+def test_times_of_a_driver_are_those_of_its_container_and_of_its_pod_without_a_report() -> None:
+    (found,) = view(the_job(status=COMPLETE), terminated(0, "Completed"))
+    assert (found.started_at, found.ended_at) == (CREATED, NOW)
+    lost = the_pod("Failed", state={}, startTime=stamp(CREATED), reason="Evicted")
+    (found,) = view(the_job(status=FAILED), lost)
+    assert (found.started_at, found.ended_at) == (CREATED, None)
+
+
+@pytest.mark.parametrize("time", [7, {}, "yesterday", "9" * 500, "0001-01-01T00:00:00Z"])
+def test_times_that_are_none_are_left_out(time: object) -> None:
+    state = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": time, "finishedAt": time}}
+    (found,) = view(the_job(status=COMPLETE), the_pod("Succeeded", state=state, startTime=time))
+    assert (found.started_at, found.ended_at) == (None, None)

@@ -160,7 +160,7 @@ def class_document(**changes: Any) -> Document:
 def last_run(operator: Operator) -> Document:
     """The last run of ingestion, without what differs from one history to another."""
     run = operator.status["services"]["ingestion"]["lastRun"]
-    return {key: value for key, value in run.items() if key not in {"job", "startedAt", "finishedAt"}}
+    return {key: value for key, value in run.items() if key not in {"job", "startedAt", "finishedAt", "cost"}}
 
 
 async def reference() -> Operator:

@@ -26,6 +26,7 @@ from tests.planning.world import (
     table,
 )
 
+from hudi_jobs.contract import DriverUsage, RunUsage
 from hudi_operator.api.crd.definitions import structural_schema
 from hudi_operator.api.status.table_status import HudiTableStatus
 
@@ -46,7 +47,7 @@ def sample() -> str:
         bytes_read=149,
         complete_up_to=at(NOW - timedelta(seconds=100)),
         backlog_bytes=0,
-    )
+    ).copy_with(usage=RunUsage(driver=DriverUsage(cpu_seconds=41.7), bytes_read=61440, bytes_written=438272))
     document = status_of(
         observe(
             table(
@@ -57,7 +58,14 @@ def sample() -> str:
                 created=NOW - timedelta(minutes=7),
             ),
             snapshot=snapshot((JOB, ago(1)), timeline=timeline),
-            jobs=(ended(outcome=ingested, created_at=NOW - timedelta(minutes=2)),),
+            jobs=(
+                ended(
+                    outcome=ingested,
+                    created_at=NOW - timedelta(minutes=2),
+                    started_at=NOW - timedelta(seconds=95),
+                    ended_at=NOW - timedelta(seconds=3),
+                ),
+            ),
         )
     ).to_document()
     return yaml.safe_dump({"status": document}, sort_keys=False, width=1000)

@@ -89,6 +89,8 @@ def test_a_new_table_starts_its_first_run_at_once() -> None:
         "inside": None,
         "live": None,
         "look": None,
+        "cores": {"driver": 1000, "executor": 0, "executors": 0},
+        "running_since": None,
         "state": "Decided",
         "message": "",
     }

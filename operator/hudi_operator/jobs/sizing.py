@@ -4,8 +4,11 @@ import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from hudi_jobs.contract import Service
 from hudi_operator.api.spec.table import EXECUTORS, POD_CPU, POD_MEMORY, ExecutionMode, HudiTableSpec
 from hudi_operator.api.spec.table_class import ExecutionLimits, HudiTableClassSpec
+from hudi_operator.api.status.cost import RequestedCores
+from hudi_operator.api.status.table_status import ActiveJob
 from hudi_operator.api.values.base import parse_quantity, quantity_bytes
 
 _MIB = 2**20
@@ -48,6 +51,20 @@ class Sizing:
     driver: PodSize
     executor: PodSize
     executor_instances: int
+
+    @property
+    def requested_cores(self) -> RequestedCores:
+        """The cores that the pods of a run request."""
+        executors = self.executor_instances if self.mode is ExecutionMode.CLUSTER else 0
+        return RequestedCores(
+            driver=_millicores(self.driver.cpu),
+            executor=_millicores(self.executor.cpu) if executors else 0,
+            executors=executors,
+        )
+
+
+def _millicores(cpu: str) -> int:
+    return int(parse_quantity(cpu) * 1000)
 
 
 HANDING_OVER = Sizing(
@@ -104,6 +121,21 @@ def job_sizing(
     """Return the size of a decided run, grown for the pending plan that it executes."""
     sizing = resolve_sizing(spec, table_class, driver_memory=driver_memory)
     return sizing if plan is None else sizing_for_plan(sizing, plan, table_class.limits)
+
+
+_IN_ONE_POD = frozenset({Service.DELETION, Service.SAVEPOINT})
+"""Services that only remove or list files."""
+
+
+def size_of(job: ActiveJob, spec: HudiTableSpec, table_class: HudiTableClassSpec) -> Sizing:
+    """Return the size of a decided Job."""
+    if job.inside is not None:
+        return HANDING_OVER
+    plan = None
+    if job.plan_bytes is not None and job.plan_groups is not None:
+        plan = PlanSize(bytes=job.plan_bytes, groups=job.plan_groups)
+    sizing = job_sizing(spec, table_class, driver_memory=job.driver_memory, plan=plan)
+    return replace(sizing, mode=ExecutionMode.LOCAL) if job.service in _IN_ONE_POD else sizing
 
 
 def sizing_for_plan(sizing: Sizing, plan: PlanSize, limits: ExecutionLimits) -> Sizing:

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from hudi_jobs.contract import MOST_AFFECTED, Outcome, Service
 from hudi_operator.api.status.conditions import REASON_PATTERN
+from hudi_operator.api.status.cost import RunCost
 from hudi_operator.api.status.timeline import AffectedStatus
 from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
@@ -129,6 +130,9 @@ class RunStatus(Model):
 
     bytes_written: int | None = None
     """Bytes that were written."""
+
+    cost: RunCost | None = None
+    """What the run used; absent if its driver never started."""
 
     affected: Annotated[tuple[AffectedStatus, ...], Field(max_length=MOST_AFFECTED)] | None = None
     """Instants of other runs or tools that this run finished, rolled back or replanned; at most 10."""

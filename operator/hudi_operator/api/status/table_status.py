@@ -9,6 +9,7 @@ from pydantic_core import CoreSchema
 
 from hudi_jobs.contract import RunMode, SavepointStep, Service
 from hudi_operator.api.status.conditions import Condition
+from hudi_operator.api.status.cost import DAYS_REMEMBERED, DayLine, RequestedCores
 from hudi_operator.api.status.findings import FINDINGS_SHOWN, Finding
 from hudi_operator.api.status.look import LookStatus
 from hudi_operator.api.status.memory import MEMORY, MEMORY_SCHEMA, SHOWN, DividedModel, divide, joined, with_lines
@@ -46,6 +47,7 @@ PENDING_REMEMBERED = 100
 EXPLANATION_LIMIT = 1024
 JOBS_SHOWN = 8
 _RUN_LINE_LIMIT = 1536
+COST_LIMIT = 128
 SUSPENSION_LIMIT = 200
 
 
@@ -67,6 +69,7 @@ class ServiceStatus(DividedModel):
             "look",
             "last_no_op_instant",
             "last_run",
+            "costs",
         }
     )
 
@@ -155,6 +158,9 @@ class ServiceStatus(DividedModel):
 
     last_no_op_instant: InstantTime | None = None
     """Newest completed instant when a run found nothing to do; as many more as make the service due must follow."""
+
+    costs: Annotated[tuple[DayLine, ...], Field(max_length=DAYS_REMEMBERED)] = ()
+    """What the runs of the last 35 days cost, by day, the newest last."""
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -288,6 +294,12 @@ class ActiveJob(Model):
     look: LookStatus | None = None
     """The source before the Job was decided; absent where nobody looked."""
 
+    cores: RequestedCores | None = None
+    """Cores that the Job requests; absent if an earlier version decided it."""
+
+    running_since: Timestamp | None = None
+    """When the driver started."""
+
     live: LiveStatus | None = None
     """Progress of a continuous ingestion; absent for every other Job."""
 
@@ -378,6 +390,9 @@ class HudiTableStatus(DividedModel):
 
     services: ServicesStatus = ServicesStatus()
     """Counts and decisions of each service."""
+
+    cost: Annotated[str, Field(max_length=COST_LIMIT)] | None = None
+    """CPU hours of runs, on the newest day with a run and on the seven days up to then, in UTC."""
 
     active_jobs: Annotated[
         tuple[ActiveJob, ...],

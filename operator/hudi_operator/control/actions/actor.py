@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from hudi_jobs.contract import NamedSavepoint, OperationKind, Service, TableOperation
 from hudi_jobs.contract.operations.erase import EraseTask
 from hudi_operator.api.resources import HudiOperation, HudiTable, ObjectMetadata, parse_operation
-from hudi_operator.api.spec.table import DeletionPolicy, ExecutionMode
+from hudi_operator.api.spec.table import DeletionPolicy
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.status.savepoints import NamedSavepointJob
 from hudi_operator.api.status.table_operations import NamedOperationJob
@@ -26,7 +26,7 @@ from hudi_operator.jobs.requests.erasure import build_erase_task
 from hudi_operator.jobs.requests.request import build_request, service_run
 from hudi_operator.jobs.resources import build_savepoint
 from hudi_operator.jobs.settings.spark_conf import build_spark_conf
-from hudi_operator.jobs.sizing import HANDING_OVER, PlanSize, job_sizing
+from hudi_operator.jobs.sizing import size_of
 from hudi_operator.kube.api import KubernetesApi, remove_finalizer
 from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, Forbidden, NotFound, Rejected
 from hudi_operator.kube.events import EventType
@@ -241,15 +241,8 @@ def build_manifest(
         raise JobRefused(job, "the table's spec has no ingestion")
     if target.table_class is None:
         raise JobRefused(job, "the table's class is not known")
-    if job.service in {Service.DELETION, Service.SAVEPOINT}:
-        table = _without_executors(table)
     table_class = target.table_class.spec
-    plan = None
-    if job.plan_bytes is not None and job.plan_groups is not None:
-        plan = PlanSize(bytes=job.plan_bytes, groups=job.plan_groups)
-    sizing = HANDING_OVER
-    if job.inside is None:
-        sizing = job_sizing(table.spec, table_class, driver_memory=job.driver_memory, plan=plan)
+    sizing = size_of(job, table.spec, table_class)
     image = spark_image(target.table_class, default_image)
     conf = build_spark_conf(
         spec=table.spec,
@@ -315,9 +308,3 @@ def _asked(
         return kind.model_validate(decided.model_dump() | told)
     except ValidationError as error:
         raise JobRefused(job, f"the status has no valid data on its {what}") from error
-
-
-def _without_executors(table: HudiTable) -> HudiTable:
-    """Return the table in local mode: removing or listing files needs only one process."""
-    execution = table.spec.execution.copy_with(mode=ExecutionMode.LOCAL)
-    return table.copy_with(spec=table.spec.copy_with(execution=execution))

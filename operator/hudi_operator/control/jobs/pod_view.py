@@ -99,6 +99,22 @@ def started_at(pods: Iterable[Document]) -> datetime | None:
     return next((moment for moment in moments if moment is not None), None)
 
 
+def ran_since(pods: Iterable[Document]) -> datetime | None:
+    """Return when the container of the first pod started; for a pod that lost its report, when the pod did."""
+    moments = []
+    for pod in filter(may_have_run, pods):
+        state = part(own_container(pod), "state")
+        known = (text(state, one, "startedAt") for one in ("running", "terminated"))
+        moments += [parse_time(next(filter(None, known), None) or text(pod, "status", "startTime"))]
+    return min((moment for moment in moments if moment is not None), default=None)
+
+
+def ran_until(pods: Iterable[Document]) -> datetime | None:
+    """Return when the container of the last pod ended, if the kubelet says when."""
+    moments = (parse_time(text(terminated_of(pod), "finishedAt")) for pod in pods)
+    return max((moment for moment in moments if moment is not None), default=None)
+
+
 def terminated_of(pod: Document) -> Document:
     """Return how the container ended, or an empty mapping."""
     return part(own_container(pod), "state", "terminated")

@@ -9,6 +9,7 @@ from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadat
 from hudi_operator.api.spec.table import DeletionPolicy
 from hudi_operator.api.status.runs import RunStatus
 from hudi_operator.api.status.table_status import HISTORY_LENGTH, ActiveJob, HudiTableStatus
+from hudi_operator.planning.facts.runs.cost import with_cost
 from hudi_operator.planning.facts.runs.outcomes import conclude
 from hudi_operator.planning.facts.runs.tracking import adopted, is_of_run, refreshed
 from hudi_operator.planning.model import (
@@ -88,7 +89,7 @@ class Attempts:
             for name, job in remembered.items()
             if job.service is Service.DELETION and name not in live and (name in found or job.uid is not None)
         ]
-        finished = tuple(_conclude(job, found.get(job.name), now=now) for job in ended)
+        finished = tuple(_concluded(seen, job, found.get(job.name), now=now) for job in ended)
         history = seen.status.history
         for run in finished:
             history = with_newest(run, history)
@@ -106,6 +107,12 @@ def last_attempt(history: tuple[RunStatus, ...]) -> RunStatus | None:
 def with_newest(run: RunStatus, history: tuple[RunStatus, ...]) -> tuple[RunStatus, ...]:
     """Return the history with another run."""
     return (run, *history)[:HISTORY_LENGTH]
+
+
+def _concluded(seen: EndingObservation, job: ActiveJob, observed: JobObservation | None, *, now: datetime) -> RunStatus:
+    run = _conclude(job, observed, now=now)
+    snapshot = TimelineSnapshot()
+    return with_cost(run, job, observed, snapshot, table=seen.table, table_class=seen.table_class, now=now)
 
 
 def _conclude(job: ActiveJob, observed: JobObservation | None, *, now: datetime) -> RunStatus:

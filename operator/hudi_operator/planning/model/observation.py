@@ -296,7 +296,8 @@ class JobObservation:
     `seen_to_end` says that the kubelet reported the end of every driver and executor that is there. A pod that was
     removed from the API, or is on a lost node, may run on. `pods` are the drivers. `had_others` says that an earlier
     driver may have existed and left nothing behind. `has_run` says that a driver or an executor may have been at work.
-    `executors_wait_since` is since when executors of a running driver have not started. `asks` is the uid of the object
+    `executors_wait_since` is since when executors of a running driver have not started. `started_at` and `ended_at` are
+    the times of the driver, by the clock of its node. `asks` is the uid of the object
     whose Events would say what the Job waits for.
     """
 
@@ -326,6 +327,8 @@ class JobObservation:
     pods: tuple[str, ...] = ()
     executors: tuple[PodReference, ...] = ()
     executors_wait_since: datetime | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
     asks: str = ""
 
     @property

@@ -6,7 +6,7 @@ from hudi_operator.api.status.runs import LiveStatus
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.api.status.table_status import PENDING_REMEMBERED, ActiveJob
 from hudi_operator.jobs.names import job_name
-from hudi_operator.jobs.sizing import resolve_sizing
+from hudi_operator.jobs.sizing import resolve_sizing, size_of
 from hudi_operator.planning.facts.gather import Facts
 from hudi_operator.planning.facts.runs.failures import attempts
 from hudi_operator.planning.facts.runs.freshness import look_before
@@ -81,6 +81,7 @@ def launch(facts: Facts, service: Service, decision: Decision, *, inside: str | 
         look=_look(facts, service),
         live=_live(facts, service),
     )
+    job = job.copy_with(cores=size_of(job, table.spec, facts.table_class).requested_cores)
     return LaunchJob(job=job, due_at=parse_time(memory.due_since) or min(decision.at or now, now))
 
 

@@ -12,6 +12,7 @@ from hudi_operator.api.status.runs import RunStatus
 from hudi_operator.api.status.table_status import ActiveJob, ServicesStatus, ServiceStatus
 from hudi_operator.jobs.sizing import grown_memory, resolve_sizing
 from hudi_operator.planning.facts.runs.continuous import STOPPED, cut_names, is_healthy
+from hudi_operator.planning.facts.runs.daily_costs import with_costs
 from hudi_operator.planning.facts.runs.failures import (
     FailureKind,
     attempts,
@@ -113,7 +114,7 @@ def remember_runs(
         grown = memory.driver_memory if memory.failures_generation == generation else None
         memory = reset_failures(memory).copy_with(driver_memory=grown)
     for run in runs:
-        memory = _after(memory, run, table=table, table_class=table_class, circumstances=circumstances)
+        memory = _after(with_costs(memory, run), run, table=table, table_class=table_class, circumstances=circumstances)
     return memory
 
 

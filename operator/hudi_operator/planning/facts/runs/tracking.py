@@ -16,6 +16,7 @@ from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.facts.drift import drift_of, stops
 from hudi_operator.planning.facts.runs.affected import with_affected
 from hudi_operator.planning.facts.runs.continuous import STOPPED, followed, with_live_progress
+from hudi_operator.planning.facts.runs.cost import with_cost
 from hudi_operator.planning.facts.runs.outcomes import SHORTEST_STAY, conclude, shows_work
 from hudi_operator.planning.model import (
     START_TROUBLES,
@@ -132,7 +133,7 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
                 actions.append(CreateJob(job=job))
                 active.append(job)
         elif (run := _concluded(job, own, observation, now=now)) is not None:
-            finished.append(with_affected(run, job, own, observation))
+            finished.append(run)
         else:
             active.append(_with_stop(refreshed(job, own), own, stops=False, now=now) if own else job)
     names = {job.name for job in remembered}
@@ -153,7 +154,12 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
 def _concluded(
     job: ActiveJob, own: JobObservation | None, observation: Observation, *, now: datetime
 ) -> RunStatus | None:
-    return conclude(with_live_progress(job, observation.snapshot), observed=own, snapshot=observation.snapshot, now=now)
+    snapshot = observation.snapshot
+    run = conclude(with_live_progress(job, snapshot), observed=own, snapshot=snapshot, now=now)
+    if run is None:
+        return None
+    run = with_affected(run, job, own, observation)
+    return with_cost(run, job, own, snapshot, table=observation.table, table_class=observation.table_class, now=now)
 
 
 def _with_service(job: ActiveJob, *, observation: Observation) -> ActiveJob:
@@ -298,6 +304,8 @@ def given_up(found: JobObservation) -> JobObservation:
 
 def refreshed(job: ActiveJob, found: JobObservation) -> ActiveJob:
     """Return a remembered Job with its current observation."""
+    if job.running_since is None and found.started_at is not None:
+        job = job.copy_with(running_since=format_time(found.started_at))
     if found.phase is JobPhase.ENDING and found.trouble is None and job.state in _GIVEN_UP:
         # Stopped for this trouble: keep it.
         return job.copy_with(uid=job.uid or found.uid)

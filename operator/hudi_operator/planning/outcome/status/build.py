@@ -17,6 +17,7 @@ from hudi_operator.api.status.timeline import INSTANTS_SHOWN, PENDING_SHOWN, Fil
 from hudi_operator.api.values.base import quantity_bytes
 from hudi_operator.planning.facts.operations.repeated import ended_operations
 from hudi_operator.planning.facts.runs.affected import known_runs
+from hudi_operator.planning.facts.runs.daily_costs import cost_text
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.times import format_time, instant_time
 from hudi_operator.planning.outcome.findings.find import findings_of
@@ -91,6 +92,7 @@ def build_status(plan: Plan, *, now: datetime) -> HudiTableStatus:
         owner=plan.owner,
         takeover=plan.takeover,
         services=plan.services,
+        cost=cost_text(plan.services),
         active_jobs=plan.active_jobs,
         savepoints=plan.savepoints,
         operations=plan.operations,
