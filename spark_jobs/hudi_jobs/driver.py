@@ -23,6 +23,7 @@ from hudi_jobs.contract import (
     MaintenanceTableTask,
     MaintenanceTask,
     Outcome,
+    RunUsage,
     TableTask,
     Task,
     TaskResult,
@@ -33,6 +34,7 @@ from hudi_jobs.inline_services.inline_client import InlineClient, as_inline_serv
 from hudi_jobs.inline_services.inline_server import InlineQueue, InlineServer
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.lease.stores import table_files
+from hudi_jobs.run_usage import driver_usage, run_usage, with_usage_plugin
 from hudi_jobs.spark.failures import DriverStopping, TaskFailed, Unfinished, causes_of, classify
 from hudi_jobs.spark.jvm import jvm_process
 from hudi_jobs.spark.logs import redactor_of
@@ -80,6 +82,10 @@ class Driver:
         except (Py4JError, ConnectionError, EOFError):
             _LOGGER.warning("the Spark session did not end cleanly", exc_info=True)
 
+    def usage(self) -> RunUsage | None:
+        """Return what the Spark application has used so far, also after `close`; raises nothing."""
+        return driver_usage() if self._spark is None or _jvm_has_ended() else run_usage(self._spark)
+
     def _cancel_jobs(self) -> None:
         if self._finished.wait(max(map(_drain_seconds, self._request.tasks))):
             return
@@ -99,10 +105,9 @@ class Driver:
 
     def _start(self) -> TaskFailed | None:
         """Open the session, or return why it cannot open."""
+        settings = {**self._request.spark_conf, **(_FAIR if self._request.inline_services else {})}
         try:
-            self._spark = self._open_session(
-                with_event_log({**self._request.spark_conf, **(_FAIR if self._request.inline_services else {})})
-            )
+            self._spark = self._open_session(with_usage_plugin(with_event_log(settings)))
         except Exception as error:
             _LOGGER.exception("the Spark session did not start")
             return _failure(error)

@@ -26,12 +26,14 @@ from hudi_jobs.contract import (
     PROGRESS_NAMES,
     Progress,
     ProgressState,
+    RunUsage,
     encode_progress,
     pod_name,
 )
 from hudi_jobs.inline_services.inline_server import InlineServer
 from hudi_jobs.lease.leases import VersionConflict
 from hudi_jobs.lease.stores import TableFiles
+from hudi_jobs.run_usage import driver_usage
 
 _LOOKS_EVERY_SECONDS = 0.1
 _TELLS_EVERY_SECONDS = 2.0
@@ -147,6 +149,7 @@ class ProgressWriter:
         *,
         inline_server: InlineServer | None = None,
         made: Sequence[str] = (),
+        usage: Callable[[], RunUsage | None] = driver_usage,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._files = files
@@ -154,6 +157,7 @@ class ProgressWriter:
         self._totals = totals
         self._inline_server = inline_server
         self._made = made
+        self._usage = usage
         self._clock = clock
         self._lock = threading.Lock()
         self._sequence = 0
@@ -213,7 +217,7 @@ class ProgressWriter:
         lost = figures.get("skipped", ()) if figures.get("records_skipped") is not None else ()
         figures["skipped"] = tuple(name[:_NAME_SHOWN] for name in lost[:PROGRESS_NAMES])
         base = {"run": self._run, "pod": pod_name(socket.gethostname()), "sequence": self._sequence}
-        base |= {"state": state, "written_at": _now()}
+        base |= {"state": state, "written_at": _now(), "usage": self._usage()}
         polls: dict[str, object] = {"polls": self._polls, "polled_at": self._polled_at, "made": tuple(self._made)}
         if self._inline_server is not None:
             polls |= {"takes": self._inline_server.takes, "serves": self._inline_server.serves}

@@ -14,6 +14,7 @@ import gc
 import time
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 
 from hudi_jobs.clock import newest_of
 from hudi_jobs.commit_metadata import CommitStats
@@ -37,6 +38,7 @@ from hudi_jobs.inline_services.inline_server import InlineServer
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.run_usage import run_usage
 from hudi_jobs.spark.failures import DriverStopping, TaskFailed, Unfinished
 from hudi_jobs.spark.jvm import open_sockets
 from hudi_jobs.table_services.preparation import roll_back_writes
@@ -65,7 +67,9 @@ def ingest_continuously(context: TaskContext[IngestionTableTask]) -> TaskResult:
 
     def work(lease: Lease) -> TaskResult:
         server = context.inline_server
-        progress = ProgressWriter(files, context.run, commits, inline_server=server, made=made)
+        progress = ProgressWriter(
+            files, context.run, commits, inline_server=server, made=made, usage=partial(run_usage, context.spark)
+        )
         drain = (task.continuous or ContinuousTask()).drain_seconds
         with nullcontext() if server is None else server.open(files, lease, drain_seconds=drain):
             return _Loop(replace(context, held=lease), task, progress, commits=commits, made=made).run()
