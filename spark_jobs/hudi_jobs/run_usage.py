@@ -5,7 +5,7 @@ A figure that cannot be measured is left out: measuring never fails a run.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from pyspark.sql import SparkSession
 
@@ -41,31 +41,33 @@ def driver_usage() -> RunUsage | None:
 
 def run_usage(spark: SparkSession) -> RunUsage | None:
     """Return the use of the application so far; its session may have ended, and its JVM may not."""
-    alone = driver_usage()
+
+    def counted() -> tuple[str, str | None]:
+        totals = java_class(spark, "usage.UsagePlugin").totals()
+        return str(java_class(spark, "usage.FileBytes").readAndWritten()), totals
+
+    return with_counts(driver_usage(), counted)
+
+
+def with_counts(alone: RunUsage | None, counted: Callable[[], tuple[str, str | None]]) -> RunUsage | None:
+    """Return the driver's usage with what its JVM counted, or alone where the JVM does not tell or cannot be right.
+
+    `counted` returns the bytes `READ WRITTEN` of the driver, and the totals of the plugin, if it runs.
+    """
     try:
-        of_the_driver = str(java_class(spark, "usage.FileBytes").readAndWritten())
-        of_executors = java_class(spark, "usage.UsagePlugin").totals()
-        return counted_usage(alone or RunUsage(), of_the_driver, of_executors)
+        of_the_driver, of_executors = counted()
+        read, written = map(int, of_the_driver.split())
+        found = (alone or RunUsage()).model_dump()
+        if of_executors is not None:
+            number, reported, nanoseconds, peak, read_there, written_there = map(int, of_executors.split())
+            found["executors"] = ExecutorsUsage(
+                number=number,
+                reported=reported,
+                cpu_seconds=round(nanoseconds / 1e9, 3),
+                peak_memory_bytes=peak if peak >= 0 else None,
+            )
+            read, written = read + read_there, written + written_there
+        return RunUsage.model_validate({**found, "bytes_read": read, "bytes_written": written})
     except Exception:
         _LOGGER.warning("the usage of the run cannot be measured in full", exc_info=True)
         return alone
-
-
-def counted_usage(alone: RunUsage, of_the_driver: str, of_executors: str | None) -> RunUsage:
-    """Return the driver's usage with what the JVM counted: `READ WRITTEN`, and the plugin's totals, if it runs."""
-    read, written = map(int, of_the_driver.split())
-    if of_executors is None:
-        return RunUsage(driver=alone.driver, bytes_read=read, bytes_written=written)
-    number, reported, nanoseconds, peak, read_there, written_there = map(int, of_executors.split())
-    executors = ExecutorsUsage(
-        number=number,
-        reported=reported,
-        cpu_seconds=round(nanoseconds / 1e9, 3),
-        peak_memory_bytes=peak if peak >= 0 else None,
-    )
-    return RunUsage(
-        driver=alone.driver,
-        executors=executors,
-        bytes_read=read + read_there,
-        bytes_written=written + written_there,
-    )
