@@ -7,13 +7,16 @@ import os
 import re
 import signal
 import tempfile
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tests.e2e.stage import Document, Stage, Table
 
 from hudi_jobs.phases import PAUSE_VARIABLE, Phase
-from localcluster import containers
+from localcluster import cgroups, containers
 from localcluster.console import output_of
 from localcluster.image_loading import write_archive
 from localcluster.settings import CURRENT
@@ -153,3 +156,30 @@ def _same_container(pid: int) -> list[int]:
         except OSError:
             continue
     return found
+
+
+class ContainerCounts(threading.Thread):
+    """What the kernel counts of the container of a process, read ten times a second until the container is gone."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        groups = dict(line.split(":", 2)[1:] for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines())
+        root = cgroups.MOUNT_POINT
+        if cgroups.is_unified():
+            group = root / groups[""].lstrip("/")
+            self._cpu, self._peak, self._unit = group / "cpu.stat", group / "memory.peak", 1e6
+        else:
+            self._cpu = root / "cpuacct" / groups["cpuacct"].lstrip("/") / "cpuacct.usage"
+            self._peak = root / "memory" / groups["memory"].lstrip("/") / "memory.max_usage_in_bytes"
+            self._unit = 1e9
+        self.cpu_seconds, self.peak_bytes = 0.0, 0
+        self.start()
+
+    def run(self) -> None:
+        """Read until there is nothing to read."""
+        with suppress(OSError):
+            while True:
+                words = self._cpu.read_text().split()
+                self.cpu_seconds = int(words[-1] if len(words) == 1 else words[1]) / self._unit
+                self.peak_bytes = int(self._peak.read_text())
+                time.sleep(0.1)

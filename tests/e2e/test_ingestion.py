@@ -7,9 +7,12 @@ from collections import Counter
 from dataclasses import dataclass
 
 import pytest
+from tests.e2e.processes import DRIVER, ContainerCounts, find_process, require_node
 from tests.e2e.read_table import read_with_spark
 from tests.e2e.stage import METADATA_TABLE, Stage, Table, Tenant
 from tests.spark_jobs.trials import IN_FULL
+
+from hudi_jobs.contract import RunUsage, decode_outcome
 
 pytestmark = pytest.mark.e2e
 
@@ -209,3 +212,57 @@ def test_a_table_follows_another_one_with_every_commit_and_holds_what_that_holds
     assert not [event for event in following.events() if event[0] == "Warning" and event[1] != "Unschedulable"]
     following.patch({"spec": {"suspend": True}})
     following.wait(lambda status: not status.get("activeJobs"), what="nothing runs while it is suspended")
+
+
+SLOW_SQL = "SELECT id, max(sha2(concat(value, n.id), 512)) AS value FROM source, range({rounds}) n GROUP BY source.id"
+
+
+def counts_of(table: Table, role: str, *command: str) -> ContainerCounts:
+    """What the kernel counts of the container of the table's pod in this role."""
+
+    def process() -> int | None:
+        pods = [pod for pod in table.pods() if pod["metadata"]["labels"]["hudi-operator.io/role"] == role]
+        return next((pid for pod in pods if (pid := find_process(pod, *command))), None)
+
+    return ContainerCounts(table.stage.eventually(process, what=f"the {role} runs", explain=table.explain))
+
+
+def reported_usage(table: Table) -> RunUsage:
+    """The usage in the termination message of the table's only run."""
+    (driver,) = (pod for pod in table.pods() if pod["metadata"]["labels"]["hudi-operator.io/role"] == "driver")
+    usage = decode_outcome(driver["status"]["containerStatuses"][0]["state"]["terminated"]["message"]).usage
+    assert usage is not None
+    return usage
+
+
+@IN_FULL  # otherwise `tests/spark_jobs/test_usage.py` has a shorter run with an executor, without pods
+def test_run_of_a_minute_reports_what_the_kernel_counted_of_its_containers(stage: Stage, tenant: Tenant) -> None:
+    require_node()
+    stage.make_service_accounts(tenant.name)
+    pod = {"cpu": "200m", "memory": "1536Mi"}
+    in_cluster = {"mode": "Cluster", "driver": pod, "executor": {"instances": 1, **pod}}
+    counts: dict[str, ContainerCounts] = {}
+    tables = []
+    for name, execution in (("measured", {"mode": "Local", "driver": pod}), ("measured-in-cluster", in_cluster)):
+        Table(stage, tenant.name, name).deliver(range(10))
+        transform = {"sql": SLOW_SQL.format(rounds=5_000_000)}
+        tables.append(tenant.table(name, execution=execution, ingestion={"transform": transform}))
+    local, cluster = tables
+    counts["local"] = counts_of(local, "driver", *DRIVER)
+    counts["driver"] = counts_of(cluster, "driver", *DRIVER)
+    counts["executor"] = counts_of(cluster, "executor", "java")
+    for table in tables:
+        table.wait_ready(runs=1)
+    for each in counts.values():
+        each.join(timeout=60)
+    alone, both = reported_usage(local), reported_usage(cluster)
+
+    assert alone.executors is None
+    assert both.executors is not None
+    assert (both.executors.number, both.executors.reported) == (1, 1)
+    reported = {"local": alone.driver, "driver": both.driver, "executor": both.executors}
+    for name, found in reported.items():
+        assert found is not None
+        print(name, found, counts[name].cpu_seconds, counts[name].peak_bytes)
+        assert found.cpu_seconds == pytest.approx(counts[name].cpu_seconds, rel=0.05), name
+        assert found.peak_memory_bytes == pytest.approx(counts[name].peak_bytes, rel=0.05), name

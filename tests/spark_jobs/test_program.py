@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hudi_jobs.contract import FailureReason, JobRequest, OtherSource, Outcome, Service
+from hudi_jobs.contract import FailureReason, JobRequest, OtherSource, Outcome, RunUsage, Service
 from hudi_jobs.driver import Driver
 from hudi_jobs.spark.jvm import classes, hadoop_configuration
 
@@ -26,16 +26,22 @@ def test_a_good_run_ends_with_zero_and_a_log_of_json_lines(lake: Any, program: C
     assert (run.process.returncode, outcome.results[0].outcome) == (0, Outcome.SUCCEEDED)
     lines = [json.loads(line) for line in run.log.splitlines() if line.startswith("{")]
     assert [line["message"] for line in lines][:2] == ["task begins", "reading"]
-    assert lines[-1]["outcome"]["results"][0]["instant"] == outcome.results[0].instant
+    (logged,) = (line["outcome"] for line in lines if line["message"] == "outcome")
+    assert logged["results"][0]["instant"] == outcome.results[0].instant
+    assert outcome.usage is not None
+    assert RunUsage.model_validate(lines[-1]["usage"]) == outcome.usage
     assert secret not in run.log
     assert "nor-this-4711" not in run.log
 
 
 def test_a_request_that_cannot_be_read_is_answered(program: Callable[..., Any]) -> None:
     run = program('{"run": "r", "tasks": []}')
-    result = run.finish().results[0]
+    outcome = run.finish()
+    result = outcome.results[0]
     assert (run.process.returncode, result.reason) == (1, FailureReason.INVALID_REQUEST)
     assert "tasks" in result.message
+    assert outcome.usage is not None
+    assert outcome.usage.executors is None
 
 
 def test_a_new_driver_may_begin_with_the_compaction_of_the_metadata_table(
@@ -60,9 +66,12 @@ def test_a_driver_that_runs_out_of_memory_says_so(lake: Any, program: Callable[.
     lake.put("a.csv", GOOD)
     hungry = "SELECT id, repeat(carrier, 900000000) AS much FROM source"
     run = program(lake.request(transformSql=hungry))
-    result = run.finish().results[0]
+    outcome = run.finish()
+    result = outcome.results[0]
     assert (run.process.returncode, result.reason) == (1, FailureReason.OUT_OF_MEMORY), result
     assert "more" in result.message
+    assert outcome.usage is not None
+    assert (outcome.usage.driver is None, outcome.usage.bytes_read) == (False, None)
     assert lake.ingest().outcome is Outcome.SUCCEEDED
 
 
