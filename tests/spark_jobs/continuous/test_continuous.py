@@ -82,6 +82,9 @@ def test_each_batch_is_one_commit_and_waiting_makes_none(lake: Any, program: Cal
     assert (found.state, found.batches, found.rows_read) == (ProgressState.ENDING, 3, 4)
     assert found.instant == result.instant
     assert found.polls > polls
+    assert found.usage is not None
+    assert found.usage.driver is not None
+    assert found.usage.bytes_written
     assert ids(lake) == ["1", "2", "20", "30"]
 
 
