@@ -263,6 +263,5 @@ def test_run_of_a_minute_reports_what_the_kernel_counted_of_its_containers(stage
     reported = {"local": alone.driver, "driver": both.driver, "executor": both.executors}
     for name, found in reported.items():
         assert found is not None
-        print(name, found, counts[name].cpu_seconds, counts[name].peak_bytes)
         assert found.cpu_seconds == pytest.approx(counts[name].cpu_seconds, rel=0.05), name
         assert found.peak_memory_bytes == pytest.approx(counts[name].peak_bytes, rel=0.05), name
