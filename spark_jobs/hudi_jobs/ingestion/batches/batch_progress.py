@@ -216,7 +216,7 @@ class ProgressWriter:
             figures[name] = figures[name][:_SHOWN] if figures.get(name) else None
         lost = figures.get("skipped", ()) if figures.get("records_skipped") is not None else ()
         figures["skipped"] = tuple(name[:_NAME_SHOWN] for name in lost[:PROGRESS_NAMES])
-        base = {"run": self._run, "pod": pod_name(socket.gethostname()), "sequence": self._sequence}
+        base: dict[str, object] = {"run": self._run, "pod": pod_name(socket.gethostname()), "sequence": self._sequence}
         base |= {"state": state, "written_at": _now(), "usage": self._usage()}
         polls: dict[str, object] = {"polls": self._polls, "polled_at": self._polled_at, "made": tuple(self._made)}
         if self._inline_server is not None:
