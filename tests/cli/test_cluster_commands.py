@@ -13,7 +13,8 @@ import yaml
 from tests.cli.command import Done, command
 from tests.cli.tables import recorded
 
-from hudi_operator.control.keys import TABLE
+from hudi_operator.api.resources import SUSPEND_ANNOTATION
+from hudi_operator.control.keys import OPERATION, TABLE
 from hudi_operator.kube.events import EventType, event_manifest
 from hudi_operator.kube.objects import collection_path
 from hudi_operator.kube.transport import Transport
@@ -125,3 +126,117 @@ async def test_cluster_without_an_answer_and_missing_kubeconfig_end_with_3(tmp_p
         done = await hudi("status", "--kubeconfig", given)
         assert (done.returncode, done.stdout) == (3, "")
         assert done.stderr.startswith("Error: ")
+
+
+async def operations(transport: Transport, namespace: str) -> dict[str, dict[str, Any]]:
+    return {one["metadata"]["name"]: one async for one in transport.list_items(collection_path(OPERATION, namespace))}
+
+
+async def test_run_of_a_service_creates_an_operation_in_the_name_of_the_caller(lake: str, transport: Transport) -> None:
+    done = await hudi("run", "orders", "compaction", "-n", lake, "--dry-run")
+    assert done.returncode == 0, done.stderr
+    ((name, made),) = (await operations(transport, lake)).items()
+    assert done.stdout == f"hudioperation.hudi-operator.io/{name} created\n"
+    assert f"wait orders -n {lake} --operation {name}" in done.stderr
+    assert made["spec"]["runService"] == {"service": "Compaction"}
+    assert made["spec"]["dryRun"] is True
+    assert made["spec"]["requestedBy"]
+    assert {one["manager"] for one in made["metadata"]["managedFields"]} == {"hudi-cli"}
+
+
+async def test_run_without_a_service_and_retry_request_a_run_by_the_annotation(lake: str, transport: Transport) -> None:
+    values = []
+    for words in (("run", "orders"), ("retry", "orders"), ("retry", "orders", "--dry-run")):
+        assert (await hudi(*words, "-n", lake)).returncode == 0
+        table = await transport.request("GET", f"{collection_path(TABLE, lake)}/orders")
+        values.append(table["metadata"]["annotations"]["hudi-operator.io/requested-at"])
+    assert values[0] != values[1] == values[2]
+    assert (await hudi("run", "nobody", "-n", lake)).returncode == 1
+
+
+async def test_failed_operation_is_repeated_and_a_waiting_one_is_not(lake: str, transport: Transport) -> None:
+    await hudi("restore", "orders", "--to", "20260310115400000", "--yes", "-n", lake)
+    ((name, made),) = (await operations(transport, lake)).items()
+    assert made["spec"]["restore"] == {"instant": "20260310115400000"}
+    refused = await hudi("retry", "orders", "--operation", name, "-n", lake)
+    assert (refused.returncode, "is Pending" in refused.stderr) == (1, True)
+    late = await hudi("wait", "orders", "--operation", name, "-n", lake, "--timeout", "1s")
+    assert late.returncode == 1
+    path = f"{collection_path(OPERATION, lake)}/{name}/status"
+    status = {"observedGeneration": 1, "finishedAt": "2026-03-10T12:00:00Z", "message": "It was refused."}
+    await transport.request("PUT", path, body={**made, "status": status})
+    ended = await hudi("wait", "orders", "--operation", name, "-n", lake)
+    assert (ended.returncode, "is Failed: It was refused." in ended.stderr) == (1, True)
+    assert (await hudi("retry", "orders", "--operation", name, "-n", lake)).returncode == 0
+    assert len(await operations(transport, lake)) == 2
+    assert "hop/" in (await hudi("history", "orders", "-n", lake)).stdout
+
+
+async def test_destructive_commands_ask_before_and_print_what_they_would_create(
+    lake: str, transport: Transport
+) -> None:
+    erase = ("erase", "orders", "--key", "id=4711", "-n", lake)
+    refused = await hudi(*erase)
+    assert (refused.returncode, "add --yes" in refused.stderr) == (2, True)
+    assert await operations(transport, lake) == {}
+    shown = yaml.safe_load((await hudi(*erase, "-o", "yaml")).stdout)
+    assert shown["spec"]["erase"] == {"keys": [{"id": "4711"}]}
+    assert await operations(transport, lake) == {}
+    assert (await hudi(*erase, "--yes")).returncode == 0
+    assert len(await operations(transport, lake)) == 1
+
+
+async def test_suspension_says_who_and_why_and_resume_removes_it(lake: str, transport: Transport) -> None:
+    async def texts() -> set[str | None]:
+        tables = [one async for one in transport.list_items(collection_path(TABLE, lake))]
+        return {(one["metadata"].get("annotations") or {}).get(SUSPEND_ANNOTATION) for one in tables}
+
+    assert (await hudi("suspend", "--all", "-n", lake, "--reason", "the bucket moves", "--dry-run")).returncode == 0
+    assert await texts() == {None}
+    assert (await hudi("suspend", "--all", "-n", lake, "--reason", "the bucket moves")).returncode == 0
+    (text,) = await texts()
+    assert text is not None
+    assert text.endswith(": the bucket moves")
+    assert len((await hudi("resume", "orders", "ht/paused", "-n", lake)).stdout.splitlines()) == 2
+    assert await texts() == {None, text}
+    assert (await hudi("suspend", "-n", lake)).returncode == 2
+    assert (await hudi("suspend", "--namespace-wide", "-n", lake)).returncode == 0
+    found = await transport.request("GET", f"/api/v1/namespaces/{lake}")
+    assert SUSPEND_ANNOTATION in found["metadata"]["annotations"]
+    assert (await hudi("resume", "--namespace-wide", "-n", lake)).returncode == 0
+
+
+async def test_annotation_of_the_command_line_survives_the_apply_of_a_gitops_tool(
+    lake: str, transport: Transport
+) -> None:
+    """Flux applies what Git says by server-side apply, and drops fields of managers that begin with `kubectl`."""
+    await hudi("suspend", "orders", "-n", lake, "--reason", "backfill")
+    path = f"{collection_path(TABLE, lake)}/orders"
+    table = await transport.request("GET", path)
+    writers = {one["manager"] for one in table["metadata"]["managedFields"] if "suspend" in str(one.get("fieldsV1"))}
+    assert writers == {"hudi-cli"}
+    assert not any(one.startswith("kubectl") for one in writers)
+    git = {key: table[key] for key in ("apiVersion", "kind", "spec")} | {"metadata": {"name": "orders"}}
+    query = {"fieldManager": "kustomize-controller", "force": "true"}
+    applied = await transport.request("PATCH", path, query=query, body=git, content_type="application/apply-patch+yaml")
+    assert applied["metadata"]["annotations"][SUSPEND_ANNOTATION].endswith(": backfill")
+
+
+async def test_plan_with_a_cluster_shows_the_difference_and_the_refusal_of_the_api_server(
+    lake: str, transport: Transport, tmp_path: Path
+) -> None:
+    table = await transport.request("GET", f"{collection_path(TABLE, lake)}/orders")
+    document = {key: table[key] for key in ("apiVersion", "kind", "spec")} | {"metadata": {"name": "orders"}}
+    file = tmp_path / "orders.yaml"
+
+    async def planned(**changes: Any) -> Done:
+        file.write_text(yaml.safe_dump({**document, "spec": {**document["spec"], **changes}}))
+        return await hudi("plan", "-f", str(file), "--live", "-n", lake)
+
+    assert "The cluster has the same spec." in (await planned()).stdout
+    changed = await planned(compaction={"trigger": {"deltaCommits": 7}})
+    assert (changed.returncode, "+    deltaCommits: 7" in changed.stdout) == (0, True)
+    refused = await planned(type="CopyOnWrite")
+    assert (refused.returncode, "refused" in refused.stdout) == (1, True)
+    after = await transport.request("GET", f"{collection_path(TABLE, lake)}/orders")
+    assert after["metadata"]["resourceVersion"] == table["metadata"]["resourceVersion"]

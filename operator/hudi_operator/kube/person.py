@@ -11,6 +11,8 @@ from hudi_operator.kube.transport import MERGE_PATCH, Document, Transport, defau
 FIELD_MANAGER = "hudi-cli"
 """Who wrote a field. Flux drops the fields of managers whose name begins with `kubectl` from what it applies."""
 
+APPLY_PATCH = "application/apply-patch+yaml"
+
 _WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 
 
@@ -57,6 +59,12 @@ class PersonClient:
         body = {"metadata": {"annotations": dict(annotations)}}
         query = _query(dry_run=dry_run)
         return await self.transport.request("PATCH", object_path(key), query=query, body=body, content_type=MERGE_PATCH)
+
+    async def apply_dry_run(self, key: ObjectKey, manifest: Mapping[str, Any]) -> Document:
+        """Return what an object would be after an apply, by all rules of the API server; nothing is changed."""
+        query = _query(dry_run=True) | {"force": "true"}
+        body = {**manifest, "metadata": {"name": key.name, **(manifest.get("metadata") or {})}}
+        return await self.transport.request("PATCH", object_path(key), query=query, body=body, content_type=APPLY_PATCH)
 
     async def events_about(self, key: ObjectKey, *, limit: int) -> Documents:
         """Return the Events about an object that the API server lists first, at most `limit`."""

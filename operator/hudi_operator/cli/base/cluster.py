@@ -119,12 +119,15 @@ class TableName(click.ParamType[str]):
         return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-def table_argument(function: Callable[..., int]) -> Callable[..., int]:
+def table_argument(*, required: bool = True) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Declare the argument TABLE, with `ht/NAME` as kubectl writes it, too."""
-    return click.argument("table", type=TableName(), callback=_plain_name, help="Name of the HudiTable.")(function)
+    return click.argument(
+        "table", type=TableName(), callback=plain_name, required=required, help="Name of the HudiTable."
+    )
 
 
-def _plain_name(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+def plain_name(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    """Return the name of a table without its kind."""
     if value is None:
         return None
     kind, slash, name = value.partition("/")

@@ -18,11 +18,11 @@ _MOST = 500
 
 
 @declare(
-    details="The API server keeps Events for an hour unless it is told otherwise.",
+    details="The API server keeps Events for an hour unless the cluster says otherwise.",
     examples=["events orders", "events orders -n team-a -o yaml"],
     exit_codes={0: "printed", 1: "there is no such table", 2: "the arguments make no sense", 3: "no access"},
 )
-@table_argument
+@table_argument()
 @output_option("json", "yaml", "name")
 @cluster_options
 def command(*, place: Place, table: str, output: str) -> int:

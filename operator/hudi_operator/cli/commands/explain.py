@@ -13,7 +13,7 @@ from hudi_operator.cli.render.text import value_as
     details="Shows conditions, findings with their remedy, and why each service is due or not, from the status alone.",
     examples=["explain orders", "explain orders -n team-a -o yaml"],
 )
-@table_argument
+@table_argument()
 @output_option("json", "yaml")
 @cluster_options
 def command(*, place: Place, table: str, output: str) -> int:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     examples=["history orders", "history orders -n team-a -o json"],
     exit_codes={0: "printed", 1: "there is no such table", 2: "the arguments make no sense", 3: "no access"},
 )
-@table_argument
+@table_argument()
 @output_option("json", "yaml")
 @cluster_options
 def command(*, place: Place, table: str, output: str) -> int:

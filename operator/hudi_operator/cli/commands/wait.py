@@ -2,17 +2,22 @@
 
 import asyncio
 import sys
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from hudi_jobs.contract.wording import escaped
+from hudi_operator.api.resources import parse_operation
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType
+from hudi_operator.api.status.operation_status import OperationState
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.cluster import Failed, Place, cluster_options, in_cluster, table_argument
 from hudi_operator.cli.base.read import table_of
-from hudi_operator.cli.render.view import TableView
+from hudi_operator.cli.render.view import TableView, operation_status
+from hudi_operator.control.keys import operation_key
 
 if TYPE_CHECKING:
     from hudi_operator.kube.person import PersonClient
@@ -30,8 +35,13 @@ STATES = {
 
 
 @declare(
-    details="A condition counts only if it is about the newest spec. `idle` waits until no Job of the table is left.",
-    examples=["wait orders --for ready", "wait orders --for idle --timeout 1h"],
+    details="A condition counts only if it is about the newest spec. `idle` means that no Job of the table is left.\n\n"
+    "With --operation it waits until that HudiOperation has ended, and fails if the operation failed.",
+    examples=[
+        "wait orders --for ready",
+        "wait orders --for idle --timeout 1h",
+        "wait orders --operation orders-restore-1a2b3c",
+    ],
     exit_codes={
         0: "the table is in the state",
         1: "the time is over, or there is no such table",
@@ -39,33 +49,62 @@ STATES = {
         3: "no access",
     },
 )
-@table_argument
+@table_argument()
 @click.option("--for", "state", type=click.Choice([*STATES]), default="ready", help="The state.")
+@click.option("--operation", metavar="NAME", help="Wait for the end of this HudiOperation of the table instead.")
 @click.option("--timeout", metavar="DURATION", default="10m", help="The longest time to wait, such as 90s or 1h.")
 @cluster_options
-def command(*, place: Place, table: str, state: str, timeout: str) -> int:
+def command(*, place: Place, table: str, state: str, operation: str | None, timeout: str) -> int:
     """Wait until the table is in the state."""
     try:
         longest = parse_duration(timeout)
     except ValueError as error:
         raise click.BadParameter(f"{timeout!r} is no duration such as 90s or 1h", param_hint="--timeout") from error
-    view = in_cluster(place, lambda client: _wait(client, table, state, longest))
-    print(f"HudiTable {view.name} is {state}.", file=sys.stderr)
+    if operation is not None:
+        print(
+            in_cluster(place, lambda client: _polled(lambda: _operation_end(client, operation), longest)),
+            file=sys.stderr,
+        )
+        return 0
+    print(
+        in_cluster(place, lambda client: _polled(lambda: _table_state(client, table, state), longest)), file=sys.stderr
+    )
     return 0
 
 
-async def _wait(client: "PersonClient", name: str, state: str, longest: timedelta) -> TableView:
+class Pending(NamedTuple):
+    """What was waited for has not come; the sentence says what is the case."""
+
+    sentence: str
+
+
+async def _polled(look: Callable[[], Awaitable[str | Pending]], longest: timedelta) -> str:
+    """Return the sentence of the first look that is not pending; raises `Failed` when the time is over."""
     loop = asyncio.get_running_loop()
     end = loop.time() + longest.total_seconds()
-    while True:
-        view = await table_of(client, name)
-        if is_in_state(view, state):
-            return view
+    while isinstance(found := await look(), Pending):
         if loop.time() >= end:
-            raise Failed(
-                f"HudiTable {view.name} is not {state} after {longest}: {view.status.message or 'no status yet'}"
-            )
+            raise Failed(f"After {longest}, {found.sentence}")
         await asyncio.sleep(min(_POLL_SECONDS, max(0.0, end - loop.time())))
+    return found
+
+
+async def _table_state(client: "PersonClient", name: str, state: str) -> str | Pending:
+    view = await table_of(client, name)
+    if is_in_state(view, state):
+        return f"HudiTable {view.name} is {state}."
+    return Pending(f"HudiTable {view.name} is not {state}: {view.why or 'it has no status yet.'}")
+
+
+async def _operation_end(client: "PersonClient", name: str) -> str | Pending:
+    document = await client.get(operation_key(client.namespace, name))
+    if document is None:
+        raise Failed(f"There is no HudiOperation {name} in namespace {client.namespace}.")
+    status = operation_status(parse_operation(document))
+    sentence = f"HudiOperation {client.namespace}/{name} is {status.state}: {status.message or 'it has no status yet.'}"
+    if status.state is OperationState.FAILED:
+        raise Failed(sentence)
+    return escaped(sentence) if status.state is OperationState.SUCCEEDED else Pending(sentence)
 
 
 def is_in_state(view: TableView, state: str) -> bool:

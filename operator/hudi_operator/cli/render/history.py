@@ -10,7 +10,7 @@ from hudi_operator.api.status.operation_status import OperationState
 from hudi_operator.api.status.runs import RunStatus
 from hudi_operator.api.status.table_status import service_name
 from hudi_operator.cli.render.text import Cell, Row, Tone, age, duration, table
-from hudi_operator.cli.render.view import TableView
+from hudi_operator.cli.render.view import TableView, operation_status
 from hudi_operator.planning.model.times import parse_time
 
 _OLDEST = datetime.min.replace(tzinfo=UTC)
@@ -68,7 +68,7 @@ def _of_run(run: RunStatus) -> Entry:
 
 
 def _of_operation(one: HudiOperation | InvalidObject) -> Entry:
-    status = one.status if isinstance(one, HudiOperation) else one.operation
+    status = operation_status(one)
     began, ended = parse_time(status.started_at), parse_time(status.finished_at)
     took = duration(ended - began) if began is not None and ended is not None else ""
     outcome = Cell(status.reason or status.state, _STATES.get(status.state, Tone.WARN))
@@ -83,7 +83,7 @@ def _kind(one: HudiOperation | InvalidObject) -> str:
 
 
 def _requester(one: HudiOperation | InvalidObject) -> str:
-    status = one.status if isinstance(one, HudiOperation) else one.operation
+    status = operation_status(one)
     asked = status.requested_by or (one.spec.requested_by if isinstance(one, HudiOperation) else None)
     if asked is None:
         return "not said"

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
-from hudi_operator.api.resources import ObjectMetadata, parse_table
+from hudi_operator.api.resources import HudiOperation, InvalidObject, ObjectMetadata, parse_table
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType, find_condition
+from hudi_operator.api.status.operation_status import HudiOperationStatus
 from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.model.times import parse_time
 
@@ -77,3 +78,8 @@ class TableView:
         """The time up to which the table holds everything from its source."""
         freshness = self.status.services.ingestion.freshness
         return parse_time(freshness.complete_up_to) if freshness is not None else None
+
+
+def operation_status(operation: HudiOperation | InvalidObject) -> HudiOperationStatus:
+    """Return the status of an operation; an unreadable spec does not hide it."""
+    return operation.status if isinstance(operation, HudiOperation) else operation.operation

@@ -1,0 +1,113 @@
+"""What write commands share: options, confirmation, the creation of a HudiOperation, and how to watch it."""
+
+import secrets
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from hudi_jobs.contract.wording import escaped
+from hudi_operator.cli.base.app import program
+from hudi_operator.cli.base.cluster import Place, in_cluster
+from hudi_operator.cli.base.read import table_of
+from hudi_operator.cli.render.request import NotUnderstood, operation
+from hudi_operator.cli.render.text import value_as
+from hudi_operator.cli.render.view import TableView
+from hudi_operator.control.keys import OPERATION
+
+if TYPE_CHECKING:
+    from hudi_operator.kube.person import PersonClient
+
+WRITE_CODES = {
+    0: "asked for; `wait` tells the end",
+    1: "there is no such table, or the API server refuses the request",
+    2: "the arguments make no sense",
+    3: "the cluster is unreachable, or does not allow it",
+}
+
+
+class Asked(NamedTuple):
+    """Options of a command that creates a HudiOperation."""
+
+    dry_run: bool
+    yes: bool
+    output: str | None
+
+
+def operation_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Declare `--dry-run`, `--yes` and `-o` of a command that creates a HudiOperation."""
+    options = (
+        click.option("--dry-run", is_flag=True, help="Only have the operator report what would be done (spec.dryRun)."),
+        click.option("--yes", is_flag=True, help="Do not ask before something that cannot be undone."),
+        click.option(
+            "-o", "--output", type=click.Choice(["json", "yaml"]), help="Print the HudiOperation, and create nothing."
+        ),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def suffix() -> str:
+    """Return random letters that make the name of an operation new."""
+    return secrets.token_hex(3)
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask before something that cannot be undone; raises `Abort` for a no, and a usage error without a terminal."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise click.UsageError("there is no terminal to ask: add --yes if you mean it, or --dry-run")
+    click.confirm(escaped(question), abort=True, err=True)
+
+
+def start_operation(
+    place: Place,
+    table: str,
+    field: str,
+    value: Callable[[TableView], Mapping[str, Any]],
+    asked: Asked,
+    *,
+    question: str | None = None,
+) -> int:
+    """Create a HudiOperation on a table with `value` in its field; `question` is asked before.
+
+    `value` raises `NotUnderstood` for arguments that name nothing.
+    """
+    manifest = in_cluster(place, lambda client: _manifest(client, table, field, value, dry_run=asked.dry_run))
+    if asked.output is not None:
+        print(value_as(manifest, asked.output))
+        return 0
+    if question is not None and not asked.dry_run:
+        confirm(f"{question} {value_as(manifest['spec'][field], 'json')}\nGo on?", yes=asked.yes)
+    in_cluster(place, lambda client: client.create(OPERATION, manifest["metadata"]["namespace"], manifest))
+    print_created(manifest)
+    return 0
+
+
+async def _manifest(
+    client: "PersonClient",
+    table: str,
+    field: str,
+    value: Callable[[TableView], Mapping[str, Any]],
+    *,
+    dry_run: bool,
+) -> dict[str, Any]:
+    view = await table_of(client, table)
+    try:
+        chosen = value(view)
+    except NotUnderstood as error:
+        raise click.UsageError(str(error)) from error
+    return operation(view, field, chosen, suffix=suffix(), who=await client.who_am_i(), dry_run=dry_run)
+
+
+def print_created(manifest: Mapping[str, Any]) -> None:
+    """Print the name of a HudiOperation, and how to watch it."""
+    metadata, table = manifest["metadata"], manifest["spec"]["tableRef"]["name"]
+    print(f"hudioperation.hudi-operator.io/{metadata['name']} created")
+    print(
+        f"Watch it with: {program()} wait {table} -n {metadata['namespace']} --operation {metadata['name']}",
+        file=sys.stderr,
+    )

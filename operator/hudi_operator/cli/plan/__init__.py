@@ -1,0 +1,1 @@
+"""`plan`: what resources in files would do, from the files alone."""
