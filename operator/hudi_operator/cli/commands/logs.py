@@ -86,7 +86,7 @@ _SERVICES = {one.value.lower(): one for one in Service}
         3: "no access",
     },
 )
-@table_argument
+@table_argument()
 @click.argument(
     "service",
     required=False,
