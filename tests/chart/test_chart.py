@@ -45,6 +45,7 @@ EVERYTHING: Document = {
     "tableMetrics": {"limit": 2000000},
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
     "prometheusRule": {"enabled": True},
+    "grafanaDashboards": {"enabled": True, "annotations": {"grafana_folder": "Lake"}},
     "networkPolicy": {"enabled": True},
     "serviceAccount": {"name": "reader", "annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/reader"}},
     "podAnnotations": {"note": "x"},

@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from dashboards.files import dashboard_files, with_panel_lists
 from hudi_operator.api.crd.definitions import KINDS, crd_yaml
 from release.version import chart_with_version, current_version, page_with_version
 from toolkit.generated import command_line, findings, reference
@@ -28,11 +29,12 @@ def generated_files(root: Path) -> dict[Path, str]:
     definitions = {kind.file_name: crd_yaml(kind) for kind in KINDS}
     crds = {folder / name: text for folder in FOLDERS for name, text in definitions.items()}
     version = current_version()
-    pages = {page.relative_to(root): with_field_lists(page.read_text()) for page in (root / "docs").rglob("*.md")}
+    texts = {page.relative_to(root): page.read_text() for page in (root / "docs").rglob("*.md")}
+    pages = {page: with_panel_lists(with_field_lists(text)) for page, text in texts.items()}
     pages |= {page: (root / page).read_text() for page in READMES if (root / page).exists()}
     pages |= {REFERENCE: reference.page(), FINDINGS: findings.page(), COMMAND_LINE: command_line.page()}
     chart = {CHART: chart_with_version((root / CHART).read_text(), version)} if (root / CHART).exists() else {}
-    return crds | chart | {page: page_with_version(text, version) for page, text in pages.items()}
+    return crds | chart | dashboard_files() | {page: page_with_version(text, version) for page, text in pages.items()}
 
 
 def differences(root: Path, files: Mapping[Path, str]) -> Iterator[str]:

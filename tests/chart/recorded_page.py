@@ -1,0 +1,60 @@
+"""Prints the metrics page of an operator after a recorded run: a table that is ingested, and one in trouble.
+
+It is a program of its own, because the metrics of a process are one object.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from datetime import UTC, datetime, timedelta
+
+from tests.control.test_reconciler import LANDING, Operator, living_table
+from tests.telemetry.test_table_metrics import figures
+
+from hudi_operator.api.status.findings import Severity
+from hudi_operator.telemetry.logs import configure_logging
+from hudi_operator.telemetry.metrics import metrics
+
+TROUBLE = figures(
+    "False",
+    "HudiError",
+    "ForeignWriter",
+    severity=Severity.CRITICAL,
+    class_name="standard",
+    complete_up_to=datetime(2026, 3, 10, 12, 0, tzinfo=UTC),
+    backlog_records=12,
+    backlog_bytes=4096,
+    target=timedelta(minutes=10),
+    quarantined_rows=5,
+)
+
+
+async def ingest() -> None:
+    """Let an operator ingest a table until it rests."""
+    cluster = living_table(ingestion={**LANDING, "schedule": {"every": "1h"}, "freshness": "2h"})
+    cluster.complete_up_to = "2026-03-10T12:00:00Z"
+    operator = Operator(cluster)
+    await operator.settle()
+    with metrics.reconcile():
+        await operator.reconcile()
+
+
+def page() -> bytes:
+    """Return the page after the run."""
+    asyncio.run(ingest())
+    metrics.set_table("team-b", "broken", TROUBLE)
+    metrics.set_active_jobs("team-b/broken", ["Ingestion"])
+    metrics.observe_tables(lambda: 2)
+    metrics.observe_leader(lambda: True)
+    metrics.observe_queue(depth=lambda: 1, oldest_seconds=lambda: 400)
+    metrics.observe_resync(age_seconds=lambda: 5000)
+    for result in ("success", "StorageUnavailable"):
+        metrics.timeline_read(result=result, seconds=0.2)
+    metrics.store_requests(lists=2, reads=3, stats=1)
+    return metrics.exposition()
+
+
+if __name__ == "__main__":
+    configure_logging(stream=sys.stderr)
+    sys.stdout.buffer.write(page())
