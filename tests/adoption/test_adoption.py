@@ -19,10 +19,11 @@ from tests.timeline.conftest import TABLES, MemoryFileSystem
 
 from hudi_jobs.contract import Location
 from hudi_operator.adoption.draft import Draft, draft_of, zone_name
-from hudi_operator.adoption.evidence import Evidence, Unreadable, overlapping, read_evidence, several, writers_of
+from hudi_operator.adoption.evidence import Evidence, Unreadable, read_evidence, several, writers_of
 from hudi_operator.adoption.search import name_for
 from hudi_operator.adoption.text import Entry, Plain, comment_lines, document, yaml_lines
 from hudi_operator.api.resources import HudiTable
+from hudi_operator.diagnosis.checks.writers import overlapping
 from hudi_operator.planning.facts.drift import drift_of
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.storage.local import LocalFileSystem

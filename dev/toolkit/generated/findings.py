@@ -1,6 +1,7 @@
 """The page of findings, made from their registry: each code, how urgent it is, what it blocks and what helps."""
 
 from hudi_operator.api.status.findings import FindingCode, Severity
+from hudi_operator.diagnosis.check_registry import NEED_THE_CLUSTER
 from hudi_operator.planning.model.reason_registry import entry_of
 from hudi_operator.planning.outcome.findings.definition import FindingDefinition
 from hudi_operator.planning.outcome.findings.finding_registry import DEFINITIONS
@@ -14,6 +15,9 @@ Made from the code by `python dev/generate.py --write`: change the code, not thi
 the time since when the operator has seen it, a message with the evidence, the services that it `blocks`, and a
 `remedy`. [status.md](../reference/status.md#findings) explains how to read them.
 
+A table alone shows the codes marked *store*. The operator finds them in every table that it reads, with the settings of
+the spec as limits. The codes marked *command* appear in no status.
+
 """
 
 
@@ -26,7 +30,13 @@ def page() -> str:
 def _section(one: FindingDefinition) -> str:
     return (
         f"\n## {one.code}\n\n"
-        f"`{one.code}`, {one.severity}. {sentence(FindingCode, one.code.name)}\n\n"
+        f"`{one.code}`, {one.severity}{_where(one)}. {sentence(FindingCode, one.code.name)}\n\n"
         f"- Blocks: {one.blocks}\n"
         f"- What to do: {entry_of(one.code).advice}\n"
     )
+
+
+def _where(one: FindingDefinition) -> str:
+    if one.find is None:
+        return ", *command*"
+    return ", *store*" if one.code not in NEED_THE_CLUSTER else ""

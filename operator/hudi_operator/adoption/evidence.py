@@ -10,6 +10,7 @@ from hudi_jobs.contract import Location
 from hudi_jobs.contract.instants import wall_time
 from hudi_jobs.contract.table.facts import NO_FACTS, TableFacts
 from hudi_jobs.contract.table.properties import printable
+from hudi_operator.diagnosis.checks.writers import is_service
 from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
 from hudi_operator.timeline import (
     Action,
@@ -117,9 +118,6 @@ def _has_archive(filesystem: FileSystem, base: Location, timeline: Timeline) -> 
     return any(not name.endswith((".crc", "_$folder$")) for name in listing.names if name)
 
 
-SERVICE_OPERATIONS = frozenset({"COMPACT", "LOG_COMPACT", "CLUSTER", "INDEX"})
-"""Hudi's names for the commits of table services."""
-
 _THIS_OPERATOR = "this operator"
 # Prefixes of the keys under which each kind of program stores its progress in Hudi's commits.
 _KINDS = (
@@ -160,14 +158,6 @@ class Writer:
         return f"{self.commits} x {printable(self.operation)} by {self.program}{often}{last}{keys}{progress}"
 
 
-def is_service(instant: Instant, metadata: CommitMetadata, properties: TableProperties) -> bool:
-    """Tell whether a commit belongs to a table service and brings no rows."""
-    if metadata.operation in SERVICE_OPERATIONS or instant.action is Action.CLUSTERING:
-        return True
-    is_compaction = instant.action is Action.COMMIT and properties.is_merge_on_read
-    return is_compaction and metadata.operation in {None, "UNKNOWN"}
-
-
 def writers_of(commits: Iterable[tuple[Instant, CommitMetadata]], properties: TableProperties) -> tuple[Writer, ...]:
     """Return the writers that brought rows into a table, most commits first."""
     groups: dict[tuple[str, str], list[tuple[Instant, CommitMetadata]]] = {}
@@ -177,21 +167,6 @@ def writers_of(commits: Iterable[tuple[Instant, CommitMetadata]], properties: Ta
             groups.setdefault(key, []).append((instant, metadata))
     found = [_writer(program, operation, ones) for (program, operation), ones in groups.items()]
     return tuple(sorted(found, key=lambda one: (-one.commits, one.program, one.operation))[:_SHOWN])
-
-
-def overlapping(commits: Sequence[tuple[Instant, CommitMetadata]], properties: TableProperties) -> Instant | None:
-    """Return a commit that overlapped another, or None; only layout 2 records completion times."""
-    writes = sorted(
-        instant
-        for instant, metadata in commits
-        if instant.completed_at is not None and not is_service(instant, metadata, properties)
-    )
-    latest = ""
-    for one in writes:
-        if one.time < latest:
-            return one
-        latest = max(latest, one.completed_at or "")
-    return None
 
 
 def several(writers: Iterable[Writer]) -> bool:

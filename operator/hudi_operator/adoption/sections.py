@@ -11,10 +11,11 @@ from hudi_jobs.contract import BUCKET_FILE, ConcurrencyMode
 from hudi_jobs.contract.instants import wall_time
 from hudi_jobs.contract.table.properties import partition_columns_of, record_key_of
 from hudi_jobs.contract.wording import counted
-from hudi_operator.adoption.evidence import Evidence, overlapping, several, writers_of
+from hudi_operator.adoption.evidence import Evidence, several, writers_of
 from hudi_operator.adoption.text import Entry
 from hudi_operator.api.spec.table_services import ArchivalSpec, CleaningPolicy, CleaningSpec, ServiceMode
 from hudi_operator.api.spec.table_writing import IndexType
+from hudi_operator.diagnosis.checks.writers import overlapping
 from hudi_operator.timeline import Action
 from hudi_operator.timeline.rules.counters import COMMITS
 from hudi_operator.timeline.rules.file_sizes import summarise_files

@@ -107,19 +107,23 @@ def read_metadata_table(reader: TimelineReader, base: Location, data: Timeline) 
         timeline = reader.read(base / METADATA_FOLDER)
     except NotAHudiTable:
         return None
+    return MetadataTable(timeline, missing_in_metadata(timeline, data))
+
+
+def missing_in_metadata(metadata: Timeline, data: Timeline) -> tuple[str, ...]:
+    """Return the completed commits of a table that its metadata table lacks, oldest first."""
     # A compaction of the metadata table replaces the delta commits it merged, not any data commit.
     applied = {
         one.time
-        for one in timeline.completed
+        for one in metadata.completed
         if one.action is Action.DELTA_COMMIT and not one.time.startswith(_BUILD_PREFIX)
     }
     first = min(applied, default=None)
-    missing = tuple(
+    return tuple(
         one.time
         for one in data.completed
         if one.action in COMMITS and first is not None and one.time > first and one.time not in applied
     )
-    return MetadataTable(timeline, missing)
 
 
 _SCHEMA = "schema"
@@ -146,11 +150,11 @@ def read_facts(
         schemas=[extra[_SCHEMA] for extra in extras if extra.get(_SCHEMA)],
         is_marked=any(extra.get(MARK) for extra in extras),
         history=reader.once(base, "schema history", changed_at, newest_history),
-        zone=_zone(timeline),
-        early_compaction=_early_compaction(timeline, commits),
+        zone=shown_zone_of(timeline),
+        early_compaction=early_compaction(timeline, commits),
         has_varying_buckets=not _is_noted(extras)
         and reader.once(base, "varying buckets", changed_at, has_varying_buckets),
-        moved=_moved(reader, base, timeline),
+        moved=moved_instant_of(reader, base, timeline),
     )
 
 
@@ -158,7 +162,8 @@ def _is_noted(extras: Sequence[Mapping[str, str]]) -> bool:
     return bool(extras) and all(INDEX_KEY in extra for extra in extras)
 
 
-def _moved(reader: TimelineReader, base: Location, timeline: Timeline) -> str | None:
+def moved_instant_of(reader: TimelineReader, base: Location, timeline: Timeline) -> str | None:
+    """Return an instant file in the timeline folder of the other layout, asked once while the history grows."""
     version = timeline.properties.version
     since = (version, next((one.time for one in timeline.instants), None))
 
@@ -168,7 +173,7 @@ def _moved(reader: TimelineReader, base: Location, timeline: Timeline) -> str | 
     return reader.once(base, "moved instants", since, find, lasts=lambda found: found is None)
 
 
-def _early_compaction(timeline: Timeline, commits: Sequence[tuple[Instant, CommitMetadata]]) -> str | None:
+def early_compaction(timeline: Timeline, commits: Sequence[tuple[Instant, CommitMetadata]]) -> str | None:
     """Return the newest compaction if it completed before its request and older slices may still exist.
 
     A bulk insert is a commit too, and makes new file groups. A clean that counts file versions names no commit.
@@ -181,7 +186,8 @@ def _early_compaction(timeline: Timeline, commits: Sequence[tuple[Instant, Commi
     return None if is_cleaned else early
 
 
-def _zone(timeline: Timeline) -> ShownZone | None:
+def shown_zone_of(timeline: Timeline) -> ShownZone | None:
+    """Return the zone that a table in local time shows; None for a table in UTC or without an instant."""
     if timeline.properties.timezone is not TimelineZone.LOCAL or not timeline.instants:
         return None
     files = [InstantFile(name, written) for name, written in timeline.newest_files]

@@ -237,6 +237,8 @@ class Timeline:
     problems: tuple[Problem, ...] = ()
     completed_early: str | None = None
     """The newest compaction if its file is older than its request; only for a MergeOnRead table in layout 1."""
+    files: int = 0
+    """The number of files in the folder of the active timeline."""
     newest_files: tuple[tuple[str, int], ...] = ()
     """The newest files and the store's write times in epoch milliseconds; only for a table in local time."""
 

@@ -15,9 +15,9 @@ from hudi_operator.timeline.content.interpret import (
     TARGET_FIELDS,
     interpret,
     plan_summary,
-    targets,
+    undone_by,
 )
-from hudi_operator.timeline.content.plans import Content, PlanSummary
+from hudi_operator.timeline.content.plans import Content, InstantReference, PlanSummary
 from hudi_operator.timeline.files.names import (
     FAMILIES,
     Collapsed,
@@ -170,6 +170,7 @@ class TimelineReader:
             counters=counters,
             problems=_shortened(sorted(set(found)), prefix),
             completed_early=early,
+            files=len(listing.names),
             newest_files=newest_dated(self._filesystem, base / properties.timeline_folder, listing) if is_local else (),
         )
         settled = contents.settled and not problems
@@ -288,7 +289,9 @@ class TimelineReader:
             self._cache.put(key, plan, size=500 + memory_of(plan.extra_metadata))
         return plan
 
-    def read_targets(self, base: Location, properties: TableProperties, instant: Instant) -> tuple[str, ...]:
+    def read_targets(
+        self, base: Location, properties: TableProperties, instant: Instant
+    ) -> tuple[InstantReference, ...]:
         """Read the instants that a rollback or restore undoes, at most 1,000; from its plan while it is pending.
 
         Read once per process and state, as Hudi never changes them. Raises the errors of `read_content`.
@@ -299,13 +302,13 @@ class TimelineReader:
             return known
         state = State.COMPLETED if instant.is_completed else State.REQUESTED
 
-        def read(data: bytes) -> tuple[tuple[str, ...], int]:
+        def read(data: bytes) -> tuple[tuple[InstantReference, ...], int]:
             content = interpret(decode(data, TARGET_FIELDS), instant.action, state)
-            return targets(content)[:_TARGETS], len(data)
+            return undone_by(content)[:_TARGETS], len(data)
 
         found, size = self._content(base, properties, instant, state, read)
         if size:
-            self._cache.put(key, found, size=200 + 80 * len(found))
+            self._cache.put(key, found, size=200 + 200 * len(found))
         return found
 
     def _content(

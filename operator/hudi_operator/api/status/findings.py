@@ -35,6 +35,9 @@ class FindingCode(StrEnum):
     FILE_SLICES_UNCERTAIN = "FileSlicesUncertain"
     """Hudi counts log files of the table to other file slices than their writer did."""
 
+    UPGRADE_UNFINISHED = "UpgradeUnfinished"
+    """The timeline lies in two folders: a change of the table's version has not ended."""
+
     SPEC_DRIFT = "SpecDrift"
     """The table differs from its spec, or has a property that the operator cannot honour; no run can change it."""
 
@@ -53,11 +56,53 @@ class FindingCode(StrEnum):
     TIMELINE_CORRUPT = "TimelineCorrupt"
     """A recent commit cannot be understood, so nobody knows what the commit wrote or who made it."""
 
+    METADATA_TABLE_BEHIND = "MetadataTableBehind"
+    """The metadata table lacks completed commits of the table."""
+
     SERVICES_REFUSED = "ServicesRefused"
     """The table has columns or properties that keep some services from starting, while ingestion continues."""
 
     PENDING_INSTANT_OVERDUE = "PendingInstantOverdue"
     """An instant has been pending for longer than `pendingInstantAlarm` of the class."""
+
+    WRITER_STOPPED = "WriterStopped"
+    """A write is inflight, and its writer sends no heartbeat."""
+
+    PLAN_PINS_HISTORY = "PlanPinsHistory"
+    """A compaction or clustering is pending, and many commits have completed since."""
+
+    PLANS_NOT_EXECUTED = "PlansNotExecuted"
+    """Plans of compaction or clustering pile up, and nothing executes them."""
+
+    SAVEPOINT_PINS_HISTORY = "SavepointPinsHistory"
+    """A savepoint older than seven days holds back archival."""
+
+    ARCHIVAL_BEHIND = "ArchivalBehind"
+    """The active timeline holds many more commits than archival leaves."""
+
+    TIMELINE_TOO_LONG = "TimelineTooLong"
+    """The active timeline has more than 1,000 files."""
+
+    COMPACTION_BEHIND = "CompactionBehind"
+    """Many more delta commits than the trigger have completed since the last compaction."""
+
+    CLEANING_BEHIND = "CleaningBehind"
+    """Commits have replaced files for a long time, and nothing was cleaned."""
+
+    CLEANING_REMOVES_NOTHING = "CleaningRemovesNothing"
+    """Several cleans in a row have removed no file, and keep everything since the same commit."""
+
+    CLUSTERING_FAILS = "ClusteringFails"
+    """Several clusterings in a row were rolled back, and none has completed."""
+
+    WRITES_FAIL = "WritesFail"
+    """Several writes in a row were rolled back, and none has completed."""
+
+    METADATA_COMPACTION_BEHIND = "MetadataCompactionBehind"
+    """The metadata table has not been compacted for many commits."""
+
+    CLOCKS_DIFFER = "ClocksDiffer"
+    """Instants are in the future, or the clocks of the writers and of the store differ."""
 
     RECORDS_SKIPPED = "RecordsSkipped"
     """Messages of a stream were gone before ingestion could read them, and `onDataLoss` is Skip."""
@@ -76,6 +121,12 @@ class FindingCode(StrEnum):
 
     NAMESPACE_UNREADABLE = "NamespaceUnreadable"
     """The operator may not read the namespace, so it does not know whether the namespace suspends its tables."""
+
+    TABLE_VERSION_BEHIND = "TableVersionBehind"
+    """The table has an older version than Hudi 1.2.0 makes."""
+
+    WRITERS_OVERLAP = "WritersOverlap"
+    """Two commits that brought rows overlapped in time."""
 
     SETTING_NOT_APPLIED = "SettingNotApplied"
     """The table keeps a property that the spec declares otherwise, and every service continues."""

@@ -1,5 +1,6 @@
 """The input of a decision and its answer, as frozen values."""
 
+from hudi_operator.diagnosis.check import Undoing
 from hudi_operator.planning.model.actions import (
     Action,
     CreateJob,
@@ -40,7 +41,6 @@ from hudi_operator.planning.model.observation import (
     Related,
     TimelineSnapshot,
     TimelineTrouble,
-    Undoing,
 )
 
 __all__ = [

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from hudi_jobs.contract import Effect, FailureReason, Outcome
 from hudi_operator.api.status.findings import FindingCode
+from hudi_operator.diagnosis.check_registry import CHECKS, check_of
 from hudi_operator.planning.model.blockers import BlockerReason
 from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.observation import PodTrouble, TimelineTrouble
@@ -285,32 +286,21 @@ WAITING: Table = {
 }
 
 FINDINGS: Table = {
+    **{one.code: (Retry.WHEN_CLEARED, one.remedy) for one in CHECKS},
     FindingCode.OWNED_ELSEWHERE: (Retry.INTERVENTION, _WHICH_OPERATOR),
-    FindingCode.TABLE_VERSION_UNSUPPORTED: (
-        Retry.INTERVENTION,
-        "Upgrade the table with your own tool; the message says how.",
-    ),
+    FindingCode.TABLE_VERSION_UNSUPPORTED: (Retry.INTERVENTION, check_of(FindingCode.TABLE_VERSION_UNSUPPORTED).remedy),
     FindingCode.TIMELINE_ZONE_UNKNOWN: (
         Retry.INTERVENTION,
         "Declare the zone of the tool that writes the table as `timelineTimeZone`.",
     ),
-    FindingCode.FILE_SLICES_UNCERTAIN: (
-        Retry.INTERVENTION,
-        "Clean the table to one version of each file with the tool that wrote it; see docs/guides/adopt.md.",
-    ),
+    FindingCode.FILE_SLICES_UNCERTAIN: (Retry.INTERVENTION, check_of(FindingCode.FILE_SLICES_UNCERTAIN).remedy),
     FindingCode.SPEC_DRIFT: (Retry.INTERVENTION, "Declare what the table has."),
     FindingCode.FOREIGN_WRITER: (Retry.INTERVENTION, "Decide who writes."),
     FindingCode.NOT_VERIFIED: (Retry.INTERVENTION, _CHECK_THE_TABLE),
-    FindingCode.ROLLBACK_OF_SAVEPOINT: (Retry.INTERVENTION, _SAVEPOINT_OR_ROLLBACK),
-    FindingCode.RESTORE_PENDING: (Retry.WHEN_CLEARED, _FINISH_THE_RESTORE),
-    FindingCode.TIMELINE_CORRUPT: (Retry.WHEN_CLEARED, "Restore the file; the message names it."),
+    FindingCode.ROLLBACK_OF_SAVEPOINT: (Retry.INTERVENTION, check_of(FindingCode.ROLLBACK_OF_SAVEPOINT).remedy),
     FindingCode.SERVICES_REFUSED: (
         Retry.INTERVENTION,
         "Do what the message says of each column or property, or disable the services.",
-    ),
-    FindingCode.PENDING_INSTANT_OVERDUE: (
-        Retry.WHEN_CLEARED,
-        "See `status.services` for what is done about the instant.",
     ),
     FindingCode.RECORDS_SKIPPED: (
         Retry.NEVER,
@@ -325,7 +315,6 @@ FINDINGS: Table = {
         Retry.JOB,
         "See `status.services.savepoint` for the next attempt, or delete the HudiSavepoint.",
     ),
-    FindingCode.TIMELINE_DAMAGED: (Retry.WHEN_CLEARED, "Restore the file that `status.timeline.problems` names."),
     FindingCode.NAMESPACE_UNREADABLE: (Retry.NEVER, "Let the operator get namespaces, as the chart's role does."),
     FindingCode.SETTING_NOT_APPLIED: (Retry.NEVER, "Declare what the table has, or do what the message says."),
 }

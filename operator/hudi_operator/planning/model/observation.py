@@ -20,6 +20,7 @@ from hudi_operator.api.resources import (
     InvalidObject,
     ObjectMetadata,
 )
+from hudi_operator.diagnosis.check import Undoing
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model.blockers import (
     Blocker,
@@ -129,14 +130,6 @@ class Damaged:
 
     instant: Instant
     problem: Problem
-
-
-@dataclass(frozen=True, kw_only=True)
-class Undoing:
-    """A rollback or restore, and the instants that it undid or will undo."""
-
-    instant: Instant
-    targets: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

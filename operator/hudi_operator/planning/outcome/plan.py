@@ -1,6 +1,7 @@
 """The outcome of a decision: what is done, remembered and shown."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from hudi_operator.api.status.runs import OwnerStatus, RunStatus
 from hudi_operator.api.status.savepoints import TableSavepoint
@@ -8,8 +9,10 @@ from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.api.status.table_parts import BadRowsStatus, RescanStatus, TakeoverStatus
 from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus, ServicesStatus
 from hudi_operator.api.status.timeline import ActStatus, LeftInstant
+from hudi_operator.diagnosis.check import Examined
 from hudi_operator.planning.facts.gather import Facts
 from hudi_operator.planning.model import Action, Observation
+from hudi_operator.planning.outcome.examined import examined_of
 from hudi_operator.timeline import Instant
 
 
@@ -49,6 +52,11 @@ class Plan:
     def observation(self) -> Observation:
         """What the plan was made for."""
         return self.facts.observation
+
+    @cached_property
+    def examined(self) -> Examined | None:
+        """What the checks look at; None if there is no timeline, or it may not be shown."""
+        return examined_of(self.observation, now=self.facts.now)
 
     @property
     def left_behind(self) -> tuple[str, ...]:

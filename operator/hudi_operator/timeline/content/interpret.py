@@ -84,12 +84,12 @@ def plan_summary(record: Record | None) -> PlanSummary:
         raise CorruptContent(f"the plan has an unexpected shape: {error}") from error
 
 
-def targets(content: Content) -> tuple[str, ...]:
+def undone_by(content: Content) -> tuple[InstantReference, ...]:
     """Return the instants that a planned or completed rollback or restore undoes; empty for other content."""
     if isinstance(content, RollbackPlan):
-        return (content.instant.time,) if content.instant else ()
+        return (content.instant,) if content.instant else ()
     if isinstance(content, RollbackResult | RestoreResult | RestorePlan):
-        return tuple(one.time for one in content.instants)
+        return content.instants
     return ()
 
 

@@ -138,6 +138,11 @@ def newest_dated(filesystem: FileSystem, folder: Location, listing: Listing) -> 
     return tuple((name, written) for name, written in times if written is not None)
 
 
+def dated_names(files: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+    """Return the time in each file's name with the store's time; files without a time in their name are left out."""
+    return tuple((time, written) for name, written in files if (time := _written_at(name)))
+
+
 def _written_at(name: str) -> str:
     requested, _, completed = name.partition(".")[0].partition("_")
     if not requested.isdigit():

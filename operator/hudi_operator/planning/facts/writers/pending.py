@@ -17,19 +17,13 @@ from hudi_jobs.contract import FailureReason, Service
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.status.table_status import ActiveJob, ServicesStatus
 from hudi_operator.api.status.timeline import LeftInstant, PendingOwner, PendingStatus
+from hudi_operator.diagnosis.checks.pending import stops_at
+from hudi_operator.diagnosis.checks.undoing import pending_restore, savepointed_rollback
 from hudi_operator.planning.facts.writers.leftover import Watch, watch_of
 from hudi_operator.planning.model import Observation, TimelineSnapshot
 from hudi_operator.planning.model.times import format_time, instant_time, parse_time
 from hudi_operator.services.registry import SERVICES, service_of
-from hudi_operator.timeline import (
-    Action,
-    Instant,
-    PendingInstant,
-    PendingKind,
-    Timeline,
-    TimelineZone,
-    pending_instants,
-)
+from hudi_operator.timeline import Instant, Timeline, TimelineZone, pending_instants
 
 ROLLBACK_OF_SAVEPOINT = FailureReason.ROLLBACK_OF_SAVEPOINT.value
 """A pending rollback cannot finish, because a savepoint keeps the commit to undo."""
@@ -41,56 +35,13 @@ RESTORE_PENDING = FailureReason.RESTORE_PENDING.value
 
 def in_the_way(snapshot: TimelineSnapshot) -> tuple[str, str] | None:
     """Return the reason and sentence of the unfinished rollback or restore that blocks every run, or None."""
-    if (message := _savepointed_rollback(snapshot)) is not None:
-        return ROLLBACK_OF_SAVEPOINT, message
-    if (message := _pending_restore(snapshot)) is not None:
-        return RESTORE_PENDING, message
-    return None
-
-
-def _pending_restore(snapshot: TimelineSnapshot) -> str | None:
-    pending = snapshot.timeline.pending if snapshot.timeline else ()
-    restore = next((one for one in pending if one.action is Action.RESTORE), None)
-    if restore is None:
-        return None
-    return (
-        f"The restore {restore.time} was started and has not completed: the table may be half restored, and nothing "
-        "starts beside it. If nobody works on it any more, finish it with the tool that started it "
-        "(restore to the same savepoint once more). If a deleted HudiOperation started it, create another "
-        "HudiOperation that restores to the same commit; an operation to any other commit is refused, and its message "
-        "names the commit."
-    )
-
-
-def _savepointed_rollback(snapshot: TimelineSnapshot) -> str | None:
-    """Return the message on a pending rollback blocked by a savepoint, or None."""
     if snapshot.timeline is None:
         return None
-    savepoints = set(snapshot.timeline.counters.savepoints)
-    for one in snapshot.undoings:
-        kept = savepoints.intersection(one.targets)
-        if kept and one.instant.action is Action.ROLLBACK and not one.instant.is_completed:
-            commit, rollback = min(kept), one.instant.time
-            return (
-                f"The pending rollback {rollback} is to undo commit {commit}, which a savepoint keeps: Hudi refuses to "
-                "finish the rollback and fails every run until then. To undo the commit, delete the savepoint: the "
-                "next run finishes the rollback. To keep the commit, where the savepoint is older than the rollback, "
-                f"which has then undone nothing yet, remove the files {rollback}.rollback.* of the timeline."
-            )
+    if (rollback := savepointed_rollback(snapshot.timeline, snapshot.undoings)) is not None:
+        return ROLLBACK_OF_SAVEPOINT, rollback.message
+    if (restore := pending_restore(snapshot.timeline)) is not None:
+        return RESTORE_PENDING, restore.message
     return None
-
-
-_BLOCKS_HISTORY = "Cleaning by commits and archival stop before it"
-_CONSEQUENCES = {
-    PendingKind.WRITE: f"{_BLOCKS_HISTORY}.",
-    PendingKind.COMPACTION: f"{_BLOCKS_HISTORY}, and the logs of its file groups grow.",
-    PendingKind.LOG_COMPACTION: f"{_BLOCKS_HISTORY}, and its file groups are not compacted.",
-    PendingKind.CLUSTERING: f"{_BLOCKS_HISTORY}, and with Reject its file groups take no updates.",
-    PendingKind.UNKNOWN: f"{_BLOCKS_HISTORY}.",
-    PendingKind.OTHER: "",
-}
-_METADATA_TABLE_WAITS = " The metadata table is not compacted."
-_LAST_VERSION_THAT_BLOCKS_METADATA = 6
 
 
 def pending_statuses(
@@ -115,7 +66,7 @@ def pending_statuses(
                 action=instant.action.value,
                 state=instant.state.value,
                 since=_since(instant, timeline, known, written, now=now),
-                blocks=_blocks(pending, timeline),
+                blocks=stops_at(pending, timeline),
                 owner=PendingOwner.THIS_TABLE if watch.is_ours(pending) else PendingOwner.OTHER,
                 seen_at=format_time(seen_at),
                 left_alone_until=format_time(alone) if alone else None,
@@ -150,13 +101,6 @@ def _since(
     if instant.time in written:
         return format_time(datetime.fromtimestamp(written[instant.time] / 1000, now.tzinfo))
     return format_time(now)
-
-
-def _blocks(pending: PendingInstant, timeline: Timeline) -> str:
-    text = _CONSEQUENCES[pending.kind]
-    if text and timeline.properties.version <= _LAST_VERSION_THAT_BLOCKS_METADATA:
-        return text + _METADATA_TABLE_WAITS
-    return text
 
 
 def overdue(

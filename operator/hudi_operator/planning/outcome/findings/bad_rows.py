@@ -1,8 +1,9 @@
 """Runs quarantined rows, and nobody has acknowledged them."""
 
 from hudi_operator.api.status.findings import FindingCode, Severity
+from hudi_operator.diagnosis.check import Evidence
 from hudi_operator.planning.facts.runs.failures import bad_rows
-from hudi_operator.planning.outcome.findings.definition import Evidence, FindingDefinition
+from hudi_operator.planning.outcome.findings.definition import FindingDefinition
 from hudi_operator.planning.outcome.plan import Plan
 
 

@@ -7,39 +7,48 @@ from functools import partial
 from hudi_jobs.contract import Service, differences_message
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.findings import FindingCode, Severity
+from hudi_operator.diagnosis.check import EVERY_SERVICE, Check, Evidence
+from hudi_operator.diagnosis.check_registry import check_of
 from hudi_operator.planning.facts.drift import drift_code
 from hudi_operator.planning.facts.writers.pending import in_the_way
 from hudi_operator.planning.needs.rescan import skipped_input
 from hudi_operator.planning.outcome.plan import Plan
-
-EVERY_SERVICE = frozenset(Service)
-"""The services that a finding blocks if it keeps everything from starting."""
-
-NO_SERVICE: frozenset[Service] = frozenset()
-"""The services that a finding blocks if it keeps nothing from starting."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Evidence:
-    """The sentence of a finding, without ages, and the services that it blocks."""
-
-    message: str
-    blocks: frozenset[Service] = NO_SERVICE
 
 
 @dataclass(frozen=True, kw_only=True)
 class FindingDefinition:
     """A code with its severity, its effect in words for the docs, and its check.
 
-    `find` returns None if the table has no such finding. A finding that `needs_timeline` stays unchanged while the
-    timeline cannot be read.
+    `find` returns None if the table has no such finding; it is None for a code that `hudi-operator doctor` alone says.
+    A finding that `needs_timeline` stays unchanged while the timeline cannot be read.
     """
 
     code: FindingCode
     severity: Severity
     blocks: str
     needs_timeline: bool
-    find: Callable[[Plan], Evidence | None]
+    find: Callable[[Plan], Evidence | None] | None
+
+
+def of_check(check: Check, find: Callable[[Plan], Evidence | None] | None) -> FindingDefinition:
+    """Return the definition of a check's code, found by what the operator knows beyond the timeline."""
+    return FindingDefinition(
+        code=check.code, severity=check.severity, blocks=check.blocks, needs_timeline=True, find=find
+    )
+
+
+def by_check(check: Check) -> FindingDefinition:
+    """Return the definition of a code that the check alone finds."""
+    return of_check(check, partial(_by_check, check))
+
+
+def _by_check(check: Check, plan: Plan) -> Evidence | None:
+    return None if plan.examined is None else check.find(plan.examined)
+
+
+def refusal_of_check(code: FindingCode) -> FindingDefinition:
+    """Return the definition of a check's code for differences that keep services from starting."""
+    return of_check(check_of(code), partial(_refusal, code))
 
 
 def refusal(code: FindingCode, *, severity: Severity, blocks: str) -> FindingDefinition:
@@ -79,11 +88,9 @@ def _skipped(code: FindingCode, plan: Plan) -> Evidence | None:
     return Evidence(message=message) if reason is code else None
 
 
-def unfinished(code: FindingCode, *, blocks: str) -> FindingDefinition:
+def unfinished(code: FindingCode) -> FindingDefinition:
     """Return the definition of a code for a rollback or restore that cannot continue by itself."""
-    return FindingDefinition(
-        code=code, severity=Severity.CRITICAL, blocks=blocks, needs_timeline=True, find=partial(_unfinished, code)
-    )
+    return of_check(check_of(code), partial(_unfinished, code))
 
 
 def _unfinished(code: FindingCode, plan: Plan) -> Evidence | None:

@@ -14,9 +14,10 @@ from hudi_operator.api.status.findings import (
     FindingCode,
     Severity,
 )
+from hudi_operator.diagnosis.check import EVERY_SERVICE, Evidence
 from hudi_operator.planning.model.reason_registry import entry_of
 from hudi_operator.planning.model.times import format_time
-from hudi_operator.planning.outcome.findings.definition import EVERY_SERVICE, Evidence, FindingDefinition
+from hudi_operator.planning.outcome.findings.definition import FindingDefinition
 from hudi_operator.planning.outcome.findings.finding_registry import DEFINITIONS, definition_of
 from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.services.registry import SERVICES
@@ -62,7 +63,7 @@ def _evidence(plan: Plan) -> Iterator[tuple[FindingDefinition, Evidence]]:
     for definition in DEFINITIONS:
         if plan.observation.is_hidden and definition.needs_timeline:
             continue  # a folder is not shown to those who may not see it
-        evidence = definition.find(plan)
+        evidence = definition.find(plan) if definition.find is not None else None
         if evidence is not None:
             yield definition, evidence
 

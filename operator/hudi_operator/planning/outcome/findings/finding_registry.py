@@ -1,10 +1,14 @@
-"""The registry of findings: a definition per code. A code without a module keeps this module from being imported."""
+"""The registry of findings: a definition per code, by a check or by a module of its own.
+
+A code without either keeps this module from being imported.
+"""
 
 from collections.abc import Mapping
 
 from hudi_operator.api.status.findings import FindingCode
+from hudi_operator.diagnosis.check_registry import CHECKS
 from hudi_operator.planning.outcome.findings.bad_rows import BAD_ROWS
-from hudi_operator.planning.outcome.findings.definition import FindingDefinition
+from hudi_operator.planning.outcome.findings.definition import FindingDefinition, by_check, of_check
 from hudi_operator.planning.outcome.findings.file_slices_uncertain import FILE_SLICES_UNCERTAIN
 from hudi_operator.planning.outcome.findings.files_skipped import FILES_SKIPPED
 from hudi_operator.planning.outcome.findings.foreign_writer import FOREIGN_WRITER
@@ -24,29 +28,44 @@ from hudi_operator.planning.outcome.findings.timeline_corrupt import TIMELINE_CO
 from hudi_operator.planning.outcome.findings.timeline_damaged import TIMELINE_DAMAGED
 from hudi_operator.planning.outcome.findings.timeline_zone_unknown import TIMELINE_ZONE_UNKNOWN
 
+_OWN = (
+    OWNED_ELSEWHERE,
+    TABLE_VERSION_UNSUPPORTED,
+    TIMELINE_ZONE_UNKNOWN,
+    FILE_SLICES_UNCERTAIN,
+    SPEC_DRIFT,
+    FOREIGN_WRITER,
+    NOT_VERIFIED,
+    ROLLBACK_OF_SAVEPOINT,
+    RESTORE_PENDING,
+    TIMELINE_CORRUPT,
+    SERVICES_REFUSED,
+    PENDING_INSTANT_OVERDUE,
+    RECORDS_SKIPPED,
+    FILES_SKIPPED,
+    BAD_ROWS,
+    SAVEPOINT_FAILED,
+    TIMELINE_DAMAGED,
+    NAMESPACE_UNREADABLE,
+    SETTING_NOT_APPLIED,
+)
+"""Codes that the operator finds by what it knows beyond the timeline: the spec, its runs, and who began an instant."""
+
+_DOCTOR_ALONE = frozenset(
+    {
+        FindingCode.UPGRADE_UNFINISHED,  # in a status, SpecDrift says it
+        FindingCode.WRITER_STOPPED,  # in a status, PendingInstantOverdue says it, with its owner
+        FindingCode.CLEANING_BEHIND,
+        FindingCode.CLEANING_REMOVES_NOTHING,
+        FindingCode.TABLE_VERSION_BEHIND,  # the spec says which version is wanted
+        FindingCode.WRITERS_OVERLAP,  # the spec says how many writers there are
+    }
+)
+"""Codes that only `hudi-operator doctor` says: a status says it otherwise, or would need further requests."""
+
 _BY_CODE: Mapping[FindingCode, FindingDefinition] = {
-    one.code: one
-    for one in (
-        OWNED_ELSEWHERE,
-        TABLE_VERSION_UNSUPPORTED,
-        TIMELINE_ZONE_UNKNOWN,
-        FILE_SLICES_UNCERTAIN,
-        SPEC_DRIFT,
-        FOREIGN_WRITER,
-        NOT_VERIFIED,
-        ROLLBACK_OF_SAVEPOINT,
-        RESTORE_PENDING,
-        TIMELINE_CORRUPT,
-        SERVICES_REFUSED,
-        PENDING_INSTANT_OVERDUE,
-        RECORDS_SKIPPED,
-        FILES_SKIPPED,
-        BAD_ROWS,
-        SAVEPOINT_FAILED,
-        TIMELINE_DAMAGED,
-        NAMESPACE_UNREADABLE,
-        SETTING_NOT_APPLIED,
-    )
+    **{one.code: of_check(one, None) if one.code in _DOCTOR_ALONE else by_check(one) for one in CHECKS},
+    **{one.code: one for one in _OWN},
 }
 
 DEFINITIONS: tuple[FindingDefinition, ...] = tuple(_BY_CODE[code] for code in FindingCode)

@@ -1,8 +1,9 @@
 """Another writer made commits on a Serialized table."""
 
 from hudi_operator.api.status.findings import FindingCode, Severity
+from hudi_operator.diagnosis.check import EVERY_SERVICE, Evidence
 from hudi_operator.planning.facts.writers.foreign import foreign_message
-from hudi_operator.planning.outcome.findings.definition import EVERY_SERVICE, Evidence, FindingDefinition
+from hudi_operator.planning.outcome.findings.definition import FindingDefinition
 from hudi_operator.planning.outcome.plan import Plan
 
 

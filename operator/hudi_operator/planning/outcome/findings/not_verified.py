@@ -3,7 +3,8 @@
 from hudi_operator.api.status.findings import FindingCode, Severity
 from hudi_operator.api.status.operation_status import OperationState
 from hudi_operator.api.status.table_operations import TableOperation
-from hudi_operator.planning.outcome.findings.definition import EVERY_SERVICE, Evidence, FindingDefinition
+from hudi_operator.diagnosis.check import EVERY_SERVICE, Evidence
+from hudi_operator.planning.outcome.findings.definition import FindingDefinition
 from hudi_operator.planning.outcome.plan import Plan
 
 _AT_WORK = frozenset({OperationState.DRAINING, OperationState.RUNNING, OperationState.VERIFYING})

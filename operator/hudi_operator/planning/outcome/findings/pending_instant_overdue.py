@@ -1,9 +1,12 @@
 """An instant has been pending for too long."""
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.status.findings import FindingCode, Severity
+from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.timeline import PendingOwner
-from hudi_operator.planning.outcome.findings.definition import NO_SERVICE, Evidence, FindingDefinition
+from hudi_operator.diagnosis.check import NO_SERVICE, Evidence
+from hudi_operator.diagnosis.check_registry import check_of
+from hudi_operator.diagnosis.checks.pending import pending_since
+from hudi_operator.planning.outcome.findings.definition import of_check
 from hudi_operator.planning.outcome.plan import Plan
 
 
@@ -17,17 +20,11 @@ def _find(plan: Plan) -> Evidence | None:
         whose += f"The operator leaves it alone until {oldest.left_alone_until}. "
     others = f" {len(overdue) - 1} more are overdue too." if len(overdue) > 1 else ""
     message = (
-        f"{oldest.action} {oldest.time} has been {oldest.state.lower()} since {oldest.since}. "
+        f"{pending_since(oldest.action, oldest.time, oldest.state, oldest.since)} "
         f"{whose}{oldest.blocks}{others} See the service under status.services for what is done about it."
     )
     waiting = frozenset({Service.CLEANING, Service.ARCHIVAL})
     return Evidence(message=message, blocks=waiting if oldest.blocks else NO_SERVICE)
 
 
-PENDING_INSTANT_OVERDUE = FindingDefinition(
-    code=FindingCode.PENDING_INSTANT_OVERDUE,
-    severity=Severity.WARNING,
-    blocks="Cleaning and archival stop before the instant.",
-    needs_timeline=True,
-    find=_find,
-)
+PENDING_INSTANT_OVERDUE = of_check(check_of(FindingCode.PENDING_INSTANT_OVERDUE), _find)

@@ -3,7 +3,4 @@
 from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.planning.outcome.findings.definition import unfinished
 
-RESTORE_PENDING = unfinished(
-    FindingCode.RESTORE_PENDING,
-    blocks="Everything: rows of removed commits could stay, and files that the restore needs could go.",
-)
+RESTORE_PENDING = unfinished(FindingCode.RESTORE_PENDING)

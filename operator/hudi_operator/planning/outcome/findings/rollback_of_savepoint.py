@@ -3,7 +3,4 @@
 from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.planning.outcome.findings.definition import unfinished
 
-ROLLBACK_OF_SAVEPOINT = unfinished(
-    FindingCode.ROLLBACK_OF_SAVEPOINT,
-    blocks="Everything: Hudi refuses each write and service until the rollback is finished.",
-)
+ROLLBACK_OF_SAVEPOINT = unfinished(FindingCode.ROLLBACK_OF_SAVEPOINT)

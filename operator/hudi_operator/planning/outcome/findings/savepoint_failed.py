@@ -2,8 +2,9 @@
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.status.findings import FindingCode, Severity
+from hudi_operator.diagnosis.check import Evidence
 from hudi_operator.planning.facts.runs.failures import attempts, failure_kind
-from hudi_operator.planning.outcome.findings.definition import Evidence, FindingDefinition
+from hudi_operator.planning.outcome.findings.definition import FindingDefinition
 from hudi_operator.planning.outcome.plan import Plan
 
 

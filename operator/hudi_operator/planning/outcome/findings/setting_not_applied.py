@@ -2,7 +2,8 @@
 
 from hudi_jobs.contract import differences_message
 from hudi_operator.api.status.findings import FindingCode, Severity
-from hudi_operator.planning.outcome.findings.definition import Evidence, FindingDefinition
+from hudi_operator.diagnosis.check import Evidence
+from hudi_operator.planning.outcome.findings.definition import FindingDefinition
 from hudi_operator.planning.outcome.plan import Plan
 
 

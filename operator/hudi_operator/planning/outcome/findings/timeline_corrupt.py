@@ -1,8 +1,10 @@
 """A recent commit cannot be understood."""
 
-from hudi_operator.api.status.findings import FindingCode, Severity
+from hudi_operator.api.status.findings import FindingCode
+from hudi_operator.diagnosis.check import EVERY_SERVICE, NO_SERVICE, Evidence
+from hudi_operator.diagnosis.check_registry import check_of
 from hudi_operator.planning.facts.writers.foreign import unknown_message
-from hudi_operator.planning.outcome.findings.definition import EVERY_SERVICE, NO_SERVICE, Evidence, FindingDefinition
+from hudi_operator.planning.outcome.findings.definition import of_check
 from hudi_operator.planning.outcome.plan import Plan
 
 
@@ -17,10 +19,4 @@ def _find(plan: Plan) -> Evidence | None:
     return Evidence(message=f"{problem.file}: {problem.reason} Restore the file.", blocks=NO_SERVICE)
 
 
-TIMELINE_CORRUPT = FindingDefinition(
-    code=FindingCode.TIMELINE_CORRUPT,
-    severity=Severity.CRITICAL,
-    blocks="Everything on a Serialized table, unless the commit is known to be the operator's.",
-    needs_timeline=True,
-    find=_find,
-)
+TIMELINE_CORRUPT = of_check(check_of(FindingCode.TIMELINE_CORRUPT), _find)

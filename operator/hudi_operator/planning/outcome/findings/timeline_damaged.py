@@ -1,8 +1,10 @@
 """A file of the timeline that is no recent commit cannot be understood."""
 
-from hudi_operator.api.status.findings import FindingCode, Severity
+from hudi_operator.api.status.findings import FindingCode
+from hudi_operator.diagnosis.check import Evidence
+from hudi_operator.diagnosis.check_registry import check_of
 from hudi_operator.planning.model.decision import Reason
-from hudi_operator.planning.outcome.findings.definition import Evidence, FindingDefinition
+from hudi_operator.planning.outcome.findings.definition import of_check
 from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.services.registry import SERVICES
 
@@ -18,10 +20,4 @@ def _find(plan: Plan) -> Evidence | None:
     return Evidence(message=f"{problems[0].file}: {problems[0].reason}{others}", blocks=frozenset(uncertain))
 
 
-TIMELINE_DAMAGED = FindingDefinition(
-    code=FindingCode.TIMELINE_DAMAGED,
-    severity=Severity.WARNING,
-    blocks="Services whose count depends on the file.",
-    needs_timeline=True,
-    find=_find,
-)
+TIMELINE_DAMAGED = of_check(check_of(FindingCode.TIMELINE_DAMAGED), _find)

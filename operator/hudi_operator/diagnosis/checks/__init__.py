@@ -1,0 +1,1 @@
+"""The checks of a table, a module for each family."""
