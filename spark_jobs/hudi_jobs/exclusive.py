@@ -13,6 +13,7 @@ from hudi_jobs.lease.stores import TableFile, open_table_files
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.spark.failures import TaskFailed, stage
 from hudi_jobs.spark.jvm import end_jvm
+from hudi_jobs.statistics.renewal import renew_statistics
 
 _PROVIDER = "hoodie.write.lock.provider"
 _CONNECT = "hoodie.write.lock.zookeeper.url"
@@ -49,6 +50,7 @@ def _failure(server: str) -> str | None:
         return f"{server} ({error})"
 
 
+_COMPLETED = frozenset({Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO})
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -58,11 +60,12 @@ def with_lease(
     """Run the work under the table's lease; return Fenced when another run holds or takes it.
 
     `before` runs under the lease before the table is claimed, for example to check that it is the declared table. If
-    the context already holds the lease for another run, that run keeps and renews it.
+    the context already holds the lease for another run, that run keeps and renews it. After successful work the
+    table's statistics are renewed under the lease.
     """
     if context.held is not None:
         before()
-        return work(context.held)
+        return _with_statistics(context, work(context.held))
     seconds = context.task.lease_seconds
     files = open_table_files(context.spark, context.task.table.base_path)
     with stage("The lease on the table cannot be taken", otherwise=FailureReason.HUDI_ERROR):
@@ -77,13 +80,20 @@ def with_lease(
             with stage("The owner of the table cannot be recorded", otherwise=FailureReason.HUDI_ERROR):
                 require_ownership(files, context.task, context.run)
             reach(Phase.MARKED)
-            return work(lease)
+            return _with_statistics(context, work(lease))
     except Exception:
         if not keeper.lost:
             raise
         return fenced(context, "This run was paused for longer than its lease, so it was stopped before a commit.")
     finally:
         _release(lease)
+
+
+def _with_statistics(context: TaskContext, result: TaskResult) -> TaskResult:
+    """Renew the statistics of a table that still exists, and return the result."""
+    if context.task.service is not Service.DELETION and result.outcome in _COMPLETED:
+        renew_statistics(context)
+    return result
 
 
 def _leases_of(task: Task) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from hudi_operator.api.spec.table_services import (
     ClusteringPlanStrategy,
     ClusteringSpec,
     ClusteringUpdates,
+    ServiceMode,
 )
 from hudi_operator.api.values.base import quantity_bytes
 from hudi_operator.services.definition import TableServiceDefinition, given
@@ -90,3 +91,10 @@ CLUSTERING = TableServiceDefinition(
     gates_open={},  # Hudi counts commits for a clustering only where one of its switches is on
     needs_all_partitions=lambda spec: spec.clustering.plan.strategy is not ClusteringPlanStrategy.SIZE_BASED,
 )
+
+
+def small_file_limit(spec: HudiTableSpec) -> int:
+    """Return the size in bytes below which a base file of this table counts as small."""
+    if spec.clustering.mode is not ServiceMode.DISABLED:
+        return quantity_bytes(spec.clustering.plan.small_file_limit)
+    return quantity_bytes(spec.file_sizing.small_file_limit)

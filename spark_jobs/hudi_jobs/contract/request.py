@@ -107,6 +107,8 @@ class Task(Document):
     take_over: str | None = None
     lease_seconds: float = 60.0
     """How long another run's lease on the table counts after its last renewal."""
+    small_file_limit: Annotated[int, Field(ge=0, le=2**53)] | None = None
+    """The size in bytes below which statistics count a base file as small; None for Hudi's default."""
 
     def shared(self, **changes: Any) -> dict[str, Any]:  # noqa: ANN401 - fields of any type
         """Return the fields that tasks of all services of the same table share, with changes."""

@@ -46,11 +46,11 @@ from hudi_operator.planning.model import (
     keeps_figures,
 )
 from hudi_operator.planning.needs.looks import wants_look
-from hudi_operator.planning.outcome.status.build import small_file_limit
 from hudi_operator.planning.outcome.status.class_status import class_problem
 from hudi_operator.planning.policy.class_policy import allows_base_path, policy_blockers
 from hudi_operator.planning.policy.namespaces import asks_for_labels, namespace_blocker
 from hudi_operator.runtime.controller import Trigger
+from hudi_operator.services.clustering import small_file_limit
 from hudi_operator.sources.look import SourceLook
 
 _log = structlog.get_logger(__name__)

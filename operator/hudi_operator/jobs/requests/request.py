@@ -37,6 +37,7 @@ from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.status.table_operations import NamedServiceRun
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.jobs.settings.hudi_options import build_hudi_options, declared_index, options_of_one
+from hudi_operator.services.clustering import small_file_limit
 from hudi_operator.services.registry import services_inside
 from hudi_operator.sources.registry import declared_source, open_rescan
 
@@ -158,6 +159,7 @@ def _shared(table: HudiTable, table_class: HudiTableClassSpec, service: Service,
         "concurrency": table.spec.concurrency.mode,
         "owner": TableOwner(operator=operator, table_uid=table.metadata.uid, table=name),
         "take_over": _take_over(table),
+        "small_file_limit": small_file_limit(table.spec),
     }
 
 

@@ -41,6 +41,7 @@ from hudi_jobs.phases import Phase, reach
 from hudi_jobs.run_usage import run_usage
 from hudi_jobs.spark.failures import DriverStopping, TaskFailed, Unfinished
 from hudi_jobs.spark.jvm import open_sockets
+from hudi_jobs.statistics.renewal import RepeatedRenewal
 from hudi_jobs.table_services.preparation import roll_back_writes
 from hudi_jobs.table_services.savepoints import held_back_after_writes
 
@@ -99,6 +100,7 @@ class _Loop:
         self._progress = progress
         self._settings = task.continuous or ContinuousTask()
         self._made = MadeInstants(made, newest_of(context.spark), progress.tell_made)
+        self._statistics = RepeatedRenewal(context)
         self._began = time.monotonic()
         self._recycles: str | None = None
         self._number = 0
@@ -123,6 +125,8 @@ class _Loop:
             reach(Phase.BETWEEN_BATCHES)
             self._progress.polled(committed=result.instant is not None)
             self._tidy()
+            if result.instant is not None:
+                self._statistics.committed()
             if not result.more_input:
                 self._wait(began + self._settings.min_interval_seconds)
         self._progress.write(ProgressState.ENDING, now=True)
@@ -186,6 +190,7 @@ class _Loop:
     def _wait(self, until: float) -> None:
         while self._why_to_end() is None and (left := until - time.monotonic()) > 0:
             self._progress.write(ProgressState.WAITING)
+            self._statistics.renew_if_due()
             self._context.stopping.wait(min(left, _LOOKS_EVERY_SECONDS))
 
     def _why_to_end(self) -> str | None:

@@ -24,6 +24,7 @@ from hudi_jobs.contract import (
     Service,
 )
 from hudi_jobs.contract.operator_folder import ORDER_FILE, PROGRESS_FILE, TOLD_FILE, OrderState, ProgressState
+from hudi_jobs.contract.statistics import STATISTICS_FILE
 from hudi_jobs.contract.table.location import beginning_of
 from hudi_jobs.contract.wording import listed
 from hudi_jobs.journal.journal import RECORD_FILE, RECORD_LIMIT
@@ -45,13 +46,16 @@ from hudi_jobs.operations.refusal import refused
 from hudi_jobs.spark.failures import stage
 from hudi_jobs.spark.filesystem import located, read_bytes
 from hudi_jobs.spark.jvm import classes
+from hudi_jobs.statistics.renewal import ROWS_FILE
 from hudi_jobs.table_services.timeline import Savepoint
 
 _NAMED = 3
 _DRAFT = ".draft"
 """Suffix of a document in writing on a local disk (`LocalFiles`): a partial document is damaged for a moment."""
 
-_DOCUMENTS = frozenset({INGESTION_LEASE, ORDER_FILE, OWNER_FILE, PROGRESS_FILE, RECORD_FILE, SERVICES_LEASE, TOLD_FILE})
+_LEASES = frozenset({INGESTION_LEASE, SERVICES_LEASE})
+_STATISTICS_FILES = frozenset({STATISTICS_FILE, ROWS_FILE})
+_DOCUMENTS = _LEASES | _STATISTICS_FILES | {ORDER_FILE, OWNER_FILE, PROGRESS_FILE, RECORD_FILE, TOLD_FILE}
 _CHOICES = (FailureReason, OperationKind, OperationPhase, OrderState, Outcome, ProgressState, RunMode, Service, State)
 _WORDS = frozenset(str(word.value) for words in _CHOICES for word in words)
 

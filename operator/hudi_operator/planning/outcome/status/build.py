@@ -6,15 +6,12 @@ from datetime import datetime
 
 from hudi_jobs.contract.wording import shortened
 from hudi_operator.api.resources import InvalidObject
-from hudi_operator.api.spec.table import HudiTableSpec
-from hudi_operator.api.spec.table_services import ServiceMode
 from hudi_operator.api.status.conditions import Condition
 from hudi_operator.api.status.findings import Finding, Severity
 from hudi_operator.api.status.runs import TableStatus
 from hudi_operator.api.status.table_parts import SUMMARY_LIMIT, SummaryStatus
 from hudi_operator.api.status.table_status import HudiTableStatus, service_name
 from hudi_operator.api.status.timeline import INSTANTS_SHOWN, PENDING_SHOWN, FilesStatus, InstantStatus, TimelineStatus
-from hudi_operator.api.values.base import quantity_bytes
 from hudi_operator.planning.facts.operations.repeated import ended_operations
 from hudi_operator.planning.facts.runs.affected import known_runs
 from hudi_operator.planning.facts.runs.daily_costs import cost_text
@@ -134,13 +131,6 @@ def timeline_status(
 
 def _problem(problem: Problem) -> str:
     return shortened(f"{problem.file}: {problem.reason}", _PROBLEM_LIMIT)
-
-
-def small_file_limit(spec: HudiTableSpec) -> int:
-    """Return the size in bytes below which a base file of this table counts as small."""
-    if spec.clustering.mode is not ServiceMode.DISABLED:
-        return quantity_bytes(spec.clustering.plan.small_file_limit)
-    return quantity_bytes(spec.file_sizing.small_file_limit)
 
 
 def _files(summary: FileSummary) -> FilesStatus:

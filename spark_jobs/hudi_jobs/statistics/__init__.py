@@ -1,0 +1,1 @@
+"""The statistics of a table, from Hudi's own view of its files."""
