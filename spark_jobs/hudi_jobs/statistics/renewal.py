@@ -65,8 +65,8 @@ class _Renewal:
         self._table = table
         self._view = FilesView(context.spark, table)
         self._began = time.monotonic()
-        self._limit = context.task.small_file_limit
-        self._limit = SMALL_FILE_LIMIT if self._limit is None else self._limit
+        limit = context.task.small_file_limit
+        self._limit = SMALL_FILE_LIMIT if limit is None else limit
 
     def run(self) -> float | None:
         files = open_table_files(self._context.spark, self._table.base_path, limit=ROWS_LIMIT)

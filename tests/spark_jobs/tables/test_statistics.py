@@ -11,6 +11,7 @@ from hudi_jobs.contract import Outcome, RunMode, Service, TaskResult
 from hudi_jobs.contract.statistics import Figures, TableStatistics, decode_statistics
 from hudi_jobs.spark.jvm import iterated
 from hudi_jobs.statistics import renewal
+from hudi_jobs.statistics.view import FilesView
 from hudi_jobs.table import HudiTable
 
 pytestmark = pytest.mark.spark
@@ -136,7 +137,8 @@ def test_statistics_follow_clustering_and_a_write_that_was_rolled_back(lake: Any
     assert require_equal(lake).base_files == 9
     succeeded(lake.serve(Service.CLUSTERING))
     found = require_equal(lake)
-    assert (found.base_files, found.rows, found.skew) == (3, 90, pytest.approx(1, abs=0.2))
+    assert (found.base_files, found.rows) == (3, 90)
+    assert found.skew == pytest.approx(1, abs=0.2)
     uncomplete(lake, "replacecommit")
     write(lake, 3, 0, 30)
     assert require_equal(lake).base_files == 9
@@ -180,7 +182,7 @@ def test_failed_renewal_does_not_fail_the_run(lake: Any, monkeypatch: pytest.Mon
     def fails(*_: Any) -> None:
         raise ValueError("no such view")
 
-    monkeypatch.setattr(renewal.FilesView, "partitions", fails)
+    monkeypatch.setattr(FilesView, "partitions", fails)
     write(lake, 0, 0, 10)
     assert not (folder(lake) / "statistics.json").exists()
 

@@ -23,6 +23,7 @@ from hudi_operator.api.status.runs import (
     TableStatus,
 )
 from hudi_operator.api.status.savepoints import SAVEPOINTS_SHOWN, NamedSavepointJob, TableSavepoint
+from hudi_operator.api.status.statistics import StatisticsStatus
 from hudi_operator.api.status.table_operations import (
     ENDS_REMEMBERED,
     OPERATIONS_SHOWN,
@@ -378,6 +379,9 @@ class HudiTableStatus(DividedModel):
 
     timeline: TimelineStatus | None = None
     """Summary of the timeline; absent until the table exists."""
+
+    statistics: StatisticsStatus | None = None
+    """Files, rows and size of the table, from its last run; absent until a run has measured them."""
 
     stale_since: Timestamp | None = None
     """Since when the timeline is not read: the figures are those of the last reading before. Absent while it is."""

@@ -190,7 +190,7 @@ class TimelineStatus(DividedModel):
     """Savepoints, restores and rollbacks of completed commits in the active timeline, newest first; at most 10."""
 
     files: FilesStatus | None = None
-    """Base files, as far as the newest commits tell."""
+    """Base files, as far as the newest commits tell; absent once `status.statistics` counts them all."""
 
     problems: Annotated[tuple[str, ...], Field(max_length=10)] = ()
     """Files of the timeline that could not be understood, with the reason; at most 10."""

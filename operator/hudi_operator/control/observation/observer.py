@@ -248,4 +248,6 @@ def _questions(spec: HudiTableSpec, status: HudiTableStatus) -> Questions:
         operation=any(job.operation is not None and not job.operation.dry_run for job in status.active_jobs),
         small_file_limit=small_file_limit(spec),
         commits_to_keep=spec.archival.max_commits if archives else None,
+        runs=tuple(one.last_run.job for _, one in status.services if one is not None and one.last_run is not None),
+        is_running=bool(status.active_jobs),
     )

@@ -26,6 +26,7 @@ from hudi_jobs.contract import (
     decode_progress,
 )
 from hudi_jobs.contract.operator_folder import TOLD_FILE, TOLD_LIMIT, OperationTold, decode_told
+from hudi_jobs.contract.statistics import STATISTICS_FILE, TableStatistics, decode_statistics
 from hudi_operator.api.status.table_status import PENDING_REMEMBERED
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model import Damaged, Mark, TimelineSnapshot, Undoing
@@ -46,6 +47,7 @@ from hudi_operator.timeline import (
 from hudi_operator.timeline.content.plans import PlanSummary
 from hudi_operator.timeline.facts import read_facts, read_metadata_table
 from hudi_operator.timeline.reader import commit_problem, completed_commits
+from hudi_operator.timeline.rules.changes import completed_changes
 from hudi_operator.timeline.rules.file_sizes import SMALL_FILE_LIMIT, FileSummary, summarise_files
 
 
@@ -84,6 +86,12 @@ def read_told(filesystem: FileSystem, base: Location) -> OperationTold | None:
     """Return the report of a table's newest operation, as `read_progress` does."""
     content = _read(filesystem, (base / OPERATOR_FOLDER / TOLD_FILE).path, TOLD_LIMIT)
     return None if content is None else decode_told(content)
+
+
+def read_statistics(filesystem: FileSystem, base: Location) -> TableStatistics | None:
+    """Return the statistics document in a table's folder, as `read_progress` does."""
+    content = _read(filesystem, (base / OPERATOR_FOLDER / STATISTICS_FILE).path, OPERATOR_FILE_LIMIT)
+    return None if content is None else decode_statistics(content)
 
 
 def _read(filesystem: FileSystem, place: str, limit: int) -> bytes | None:
@@ -141,6 +149,10 @@ class Questions:
     """Check every commit that completed after this instant for other writers, not only the newest."""
     small_file_limit: int = SMALL_FILE_LIMIT
     commits_to_keep: int | None = None
+    runs: tuple[str, ...] = ()
+    """The last runs of the table's services: after another run, the statistics may be new."""
+    is_running: bool = False
+    """Whether a run may write statistics at any time."""
 
 
 NO_QUESTIONS = Questions()
@@ -179,6 +191,7 @@ def read_snapshot(reader: TimelineReader, base: Location, questions: Questions) 
         heartbeats=tuple(_heartbeats(reader, base, timeline)),
         undoings=tuple(_undoings(reader, base, timeline)),
         metadata=_metadata(reader, base, timeline) if _asks_for_metadata(questions, timeline) else None,
+        statistics=_statistics(reader, base, timeline, questions),
     )
 
 
@@ -255,6 +268,27 @@ def _files(commits: Sequence[tuple[Instant, CommitMetadata]], questions: Questio
     if not all(metadata.complete for _, metadata in commits):
         return None
     return summarise_files(commits, small_file_limit=questions.small_file_limit)
+
+
+def _statistics(
+    reader: TimelineReader, base: Location, timeline: Timeline, questions: Questions
+) -> TableStatistics | None:
+    """Return the statistics of this table and version; the document is read once after each change and run."""
+    newest = max(completed_changes(timeline), default="")
+
+    def lasts(found: TableStatistics | None) -> bool:
+        return not questions.is_running or (found is not None and found.as_of == newest)
+
+    found = reader.once(
+        base,
+        "statistics",
+        (newest, questions.runs),
+        lambda files, place: read_statistics(files.filesystem, place),
+        lasts=lasts,
+    )
+    # A newer document is about another table that was at this place, and an upgrade moves completions.
+    is_of_this = found is not None and found.table_version == timeline.properties.version and found.as_of <= newest
+    return found if is_of_this else None
 
 
 def _asks_for_metadata(questions: Questions, timeline: Timeline) -> bool:

@@ -9,6 +9,7 @@ from typing import Self
 
 from hudi_jobs.contract import JobOutcome, OwnerRecord, Progress, Service, TaskResult
 from hudi_jobs.contract.operator_folder import OperationTold
+from hudi_jobs.contract.statistics import TableStatistics
 from hudi_jobs.contract.table.facts import NO_FACTS, TableFacts
 from hudi_operator.api.resources import (
     OPERATIONS,
@@ -149,7 +150,7 @@ class TimelineSnapshot:
     `facts` are the facts of the table outside of its properties. `undoings` are the newest completed rollbacks and
     restores, and the oldest pending rollbacks. `owner` is the record of the table's owner, with or without a table;
     `owner_problem` says why it cannot be used. `progress` is the last report of a driver of a continuous ingestion, and
-    `told` the last report of an operation's driver.
+    `told` the last report of an operation's driver. `statistics` are those that the table's last driver measured.
     """
 
     timeline: Timeline | None = None
@@ -176,6 +177,7 @@ class TimelineSnapshot:
     owner_problem: str = ""
     progress: Progress | None = None
     told: OperationTold | None = None
+    statistics: TableStatistics | None = None
 
     @classmethod
     def forbidden(cls, blockers: Iterable[Blocker]) -> "TimelineSnapshot":

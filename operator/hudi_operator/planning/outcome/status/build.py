@@ -22,6 +22,7 @@ from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.outcome.status.conditions import build_conditions, invalid_conditions
 from hudi_operator.planning.outcome.status.failed_logs import failed_logs
 from hudi_operator.planning.outcome.status.readiness import waits_for_place
+from hudi_operator.planning.outcome.status.statistics_status import statistics_status
 from hudi_operator.timeline import Instant, Problem, Timeline, TimelineZone
 from hudi_operator.timeline.rules.counters import COMMITS
 from hudi_operator.timeline.rules.file_sizes import FileSummary
@@ -85,6 +86,7 @@ def build_status(plan: Plan, *, now: datetime) -> HudiTableStatus:
         findings=findings.shown,
         table=_table(plan.observation, previous.table),
         timeline=_timeline(plan),
+        statistics=statistics_status(plan.observation),
         stale_since=_stale_since(previous, now=now) if plan.observation.is_stale else None,
         owner=plan.owner,
         takeover=plan.takeover,
@@ -168,7 +170,8 @@ def _timeline(plan: Plan) -> TimelineStatus | None:
         return TimelineStatus(verified_up_to=verified) if verified else None
     if observation.snapshot.timeline is not None and not observation.is_hidden:
         damage = tuple(one.problem for one in observation.snapshot.damaged)
-        shown = timeline_status(observation.snapshot.timeline, observation.snapshot.files, damage)
+        files = observation.snapshot.files if observation.snapshot.statistics is None else None
+        shown = timeline_status(observation.snapshot.timeline, files, damage)
         return shown.copy_with(verified_up_to=plan.verified_up_to, acts=plan.acts)
     return previous if observation.is_stale else None
 
