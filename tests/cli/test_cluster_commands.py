@@ -240,3 +240,10 @@ async def test_plan_with_a_cluster_shows_the_difference_and_the_refusal_of_the_a
     assert (refused.returncode, "refused" in refused.stdout) == (1, True)
     after = await transport.request("GET", f"{collection_path(TABLE, lake)}/orders")
     assert after["metadata"]["resourceVersion"] == table["metadata"]["resourceVersion"]
+
+
+async def test_cost_of_tables_without_a_run_is_said(lake: str) -> None:
+    done = await hudi("cost", "-n", lake, "--since", "yesterday")
+    assert (done.returncode, done.stdout, "No run has ended" in done.stderr) == (0, "", True)
+    assert (await hudi("cost", "orders", "-n", lake, "-o", "json")).stdout == "[]\n"
+    assert (await hudi("cost", "--since", "soon")).returncode == 2

@@ -16,6 +16,7 @@ from hudi_operator.api.crd.kinds import TABLE
 from hudi_operator.api.resources import SUSPEND_ANNOTATION
 from hudi_operator.api.status.operation_status import HudiOperationStatus
 from hudi_operator.cli.commands.wait import is_in_state
+from hudi_operator.cli.render.cost import cost_document, cost_text, cpu_of_days, first_day, size, spent, totals
 from hudi_operator.cli.render.explain import Shown, explain_text
 from hudi_operator.cli.render.history import entries, event_time, events_text, history_document, history_text
 from hudi_operator.cli.render.status import ORDERS, status_text, summary_line
@@ -154,3 +155,55 @@ def test_documents_are_printed_as_kubectl_prints_them() -> None:
 def test_missing_table_of_cells_has_its_header() -> None:
     assert table(["A", "B"], [], colour=True) == "A   B"
     assert table(["A"], [[Cell("x", Tone.BAD)]], colour=True) == "A\n\x1b[31mx\x1b[0m"
+
+
+def costing(name: str, *lines: str, service: str = "ingestion") -> TableView:
+    one = view(name)
+    memory = one.status.services.ingestion.copy_with(costs=lines)
+    services = one.status.services.copy_with(**{service: memory})
+    return TableView(document=one.document, metadata=one.metadata, status=one.status.copy_with(services=services))
+
+
+SPENDERS = (
+    costing("orders", "2026-03-09 2 3600000 0 1024 0", "2026-03-10 1 1800000 3600000 0 2048"),
+    costing("paused", "2026-03-10 4 7200000 0 0 0", "not a line", service="compaction"),
+)
+
+
+def test_costs_are_summed_by_what_was_asked() -> None:
+    found = list(spent(SPENDERS, NOW.date() - timedelta(days=1), NOW.date()))
+    assert [(one.name, one.runs, one.cpu_milliseconds) for one in totals(found, "table")] == [
+        ("team-a/orders", 3, 9_000_000),
+        ("team-a/paused", 4, 7_200_000),
+    ]
+    assert [one.name for one in totals(found, "day")] == ["2026-03-09", "2026-03-10"]
+    assert {one.name for one in totals(found, "service")} == {"ingestion", "compaction"}
+    text = cost_text(found, "table")
+    assert re.split(r"  +", text.splitlines()[-1]) == ["all", "7", "4.50", "1.00", "1.0 KiB", "2.0 KiB"]
+    assert cost_document(totals(found, "class"))[0]["name"] == "standard"
+
+
+def test_days_before_the_first_do_not_count_and_the_dearest_comes_first() -> None:
+    assert sum(one.cost.runs for one in spent(SPENDERS, NOW.date(), NOW.date())) == 5
+    assert cpu_of_days(SPENDERS[0], NOW, days=1) == 5_400_000
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [("today", "2026-03-10"), ("yesterday", "2026-03-09"), ("7d", "2026-03-04"), ("2026-01-01", "2026-01-01")],
+)
+def test_first_day_is_read_from_words_numbers_and_dates(text: str, day: str) -> None:
+    assert first_day(text, NOW.date()).isoformat() == day
+
+
+@pytest.mark.parametrize("text", ["0d", "d", "400d", "tomorrow", "2026-13-01"])
+def test_day_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r".*"):
+        first_day(text, NOW.date())
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (2**50 * 4096, "4096 PiB")]
+)
+def test_bytes_are_in_the_largest_unit(number: int, text: str) -> None:
+    assert size(number) == text

@@ -54,6 +54,8 @@ def _head(view: TableView, shown: Shown) -> Iterator[str]:
     yield escaped(view.declared("basePath"))
     if view.status.message:
         yield escaped(view.status.message)
+    if view.status.cost:
+        yield f"Cost: {escaped(view.status.cost)}"
     if view.status.observed_generation != view.metadata.generation:
         yield "The operator has not seen the newest spec yet: what follows is about an earlier one."
     if view.status.stale_since:
