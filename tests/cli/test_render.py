@@ -207,3 +207,7 @@ def test_day_that_is_none_is_refused(text: str) -> None:
 )
 def test_bytes_are_in_the_largest_unit(number: int, text: str) -> None:
     assert size(number) == text
+
+
+def test_explanation_names_the_rules_of_the_class_from_the_status_alone() -> None:
+    assert "Class: standard: no operations; 10 attempts" in explain_text(view("orders"), SHOWN)

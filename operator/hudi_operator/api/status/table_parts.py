@@ -10,6 +10,9 @@ from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 SUMMARY_LIMIT = 80
 """Characters of the message of a summary."""
 
+RULES_LIMIT = 256
+"""Characters of the rules of a class."""
+
 
 class SummaryStatus(Model):
     """The state of a table at a glance."""
@@ -19,6 +22,9 @@ class SummaryStatus(Model):
 
     message: Annotated[str, Field(max_length=SUMMARY_LIMIT)] | None = None
     """The state of the table in at most 80 characters."""
+
+    class_rules: Annotated[str, Field(max_length=RULES_LIMIT)] | None = None
+    """The class, with the operations that it allows, its attempts and its limits of Jobs; absent without a class."""
 
     newest_commit: Timestamp | None = None
     """When the newest commit was requested; absent without a commit, and where instants are in a local time."""

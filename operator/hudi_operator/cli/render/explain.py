@@ -54,6 +54,8 @@ def _head(view: TableView, shown: Shown) -> Iterator[str]:
     yield escaped(view.declared("basePath"))
     if view.status.message:
         yield escaped(view.status.message)
+    if view.status.summary is not None and view.status.summary.class_rules:
+        yield f"Class: {escaped(view.status.summary.class_rules)}"
     if view.status.cost:
         yield f"Cost: {escaped(view.status.cost)}"
     if view.status.observed_generation != view.metadata.generation:

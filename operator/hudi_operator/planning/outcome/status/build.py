@@ -19,6 +19,7 @@ from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.times import format_time, instant_time
 from hudi_operator.planning.outcome.findings.find import findings_of
 from hudi_operator.planning.outcome.plan import Plan
+from hudi_operator.planning.outcome.status.class_rules import class_rules
 from hudi_operator.planning.outcome.status.conditions import build_conditions, invalid_conditions
 from hudi_operator.planning.outcome.status.failed_logs import failed_logs
 from hudi_operator.planning.outcome.status.readiness import waits_for_place
@@ -34,7 +35,12 @@ def summary_of(observation: Observation, findings: Iterable[Finding], message: s
     newest = _newest_commit(snapshot.timeline)
     if observation.is_stale:
         newest = before.newest_commit if before is not None else None
-    return SummaryStatus(findings=counts(findings), message=short(message), newest_commit=newest)
+    return SummaryStatus(
+        findings=counts(findings),
+        message=short(message),
+        class_rules=class_rules(observation),
+        newest_commit=newest,
+    )
 
 
 def with_message(summary: SummaryStatus | None, message: str) -> SummaryStatus:
