@@ -19,6 +19,7 @@ _PARTS: dict[Service, dict[str, Any]] = {
             "uid": "uid-of-kept",
         }
     },
+    Service.CATALOG: {"catalog": {"uris": ["thrift://metastore:9083"], "database": "team_a", "table": "t"}},
     Service.OPERATION: {"operation": {"kind": "Restore", "resource": "team/back", "uid": "uid-of-back"}},
 }
 _TABLE = {"name": "t", "basePath": "s3a://b/t", "type": "MergeOnRead", "recordKey": ["id"]}

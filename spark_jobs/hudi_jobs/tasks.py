@@ -2,9 +2,11 @@
 
 from typing import assert_never
 
+from hudi_jobs.catalogs.run import sync_catalog
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     ArchivalTableTask,
+    CatalogTableTask,
     CleaningTableTask,
     ClusteringTableTask,
     CompactionTableTask,
@@ -45,6 +47,8 @@ def run_task(context: TaskContext[TableTask]) -> TaskResult:  # noqa: PLR0911 - 
             return clean(context.of(task))
         case ArchivalTableTask():
             return archive(context.of(task))
+        case CatalogTableTask():
+            return sync_catalog(context.of(task))
         case DeletionTableTask():
             return delete(context.of(task))
         case _:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.api import test_kafka_class_rules, test_placement_rules
+from tests.api import test_catalog_rules, test_kafka_class_rules, test_placement_rules
 
 from hudi_operator.api.crd.kinds import TABLE_CLASS
 
@@ -345,6 +345,7 @@ def test_refused(values: Document, message: str, classes: Any) -> None:
 
 def test_no_rule_is_without_a_refused_case(checks_of: Callable[..., set[str]]) -> None:
     messages = checks_of(TABLE_CLASS)
-    others = (test_kafka_class_rules.CLASSES_REFUSED, test_placement_rules.CLASSES_REFUSED)
+    modules = (test_kafka_class_rules, test_placement_rules, test_catalog_rules)
+    others = (module.CLASSES_REFUSED for module in modules)
     expected = [message for cases in (REFUSED, *others) for _, message in cases.values()]
     assert {message for message in messages if not any(part in message for part in expected)} == set()

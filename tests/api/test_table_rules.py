@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from tests.api import (
+    test_catalog_rules,
     test_change_rules,
     test_continuous_rules,
     test_kafka_rules,
@@ -443,6 +444,8 @@ def test_no_rule_is_without_a_refused_case(checks_of: Callable[..., set[str]]) -
     refused = [
         *REFUSED.values(),
         *test_change_rules.REFUSED.values(),
+        *test_catalog_rules.REFUSED.values(),
+        *test_catalog_rules.CHANGES_REFUSED.values(),
         *(one for other in others for one in other.REFUSED.values()),
     ]
     expected = [str(message) for *_, message in refused]

@@ -25,6 +25,8 @@ from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.jobs.settings.hudi_options import build_hudi_options
 
 INSTANT = "20260310115900000"
+HIVE = {"hive": {"database": "team_a", "table": "flights"}}
+METASTORE = {"hive": {"metastoreUris": ["thrift://metastore:9083"], "allowedDatabases": ["team_a"]}}
 OWN_FIELDS = {
     Service.INGESTION: {"savepoint", "ingestion"},
     Service.SAVEPOINT: {"named_savepoint"},
@@ -33,14 +35,15 @@ OWN_FIELDS = {
     Service.CLUSTERING: {"savepoint", "inside", "planned"},
     Service.CLEANING: {"savepoint", "inside"},
     Service.ARCHIVAL: {"savepoint", "inside"},
+    Service.CATALOG: set(),
     Service.DELETION: set(),
 }
 
 
 def task(service: Service, run_mode: RunMode | None = None, instant: str | None = None, **changes: Any) -> TableTask:
     request = build_request(
-        table=table(**changes),
-        table_class=class_spec(),
+        table=table(catalog=HIVE, **changes),
+        table_class=class_spec(catalog=METASTORE),
         service=service,
         run=JOB,
         spark_conf={"spark.master": "local[1]"},
@@ -73,7 +76,7 @@ def test_each_service_has_its_own_class_with_its_own_fields_alone(service: Servi
     assert set(type(found).model_fields) - set(Task.model_fields) == OWN_FIELDS[service]
 
 
-@pytest.mark.parametrize("service", [Service.SAVEPOINT, Service.OPERATION])
+@pytest.mark.parametrize("service", [Service.SAVEPOINT, Service.OPERATION, Service.CATALOG])
 def test_request_without_the_part_that_its_service_is_about_is_refused(service: Service) -> None:
     with pytest.raises(ValueError, match="lacks what its service is to do"):
         build_request(

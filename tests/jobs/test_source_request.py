@@ -235,8 +235,10 @@ def test_a_restore_is_told_of_any_kind_of_source_whose_rows_are_to_be_read_again
 def manifest(
     kafka: dict[str, Any], *, mode: str = "Local", service: Service = Service.INGESTION, **more: Any
 ) -> dict[str, Any]:
-    one = table(ingestion={"source": {"kafka": kafka}}, execution={"mode": mode})
-    observation = observe(one, table_class=table_class())
+    entry = {"hive": {"database": "team_a", "table": "flights"}}
+    one = table(ingestion={"source": {"kafka": kafka}}, execution={"mode": mode}, catalog=entry)
+    hive = {"metastoreUris": ["thrift://metastore:9083"], "allowedDatabases": ["team_a"]}
+    observation = observe(one, table_class=table_class(catalog={"hive": hive}))
     named = {"work": "Make", "instant": "20260310115900000", "resource": "daily", "uid": "uid-of-daily"}
     asked = {"kind": "Restore", "instant": "20260310115900000", "resource": "back", "uid": "uid-of-back", **more}
     given: dict[str, Any] = {Service.SAVEPOINT: {"named_savepoint": named}, Service.OPERATION: {"operation": asked}}

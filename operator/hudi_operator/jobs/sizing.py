@@ -123,7 +123,7 @@ def job_sizing(
     return sizing if plan is None else sizing_for_plan(sizing, plan, table_class.limits)
 
 
-_IN_ONE_POD = frozenset({Service.DELETION, Service.SAVEPOINT})
+_IN_ONE_POD = frozenset({Service.DELETION, Service.SAVEPOINT, Service.CATALOG})
 """Services that only remove or list files."""
 
 

@@ -11,6 +11,7 @@ from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_services import ServiceMode
 from hudi_operator.api.spec.table_writing import IndexType
 from hudi_operator.services.archival import ARCHIVAL
+from hudi_operator.services.catalog import CATALOG
 from hudi_operator.services.cleaning import CLEANING
 from hudi_operator.services.clustering import CLUSTERING
 from hudi_operator.services.compaction import COMPACTION
@@ -23,7 +24,7 @@ from hudi_operator.timeline import PendingInstant
 TABLE_SERVICES: tuple[TableServiceDefinition, ...] = (COMPACTION, CLUSTERING, CLEANING, ARCHIVAL)
 """The table services, in their order among equally urgent services."""
 
-DEFINITIONS: tuple[ServiceDefinition, ...] = (INGESTION, SAVEPOINT, OPERATION, *TABLE_SERVICES)
+DEFINITIONS: tuple[ServiceDefinition, ...] = (INGESTION, SAVEPOINT, OPERATION, *TABLE_SERVICES, CATALOG)
 """All services, in their order among equally urgent services."""
 
 SERVICES = tuple(one.service for one in DEFINITIONS)
@@ -51,6 +52,8 @@ def definition_of(service: Service) -> ServiceDefinition | None:
             found = CLEANING
         case Service.ARCHIVAL:
             found = ARCHIVAL
+        case Service.CATALOG:
+            found = CATALOG
         case Service.DELETION:
             found = None
         case _:

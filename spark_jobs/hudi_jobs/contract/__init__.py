@@ -11,6 +11,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from hudi_jobs.contract.catalog_report import CatalogReport, SyncTrouble
+    from hudi_jobs.contract.catalogs.catalog import (
+        AnyCatalog,
+        CatalogRecord,
+        decode_catalog,
+        encode_catalog,
+        next_sync,
+        target_of,
+    )
+    from hudi_jobs.contract.catalogs.hive import HiveCatalog, HivePartitionStyle
     from hudi_jobs.contract.operations.operation import (
         CHANGES_VERSION,
         GOES_BACK,
@@ -74,6 +84,7 @@ if TYPE_CHECKING:
     )
     from hudi_jobs.contract.request import (
         ArchivalTableTask,
+        CatalogTableTask,
         CleaningTableTask,
         ClusteringTableTask,
         CompactionTableTask,
@@ -183,9 +194,13 @@ __all__ = [
     "VARYING_BUCKETS_FOLDER",
     "WHOLE_REQUEST",
     "AffectedInstant",
+    "AnyCatalog",
     "AnySource",
     "ArchivalTableTask",
     "BadRecordPolicy",
+    "CatalogRecord",
+    "CatalogReport",
+    "CatalogTableTask",
     "Checkpoint",
     "CleaningTableTask",
     "ClusteringTableTask",
@@ -203,6 +218,8 @@ __all__ = [
     "FileFormat",
     "FileSource",
     "HeldBack",
+    "HiveCatalog",
+    "HivePartitionStyle",
     "HudiSource",
     "IngestionTableTask",
     "IngestionTask",
@@ -258,6 +275,7 @@ __all__ = [
     "SourceTables",
     "StartingCommit",
     "StartingOffsets",
+    "SyncTrouble",
     "TableDefinition",
     "TableOperation",
     "TableOwner",
@@ -271,12 +289,14 @@ __all__ = [
     "WriteOperation",
     "as_service",
     "checkpoint_display",
+    "decode_catalog",
     "decode_order",
     "decode_outcome",
     "decode_owner",
     "decode_progress",
     "differences",
     "differences_message",
+    "encode_catalog",
     "encode_order",
     "encode_outcome",
     "encode_owner",
@@ -284,9 +304,11 @@ __all__ = [
     "index_note",
     "is_of_the_plan",
     "may_follow",
+    "next_sync",
     "parse_rescan",
     "pod_name",
     "store_of",
+    "target_of",
     "task_id",
 ]
 
@@ -306,6 +328,9 @@ _MODULES = (  # the names without pydantic first
     "sources.source",
     "table.properties",
     "sources.hudi",
+    "catalogs.hive",
+    "catalog_report",
+    "catalogs.catalog",
 )
 
 if not TYPE_CHECKING:  # to mypy, a module with this function has every name

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
+from hudi_jobs.contract.catalog_report import CatalogReport
 from hudi_jobs.contract.document import Document
 from hudi_jobs.contract.instants import Instant
 from hudi_jobs.contract.operations.operation import OperationReport
@@ -191,6 +192,15 @@ class FailureReason(StrEnum):
     NOT_ERASED = "NotErased"
     """Files still hold keys that were to be erased."""
 
+    CATALOG_UNAVAILABLE = "CatalogUnavailable"
+    """The catalog of the table does not answer the job."""
+
+    CATALOG_REFUSED = "CatalogRefused"
+    """The catalog, or Hudi's sync, refused the table's entry."""
+
+    CATALOG_ENTRY_TAKEN = "CatalogEntryTaken"
+    """The entry in the catalog belongs to somebody else."""
+
     OUT_OF_MEMORY = "OutOfMemory"
     """The driver or an executor ran out of memory."""
 
@@ -247,7 +257,8 @@ class TaskResult(Document):
     `newest_instant` is the newest instant that the run's own JVM has made, empty if it has made none; later pending
     instants belong to somebody else. None in both fields means unknown. `made` are the instants that the run has made
     since its last batch began, if that batch did not end well: a pending instant among them is the run's own.
-    `held_back` are the files that savepoints keep from being cleaned, as a clean found them.
+    `held_back` are the files that savepoints keep from being cleaned, as a clean found them. `catalog` is what the run
+    did in the table's catalog; None if it had nothing to do there.
     """
 
     id: Text
@@ -281,6 +292,7 @@ class TaskResult(Document):
     newest_instant: str | None = None
     made: tuple[Text, ...] = ()
     held_back: tuple[HeldBack, ...] = Field(default=(), max_length=MOST_HELD_BACK)
+    catalog: CatalogReport | None = None
     started_at: str | None = None
     finished_at: str | None = None
 

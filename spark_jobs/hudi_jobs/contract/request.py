@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, field_validator
 
+from hudi_jobs.contract.catalogs.catalog import AnyCatalog
 from hudi_jobs.contract.document import Document
 from hudi_jobs.contract.operations.operation import TableOperation
 from hudi_jobs.contract.operations.savepoint import NamedSavepoint
@@ -110,6 +111,9 @@ class Task(Document):
     small_file_limit: Annotated[int, Field(ge=0, le=2**53)] | None = None
     """The size in bytes below which statistics count a base file as small; None for Hudi's default."""
 
+    catalog: AnyCatalog | None = None
+    """Where readers find the table; a run that commits syncs it, and a deletion drops the entry."""
+
     def shared(self, **changes: Any) -> dict[str, Any]:  # noqa: ANN401 - fields of any type
         """Return the fields that tasks of all services of the same table share, with changes."""
         return {name: getattr(self, name) for name in Task.model_fields if name != "service"} | changes
@@ -192,13 +196,25 @@ class DeletionTableTask(Task):
     service: Literal[Service.DELETION] = Service.DELETION
 
 
+class CatalogTableTask(Task):
+    """Sync the table's catalog, without a commit."""
+
+    service: Literal[Service.CATALOG] = Service.CATALOG
+    catalog: AnyCatalog
+
+
 AnyMaintenance: TypeAlias = CompactionTableTask | ClusteringTableTask | CleaningTableTask | ArchivalTableTask
 
 MaintenanceTableTask: TypeAlias = Annotated[AnyMaintenance, Field(discriminator="service")]
 """A task of a table service that a continuous ingestion may do beside its batches."""
 
 TableTask: TypeAlias = Annotated[
-    IngestionTableTask | SavepointTableTask | OperationTableTask | AnyMaintenance | DeletionTableTask,
+    IngestionTableTask
+    | SavepointTableTask
+    | OperationTableTask
+    | AnyMaintenance
+    | CatalogTableTask
+    | DeletionTableTask,
     Field(discriminator="service"),
 ]
 """A task of any service."""

@@ -48,6 +48,9 @@ class Service(StrEnum):
     ARCHIVAL = "Archival"
     """Moving old instants out of the active timeline."""
 
+    CATALOG = "Catalog"
+    """Showing the table in its catalog, where runs that commit have not managed to."""
+
     DELETION = "Deletion"
     """Removing the table's data after its resource was deleted with `deletionPolicy: Delete`."""
 

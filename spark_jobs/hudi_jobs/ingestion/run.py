@@ -6,6 +6,7 @@ from functools import cached_property
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from hudi_jobs.catalogs.sync import sync_after_commit
 from hudi_jobs.commit_metadata import commit_metadata
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
@@ -64,7 +65,8 @@ def ingest(context: TaskContext[IngestionTableTask]) -> TaskResult:
         result = ingest_once(held, task, source, opened.table)
         if result.instant is None:
             return result
-        return result.copy_with(held_back=held_back_after_writes(held, since=result.instant))
+        held_back = held_back_after_writes(held, since=result.instant)
+        return result.copy_with(held_back=held_back, catalog=sync_after_commit(held))
 
     return with_lease(context, work, before=opened.open)
 

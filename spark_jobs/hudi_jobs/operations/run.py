@@ -1,5 +1,6 @@
 """Runs an operation: opens the table under the lease and calls the functions of its kind."""
 
+from hudi_jobs.catalogs.sync import sync_after_commit
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     FailureReason,
@@ -43,7 +44,8 @@ def _operate(context: TaskContext[OperationTableTask], reports: Reports) -> Task
     opened = _Opened(context)
 
     def work(lease: Lease) -> TaskResult:
-        return kind.do(OperationRun(context, operation, opened.table(), _journal(context), reports, lease))
+        run = OperationRun(context, operation, opened.table(), _journal(context), reports, lease)
+        return kind.do(run).copy_with(catalog=sync_after_commit(context))
 
     def before() -> None:
         if operation.only_recorded:

@@ -2,6 +2,7 @@
 
 from urllib.parse import unquote
 
+from hudi_jobs.catalogs.sync import drop_entries
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location, NotALocation, Outcome, TaskResult
 from hudi_jobs.contract.wording import counted
@@ -41,11 +42,14 @@ def _delete_data(context: TaskContext, filesystem: JavaObject, folder: JavaObjec
         _require_table(context, filesystem, folder)
         require_nothing_outside(context.spark, filesystem, folder)
         files, size = _extent(context, filesystem, folder)
+    entries = drop_entries(context)  # before the data, so that no reader finds an entry without a table
+    with stage("The table cannot be deleted", otherwise=FailureReason.HUDI_ERROR):
         _delete(context, filesystem, folder)
     return TaskResult(
         id=context.task.id,
         outcome=Outcome.SUCCEEDED,
-        message=f"Deleted {counted(files, 'file')} and {counted(size, 'byte')} at {context.task.table.base_path}.",
+        message=f"Deleted {counted(files, 'file')} and {counted(size, 'byte')} at {context.task.table.base_path}. "
+        f"{entries}".rstrip(),
         files_deleted=files,
         bytes_deleted=size,
     )

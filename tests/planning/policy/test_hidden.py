@@ -23,7 +23,11 @@ def test_hidden_table_shows_nothing_of_its_folder_and_starts_nothing(observation
     after = status_of(observation)
     if after.timeline is not None:
         assert set(after.timeline.model_dump(exclude_defaults=True)) == {"verified_up_to"}
-    asked = {Service.SAVEPOINT: after.services.savepoint, Service.OPERATION: after.services.operation}
+    asked = {
+        Service.SAVEPOINT: after.services.savepoint,
+        Service.OPERATION: after.services.operation,
+        Service.CATALOG: after.services.catalog,
+    }
     for service in (one for one in SERVICES if one not in asked or asked[one] is not None):
         memory = after.services.of(service)
         assert (memory.counted, memory.threshold, memory.checkpoint, memory.blocked_by) == (None, None, None, None)

@@ -50,6 +50,7 @@ KINDS: dict[StrEnum, FailureKind] = {
     FailureReason.STORAGE_UNAVAILABLE: OUTSIDE,
     FailureReason.STORAGE_FULL: OUTSIDE,
     FailureReason.LOCK_UNAVAILABLE: OUTSIDE,
+    FailureReason.CATALOG_UNAVAILABLE: OUTSIDE,
     FailureReason.CLOCK_BEHIND: OUTSIDE,
     FailureReason.CONFLICT: CONFLICT,
     FailureReason.OWNED_ELSEWHERE: CONFLICT,

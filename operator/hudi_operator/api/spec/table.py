@@ -13,6 +13,7 @@ from hudi_jobs.contract import (
     WriteOperation,
 )
 from hudi_jobs.contract.table.support import WRITTEN_VERSIONS
+from hudi_operator.api.spec.catalog import CATALOG_RULES, CatalogSpec
 from hudi_operator.api.spec.placement import ProfileName
 from hudi_operator.api.spec.schedule import CONTINUOUS_RULES, Continuous, SavepointSchedule, Schedule
 from hudi_operator.api.spec.source import INGESTION_RULES, TABLE_RULES, Source
@@ -404,6 +405,9 @@ class HudiTableSpec(Model):
     savepoints: SavepointSchedule | None = None
     """Savepoints that the operator makes by a schedule, and how long it keeps them."""
 
+    catalog: CatalogSpec | None = None
+    """Where readers find the table by a name; absent for a table in no catalog."""
+
     execution: Execution = Execution()
     """Size of the Spark application."""
 
@@ -470,6 +474,7 @@ class HudiTableSpec(Model):
                 "basePath and ingestion.badRecords.quarantinePath must not lie inside one another",
             ),
             *TABLE_RULES,
+            *CATALOG_RULES,
         )
     )
 

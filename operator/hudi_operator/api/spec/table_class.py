@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
+from hudi_operator.api.spec.catalog import AllowedCatalogs
 from hudi_operator.api.spec.operation import AllowedKind, OperationApproval
 from hudi_operator.api.spec.placement import ImagePullPolicy, PodTemplates, Profiles, QueueName, foreign_keys
 from hudi_operator.api.spec.source import AllowedSources
@@ -294,6 +295,9 @@ class HudiTableClassSpec(AllowedSources, ImageAndPaths):
 
     operations: OperationSettings = OperationSettings()
     """Rules for HudiOperations on tables."""
+
+    catalog: AllowedCatalogs = AllowedCatalogs()
+    """Catalogs that tables may have entries in; none if empty."""
 
     job_quota: JobQuota = JobQuota()
     """Maximum numbers of running jobs."""

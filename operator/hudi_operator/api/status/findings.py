@@ -113,6 +113,12 @@ class FindingCode(StrEnum):
     BAD_ROWS = "BadRows"
     """Ingestion has quarantined rows that nobody has acknowledged."""
 
+    CATALOG_ENTRY_TAKEN = "CatalogEntryTaken"
+    """The table's entry in its catalog belongs to somebody else, so runs leave it alone."""
+
+    CATALOG_BEHIND = "CatalogBehind"
+    """The catalog does not show the table as it is, because syncs fail."""
+
     SAVEPOINT_FAILED = "SavepointFailed"
     """The last run that makes or removes a savepoint of a HudiSavepoint failed."""
 

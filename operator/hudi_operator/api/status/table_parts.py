@@ -127,6 +127,21 @@ class Protection(StrEnum):
     """The savepoint was removed after the first successful cycle, or was not needed."""
 
 
+class CatalogStatus(Model):
+    """The table's entry in its catalog."""
+
+    entry: Annotated[str, Field(max_length=256)]
+    """Name of the entry, such as `sales.orders`."""
+
+    instant: InstantTime | None = None
+    """Newest commit at the last sync; absent before the first. A commit that changes no column and no partition needs
+    no sync.
+    """
+
+    behind_since: Timestamp | None = None
+    """Since when syncs have failed; absent while the entry shows the table."""
+
+
 class TakeoverStatus(Model):
     """State of a takeover; without it, watching starts again."""
 

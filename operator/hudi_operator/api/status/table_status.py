@@ -34,6 +34,7 @@ from hudi_operator.api.status.table_operations import (
 )
 from hudi_operator.api.status.table_parts import (
     BadRowsStatus,
+    CatalogStatus,
     FreshnessStatus,
     RescanStatus,
     SummaryStatus,
@@ -200,6 +201,9 @@ class ServicesStatus(DividedModel):
     archival: ServiceStatus = ServiceStatus()
     """Moving of old instants to the archive."""
 
+    catalog: ServiceStatus | None = None
+    """Runs that only sync the catalog; absent until one is due."""
+
     def of(self, service: Service | None) -> ServiceStatus:
         """Return the status of a service, or the default for a service without a status here."""
         status: ServiceStatus | None = None if service is None else getattr(self, service.lower(), None)
@@ -208,7 +212,7 @@ class ServicesStatus(DividedModel):
     def replaced(self, changed: Mapping[Service, ServiceStatus]) -> Self:
         """Return a copy with the changed services replaced."""
         shown: dict[Service, ServiceStatus | None] = dict(changed)
-        for service in (Service.SAVEPOINT, Service.OPERATION):
+        for service in (Service.SAVEPOINT, Service.OPERATION, Service.CATALOG):
             status = shown.get(service)
             if status is not None and not status.due and status.last_run is None:
                 shown[service] = None  # no resource ever asked for it
@@ -388,6 +392,9 @@ class HudiTableStatus(DividedModel):
 
     owner: OwnerStatus | None = None
     """Who owns the table by the record beside it; absent before the first run."""
+
+    catalog: CatalogStatus | None = None
+    """The table's entry in its catalog, by the record of the last sync; absent before the first."""
 
     takeover: TakeoverStatus | None = None
     """Takeover from the earlier writers; absent if the operator created the table."""

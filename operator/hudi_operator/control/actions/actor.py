@@ -15,6 +15,7 @@ from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.status.savepoints import NamedSavepointJob
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.api.status.table_status import ActiveJob, service_name
+from hudi_operator.catalogs.registry import declared_catalog
 from hudi_operator.control.claims import Claims
 from hudi_operator.control.jobs.running import controller_of
 from hudi_operator.control.keys import SAVEPOINT, TABLE, operation_key, savepoint_key
@@ -241,6 +242,8 @@ def build_manifest(
         raise JobRefused(job, "the table's spec has no ingestion")
     if target.table_class is None:
         raise JobRefused(job, "the table's class is not known")
+    if job.service is Service.CATALOG and declared_catalog(table, target.table_class.spec) is None:
+        raise JobRefused(job, "the table's spec has no catalog, or its class does not name one")
     table_class = target.table_class.spec
     sizing = size_of(job, table.spec, table_class)
     image = spark_image(target.table_class, default_image)

@@ -246,6 +246,7 @@ def _questions(spec: HudiTableSpec, status: HudiTableStatus) -> Questions:
         checked_up_to=checked if is_serialized and spec.management_policy is not ManagementPolicy.OBSERVE else None,
         progress=spec.continues or any(job.live is not None for job in status.active_jobs),
         operation=any(job.operation is not None and not job.operation.dry_run for job in status.active_jobs),
+        catalog=spec.catalog is not None,
         small_file_limit=small_file_limit(spec),
         commits_to_keep=spec.archival.max_commits if archives else None,
         runs=tuple(one.last_run.job for _, one in status.services if one is not None and one.last_run is not None),

@@ -11,6 +11,7 @@ from hudi_operator.control.snapshots.pool import Opener, StorePool, counted
 from hudi_operator.control.snapshots.reading import (
     NO_QUESTIONS,
     Questions,
+    read_catalog,
     read_owner,
     read_progress,
     read_snapshot,
@@ -144,7 +145,10 @@ class SnapshotReader:
                 owner, problem = read_owner(counting, location)
                 progress = read_progress(counting, location) if questions.progress else None
                 told = read_told(counting, location) if questions.operation else None
-                return replace(snapshot, owner=owner, owner_problem=problem, progress=progress, told=told)
+                catalog = read_catalog(counting, location) if questions.catalog else None
+                return replace(
+                    snapshot, owner=owner, owner_problem=problem, progress=progress, told=told, catalog=catalog
+                )
         except TableUnreadable as error:
             return TimelineSnapshot(trouble=_TROUBLES[error.cause], message=str(error))
         except ReadBudgetSpent as error:

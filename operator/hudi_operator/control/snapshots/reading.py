@@ -17,14 +17,17 @@ from hudi_jobs.contract import (
     QUARANTINED_KEY,
     RUN_KEY,
     TABLE_KEY,
+    CatalogRecord,
     Location,
     OwnerRecord,
     Progress,
     UnreadableOwner,
     checkpoint_display,
+    decode_catalog,
     decode_owner,
     decode_progress,
 )
+from hudi_jobs.contract.catalogs.catalog import CATALOG_FILE
 from hudi_jobs.contract.operator_folder import TOLD_FILE, TOLD_LIMIT, OperationTold, decode_told
 from hudi_jobs.contract.statistics import STATISTICS_FILE, TableStatistics, decode_statistics
 from hudi_operator.api.status.table_status import PENDING_REMEMBERED
@@ -94,6 +97,12 @@ def read_statistics(filesystem: FileSystem, base: Location) -> TableStatistics |
     return None if content is None else decode_statistics(content)
 
 
+def read_catalog(filesystem: FileSystem, base: Location) -> CatalogRecord | None:
+    """Return the record of the last sync of a table's catalog, as `read_progress` does."""
+    content = _read(filesystem, (base / OPERATOR_FOLDER / CATALOG_FILE).path, OPERATOR_FILE_LIMIT)
+    return None if content is None else decode_catalog(content)
+
+
 def _read(filesystem: FileSystem, place: str, limit: int) -> bytes | None:
     """Return the content from a single request: the file is rewritten often, and may become shorter."""
     try:
@@ -145,6 +154,8 @@ class Questions:
     """Whether to read the progress report of a continuous ingestion."""
     operation: bool = False
     """Whether to read the report of an operation."""
+    catalog: bool = False
+    """Whether to read the record of the last sync of the catalog."""
     checked_up_to: str | None = None
     """Check every commit that completed after this instant for other writers, not only the newest."""
     small_file_limit: int = SMALL_FILE_LIMIT

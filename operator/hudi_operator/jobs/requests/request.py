@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 from hudi_jobs.contract import (
     GOES_BACK,
     ArchivalTableTask,
+    CatalogTableTask,
     CleaningTableTask,
     ClusteringTableTask,
     CompactionTableTask,
@@ -36,10 +37,14 @@ from hudi_operator.api.spec.table import HudiTableSpec, Ingestion
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.status.table_operations import NamedServiceRun
 from hudi_operator.api.values.base import parse_duration
+from hudi_operator.catalogs.registry import declared_catalog
 from hudi_operator.jobs.settings.hudi_options import build_hudi_options, declared_index, options_of_one
 from hudi_operator.services.clustering import small_file_limit
 from hudi_operator.services.registry import services_inside
 from hudi_operator.sources.registry import declared_source, open_rescan
+
+_IN_THE_CATALOG = frozenset({Service.INGESTION, Service.OPERATION, Service.CATALOG, Service.DELETION})
+"""The services that change what a catalog shows of a table."""
 
 _CLEAN_TRIGGER = "hoodie.clean.trigger.max.commits"
 
@@ -130,6 +135,8 @@ def build_request(
             )
         case Service.DELETION:
             task = DeletionTableTask(**shared)
+        case Service.CATALOG:
+            task = CatalogTableTask(**{**shared, "catalog": _required(shared["catalog"])})
         case _:
             task = _maintenance(service, shared | {"savepoint": kept, "inside": inside}, _planned(run_mode, instant))
     inline = services_inside(table.spec) if service is Service.INGESTION else ()
@@ -160,6 +167,7 @@ def _shared(table: HudiTable, table_class: HudiTableClassSpec, service: Service,
         "owner": TableOwner(operator=operator, table_uid=table.metadata.uid, table=name),
         "take_over": _take_over(table),
         "small_file_limit": small_file_limit(table.spec),
+        "catalog": declared_catalog(table, table_class) if service in _IN_THE_CATALOG else None,
     }
 
 

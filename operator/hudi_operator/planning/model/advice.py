@@ -49,6 +49,7 @@ AnyReason = (
 _ASK = "ask the platform team."
 _ANOTHER_COMMIT = "Name another commit, in another HudiSavepoint."
 _ERASE_AGAIN = "Do what the message says of each file, then erase the same keys with another HudiOperation."
+_ANOTHER_ENTRY = "Choose another name, drop the entry in the catalog, or set `catalog.hive.takeOver`."
 _ANOTHER_OPERATION = "Create another HudiOperation."
 _CHECK_THE_TABLE = "Check the table, then delete the HudiOperation."
 _FINISH_THE_RESTORE = (
@@ -78,6 +79,10 @@ BLOCKERS: Table = {
     BlockerReason.CLASS_INVALID: (Retry.INTERVENTION, "Correct the class."),
     BlockerReason.CLASS_NOT_ALLOWED: (Retry.INTERVENTION, f"Name another class, or {_ASK}"),
     BlockerReason.PATH_NOT_ALLOWED: (Retry.INTERVENTION, f"Choose another path, or {_ASK}"),
+    BlockerReason.CATALOG_NOT_ALLOWED: (
+        Retry.INTERVENTION,
+        f"Choose a catalog that the class allows, or {_ASK}",
+    ),
     BlockerReason.SOURCE_NOT_ALLOWED: (
         Retry.INTERVENTION,
         f"Use only what the class allows, for Kafka by a single entry of `allowedKafka`, or {_ASK}",
@@ -182,6 +187,9 @@ FAILURES: Table = {
     ),
     FailureReason.STORAGE_UNAVAILABLE: (Retry.INFRASTRUCTURE, "Restore access to the store."),
     FailureReason.STORAGE_FULL: (Retry.INFRASTRUCTURE, "Free space in the store or on the scratch volume."),
+    FailureReason.CATALOG_UNAVAILABLE: (Retry.INFRASTRUCTURE, "Restore access to the catalog."),
+    FailureReason.CATALOG_REFUSED: (Retry.JOB, "Do what the message says."),
+    FailureReason.CATALOG_ENTRY_TAKEN: (Retry.ON_CHANGE, _ANOTHER_ENTRY),
     FailureReason.LOCK_UNAVAILABLE: (Retry.INFRASTRUCTURE, "Repair ZooKeeper, or correct its address."),
     FailureReason.CLOCK_BEHIND: (
         Retry.INFRASTRUCTURE,
@@ -237,6 +245,7 @@ SERVICES: Table = {
     Reason.NOT_REQUESTED: (Retry.NEVER, ""),
     Reason.SAVEPOINT_ASKED: (Retry.NEVER, ""),
     Reason.OPERATION_ASKED: (Retry.NEVER, ""),
+    Reason.CATALOG_BEHIND: (Retry.NEVER, ""),
     Reason.SCHEDULED: (Retry.NEVER, ""),
     Reason.CONTINUOUS: (Retry.NEVER, ""),
     Reason.MORE_INPUT: (Retry.NEVER, ""),
@@ -301,6 +310,11 @@ FINDINGS: Table = {
     FindingCode.SERVICES_REFUSED: (
         Retry.INTERVENTION,
         "Do what the message says of each column or property, or disable the services.",
+    ),
+    FindingCode.CATALOG_ENTRY_TAKEN: (Retry.AT_TIME, _ANOTHER_ENTRY),
+    FindingCode.CATALOG_BEHIND: (
+        Retry.AT_TIME,
+        "Do what the message says; a run of its own then brings the catalog up to date.",
     ),
     FindingCode.RECORDS_SKIPPED: (
         Retry.NEVER,

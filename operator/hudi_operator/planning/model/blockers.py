@@ -36,6 +36,9 @@ class BlockerReason(StrEnum):
     SOURCE_NOT_ALLOWED = "SourceNotAllowed"
     """The class does not allow what the source names, such as a broker, topic, registry or Secret of Kafka."""
 
+    CATALOG_NOT_ALLOWED = "CatalogNotAllowed"
+    """The class names no catalog of the kind that the spec declares, or does not allow its database."""
+
     SETTING_NOT_ALLOWED = "SettingNotAllowed"
     """A key of `sparkConf`, `hudiOptions` or of a reader is not allowed."""
 

@@ -62,6 +62,9 @@ class Reason(StrEnum):
     OPERATION_ASKED = "OperationAsked"
     """Due: a HudiOperation waits for its Job, and has the table to itself."""
 
+    CATALOG_BEHIND = "CatalogBehind"
+    """Due: the catalog does not show the table as it is, so a run that only syncs it starts."""
+
     TAKEOVER_COMPLETE = "TakeoverComplete"
     """Due: every table service has done its first work, so the savepoint of the takeover is removed."""
 

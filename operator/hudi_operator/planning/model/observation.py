@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Self
 
-from hudi_jobs.contract import JobOutcome, OwnerRecord, Progress, Service, TaskResult
+from hudi_jobs.contract import CatalogRecord, JobOutcome, OwnerRecord, Progress, Service, TaskResult
 from hudi_jobs.contract.operator_folder import OperationTold
 from hudi_jobs.contract.statistics import TableStatistics
 from hudi_jobs.contract.table.facts import NO_FACTS, TableFacts
@@ -151,6 +151,7 @@ class TimelineSnapshot:
     restores, and the oldest pending rollbacks. `owner` is the record of the table's owner, with or without a table;
     `owner_problem` says why it cannot be used. `progress` is the last report of a driver of a continuous ingestion, and
     `told` the last report of an operation's driver. `statistics` are those that the table's last driver measured.
+    `catalog` is the record of the last sync of the catalog.
     """
 
     timeline: Timeline | None = None
@@ -178,6 +179,7 @@ class TimelineSnapshot:
     progress: Progress | None = None
     told: OperationTold | None = None
     statistics: TableStatistics | None = None
+    catalog: CatalogRecord | None = None
 
     @classmethod
     def forbidden(cls, blockers: Iterable[Blocker]) -> "TimelineSnapshot":

@@ -20,7 +20,7 @@ from hudi_operator.planning.facts.writers.pending import left_alone, named
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.planning.model.decision import Decision, Priority, Reason, Surroundings
 from hudi_operator.planning.model.times import lag_of, parse_time
-from hudi_operator.planning.needs.kinds import ingestion, operation, savepoint
+from hudi_operator.planning.needs.kinds import catalog, ingestion, operation, savepoint
 from hudi_operator.planning.needs.looks import with_look
 from hudi_operator.planning.needs.registry import Evaluation, evaluation_of
 from hudi_operator.planning.needs.view import FailedWrite, ServiceView
@@ -86,23 +86,34 @@ def _message(plan: PendingStatus, last: RunStatus) -> str:
 
 def evaluate(facts: Facts, service: Service) -> Decision:
     """Return whether a service is due."""
-    memory = facts.services.of(service)
     evaluation = evaluation_of(service)
+    if evaluation is not None:
+        return _table_service(facts, service, evaluation)
     if service is Service.SAVEPOINT:
         return savepoint.evaluate(facts.savepoints)  # backs off for each HudiSavepoint by itself
     if service is Service.OPERATION:
         return operation.evaluate(facts.operations)  # likewise
-    if evaluation is None:
-        found = ingestion.evaluate(
-            memory,
-            table=facts.table,
-            table_class=facts.table_class,
-            requested=facts.requested,
-            now=facts.now,
-            active=facts.active,
-        )
-        found = with_look(facts, found)
-        return before_services(found, facts.table.spec, memory, now=facts.now)
+    if service is Service.CATALOG:
+        found = _unseen(facts.observation.snapshot) or catalog.evaluate(facts)
+        return after_backoff(facts, service, found) if found.due else found
+    return _ingestion(facts)
+
+
+def _ingestion(facts: Facts) -> Decision:
+    memory = facts.services.ingestion
+    found = ingestion.evaluate(
+        memory,
+        table=facts.table,
+        table_class=facts.table_class,
+        requested=facts.requested,
+        now=facts.now,
+        active=facts.active,
+    )
+    return before_services(with_look(facts, found), facts.table.spec, memory, now=facts.now)
+
+
+def _table_service(facts: Facts, service: Service, evaluation: Evaluation) -> Decision:
+    memory = facts.services.of(service)
     found = (
         _left_over(facts, service, evaluation)
         or _switched_off(facts, service, evaluation)

@@ -78,7 +78,7 @@ def evaluation_of(service: Service) -> Evaluation | None:
             found = CLEANING
         case Service.ARCHIVAL:
             found = ARCHIVAL
-        case Service.INGESTION | Service.SAVEPOINT | Service.OPERATION | Service.DELETION:
+        case Service.INGESTION | Service.SAVEPOINT | Service.OPERATION | Service.CATALOG | Service.DELETION:
             found = None
         case _:
             assert_never(service)

@@ -14,6 +14,7 @@ from hudi_jobs.contract import ConcurrencyMode
 from hudi_jobs.contract.table.location import Location, canonical_path, covers
 from hudi_operator.api.resources import HudiTable, HudiTableClass
 from hudi_operator.api.values.names import INNER_FOLDERS
+from hudi_operator.catalogs.registry import catalog_refusals
 from hudi_operator.jobs.placement import profile_of
 from hudi_operator.jobs.settings.hudi_options import lock_of, owned_hudi_keys
 from hudi_operator.jobs.settings.known_settings import refused_keys
@@ -71,6 +72,7 @@ def policy_blockers(table: HudiTable, table_class: HudiTableClass) -> tuple[Bloc
         *_paths(table, table_class),
         *_settings(table, table_class),
         *_source(table, table_class),
+        *_catalog(table, table_class),
         *_sizes(table, table_class),
         *_profile(table, table_class),
         *_schedule(table),
@@ -168,6 +170,16 @@ def _source(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
     source = declared_source(table.spec)
     for one in source.refusals(table_class, table.metadata.namespace) if source is not None else ():
         yield Blocker(reason=BlockerReason(one.reason.value), message=one.message, hides=False)
+
+
+def _catalog(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
+    for why in catalog_refusals(table, table_class.spec):
+        yield Blocker(
+            reason=BlockerReason.CATALOG_NOT_ALLOWED,
+            message=f"spec.catalog: class {table_class.metadata.name} {why}. Choose what it allows, remove "
+            "spec.catalog, or ask the platform team.",
+            hides=False,
+        )
 
 
 def _sizes(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:

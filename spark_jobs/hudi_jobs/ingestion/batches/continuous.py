@@ -16,6 +16,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
+from hudi_jobs.catalogs.sync import sync_after_commit
 from hudi_jobs.clock import newest_of
 from hudi_jobs.commit_metadata import CommitStats
 from hudi_jobs.context import TaskContext
@@ -106,6 +107,8 @@ class _Loop:
         self._number = 0
         self._repeats = 0
         self._told = ""
+        self._is_shown = False
+        """Whether the catalog shows the table, as far as this run knows."""
 
     def run(self) -> TaskResult:
         """Ingest until the run ends; return the combined result of all batches."""
@@ -124,6 +127,7 @@ class _Loop:
             self._tell(result.message)
             reach(Phase.BETWEEN_BATCHES)
             self._progress.polled(committed=result.instant is not None)
+            self._sync(committed=result.instant is not None)
             self._tidy()
             if result.instant is not None:
                 self._statistics.committed()
@@ -181,6 +185,12 @@ class _Loop:
         if message != self._told:
             self._context.log("the batch has ended", batch=self._number, came_to=message)
         self._told = message
+
+    def _sync(self, *, committed: bool) -> None:
+        """Sync the catalog after a commit, and after every batch until it shows the table."""
+        if committed or not self._is_shown:
+            report = sync_after_commit(self._context)
+            self._is_shown = report is None or report.behind_since is None
 
     def _tidy(self) -> None:
         """Release a batch's remains: cached rows, and JVM objects kept alive by Python."""

@@ -4,9 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from hudi_jobs.contract import Service, differences_message
+from hudi_jobs.contract import Service, SyncTrouble, differences_message
+from hudi_jobs.contract.wording import escaped
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.findings import FindingCode, Severity
+from hudi_operator.catalogs.registry import declared_target
 from hudi_operator.diagnosis.check import EVERY_SERVICE, Check, Evidence
 from hudi_operator.diagnosis.check_registry import check_of
 from hudi_operator.planning.facts.drift import drift_code
@@ -101,3 +103,26 @@ def _unfinished(code: FindingCode, plan: Plan) -> Evidence | None:
         return None
     reason, message = found
     return Evidence(message=message, blocks=EVERY_SERVICE) if reason == code else None
+
+
+def catalog(code: FindingCode, *, troubles: frozenset[SyncTrouble]) -> FindingDefinition:
+    """Return the definition of a code for failed syncs of the catalog with one of these troubles."""
+    return FindingDefinition(
+        code=code,
+        severity=Severity.WARNING,
+        blocks="Nothing: every commit completes, and readers by path see it.",
+        needs_timeline=True,
+        find=partial(_catalog, troubles),
+    )
+
+
+def _catalog(troubles: frozenset[SyncTrouble], plan: Plan) -> Evidence | None:
+    """Return the failed sync with the current settings; a sync with other settings says nothing of them."""
+    record = plan.observation.snapshot.catalog
+    if record is None or record.behind_since is None or record.trouble not in troubles:
+        return None
+    if record.target != declared_target(plan.observation.table, plan.facts.table_class):
+        return None
+    shown = f"It shows the table as of {record.instant}." if record.instant is not None else "It has never been synced."
+    behind = f"The catalog entry {record.entry} has been behind the table since {record.behind_since}. {shown}"
+    return Evidence(message=f"{behind} {escaped(record.message)}")

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.diagnosis.check_registry import CHECKS
 from hudi_operator.planning.outcome.findings.bad_rows import BAD_ROWS
+from hudi_operator.planning.outcome.findings.catalog_behind import CATALOG_BEHIND
+from hudi_operator.planning.outcome.findings.catalog_entry_taken import CATALOG_ENTRY_TAKEN
 from hudi_operator.planning.outcome.findings.definition import FindingDefinition, by_check, of_check
 from hudi_operator.planning.outcome.findings.file_slices_uncertain import FILE_SLICES_UNCERTAIN
 from hudi_operator.planning.outcome.findings.files_skipped import FILES_SKIPPED
@@ -44,6 +46,8 @@ _OWN = (
     RECORDS_SKIPPED,
     FILES_SKIPPED,
     BAD_ROWS,
+    CATALOG_ENTRY_TAKEN,
+    CATALOG_BEHIND,
     SAVEPOINT_FAILED,
     TIMELINE_DAMAGED,
     NAMESPACE_UNREADABLE,

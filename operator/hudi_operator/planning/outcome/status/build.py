@@ -9,7 +9,7 @@ from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.status.conditions import Condition
 from hudi_operator.api.status.findings import Finding, Severity
 from hudi_operator.api.status.runs import TableStatus
-from hudi_operator.api.status.table_parts import SUMMARY_LIMIT, SummaryStatus
+from hudi_operator.api.status.table_parts import SUMMARY_LIMIT, CatalogStatus, SummaryStatus
 from hudi_operator.api.status.table_status import HudiTableStatus, service_name
 from hudi_operator.api.status.timeline import INSTANTS_SHOWN, PENDING_SHOWN, FilesStatus, InstantStatus, TimelineStatus
 from hudi_operator.planning.facts.operations.repeated import ended_operations
@@ -95,6 +95,7 @@ def build_status(plan: Plan, *, now: datetime) -> HudiTableStatus:
         statistics=statistics_status(plan.observation),
         stale_since=_stale_since(previous, now=now) if plan.observation.is_stale else None,
         owner=plan.owner,
+        catalog=_catalog(plan.observation, previous.catalog),
         takeover=plan.takeover,
         services=plan.services,
         cost=cost_text(plan.services),
@@ -166,6 +167,16 @@ def _table(observation: Observation, previous: TableStatus | None) -> TableStatu
         return previous if observation.is_stale else None
     found = timeline.properties
     return TableStatus(type=found.table_type.declared, version=found.version, zone=found.timezone.value)
+
+
+def _catalog(observation: Observation, previous: CatalogStatus | None) -> CatalogStatus | None:
+    """Return the entry in the catalog by the record of the last sync, or that of the last reading."""
+    if observation.is_stale:
+        return previous
+    record = observation.snapshot.catalog
+    if record is None or observation.is_hidden:
+        return None
+    return CatalogStatus(entry=record.entry, instant=record.instant, behind_since=record.behind_since)
 
 
 def _timeline(plan: Plan) -> TimelineStatus | None:

@@ -169,8 +169,9 @@ def _needs_a_person(memory: ServiceStatus) -> bool:
 
 def _in_trouble(plan: Plan) -> Iterator[tuple[Service, ServiceStatus]]:
     """Yield the services with failing runs, those that need a person first; table services may give way to a writer."""
-    # A savepoint that cannot be made has its own status, and the table lacks nothing; the same holds for an operation.
-    own = {Service.SAVEPOINT, Service.OPERATION}
+    # A savepoint that cannot be made has its own status, and the table lacks nothing; the same holds for an operation,
+    # and the catalog has a finding.
+    own = {Service.SAVEPOINT, Service.OPERATION, Service.CATALOG}
     services = [(service, plan.services.of(service)) for service in SERVICES if service not in own]
     for service, memory in sorted(services, key=lambda pair: not _needs_a_person(pair[1])):
         kind = failure_kind(memory.last_run) if memory.last_run else None

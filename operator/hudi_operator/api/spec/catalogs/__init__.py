@@ -1,0 +1,1 @@
+"""The kinds of catalog as resources declare them, a module each."""

@@ -1,0 +1,1 @@
+"""Catalogs of tables: a module for each kind, and the registry."""

@@ -1,0 +1,36 @@
+"""A Hive Metastore as the catalog of a table."""
+
+from collections.abc import Iterator
+
+from hudi_jobs.contract import HiveCatalog
+from hudi_operator.api.spec.catalogs.hive import HiveCatalogSpec
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
+
+
+def hive_document(spec: HiveCatalogSpec, table_class: HudiTableClassSpec) -> HiveCatalog | None:
+    """Return the catalog as the driver receives it; None if the class has no metastore."""
+    allowed = table_class.catalog.hive
+    if allowed is None:
+        return None
+    return HiveCatalog(
+        uris=allowed.metastore_uris,
+        database=spec.database,
+        table=spec.table,
+        partition_style=spec.partition_style,
+        take_over=spec.take_over,
+    )
+
+
+def hive_refusals(spec: HiveCatalogSpec, table_class: HudiTableClassSpec, *, namespace: str) -> Iterator[str]:
+    """Yield why a class does not allow an entry, as the end of a sentence that begins with the class."""
+    allowed = table_class.catalog.hive
+    if allowed is None:
+        yield "names no Hive Metastore in catalog.hive"
+        return
+    patterns = [one.replace("{namespace}", namespace.replace("-", "_")) for one in allowed.allowed_databases]
+    if not any(_matches(one, spec.database) for one in patterns):
+        yield f"does not allow the database {spec.database} (it allows {', '.join(patterns) or 'none'})"
+
+
+def _matches(pattern: str, name: str) -> bool:
+    return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern

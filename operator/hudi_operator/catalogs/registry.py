@@ -1,0 +1,27 @@
+"""The kinds of catalog, and what the rest of the operator asks of one."""
+
+from collections.abc import Iterator
+
+from hudi_jobs.contract import AnyCatalog, target_of
+from hudi_operator.api.resources import HudiTable
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.catalogs.kinds.hive import hive_document, hive_refusals
+
+
+def declared_catalog(table: HudiTable, table_class: HudiTableClassSpec) -> AnyCatalog | None:
+    """Return the catalog of a table as the driver receives it, or None for a table without one."""
+    catalog = table.spec.catalog
+    return None if catalog is None or catalog.hive is None else hive_document(catalog.hive, table_class)
+
+
+def declared_target(table: HudiTable, table_class: HudiTableClassSpec) -> str | None:
+    """Return the digest of the settings of a table's catalog, as the record of a sync names it."""
+    catalog = declared_catalog(table, table_class)
+    return None if catalog is None else target_of(catalog, table.metadata.uid)
+
+
+def catalog_refusals(table: HudiTable, table_class: HudiTableClassSpec) -> Iterator[str]:
+    """Yield why a class does not allow the catalog of a table, as the end of a sentence that begins with the class."""
+    catalog = table.spec.catalog
+    if catalog is not None and catalog.hive is not None:
+        yield from hive_refusals(catalog.hive, table_class, namespace=table.metadata.namespace)

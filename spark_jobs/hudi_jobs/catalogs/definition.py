@@ -1,0 +1,32 @@
+"""What a kind of catalog does: it writes the entries of one table, and drops them."""
+
+from typing import Protocol
+
+from hudi_jobs.contract.catalog_report import SyncTrouble
+from hudi_jobs.spark.jvm import JavaObject
+from hudi_jobs.table import HudiTable
+
+Properties = JavaObject
+"""A `java.util.Properties`."""
+
+
+class SyncFailed(Exception):
+    """The catalog does not show the table as it is; the message is a sentence with the remedy."""
+
+    def __init__(self, trouble: SyncTrouble, message: str) -> None:
+        super().__init__(message)
+        self.trouble = trouble
+        self.message = message
+
+
+class TableCatalog(Protocol):
+    """The entries of one table in its catalog. Every call may be slow; each raises `SyncFailed`."""
+
+    def sync(self, table: HudiTable, *, dropped: bool) -> None:
+        """Make the entries show the table, unless they belong to somebody else.
+
+        `dropped`: commits since the last sync dropped partitions that the store may still list.
+        """
+
+    def drop(self) -> tuple[str, ...]:
+        """Drop the entries that are ours, and return their names."""

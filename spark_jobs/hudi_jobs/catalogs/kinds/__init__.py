@@ -1,0 +1,1 @@
+"""The kinds of catalog, a module each; only the registry imports them."""

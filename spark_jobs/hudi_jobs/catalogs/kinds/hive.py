@@ -1,0 +1,202 @@
+"""A Hive Metastore, by Hudi's own `HiveSyncTool` in mode `hms` and the metastore's client in Spark's jars.
+
+`HiveSyncTool` recreates an entry that points to another folder, whoever made it. So the owner of each entry is checked
+first: the property `hudi-operator.table-uid` marks the entries of a resource.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import unquote
+
+from pyspark.sql import SparkSession
+
+from hudi_jobs.catalogs.definition import Properties, SyncFailed
+from hudi_jobs.contract import (
+    FailureReason,
+    HiveCatalog,
+    HivePartitionStyle,
+    Location,
+    SyncTrouble,
+    TableDefinition,
+    TableType,
+)
+from hudi_jobs.contract.wording import listed
+from hudi_jobs.spark.failures import causes_of, classify
+from hudi_jobs.spark.jvm import JavaObject, classes, hadoop_configuration
+from hudi_jobs.table import HudiTable
+
+MARK = "hudi-operator.table-uid"
+"""The property of an entry that names the uid of its HudiTable."""
+
+_SYNC, _META = "hoodie.datasource.hive_sync", "hoodie.meta"
+_EXTRACTORS = {
+    HivePartitionStyle.COLUMNS: "MultiPartKeysValueExtractor",
+    HivePartitionStyle.WHOLE: "SinglePartPartitionValueExtractor",
+    HivePartitionStyle.DAY: "SlashEncodedDayPartitionValueExtractor",
+}
+_UNPARTITIONED = "NonPartitionedExtractor"
+_CLIENT = {
+    # Hive waits ten minutes for each answer, and tries three times.
+    "hive.metastore.client.socket.timeout": "20s",
+    "hive.metastore.connect.retries": "1",
+    "hive.metastore.failure.retries": "0",
+    "hive.metastore.client.connect.retry.delay": "1s",
+}
+_AWAY = re.compile(
+    r"TTransportException|ConnectException|SocketTimeoutException|SocketException|UnknownHostException|NoRouteToHost"
+    r"|Could not connect to meta store"
+)
+_OTHERWISE = FailureReason.CATALOG_REFUSED
+_LONGEST_SHOWN = 200
+_MOST_NAMED = 3
+_KEEP_DATA = False
+_IGNORE_MISSING = True
+
+
+class HiveEntries:
+    """The entries of one table: its name, and for MergeOnRead also `_ro` and `_rt`."""
+
+    def __init__(self, spark: SparkSession, catalog: HiveCatalog, table: TableDefinition, uid: str) -> None:
+        self._spark = spark
+        self._catalog = catalog
+        self._table = table
+        self._uid = uid
+
+    def sync(self, table: HudiTable, *, dropped: bool) -> None:
+        """Run Hudi's sync, if no entry belongs to somebody else."""
+        with self._explained():
+            with self._client() as client:
+                if not self._database_exists(client):
+                    raise SyncFailed(
+                        SyncTrouble.REFUSED,
+                        f"The Hive Metastore has no database {self._catalog.database}; create it, or name another in "
+                        "spec.catalog.hive.database.",
+                    )
+                for name in self._names:
+                    self._require_ours(client, name)
+            jvm = classes(self._spark)
+            jvm.org.apache.hudi.hive.HiveSyncTool(
+                self._properties(table, dropped=dropped), self._configuration()
+            ).syncHoodieTable()
+
+    def drop(self) -> tuple[str, ...]:
+        """Drop the entries with the mark of this resource; the data stays where it is."""
+        gone: list[str] = []
+        with self._explained(), self._client() as client:
+            for name in self._names:
+                if client.tableExists(self._catalog.database, name) and self._mark(client, name) == self._uid:
+                    client.dropTable(self._catalog.database, name, _KEEP_DATA, _IGNORE_MISSING)
+                    gone.append(f"{self._catalog.database}.{name}")
+        return tuple(gone)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        name = self._catalog.table
+        return (name, f"{name}_ro", f"{name}_rt") if self._table.type is TableType.MERGE_ON_READ else (name,)
+
+    def _require_ours(self, client: JavaObject, name: str) -> None:
+        """Raise `SyncFailed` for an entry without our mark, or of another folder."""
+        if not client.tableExists(self._catalog.database, name):
+            return
+        entry = f"{self._catalog.database}.{name}"
+        mark, place = self._mark(client, name), str(client.getTable(self._catalog.database, name).getSd().getLocation())
+        if not _is_same(place, self._table.base_path):
+            raise SyncFailed(
+                SyncTrouble.TAKEN,
+                f"The entry {entry} of the Hive Metastore points to {_shown(place)}, which is not this table, so it "
+                "was left alone. Choose another name in spec.catalog.hive.table, or drop the entry.",
+            )
+        if mark == self._uid or self._catalog.take_over:
+            return
+        whose = f"belongs to another HudiTable, of uid {_shown(mark)}" if mark else "was made by another tool"
+        raise SyncFailed(
+            SyncTrouble.TAKEN,
+            f"The entry {entry} of the Hive Metastore {whose}, so it was left alone. Choose another name, drop the "
+            "entry, or set spec.catalog.hive.takeOver if nobody else keeps it up to date.",
+        )
+
+    def _mark(self, client: JavaObject, name: str) -> str | None:
+        found = client.getTable(self._catalog.database, name).getParameters().get(MARK)
+        return None if found is None else str(found)
+
+    def _database_exists(self, client: JavaObject) -> bool:
+        found = client.getDatabases(self._catalog.database)
+        return int(found.size()) > 0
+
+    def _properties(self, table: HudiTable, *, dropped: bool) -> Properties:
+        columns, style = table.partition_columns, self._catalog.partition_style
+        settings = {
+            "hoodie.datasource.meta.sync.base.path": self._table.base_path,
+            f"{_SYNC}.mode": "hms",
+            f"{_SYNC}.metastore.uris": ",".join(self._catalog.uris),
+            f"{_SYNC}.database": self._catalog.database,
+            f"{_SYNC}.table": self._catalog.table,
+            f"{_SYNC}.auto_create_database": "false",
+            f"{_SYNC}.partition_fields": ",".join(columns),
+            f"{_SYNC}.partition_extractor_class": (
+                f"org.apache.hudi.hive.{_EXTRACTORS[style] if columns else _UNPARTITIONED}"
+            ),
+            f"{_SYNC}.support_timestamp": "true",
+            f"{_SYNC}.sync_comment": "true",
+            f"{_SYNC}.table_properties": f"{MARK}={self._uid}",
+            f"{_META}_sync.spark.version": str(self._spark.version),
+            # An incremental sync alone drops partitions that commits have dropped and no clean has removed. It never
+            # looks at the partitions that are gone since, or that somebody dropped from the catalog.
+            f"{_META}.sync.incremental": "true" if dropped else "false",
+        }
+        properties = classes(self._spark).java.util.Properties()
+        for key, value in settings.items():
+            properties.setProperty(key, value)
+        return properties
+
+    def _configuration(self) -> JavaObject:
+        configuration = classes(self._spark).org.apache.hadoop.conf.Configuration(hadoop_configuration(self._spark))
+        for key, value in ({"hive.metastore.uris": ",".join(self._catalog.uris)} | _CLIENT).items():
+            configuration.set(key, value)
+        return configuration
+
+    @contextmanager
+    def _client(self) -> Iterator[JavaObject]:
+        jvm = classes(self._spark)
+        configuration = jvm.org.apache.hadoop.hive.conf.HiveConf()
+        configuration.addResource(self._configuration())
+        client = jvm.org.apache.hadoop.hive.metastore.HiveMetaStoreClient(configuration)
+        try:
+            yield client
+        finally:
+            client.close()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn the exceptions of the block into `SyncFailed`."""
+        try:
+            yield
+        except SyncFailed:
+            raise
+        except Exception as error:
+            causes = causes_of(error)
+            where = listed(self._catalog.uris, _MOST_NAMED)
+            if any(_AWAY.search(each.kind) or _AWAY.search(each.message) for each in causes):
+                raise SyncFailed(
+                    SyncTrouble.UNAVAILABLE,
+                    f"The Hive Metastore at {where} does not answer; check that it runs and that the pods of jobs can "
+                    "reach it.",
+                ) from error
+            _, cause = classify(causes, otherwise=_OTHERWISE)
+            raise SyncFailed(
+                SyncTrouble.REFUSED,
+                f"The entry {self._catalog.entry} could not be written to the Hive Metastore at {where}: "
+                f"{_shown(cause.first_line)}",
+            ) from error
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Tell whether two locations are the same folder; the metastore may have encoded its own."""
+    places = [Location.parse_or_none(text) for text in (one, unquote(one), other)]
+    return places[2] is not None and places[2].canonical in {each.canonical for each in places[:2] if each is not None}
+
+
+def _shown(text: str | None) -> str:
+    """Return a text from outside, short and printable."""
+    return "".join(each if each.isprintable() else "?" for each in (text or "")[:_LONGEST_SHOWN])

@@ -1,0 +1,232 @@
+"""When a run syncs the catalog of its table, in bounded time, and the record that it leaves for the next run.
+
+A run compares the table with the record first: the settings of the catalog, the schema, the partitions, and dropped
+partitions. If all are as at the last sync, it opens no connection to the catalog. The run has committed before, so
+nothing here fails it. The lease is still held, so no other run writes the record.
+"""
+
+import hashlib
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from pyspark.sql import SparkSession
+
+from hudi_jobs.catalogs.definition import SyncFailed
+from hudi_jobs.catalogs.registry import catalog_of
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import (
+    AnyCatalog,
+    CatalogRecord,
+    CatalogReport,
+    SyncTrouble,
+    decode_catalog,
+    encode_catalog,
+    next_sync,
+    target_of,
+)
+from hudi_jobs.contract.catalog_report import SYNC_MESSAGE_LIMIT
+from hudi_jobs.contract.catalogs.catalog import CATALOG_FILE, is_look_due, sync_time
+from hudi_jobs.lease.stores import open_table_files
+from hudi_jobs.spark.failures import causes_of
+from hudi_jobs.spark.filesystem import Folder
+from hudi_jobs.spark.jvm import classes, elements, engine_context
+from hudi_jobs.table import HudiTable
+
+AFTER_A_COMMIT = 30.0
+"""The most seconds that a sync may take of a run that has committed."""
+
+OF_ITS_OWN = 600.0
+"""The most seconds of a run that only syncs."""
+
+_Result = TypeVar("_Result")
+_LOGGER = logging.getLogger(__name__)
+_abandoned: list[threading.Thread] = []
+"""Syncs that were given up; the next sync waits until they have ended."""
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What the catalog is to show: digests of settings and content, and the newest commit."""
+
+    target: str
+    content: str
+    instant: str
+
+
+def sync_after_commit(context: TaskContext) -> CatalogReport | None:
+    """Sync the catalog if the run has changed what it shows; return None if it shows the table. Raises nothing.
+
+    After a failed sync, runs wait before they try again, and report meanwhile that the catalog is behind.
+    """
+    catalog = context.task.catalog
+    if catalog is None:
+        return None
+    try:
+        return _sync(context, catalog, seconds=AFTER_A_COMMIT, always=False)
+    except Exception as error:
+        # A driver without a JVM reports its commit all the same.
+        _LOGGER.warning("the catalog could not be synced", exc_info=True)
+        message = f"The catalog entry {catalog.entry} could not be compared with the table: {_first_line(error)}"
+        return CatalogReport(
+            entry=catalog.entry,
+            behind_since=sync_time(datetime.now(UTC)),
+            trouble=SyncTrouble.REFUSED,
+            message=message[:SYNC_MESSAGE_LIMIT],
+        )
+
+
+def sync_always(context: TaskContext, catalog: AnyCatalog) -> CatalogReport | None:
+    """Sync the catalog whether or not anything has changed; None if the table has no commit."""
+    return _sync(context, catalog, seconds=OF_ITS_OWN, always=True)
+
+
+def drop_entries(context: TaskContext) -> str:
+    """Drop the entries that are this resource's own, and return a sentence about it; empty without a catalog."""
+    catalog, owner = context.task.catalog, context.task.owner
+    if catalog is None or owner is None:
+        return ""
+    entries = catalog_of(context.spark, catalog, context.task.table, owner.table_uid)
+    try:
+        gone = _bounded(entries.drop, AFTER_A_COMMIT)
+    except SyncFailed as failure:
+        return f"The catalog entry {catalog.entry} stays: {failure.message} Drop it there."
+    return f"Dropped the catalog entries {', '.join(gone)}." if gone else f"No entry {catalog.entry} was ours to drop."
+
+
+def _sync(context: TaskContext, catalog: AnyCatalog, *, seconds: float, always: bool) -> CatalogReport | None:
+    task, now = context.task, datetime.now(UTC)
+    table = HudiTable.open(context.spark, task.table.base_path)
+    uid = task.owner.table_uid if task.owner is not None else ""
+    if table is None or (wanted := _wanted(context.spark, table, catalog, uid)) is None:
+        return None
+    files = open_table_files(context.spark, task.table.base_path)
+    found = files.read(CATALOG_FILE)
+    record = None if found is None else decode_catalog(found[0])
+    dropped = record is not None and _drops_partitions(context.spark, table, record.instant)
+    if not always and record is not None and not _is_due(record, wanted, dropped=dropped, now=now):
+        return None if record.behind_since is None else _report(record)
+    entries = catalog_of(context.spark, catalog, task.table, uid)
+    try:
+        _bounded(lambda: entries.sync(table, dropped=dropped), seconds)
+        after = _synced(catalog, wanted, now)
+    except SyncFailed as failure:
+        context.log("the catalog is behind", cause=failure.message)
+        after = _behind(catalog, record, wanted, failure, now)
+    files.write(CATALOG_FILE, encode_catalog(after), expected=None if found is None else found[1])
+    return _report(after)
+
+
+def _report(record: CatalogRecord) -> CatalogReport:
+    return CatalogReport(**{name: getattr(record, name) for name in CatalogReport.model_fields})
+
+
+def _is_due(record: CatalogRecord, wanted: _Wanted, *, dropped: bool, now: datetime) -> bool:
+    """Tell whether a run that has committed syncs: something has changed, or a failed sync is to be tried again."""
+    again = next_sync(record, now)
+    if again is not None and record.target == wanted.target:
+        return now >= again
+    same = (record.target, record.content) == (wanted.target, wanted.content)
+    return not same or dropped or is_look_due(record, now)
+
+
+def _synced(catalog: AnyCatalog, wanted: _Wanted, now: datetime) -> CatalogRecord:
+    return CatalogRecord(
+        entry=catalog.entry,
+        instant=wanted.instant,
+        target=wanted.target,
+        content=wanted.content,
+        synced_at=sync_time(now),
+    )
+
+
+def _behind(
+    catalog: AnyCatalog, record: CatalogRecord | None, wanted: _Wanted, failure: SyncFailed, now: datetime
+) -> CatalogRecord:
+    """Return the record after a failed sync: the last successful sync stays in it, for the same settings."""
+    moment = sync_time(now)
+    same = record if record is not None and record.target == wanted.target else None
+    return CatalogRecord(
+        entry=catalog.entry,
+        instant=same.instant if same is not None else None,
+        target=wanted.target,
+        content=None,
+        synced_at=same.synced_at if same is not None else None,
+        behind_since=(same.behind_since if same is not None else None) or moment,
+        trouble=failure.trouble,
+        message=failure.message[:SYNC_MESSAGE_LIMIT],
+        tried_at=moment,
+        attempts=(same.attempts if same is not None else 0) + 1,
+    )
+
+
+def _wanted(spark: SparkSession, table: HudiTable, catalog: AnyCatalog, uid: str) -> _Wanted | None:
+    """Return what the catalog is to show; None before the first commit. Refuses partitions outside the table."""
+    commits = table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
+    newest, schema = commits.lastInstant(), table.schema()
+    if not newest.isPresent() or schema is None:
+        return None
+    partitions = _partitions(spark, table) if table.partition_columns else []
+    content = "\0".join((table.properties.get("hoodie.table.type", ""), schema.json(), *sorted(partitions)))
+    digest = hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
+    return _Wanted(target=target_of(catalog, uid), content=digest, instant=str(newest.get().requestedTime()))
+
+
+def _partitions(spark: SparkSession, table: HudiTable) -> list[str]:
+    """Return the paths of all partitions, from the metadata table if there is one."""
+    utilities = classes(spark).org.apache.hudi.common.fs.FSUtils
+    listed = bool(table.meta.getTableConfig().isMetadataTableAvailable())
+    found = [str(each) for each in elements(utilities.getAllPartitionPaths(engine_context(spark), table.meta, listed))]
+    folder = Folder(table.base_path)
+    stranger = next((each for each in found if folder.partition(each) is None), None)
+    if stranger is not None:
+        raise ValueError(f"the metadata of the table puts the partition {stranger[:200]!a} outside of it")
+    return found
+
+
+def _drops_partitions(spark: SparkSession, table: HudiTable, since: str | None) -> bool:
+    """Tell whether a commit after the last synced commit dropped partitions."""
+    timeline = table.meta.getActiveTimeline().filterCompletedInstants()
+    if since is None or timeline.isBeforeTimelineStarts(since):
+        return False
+    option = classes(spark).org.apache.hudi.common.util.Option
+    utilities = classes(spark).org.apache.hudi.common.table.timeline.TimelineUtils
+    return int(utilities.getDroppedPartitions(table.meta, option.of(since), option.empty()).size()) > 0
+
+
+def _bounded(work: Callable[[], _Result], seconds: float) -> _Result:
+    """Return the result of a call in a thread of its own; give up after this time. The call itself may run on."""
+    _abandoned[:] = [each for each in _abandoned if each.is_alive()]
+    if _abandoned:
+        raise SyncFailed(
+            SyncTrouble.UNAVAILABLE, "An earlier call of the catalog has not ended; check that it answers."
+        )
+    box: list[_Result | Exception] = []
+
+    def run() -> None:
+        try:
+            box.append(work())
+        except Exception as error:  # noqa: BLE001 - raised again by the caller
+            box.append(error)
+
+    thread = threading.Thread(target=run, name="catalog", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not box:
+        _abandoned.append(thread)
+        raise SyncFailed(
+            SyncTrouble.UNAVAILABLE,
+            f"The catalog did not answer within {seconds:g} seconds; check that it runs and is not overloaded.",
+        )
+    found = box[0]
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def _first_line(error: Exception) -> str:
+    text = causes_of(error)[-1].first_line
+    return "".join(each if each.isprintable() else "?" for each in text)

@@ -1,0 +1,222 @@
+"""What a run leaves in a Hive Metastore, and when it opens a connection to it."""
+
+import time
+
+import pytest
+from tests.spark_jobs.catalogs.conftest import CatalogTrial, MetastoreClient
+
+from hudi_jobs.contract import CatalogReport, Outcome, Service, SyncTrouble, TaskResult
+from toolkit.streams.metastore import HiveMetastore
+
+pytestmark = pytest.mark.spark
+
+MONDAY = {"id": "1", "v": "a", "day": "mon"}
+TUESDAY = {"id": "2", "v": "b", "day": "tue"}
+
+
+def told(result: TaskResult) -> CatalogReport:
+    """What a run says of the catalog."""
+    assert result.catalog is not None, result
+    return result.catalog
+
+
+def test_first_commit_makes_the_entry_of_a_copy_on_write_table(trial: CatalogTrial) -> None:
+    result = trial.ingest(MONDAY)
+
+    assert result.outcome is Outcome.SUCCEEDED, result
+    assert told(result).behind_since is None, result
+    assert told(result).instant == result.instant
+    entry = trial.metastore.entry(trial.table)
+    assert entry.location.endswith(trial.lake.base_path)
+    assert entry.properties["hudi-operator.table-uid"] == trial.uid
+    assert entry.properties["EXTERNAL"] == "TRUE"
+    assert {"id": "string", "v": "string"}.items() <= entry.columns.items()
+    assert entry.partition_columns == {"day": "string"}
+    assert list(entry.partitions) == ["mon"]
+
+
+def test_run_that_changes_neither_columns_nor_partitions_opens_no_connection(trial: CatalogTrial) -> None:
+    trial.ingest(MONDAY)
+    before = trial.proxy.connections
+
+    result = trial.ingest(MONDAY | {"v": "c"})
+
+    assert (result.outcome, result.catalog) == (Outcome.SUCCEEDED, None)
+    assert before > 0
+    assert trial.proxy.connections == before
+
+
+def test_new_partition_and_new_column_are_shown_after_their_commit(trial: CatalogTrial) -> None:
+    trial.ingest(MONDAY)
+
+    trial.ingest(TUESDAY)
+    partitions = list(trial.metastore.entry(trial.table).partitions)
+    trial.ingest(TUESDAY | {"extra": "x"})
+
+    assert sorted(partitions) == ["mon", "tue"]
+    assert trial.metastore.entry(trial.table).columns["extra"] == "string"
+
+
+def test_merge_on_read_table_has_entries_for_both_kinds_of_query(trial: CatalogTrial) -> None:
+    trial.lake.table |= {"type": "MergeOnRead"}
+
+    trial.ingest(MONDAY)
+    trial.ingest(TUESDAY)
+
+    entries = {suffix: trial.metastore.entry(f"{trial.table}{suffix}") for suffix in ("", "_ro", "_rt")}
+    assert {suffix: entry.reads for suffix, entry in entries.items()} == {
+        "": "HoodieParquetRealtimeInputFormat",
+        "_ro": "HoodieParquetInputFormat",
+        "_rt": "HoodieParquetRealtimeInputFormat",
+    }
+    assert all(sorted(entry.partitions) == ["mon", "tue"] for entry in entries.values())
+    assert all(entry.properties["hudi-operator.table-uid"] == trial.uid for entry in entries.values())
+
+
+def test_commit_succeeds_while_the_metastore_is_away_and_the_next_attempt_shows_it(
+    trial: CatalogTrial, hive: HiveMetastore
+) -> None:
+    trial.ingest(MONDAY)
+    hive.kill()
+    began = time.monotonic()
+
+    result = trial.ingest(TUESDAY)
+    took = time.monotonic() - began
+    tried = trial.proxy.connections
+    waits = trial.ingest(TUESDAY | {"v": "c"})
+
+    assert result.outcome is Outcome.SUCCEEDED, result
+    assert told(result).trouble is SyncTrouble.UNAVAILABLE, result
+    assert "does not answer" in told(result).message
+    assert took < 30
+    assert (waits.outcome, trial.proxy.connections) == (Outcome.SUCCEEDED, tried)
+    assert told(waits).behind_since == told(result).behind_since
+
+    hive.start()
+    caught_up = trial.serve()
+
+    assert caught_up.outcome is Outcome.SUCCEEDED, caught_up
+    assert trial.record().behind_since is None
+    trial.metastore = MetastoreClient(trial.lake.spark, hive.uri)
+    assert sorted(trial.metastore.entry(trial.table).partitions) == ["mon", "tue"]
+
+
+def test_metastore_that_dies_in_the_middle_of_a_sync_is_right_after_the_next_sync(trial: CatalogTrial) -> None:
+    trial.proxy.cut_after = 1500
+    first = trial.ingest(MONDAY)
+    trial.proxy.cut_after = None
+
+    result = trial.serve()
+
+    assert first.outcome is Outcome.SUCCEEDED, first
+    assert told(first).behind_since is not None, first
+    assert result.outcome is Outcome.SUCCEEDED, result
+    assert list(trial.metastore.entry(trial.table).partitions) == ["mon"]
+
+
+@pytest.mark.slow
+def test_metastore_that_never_answers_costs_a_run_bounded_time(trial: CatalogTrial) -> None:
+    trial.proxy.hangs = True
+    began = time.monotonic()
+
+    result = trial.ingest(MONDAY)
+
+    assert time.monotonic() - began < 60
+    assert result.outcome is Outcome.SUCCEEDED, result
+    assert told(result).trouble is SyncTrouble.UNAVAILABLE, result
+
+
+@pytest.mark.parametrize("mark", [None, pytest.param("uid-of-another", marks=pytest.mark.slow)])
+def test_entry_of_somebody_else_is_left_alone(trial: CatalogTrial, mark: str | None) -> None:
+    name = trial.table
+    trial.table = f"{name}_first"
+    trial.ingest(MONDAY)
+    trial.metastore.copy(trial.table, name, mark=mark)
+    trial.table = name
+
+    result = trial.ingest(TUESDAY)
+
+    assert result.outcome is Outcome.SUCCEEDED, result
+    assert told(result).trouble is SyncTrouble.TAKEN, result
+    assert trial.metastore.entry(name).properties.get("hudi-operator.table-uid") == mark
+    assert trial.metastore.entry(name).partitions == {}
+
+    trial.settings = {"takeOver": True}
+    taken = trial.serve()
+
+    assert taken.outcome is Outcome.SUCCEEDED, taken
+    assert trial.metastore.entry(name).properties["hudi-operator.table-uid"] == trial.uid
+
+
+@pytest.mark.slow
+def test_entry_of_another_folder_is_never_taken_over(trial: CatalogTrial) -> None:
+    name = trial.table
+    trial.table = f"{name}_first"
+    trial.ingest(MONDAY)
+    elsewhere = f"file:{trial.lake.folder}/elsewhere"
+    trial.metastore.copy(trial.table, name, location=elsewhere, mark=trial.uid)
+    trial.table, trial.settings = name, {"takeOver": True}
+
+    result = trial.ingest(TUESDAY)
+
+    assert told(result).trouble is SyncTrouble.TAKEN, result
+    assert "which is not this table" in told(result).message
+    assert trial.metastore.entry(name).location == elsewhere
+
+
+def test_entry_dropped_by_hand_is_made_again_by_a_run_that_only_syncs(trial: CatalogTrial) -> None:
+    trial.ingest(MONDAY)
+    trial.metastore.drop(trial.table)
+
+    result = trial.serve()
+
+    assert result.outcome is Outcome.SUCCEEDED, result
+    assert list(trial.metastore.entry(trial.table).partitions) == ["mon"]
+
+
+def test_missing_database_is_named_and_not_made(trial: CatalogTrial) -> None:
+    trial.settings = {"database": "nowhere"}
+
+    result = trial.ingest(MONDAY)
+
+    assert result.outcome is Outcome.SUCCEEDED, result
+    assert told(result).trouble is SyncTrouble.REFUSED, result
+    assert "has no database nowhere" in told(result).message
+
+
+def test_deletion_of_a_table_drops_its_entries_and_no_other(trial: CatalogTrial) -> None:
+    trial.ingest(MONDAY)
+    others = f"{trial.table}_others"
+    trial.metastore.copy(trial.table, others, mark="uid-of-another")
+
+    result = trial.serve(Service.DELETION)
+
+    assert result.outcome is Outcome.SUCCEEDED, result
+    assert f"Dropped the catalog entries lake.{trial.table}." in result.message
+    assert trial.table not in trial.metastore.names()
+    assert others in trial.metastore.names()
+
+
+def test_partition_dropped_by_another_tool_is_dropped_from_the_entry(trial: CatalogTrial) -> None:
+    trial.ingest(MONDAY)
+    trial.ingest(TUESDAY)
+    options = trial.lake.hudi_options(Service.INGESTION) | {"hoodie.datasource.write.operation": "delete_partition"}
+    gone = trial.lake.spark.createDataFrame([TUESDAY])
+    gone.write.format("hudi").options(**options).mode("append").save(trial.lake.base_path)
+
+    result = trial.ingest(MONDAY | {"v": "c"})
+
+    assert result.outcome is Outcome.SUCCEEDED, result
+    assert list(trial.metastore.entry(trial.table).partitions) == ["mon"]
+
+
+@pytest.mark.slow
+def test_deletion_of_a_table_leaves_an_entry_of_somebody_else(trial: CatalogTrial) -> None:
+    trial.ingest(MONDAY)
+    trial.uid = "uid-of-another"
+
+    result = trial.serve(Service.DELETION)
+
+    assert result.outcome is Outcome.SUCCEEDED, result
+    assert "was ours to drop" in result.message
+    assert trial.table in trial.metastore.names()
