@@ -124,7 +124,7 @@ def job_sizing(
 
 
 _IN_ONE_POD = frozenset({Service.DELETION, Service.SAVEPOINT, Service.CATALOG})
-"""Services that only remove or list files."""
+"""Services that only remove or list files, or sync a catalog."""
 
 
 def size_of(job: ActiveJob, spec: HudiTableSpec, table_class: HudiTableClassSpec) -> Sizing:
