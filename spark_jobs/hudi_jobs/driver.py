@@ -38,6 +38,7 @@ from hudi_jobs.run_usage import driver_usage, run_usage, with_usage_plugin
 from hudi_jobs.spark.failures import DriverStopping, TaskFailed, Unfinished, causes_of, classify
 from hudi_jobs.spark.jvm import jvm_process
 from hudi_jobs.spark.logs import redactor_of
+from hudi_jobs.spark.refusals import watch_refusals
 from hudi_jobs.spark.session import hadoop_setting
 from hudi_jobs.tasks import run_task
 
@@ -111,6 +112,7 @@ class Driver:
         except Exception as error:
             _LOGGER.exception("the Spark session did not start")
             return _failure(error)
+        watch_refusals(self._spark)
         return None
 
     def _result(self, task: TableTask, failure: TaskFailed | None) -> TaskResult:

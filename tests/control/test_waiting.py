@@ -19,6 +19,7 @@ from tests.control.job_documents import (
 )
 from tests.control.test_reconciler import Operator, living_table
 
+from hudi_jobs.contract.pods import EXECUTORS_REFUSED_ANNOTATION
 from hudi_operator.control.jobs.pod_view import NOT_ALLOWED, newest_words
 from hudi_operator.jobs.names import EXECUTOR_TEMPLATE_ANNOTATION
 from hudi_operator.planning.model import JobPhase, PodTrouble
@@ -84,6 +85,32 @@ def test_driver_in_cluster_mode_without_any_executor_says_so_within_a_minute_and
     assert found.message.startswith("No pod of an executor exists.")
     (found,) = view(the_job(), driver, executor())
     assert found.message == ""
+
+
+def refused(words: str) -> Document:
+    driver = the_pod()
+    notes = {EXECUTOR_TEMPLATE_ANNOTATION: "spec: {}", EXECUTORS_REFUSED_ANNOTATION: words}
+    driver["metadata"]["annotations"] = notes
+    return driver
+
+
+def test_driver_whose_executors_the_api_server_refuses_says_so_in_its_words() -> None:
+    (found,) = view(the_job(), refused(QUOTA), at=CREATED + timedelta(seconds=5))
+    assert (found.trouble, found.message) == (
+        None,
+        f"No pod of an executor exists, because the API server refuses it: {QUOTA}.",
+    )
+    (found,) = view(the_job(), refused(QUOTA), executor())
+    assert found.message == f"The API server refuses further executors: {QUOTA}."
+    (found,) = view(the_job(), refused(QUOTA), unplaced(1))
+    assert found.message == f"No executor has started: {NO_ROOM}"
+
+
+@pytest.mark.parametrize("words", ["x" * 5_000, "line\nbreak\x1b]0;title\x07", "x" * 100_000])
+def test_words_of_a_refusal_are_bounded_and_escaped(words: str) -> None:
+    (found,) = view(the_job(), refused(words), at=CREATED + timedelta(seconds=60))
+    assert 0 < len(found.message) < 500
+    assert found.message.isprintable()
 
 
 def test_driver_in_local_mode_waits_for_no_executor() -> None:

@@ -16,6 +16,7 @@ from hudi_jobs.contract import (
     decode_outcome,
     task_id,
 )
+from hudi_jobs.contract.pods import EXECUTORS_REFUSED_ANNOTATION
 from hudi_jobs.contract.wording import listed, shortened
 from hudi_operator.api.values.base import parse_quantity
 from hudi_operator.control.jobs.pod_view import (
@@ -125,8 +126,15 @@ def _observe(
     if phase is JobPhase.STARTING and trouble is None:
         wait = pod_wait(pods, job_uid=_uid(job), age=now - waiting_since, words=words)
     if phase is JobPhase.RUNNING and trouble is None:
-        in_cluster = any(field(pod, "metadata", "annotations", EXECUTOR_TEMPLATE_ANNOTATION) for pod in pods)
-        wait = executor_wait(executors, driver_started_at=started_at(pods), now=now, words=words, in_cluster=in_cluster)
+        notes = [part(pod, "metadata", "annotations") for pod in pods]
+        wait = executor_wait(
+            executors,
+            driver_started_at=started_at(pods),
+            now=now,
+            words=words,
+            in_cluster=any(EXECUTOR_TEMPLATE_ANNOTATION in each for each in notes),
+            refusal=next(filter(None, (text(each, EXECUTORS_REFUSED_ANNOTATION) for each in notes)), ""),
+        )
     if phase is JobPhase.SUSPENDED:
         message = _held_message(text(job, "metadata", "labels", QUEUE_LABEL))
     template = _driver(items(job, "spec", "template", "spec", "containers"))

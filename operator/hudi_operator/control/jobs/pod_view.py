@@ -231,18 +231,22 @@ def executor_wait(
     now: datetime,
     words: Words,
     in_cluster: bool = False,
+    refusal: str = "",
 ) -> Wait:
     """Return what the executors of a running driver wait for; a trouble only where none of them has started.
 
     A driver `in_cluster` mode without any executor is no trouble: it may have lost its executors a moment ago.
+    `refusal` are the words with which the API server refuses further pods of executors, as the driver reports them.
     """
+    if in_cluster and not executors and refusal:
+        return Wait(message=sentence(f"No pod of an executor exists, because the API server refuses it: {refusal}"))
     if in_cluster and not executors:
         is_late = driver_started_at is not None and now - driver_started_at > _DRIVER_GRACE
         return Wait(message=_NO_EXECUTOR if is_late else "")
     waiting = [pod for pod in executors if not has_started(pod)]
     created = [moment for pod in waiting if (moment := parse_time(text(pod, "metadata", "creationTimestamp")))]
     if not created:
-        return Wait()
+        return Wait(message=sentence(f"The API server refuses further executors: {refusal}") if refusal else "")
     found = pod_wait(waiting, job_uid="", age=now - min(created), words=words)
     if not found.message:
         return Wait()
