@@ -19,6 +19,7 @@ def main(server: str, namespace: str, account: Path) -> None:
         "spark.driver.host": "127.0.0.1",
         "spark.executor.instances": "2",
         "spark.kubernetes.namespace": namespace,
+        "spark.kubernetes.executor.disableConfigMap": "true",
         "spark.kubernetes.container.image": "registry.invalid/never:1",
         "spark.kubernetes.authenticate.caCertFile": str(account / "ca.crt"),
         "spark.kubernetes.authenticate.oauthTokenFile": str(account / "token"),

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.contract.pods import EXECUTORS_REFUSED_ANNOTATION
 from hudi_jobs.spark.jvm import classes
-from hudi_jobs.spark.refusals import _SPARK_LOGGER, Refusals, annotate_own_pod, listen, refusal_of
+from hudi_jobs.spark.refusals import _SPARK_LOGGER, Refusals, annotate_own_pod, listening, refusal_of
 
 POST = "Failure executing: POST at: https://kubernetes.default.svc/api/v1/namespaces/team-a/pods. Message: "
 ADDED = "Forbidden!Configured service account doesn't have access. Service account may have been revoked. "
@@ -103,12 +103,15 @@ def test_own_pod_is_annotated_with_its_own_account(
 
 
 @pytest.mark.spark
-def test_what_spark_logs_is_taken_once(spark: SparkSession) -> None:
-    take = listen(spark)
+def test_what_spark_logs_is_taken_once_while_somebody_listens(spark: SparkSession) -> None:
     jvm = classes(spark)
     log4j = jvm.org.apache.logging.log4j
     log4j.core.config.Configurator.setLevel(_SPARK_LOGGER, log4j.Level.WARN)
     error = jvm.io.fabric8.kubernetes.client.KubernetesClientException(LOGGED.strip())
-    jvm.org.slf4j.LoggerFactory.getLogger(_SPARK_LOGGER).warn("Exception when notifying snapshot subscriber.", error)
-    assert take() == LOGGED
+    of_spark = jvm.org.slf4j.LoggerFactory.getLogger(_SPARK_LOGGER)
+    with listening(spark) as take:
+        of_spark.warn("Exception when notifying snapshot subscriber.", error)
+        assert take() == LOGGED
+        assert take() == ""
+    of_spark.warn("Exception when notifying snapshot subscriber.", error)
     assert take() == ""

@@ -71,7 +71,11 @@ def write_account(account: Path, namespace: str, token: str, certificates: str) 
 def driver_at(server: str, namespace: str, account: Path) -> Iterator[None]:
     arguments = (sys.executable, "-m", PROGRAM, server, namespace, str(account))
     environment = {**os.environ, "POD_NAME": "driver"}
-    with subprocess.Popen(arguments, stdin=subprocess.PIPE, env=environment, stderr=subprocess.DEVNULL) as process:
+    log = account.parent / "driver.log"  # pytest keeps it after a failure
+    with (
+        log.open("wb") as stderr,
+        subprocess.Popen(arguments, stdin=subprocess.PIPE, env=environment, stderr=stderr) as process,
+    ):
         try:
             yield
         finally:

@@ -11,11 +11,13 @@ import ssl
 import threading
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import quote
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from hudi_jobs.contract.pods import EXECUTORS_REFUSED_ANNOTATION
@@ -38,6 +40,7 @@ _ADDED = re.compile(
 )
 """What the client writes before the words of the API server, whatever refused the pod."""
 
+_NAME = "hudi-operator-refusals"
 _FOLLOWS, _IGNORES = False, True
 _NUMBER = re.compile(r"-exec-\d+\b")
 
@@ -85,29 +88,38 @@ def watch_refusals(spark: SparkSession) -> None:
 
 def _watch(spark: SparkSession) -> None:
     try:
-        refusals = Refusals(listen(spark), annotate_own_pod)
-        while True:
-            time.sleep(_LOOK_SECONDS)
-            try:
-                refusals.look()
-            except OSError as error:
-                if isinstance(error, HTTPError) and 400 <= error.code < 429:
-                    raise  # such as a role without the right; anything else is tried again
+        with listening(spark) as take:
+            refusals = Refusals(take, annotate_own_pod)
+            while True:
+                time.sleep(_LOOK_SECONDS)
+                _look(refusals)
     except Exception:
         _LOGGER.warning("refused pods of executors are not told any more", exc_info=True)
 
 
-def listen(spark: SparkSession) -> Callable[[], str]:
-    """Return a function that takes the messages of refusals since its last call."""
+def _look(refusals: Refusals) -> None:
+    try:
+        refusals.look()
+    except OSError as error:
+        if isinstance(error, HTTPError) and 400 <= error.code < 429:
+            raise  # such as a role without the right; anything else is tried again
+
+
+@contextmanager
+def listening(spark: SparkSession) -> Iterator[Callable[[], str]]:
+    """Yield a function that takes the messages of refusals since its last call; nothing collects them afterwards."""
     log4j = classes(spark).org.apache.logging.log4j
     layout = log4j.core.layout.PatternLayout.newBuilder().withPattern("%ex{short.message}%n").build()
     writer = classes(spark).java.io.StringWriter()
-    appender = log4j.core.appender.WriterAppender.createAppender(
-        layout, None, writer, "hudi-refusals", _FOLLOWS, _IGNORES
-    )
+    appender = log4j.core.appender.WriterAppender.createAppender(layout, None, writer, _NAME, _FOLLOWS, _IGNORES)
     appender.start()
-    log4j.LogManager.getLogger(_SPARK_LOGGER).addAppender(appender)
-    return lambda: _taken(writer.getBuffer())
+    logger = log4j.LogManager.getLogger(_SPARK_LOGGER)
+    logger.addAppender(appender)
+    try:
+        yield lambda: _taken(writer.getBuffer())
+    finally:
+        with suppress(Py4JError, ConnectionError, EOFError):  # the JVM may have ended
+            logger.removeAppender(appender)
 
 
 def _taken(buffer: JavaObject) -> str:
