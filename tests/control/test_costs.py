@@ -29,6 +29,7 @@ from hudi_operator.control.tables import Reconciler
 from hudi_operator.jobs.names import SERVICE_LABEL, TABLE_LABEL
 from hudi_operator.kube.errors import KubernetesError
 from hudi_operator.runtime.controller import Trigger
+from hudi_operator.telemetry.metrics import metrics
 
 Document = dict[str, Any]
 NOON = datetime(2026, 3, 10, 12, 0, 0, tzinfo=UTC)
@@ -118,6 +119,35 @@ async def test_run_killed_for_memory_counts_as_estimated_beside_measured_runs() 
     assert tables.costs("orders") == [f"{DAY} 2 20500 90000 100 10"]
     assert tables.status("orders")["cost"] == "0.03 CPU hours on 2026-03-10, 0.03 since 2026-03-04 (0.03 estimated)"
     assert tables.status("orders")["services"]["ingestion"]["lastRun"]["reason"] == "OutOfMemory"
+
+
+def counted(namespace: str) -> tuple[float, float]:
+    """The measured and the estimated seconds of a namespace, by the metrics."""
+    found = {"false": 0.0, "true": 0.0}
+    for family in metrics.registry.collect():
+        for one in family.samples:
+            if one.name == "hudi_operator_run_cpu_seconds_total" and one.labels["table_namespace"] == namespace:
+                found[one.labels["estimated"]] += one.value
+    return found["false"], found["true"]
+
+
+def remembered(tables: Tables, *names: str) -> tuple[float, float]:
+    """The measured and the estimated seconds of tables, by their memories."""
+    lines = [line.split(" ") for name in names for line in tables.costs(name)]
+    return sum(int(line[2]) for line in lines) / 1000, sum(int(line[3]) for line in lines) / 1000
+
+
+async def test_sums_of_a_namespace_equal_the_sums_of_its_runs_with_a_killed_one_as_estimated() -> None:
+    tables = Tables("costs-a/orders", "costs-a/items", "costs-b/other")
+    runs = {"orders": (used(20.5), None, used(3.25)), "items": (None, used(100.0)), "other": (used(1.0),)}
+    for place in range(3):
+        for name, usages in runs.items():
+            if place < len(usages):
+                await tables.run(name, usage=usages[place], seconds=30)
+    assert remembered(tables, "orders", "items") == (123.75, 60)
+    assert remembered(tables, "other") == (1, 0)
+    assert counted("costs-a") == (123.75, 60)
+    assert counted("costs-b") == (1, 0)
 
 
 async def test_run_counts_once_whatever_write_its_operator_died_at_and_whichever_reply_was_lost() -> None:

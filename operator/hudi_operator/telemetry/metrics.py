@@ -6,7 +6,7 @@
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 from prometheus_client import (
@@ -26,6 +26,7 @@ from hudi_operator.api.status.findings import Finding
 from hudi_operator.api.status.runs import RunStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.api.status.table_status import service_name
+from hudi_operator.telemetry.run_costs import COST_LABELS, CPU, CPU_LABELS, READ, WRITTEN, RunCosts
 from hudi_operator.telemetry.table_metrics import TABLE_LABELS, TableMetrics
 from hudi_operator.telemetry.table_series import TableFigures
 
@@ -91,6 +92,11 @@ class Metrics:
         self._jobs = self._counter(
             "jobs", "Jobs that have ended or were refused, by service and outcome.", "service", "outcome"
         )
+        self._costs = RunCosts(
+            cpu=self._counter("run_cpu_seconds", f"{CPU}.", "table_namespace", *CPU_LABELS),
+            read=self._counter("run_read_bytes", f"{READ}.", "table_namespace", *COST_LABELS),
+            written=self._counter("run_written_bytes", f"{WRITTEN}.", "table_namespace", *COST_LABELS),
+        )
         self._rows_quarantined = self._counter("rows_quarantined", "Rows that ingestion has put into a quarantine.")
         self._operations = self._counter(
             "operations",
@@ -144,7 +150,7 @@ class Metrics:
             "tables_not_ready", "Tables whose condition Ready is not True, by its status and reason.", "ready", "reason"
         )
         for one in self.tables.series:
-            self._describe(f"table_{one.name}", "gauge", one.text, (*TABLE_LABELS, *one.labels))
+            self._describe(f"table_{one.name}", one.kind, one.text, (*TABLE_LABELS, *one.labels))
 
     def _describe_watching(self) -> None:
         self._resyncs = self._counter("resync", "Listings of all tables and classes, by result.", "result")
@@ -203,6 +209,10 @@ class Metrics:
         """Count an ended Job."""
         self._jobs.labels(service_name(run.service), run.outcome.value).inc()
 
+    def run_cost(self, namespace: str, name: str, run: RunStatus, *, class_name: str) -> None:
+        """Count what an ended run of a table cost."""
+        self._costs.count(namespace, name, run, class_name=class_name)
+
     def quarantined(self, rows: int) -> None:
         """Count rows that ingestion has put into a quarantine."""
         self._rows_quarantined.inc(rows)
@@ -238,7 +248,7 @@ class Metrics:
         key = f"{namespace}/{name}"
         self.set_findings(key, figures.status.findings)
         self._set_unready(key, None if figures.is_ready else (figures.ready.value, figures.reason))
-        self.tables.show(namespace, name, figures)
+        self.tables.show(namespace, name, replace(figures, spent=self._costs.of_table(namespace, name)))
 
     def forget_table(self, namespace: str, name: str) -> None:
         """Remove everything that a table contributes to the metrics."""
@@ -246,6 +256,7 @@ class Metrics:
         self.set_active_jobs(key, ())
         self.set_findings(key, ())
         self._set_unready(key, None)
+        self._costs.forget(namespace, name)
         self.tables.forget(namespace, name)
 
     def _set_unready(self, table: str, labels: tuple[str, str] | None) -> None:

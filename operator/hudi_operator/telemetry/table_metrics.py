@@ -8,7 +8,7 @@ behind their freshness, or with findings.
 from collections.abc import Iterable, Iterator, Sequence
 
 from prometheus_client import generate_latest
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
@@ -89,7 +89,8 @@ class TableMetrics(Collector):
     def _families(self, tables: Iterable[_Table]) -> Iterator[Metric]:
         for place, series in enumerate(self._series):
             labels = (*TABLE_LABELS, *series.labels)
-            family = GaugeMetricFamily(self.name_of(series), series.text, labels=labels)
+            kind = CounterMetricFamily if series.kind == "counter" else GaugeMetricFamily
+            family = kind(self.name_of(series), series.text, labels=labels)
             for table in tables:
                 for own, figure in self._samples[table][place]:
                     family.add_metric((*table, *own), figure)

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType
 from hudi_operator.api.status.table_status import HudiTableStatus
+from hudi_operator.telemetry.run_costs import COST_LABELS, CPU, CPU_LABELS, NOTHING_SPENT, READ, WRITTEN, Spent
 
 Sample = tuple[tuple[str, ...], float]
 """The values of a series' own labels, and its figure."""
@@ -29,6 +30,7 @@ class TableFigures:
     backlog_bytes: int | None = None
     target: timedelta | None = None
     quarantined_rows: int = 0
+    spent: Spent = NOTHING_SPENT
 
     @property
     def is_ready(self) -> bool:
@@ -58,12 +60,20 @@ class TableFigures:
 
 @dataclass(frozen=True, kw_only=True)
 class TableSeries:
-    """A gauge with the labels `table_namespace` and `table`, and labels of its own; `name` follows `table_`."""
+    """A metric with the labels `table_namespace` and `table`, and labels of its own; `name` follows `table_`.
+
+    The name of a counter ends in `_total`; every other metric is a gauge.
+    """
 
     name: str
     text: str
     read: Callable[[TableFigures], Iterator[Sample]]
     labels: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The type of the metric."""
+        return "counter" if self.name.endswith("_total") else "gauge"
 
 
 def known(figure: float | None) -> Iterator[Sample]:
@@ -104,6 +114,18 @@ def _target(table: TableFigures) -> Iterator[Sample]:
 
 def _quarantined_rows(table: TableFigures) -> Iterator[Sample]:
     return known(table.quarantined_rows)
+
+
+def _cpu_seconds(table: TableFigures) -> Iterator[Sample]:
+    yield from table.spent.cpu_seconds.items()
+
+
+def _read_bytes(table: TableFigures) -> Iterator[Sample]:
+    yield from table.spent.read_bytes.items()
+
+
+def _written_bytes(table: TableFigures) -> Iterator[Sample]:
+    yield from table.spent.written_bytes.items()
 
 
 TABLE_SERIES: tuple[TableSeries, ...] = (
@@ -147,5 +169,10 @@ TABLE_SERIES: tuple[TableSeries, ...] = (
         name="quarantined_rows",
         text="Rows of a table in its quarantine that nobody has acknowledged.",
         read=_quarantined_rows,
+    ),
+    TableSeries(name="run_cpu_seconds_total", text=f"{CPU}; of a table.", read=_cpu_seconds, labels=CPU_LABELS),
+    TableSeries(name="run_read_bytes_total", text=f"{READ}; of a table.", read=_read_bytes, labels=COST_LABELS),
+    TableSeries(
+        name="run_written_bytes_total", text=f"{WRITTEN}; of a table.", read=_written_bytes, labels=COST_LABELS
     ),
 )

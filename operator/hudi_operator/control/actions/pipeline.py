@@ -96,6 +96,10 @@ class Pipeline:
             self._record(key, step)
             document = await self._status.write(document, step.status, finished=step.finished, notices=step.notices)
             metrics.quarantined(step.rows_quarantined)
+            for run in step.finished:
+                metrics.run_cost(key.namespace, key.name, run, class_name=step.class_name)
+            if step.finished:
+                metrics.set_table(key.namespace, key.name, figures_of(step))
             for one in step.operations:
                 metrics.operation_finished(one)
         for action in step.actions:
