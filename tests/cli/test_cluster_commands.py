@@ -242,6 +242,11 @@ async def test_plan_with_a_cluster_shows_the_difference_and_the_refusal_of_the_a
     assert after["metadata"]["resourceVersion"] == table["metadata"]["resourceVersion"]
 
 
+async def test_top_lists_every_table(lake: str) -> None:
+    done = await hudi("top", "-n", lake)
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, len(recorded()) + 1), done.stderr
+
+
 async def test_cost_of_tables_without_a_run_is_said(lake: str) -> None:
     done = await hudi("cost", "-n", lake, "--since", "yesterday")
     assert (done.returncode, done.stdout, "No run has ended" in done.stderr) == (0, "", True)

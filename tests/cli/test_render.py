@@ -10,17 +10,19 @@ import pytest
 import yaml
 from tests.cli.tables import recorded, view
 from tests.planning.operations.operations import operation
-from tests.planning.world import NOW, at, minutes
+from tests.planning.world import NOW, ago, at, minutes
 
 from hudi_operator.api.crd.kinds import TABLE
 from hudi_operator.api.resources import SUSPEND_ANNOTATION
 from hudi_operator.api.status.operation_status import HudiOperationStatus
+from hudi_operator.api.status.statistics import ExactStatistics, StatisticsStatus
 from hudi_operator.cli.commands.wait import is_in_state
 from hudi_operator.cli.render.cost import cost_document, cost_text, cpu_of_days, first_day, size, spent, totals
 from hudi_operator.cli.render.explain import Shown, explain_text
 from hudi_operator.cli.render.history import entries, event_time, events_text, history_document, history_text
 from hudi_operator.cli.render.status import ORDERS, status_text, summary_line
 from hudi_operator.cli.render.text import Cell, Tone, as_document, duration, table
+from hudi_operator.cli.render.top import size_of, top_text
 from hudi_operator.cli.render.view import TableView
 
 TABLES = [view(name) for name in recorded()]
@@ -211,3 +213,15 @@ def test_bytes_are_in_the_largest_unit(number: int, text: str) -> None:
 
 def test_explanation_names_the_rules_of_the_class_from_the_status_alone() -> None:
     assert "Class: standard: no operations; 10 attempts" in explain_text(view("orders"), SHOWN)
+
+
+def test_statistics_that_nobody_measured_are_question_marks() -> None:
+    exact = ExactStatistics(base_bytes=1000, log_files=1, log_bytes=24, partitions=3, largest_partition=700)
+    known = StatisticsStatus(as_of=ago(5), commits_since=2, size="1Ki", files=4, small_files=1, exact=exact)
+    one, other = view("orders"), view("paused")
+    measured = TableView(document=one.document, metadata=one.metadata, status=one.status.copy_with(statistics=known))
+    lines = top_text([measured, other], now=NOW, namespaces=True).splitlines()
+    assert lines[1].split() == ["team-a", "orders", "1Ki", "?", "?", "4", "1", "3", "5m", "2"]
+    assert lines[2].split() == ["team-a", "paused", *["?"] * 10]
+    assert (size_of(measured), size_of(other)) == (1024, None)
+    assert min([other, measured], key=ORDERS["size"]) is measured

@@ -26,6 +26,7 @@ COMMANDS = {
     "history": Entry(CLUSTER, "Show what ran on a table, and who asked for it."),
     "events": Entry(CLUSTER, "Show the Events about a table."),
     "logs": Entry(CLUSTER, "Print the log of a run, or the kept end of the log of the newest failed run."),
+    "top": Entry(CLUSTER, "Show how large tables are, how fast they grow, and their small files and logs."),
     "cost": Entry(CLUSTER, "Sum what runs cost, by table, namespace, class, service or day."),
     "wait": Entry(CLUSTER, "Wait until a table is ready, healthy, fresh, suspended or idle."),
     "run": Entry(CLUSTER, "Run a service of a table now; `hudi-operator run` without a table runs the operator."),

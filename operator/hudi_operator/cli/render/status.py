@@ -9,6 +9,7 @@ from hudi_operator.api.status.conditions import ConditionStatus, ConditionType
 from hudi_operator.api.status.findings import Severity
 from hudi_operator.cli.render.cost import cpu_of_days
 from hudi_operator.cli.render.text import Cell, Tone, age, table
+from hudi_operator.cli.render.top import size_of
 from hudi_operator.cli.render.view import TableView
 
 _MESSAGE = 160
@@ -19,10 +20,11 @@ ORDERS: dict[str, Callable[[TableView], Any]] = {
     "name": lambda one: one.name,
     "behind": lambda one: one.complete_up_to or _LATEST,
     "cost": lambda one: -cpu_of_days(one, datetime.now(UTC), days=7),
+    "size": lambda one: -(size_of(one) or -1),
     "age": lambda one: one.created_at or _LATEST,
 }
-"""How tables are sorted: the furthest behind its source, the dearest of seven days, or the oldest resource comes first;
-unknown comes last.
+"""How tables are sorted: the furthest behind its source, the dearest of seven days, the largest, or the oldest resource
+comes first; unknown comes last.
 """
 
 
