@@ -7,14 +7,12 @@ nothing here fails it. The lease is still held, so no other run writes the recor
 
 import hashlib
 import logging
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
+from hudi_jobs.catalogs.bounded import bounded
 from hudi_jobs.catalogs.definition import SyncFailed
 from hudi_jobs.catalogs.registry import catalog_of
 from hudi_jobs.context import TaskContext
@@ -42,10 +40,7 @@ AFTER_A_COMMIT = 30.0
 OF_ITS_OWN = 600.0
 """The most seconds of a run that only syncs."""
 
-_Result = TypeVar("_Result")
 _LOGGER = logging.getLogger(__name__)
-_abandoned: list[threading.Thread] = []
-"""Syncs that were given up; the next sync waits until they have ended."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +86,7 @@ def drop_entries(context: TaskContext) -> str:
         return ""
     entries = catalog_of(context.spark, catalog, context.task.table, owner.table_uid)
     try:
-        gone = _bounded(entries.drop, AFTER_A_COMMIT)
+        gone = bounded(entries.drop, AFTER_A_COMMIT, context.stopping)
     except SyncFailed as failure:
         return f"The catalog entry {catalog.entry} stays: {failure.message} Drop it there."
     return f"Dropped the catalog entries {', '.join(gone)}." if gone else f"No entry {catalog.entry} was ours to drop."
@@ -111,7 +106,7 @@ def _sync(context: TaskContext, catalog: AnyCatalog, *, seconds: float, always: 
         return None if record.behind_since is None else _report(record)
     entries = catalog_of(context.spark, catalog, task.table, uid)
     try:
-        _bounded(lambda: entries.sync(table, dropped=dropped), seconds)
+        bounded(lambda: entries.sync(table, dropped=dropped), seconds, context.stopping)
         after = _synced(catalog, wanted, now)
     except SyncFailed as failure:
         context.log("the catalog is behind", cause=failure.message)
@@ -195,36 +190,6 @@ def _drops_partitions(spark: SparkSession, table: HudiTable, since: str | None) 
     option = classes(spark).org.apache.hudi.common.util.Option
     utilities = classes(spark).org.apache.hudi.common.table.timeline.TimelineUtils
     return int(utilities.getDroppedPartitions(table.meta, option.of(since), option.empty()).size()) > 0
-
-
-def _bounded(work: Callable[[], _Result], seconds: float) -> _Result:
-    """Return the result of a call in a thread of its own; give up after this time. The call itself may run on."""
-    _abandoned[:] = [each for each in _abandoned if each.is_alive()]
-    if _abandoned:
-        raise SyncFailed(
-            SyncTrouble.UNAVAILABLE, "An earlier call of the catalog has not ended; check that it answers."
-        )
-    box: list[_Result | Exception] = []
-
-    def run() -> None:
-        try:
-            box.append(work())
-        except Exception as error:  # noqa: BLE001 - raised again by the caller
-            box.append(error)
-
-    thread = threading.Thread(target=run, name="catalog", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if not box:
-        _abandoned.append(thread)
-        raise SyncFailed(
-            SyncTrouble.UNAVAILABLE,
-            f"The catalog did not answer within {seconds:g} seconds; check that it runs and is not overloaded.",
-        )
-    found = box[0]
-    if isinstance(found, Exception):
-        raise found
-    return found
 
 
 def _first_line(error: Exception) -> str:
