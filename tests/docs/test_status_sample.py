@@ -27,8 +27,10 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import DriverUsage, RunUsage
+from hudi_jobs.contract.statistics import SMALL_FILE_LIMIT, Figures, TableStatistics
 from hudi_operator.api.crd.definitions import structural_schema
 from hudi_operator.api.status.table_status import HudiTableStatus
+from hudi_operator.timeline import Timeline
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "status.md"
 BLOCK = re.compile(
@@ -57,7 +59,7 @@ def sample() -> str:
                 status=status(active_jobs=(active(started_at=at(NOW - timedelta(minutes=2))),), observed_generation=1),
                 created=NOW - timedelta(minutes=7),
             ),
-            snapshot=snapshot((JOB, ago(1)), timeline=timeline),
+            snapshot=snapshot((JOB, ago(1)), timeline=timeline, statistics=measured(timeline)),
             jobs=(
                 ended(
                     outcome=ingested,
@@ -69,6 +71,29 @@ def sample() -> str:
         )
     ).to_document()
     return yaml.safe_dump({"status": document}, sort_keys=False, width=1000)
+
+
+def measured(timeline: Timeline) -> TableStatistics:
+    """What the second ingestion has measured at its end."""
+    return TableStatistics(
+        as_of=max(one.completion for one in timeline.completed),
+        table_version=timeline.properties.version,
+        small_file_limit=SMALL_FILE_LIMIT,
+        written_at=NOW - timedelta(minutes=1),
+        seconds=0.3,
+        figures=Figures(
+            base_files=1,
+            base_bytes=436_312,
+            small_files=1,
+            log_files=1,
+            log_bytes=21_323,
+            partitions=1,
+            largest_partition=457_635,
+            rows=20,
+            oldest=ago(6),
+            newest=ago(1),
+        ),
+    )
 
 
 def with_sample(page: str) -> str:

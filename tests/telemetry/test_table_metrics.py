@@ -11,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from hudi_operator.api.status.conditions import Condition, ConditionType
 from hudi_operator.api.status.findings import Finding, FindingCode, Severity
 from hudi_operator.api.status.runs import TableStatus
+from hudi_operator.api.status.statistics import ExactStatistics, StatisticsStatus
 from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.telemetry.metrics import Metrics
 from hudi_operator.telemetry.table_series import TableFigures
@@ -198,3 +199,32 @@ def test_each_metric_of_tables_is_described_with_its_labels() -> None:
         assert described[name][:2] == ("table_namespace", "table")
         for sample in family.samples:
             assert tuple(sample.labels) == described[family.name]
+
+
+STATISTICS = StatisticsStatus(
+    as_of="20260310120000000",
+    size="1.26Gi",
+    files=120,
+    small_files=30,
+    exact=ExactStatistics(
+        base_bytes=1000, log_files=2, log_bytes=250, partitions=3, largest_partition=600, rows=12_345_678
+    ),
+)
+MEASURED = ("size_bytes", "rows", "files", "small_files", "log_ratio")
+
+
+def measured(statistics: StatisticsStatus | None) -> list[float | None]:
+    metrics = Metrics()
+    metrics.set_table("n", "a", TableFigures(status=HudiTableStatus(statistics=statistics)))
+    return [series(metrics, f"table_{name}").get(("n", "a")) for name in MEASURED]
+
+
+def test_statistics_of_a_table_are_exact_in_metrics() -> None:
+    assert measured(STATISTICS) == [1250, 12_345_678, 120, 30, 0.25]
+
+
+def test_unknown_statistics_of_a_table_have_no_series() -> None:
+    assert measured(None) == [None] * 5
+    assert measured(StatisticsStatus(as_of="20260310120000000")) == [None] * 5
+    bare = ExactStatistics(base_bytes=0, log_files=0, log_bytes=0, partitions=0, largest_partition=0)
+    assert measured(STATISTICS.copy_with(exact=bare, small_files=None)) == [0, None, 120, None, None]

@@ -128,6 +128,29 @@ def _written_bytes(table: TableFigures) -> Iterator[Sample]:
     yield from table.spent.written_bytes.items()
 
 
+def _size(table: TableFigures) -> Iterator[Sample]:
+    exact = table.status.statistics and table.status.statistics.exact
+    return known(exact.base_bytes + exact.log_bytes if exact else None)
+
+
+def _rows(table: TableFigures) -> Iterator[Sample]:
+    exact = table.status.statistics and table.status.statistics.exact
+    return known(exact.rows if exact else None)
+
+
+def _files(table: TableFigures) -> Iterator[Sample]:
+    return known(table.status.statistics.files if table.status.statistics else None)
+
+
+def _small_files(table: TableFigures) -> Iterator[Sample]:
+    return known(table.status.statistics.small_files if table.status.statistics else None)
+
+
+def _log_ratio(table: TableFigures) -> Iterator[Sample]:
+    exact = table.status.statistics and table.status.statistics.exact
+    return known(exact.log_bytes / exact.base_bytes if exact and exact.base_bytes else None)
+
+
 TABLE_SERIES: tuple[TableSeries, ...] = (
     TableSeries(name="ready", text="1 if a table is Ready, 0 if its condition is False or Unknown.", read=_ready),
     TableSeries(
@@ -174,5 +197,14 @@ TABLE_SERIES: tuple[TableSeries, ...] = (
     TableSeries(name="run_read_bytes_total", text=f"{READ}; of a table.", read=_read_bytes, labels=COST_LABELS),
     TableSeries(
         name="run_written_bytes_total", text=f"{WRITTEN}; of a table.", read=_written_bytes, labels=COST_LABELS
+    ),
+    TableSeries(
+        name="size_bytes", text="Size of the base and log files of a table, as its last run measured it.", read=_size
+    ),
+    TableSeries(name="rows", text="Rows of a table before log files are merged; absent while unknown.", read=_rows),
+    TableSeries(name="files", text="Base files of a table that a query reads.", read=_files),
+    TableSeries(name="small_files", text="Base files of a table below its small file limit.", read=_small_files),
+    TableSeries(
+        name="log_ratio", text="Size of the log files of a table over that of its base files.", read=_log_ratio
     ),
 )

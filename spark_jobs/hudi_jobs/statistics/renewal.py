@@ -6,7 +6,7 @@ logged and changes nothing else: the operator then shows the earlier figures, an
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from hudi_jobs.context import TaskContext
@@ -142,24 +142,27 @@ class _Renewal:
 
 
 class RepeatedRenewal:
-    """Renews the statistics during a run with many commits, seldom enough to take a tenth of the run's time."""
+    """Calls `renew` during a run with many commits, seldom enough to take a tenth of the run's time."""
 
-    def __init__(self, context: TaskContext) -> None:
-        self._context = context
+    def __init__(self, renew: Callable[[], float | None], *, clock: Callable[[], float] = time.monotonic) -> None:
+        """`renew` returns the seconds until the statistics are due, or None if they are current."""
+        self._renew = renew
+        self._clock = clock
         self._due: float | None = None
         self._rests_until = 0.0
 
     def committed(self) -> None:
         """Renew after a commit, at once or later."""
-        self._due = self._due or time.monotonic()
+        if self._due is None:
+            self._due = self._clock()
         self.renew_if_due()
 
     def renew_if_due(self) -> None:
         """Renew if a commit is not in the statistics and the last renewal is long enough ago."""
-        began = time.monotonic()
+        began = self._clock()
         if self._due is None or began < max(self._due, self._rests_until):
             return
-        wait = renew_statistics(self._context)
-        now = time.monotonic()
+        wait = self._renew()
+        now = self._clock()
         self._due = None if wait is None else now + wait
         self._rests_until = now + _SHARE * (now - began)

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import IN_FULL, sampled
+from tests.spark_jobs.operations.asked import UPGRADE, commits, done, operate
+from tests.spark_jobs.trials import IN_FULL, LEASE, sampled
 
 from hudi_jobs.contract import Outcome, RunMode, Service, TaskResult
 from hudi_jobs.contract.statistics import Figures, TableStatistics, decode_statistics
@@ -83,8 +84,8 @@ def require_equal(lake: Any) -> Figures:
     assert found.model_dump(exclude={"newest"}) == viewed(lake, document.small_file_limit)
     changes = [name for name in lake.instants() if name.endswith((".commit", ".deltacommit", ".replacecommit"))]
     assert found.newest == max(name.partition("_")[0] for name in changes)
-    done = [name for name in lake.instants() if not name.endswith((".clean", ".savepoint"))]
-    assert document.as_of == max(name.partition(".")[0].partition("_")[2] for name in done)
+    changed = [name for name in lake.instants() if not name.endswith((".clean", ".savepoint"))]
+    assert document.as_of == max(name.partition(".")[0].partition("_")[2] for name in changed)
     return found
 
 
@@ -169,6 +170,19 @@ def test_rows_stay_known_after_the_commits_that_wrote_them_are_archived(lake: An
     assert (figures(lake).base_files, figures(lake).rows) == (3, None)
 
 
+def test_restore_and_change_of_version_renew_the_statistics_at_once(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.spec = {"tableVersion": 8}
+    write(lake, 0, 0, 10)
+    target = commits(lake)[-1]
+    monkeypatch.setattr(renewal, "_SHARE", 10_000)
+    write(lake, 1, 10, 20)
+    assert figures(lake).rows == 10
+    done(operate(lake, target))
+    assert (require_equal(lake).rows, stored(lake).table_version) == (10, 8)
+    done(operate(lake, None, UPGRADE, version=9))
+    assert (require_equal(lake).rows, stored(lake).table_version) == (10, 9)
+
+
 def test_damaged_statistics_are_written_anew(lake: Any) -> None:
     write(lake, 0, 0, 10)
     for content in (b"", b"{", b"[" * 100_000, json.dumps({"version": 2}).encode(), b"x" * 9_000_000):
@@ -214,7 +228,8 @@ def test_statistics_are_those_of_the_view_after_a_hundred_commits_with_services_
         "archival": {"minCommits": 10, "maxCommits": 15},
         "clustering": {"mode": "Async", "plan": {"smallFileLimit": "100Mi", "targetFileSize": "200Mi"}},
     }
-    lake.lease = 1.0
+    lake.lease = LEASE
+    served = set()
     services = (Service.COMPACTION, Service.CLUSTERING, Service.CLEANING, Service.ARCHIVAL)
     for number in range(100):
         first = number * 7 % 200
@@ -223,9 +238,11 @@ def test_statistics_are_those_of_the_view_after_a_hundred_commits_with_services_
             running = program(lake.request(), HUDI_JOB_PAUSE_AT="after-commit")
             running.wait_until(running.has_stopped)
             running.kill()
-        succeeded(lake.ingest(operation="Insert" if number % 4 == 0 else "Upsert")) if number % 25 != 12 else None
+        else:
+            succeeded(lake.ingest(operation="Insert" if number % 4 == 0 else "Upsert"))
         if number % 5 == 4:
-            lake.serve(services[number // 5 % 4])
+            served.add((services[number // 5 % 4], lake.serve(services[number // 5 % 4]).outcome))
         if number % 10 == 9:
             lake.ingest()
             require_equal(lake)
+    assert {(service, Outcome.SUCCEEDED) for service in services} <= served

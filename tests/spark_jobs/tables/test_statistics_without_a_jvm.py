@@ -18,6 +18,7 @@ from hudi_jobs.contract.statistics import (
     sizes_with,
 )
 from hudi_jobs.statistics.file_sizes import Slice, Sums, decode_rows, digest, encode_rows, read_rows, read_slices
+from hudi_jobs.statistics.renewal import RepeatedRenewal
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -172,3 +173,59 @@ def test_document_of_another_shape_is_none(changes: dict[str, object]) -> None:
 def test_no_content_raises(content: bytes) -> None:
     assert decode_statistics(content) is None
     assert decode_rows(content) == {} or content.startswith(b"{")
+
+
+class Renewals:
+    """A run whose renewals take a second of its time each."""
+
+    def __init__(self, *waits: float | None) -> None:
+        self.now = 0.0
+        self.number = 0
+        self._waits = list(waits)
+
+    def renew(self) -> float | None:
+        self.now += 1
+        self.number += 1
+        return self._waits.pop(0) if self._waits else None
+
+    def repeated(self) -> RepeatedRenewal:
+        return RepeatedRenewal(self.renew, clock=lambda: self.now)
+
+
+def test_renewals_of_a_busy_run_take_a_tenth_of_its_time() -> None:
+    run = Renewals()
+    repeated = run.repeated()
+    while run.now < 1000:
+        repeated.committed()
+        run.now += 0.5
+    assert 0.08 < run.number / run.now < 0.1
+
+
+def test_last_commit_is_measured_while_the_run_waits() -> None:
+    run = Renewals()
+    repeated = run.repeated()
+    repeated.committed()
+    repeated.committed()
+    assert run.number == 1
+    run.now += 9
+    repeated.renew_if_due()
+    assert run.number == 1
+    run.now += 2
+    repeated.renew_if_due()
+    repeated.renew_if_due()
+    assert run.number == 2
+    run.now += 1000
+    repeated.renew_if_due()
+    assert run.number == 2
+
+
+def test_statistics_that_are_not_due_are_tried_again_when_they_are() -> None:
+    run = Renewals(60.0, None)
+    repeated = run.repeated()
+    repeated.committed()
+    run.now += 59
+    repeated.renew_if_due()
+    assert run.number == 1
+    run.now += 1
+    repeated.renew_if_due()
+    assert run.number == 2

@@ -42,7 +42,7 @@ from hudi_jobs.phases import Phase, reach
 from hudi_jobs.run_usage import run_usage
 from hudi_jobs.spark.failures import DriverStopping, TaskFailed, Unfinished
 from hudi_jobs.spark.jvm import open_sockets
-from hudi_jobs.statistics.renewal import RepeatedRenewal
+from hudi_jobs.statistics.renewal import RepeatedRenewal, renew_statistics
 from hudi_jobs.table_services.preparation import roll_back_writes
 from hudi_jobs.table_services.savepoints import held_back_after_writes
 
@@ -101,7 +101,7 @@ class _Loop:
         self._progress = progress
         self._settings = task.continuous or ContinuousTask()
         self._made = MadeInstants(made, newest_of(context.spark), progress.tell_made)
-        self._statistics = RepeatedRenewal(context)
+        self._statistics = RepeatedRenewal(lambda: renew_statistics(context))
         self._began = time.monotonic()
         self._recycles: str | None = None
         self._number = 0
