@@ -179,7 +179,7 @@ def test_restore_and_change_of_version_renew_the_statistics_at_once(lake: Any, m
     assert figures(lake).rows == 10
     done(operate(lake, target))
     assert (require_equal(lake).rows, stored(lake).table_version) == (10, 8)
-    done(operate(lake, None, UPGRADE, version=9))
+    done(operate(lake, None, UPGRADE, version=9, uid="uid-of-upgrade"))
     assert (require_equal(lake).rows, stored(lake).table_version) == (10, 9)
 
 
