@@ -220,6 +220,7 @@ def test_slow_renewal_waits_and_a_changed_limit_does_not(lake: Any, monkeypatch:
 
 
 @IN_FULL
+@pytest.mark.timeout(3600)
 def test_statistics_are_those_of_the_view_after_a_hundred_commits_with_services_and_kills(
     lake: Any, program: Any
 ) -> None:
