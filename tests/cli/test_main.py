@@ -110,6 +110,12 @@ def test_an_unknown_command_is_refused_with_those_there_are() -> None:
     assert "invalid choice: 'timelines'" in done.stderr
 
 
+def test_plugin_without_a_table_does_not_start_the_operator() -> None:
+    plugin = Path(sys.executable).parent / "kubectl-hudi"
+    done = subprocess.run((plugin, "run"), capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, "Missing argument 'TABLE'" in done.stderr) == (2, True)
+
+
 def test_kubectl_finds_the_command_as_its_plugin() -> None:
     plugin = Path(sys.executable).parent / "kubectl-hudi"
     done = subprocess.run((plugin, "timeline", "/no/such/table"), capture_output=True, text=True, check=False)

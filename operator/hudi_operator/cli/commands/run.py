@@ -19,7 +19,7 @@ _SERVICES = ("ingestion", "compaction", "clustering", "cleaning", "archival")
     "which the class must allow.\n\n"
     "`hudi-operator run` without a TABLE runs the operator until SIGTERM or SIGINT; its settings are variables "
     "HUDI_OPERATOR_*.",
-    examples=["run orders", "run orders compaction -n team-a", "run orders cleaning --dry-run", "run"],
+    examples=["run orders", "run orders compaction -n team-a", "run orders cleaning --dry-run"],
     exit_codes={
         0: "asked for; `wait` tells the end",
         1: "there is no such table, or it is refused; the operator's settings are invalid",
