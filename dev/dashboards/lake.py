@@ -131,6 +131,78 @@ _RUNS = (
     ),
 )
 
+_FILES = (
+    Panel(
+        title="Size",
+        question="How large are all tables together that have series?",
+        queries=((f'sum({_BY_TABLE} (hudi_operator_table_size_bytes{{job="$job"}}))', "size"),),
+        unit="bytes",
+        width=6,
+    ),
+    Panel(
+        title="Largest tables",
+        question="Which twenty tables are the largest?",
+        queries=((f'topk(20, {_BY_TABLE} (hudi_operator_table_size_bytes{{job="$job"}}))', ""),),
+        kind="rows",
+        unit="bytes",
+        width=6,
+    ),
+    Panel(
+        title="Small files",
+        question="Of which twenty tables is the largest part of the files small?",
+        queries=(
+            (
+                f'topk(20, {_BY_TABLE} (hudi_operator_table_small_files{{job="$job"}}) '
+                f'/ on (table_namespace, table) ({_BY_TABLE} (hudi_operator_table_files{{job="$job"}}) > 0))',
+                "",
+            ),
+        ),
+        kind="rows",
+        unit="percentunit",
+        width=6,
+    ),
+    Panel(
+        title="Log files",
+        question="Which twenty tables have the most in log files that wait for compaction, by size?",
+        queries=((f'topk(20, {_BY_TABLE} (hudi_operator_table_log_ratio{{job="$job"}}))', ""),),
+        kind="rows",
+        unit="percentunit",
+        width=6,
+    ),
+)
+
+_COST = (
+    Panel(
+        title="Core hours a day, by namespace",
+        question="How many core hours did the runs of each namespace use within a day?",
+        queries=(
+            (
+                'sum by (table_namespace) (increase(hudi_operator_run_cpu_seconds_total{job="$job"}[1d])) / 3600',
+                "{{table_namespace}}",
+            ),
+        ),
+    ),
+    Panel(
+        title="Core hours a day, by service",
+        question="How many core hours did the runs of each service use within a day?",
+        queries=(
+            ('sum by (service) (increase(hudi_operator_run_cpu_seconds_total{job="$job"}[1d])) / 3600', "{{service}}"),
+        ),
+    ),
+    Panel(
+        title="Most expensive tables",
+        question="Which twenty tables used the most core hours within a day?",
+        queries=(
+            (
+                "topk(20, sum by (table_namespace, table) "
+                '(increase(hudi_operator_table_run_cpu_seconds_total{job="$job"}[1d]))) / 3600',
+                "",
+            ),
+        ),
+        kind="rows",
+    ),
+)
+
 _OPERATOR = (
     Panel(
         title="Queue",
@@ -196,6 +268,8 @@ LAKE = Dashboard(
         ("State", _STATE),
         ("Tables that need attention", _ATTENTION),
         ("Runs", _RUNS),
+        ("Files", _FILES),
+        ("Cost", _COST),
         ("Operator", _OPERATOR),
     ),
 )

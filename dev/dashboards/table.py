@@ -1,4 +1,4 @@
-"""The dashboard of one table: its state, its findings and how far it is behind."""
+"""The dashboard of one table: its state, its findings, how far it is behind, its files and its cost."""
 
 from dashboards.panels import UID_OF_TABLE, Dashboard, Panel, Variable
 
@@ -76,10 +76,56 @@ _INPUT = (
     ),
 )
 
+_FILES = (
+    Panel(
+        title="Size",
+        question="How large is the table, with its log files?",
+        queries=((f"max({_of('size_bytes')})", "size"),),
+        unit="bytes",
+        width=6,
+    ),
+    Panel(
+        title="Rows",
+        question="How many rows has the table, before log files are merged?",
+        queries=((f"max({_of('rows')})", "rows"),),
+        width=6,
+    ),
+    Panel(
+        title="Base files",
+        question="How many base files has the table, and how many are small?",
+        queries=((f"max({_of('files')})", "files"), (f"max({_of('small_files')})", "small files")),
+        width=6,
+    ),
+    Panel(
+        title="Log files",
+        question="How large are the log files, compared with the base files?",
+        queries=((f"max({_of('log_ratio')})", "log files"),),
+        unit="percentunit",
+        width=6,
+    ),
+)
+
+_COST = (
+    Panel(
+        title="Core hours a day",
+        question="How many core hours did the runs of each service use within a day?",
+        queries=((f"sum by (service) (increase({_of('run_cpu_seconds_total')}[1d])) / 3600", "{{service}}"),),
+    ),
+    Panel(
+        title="Bytes a day",
+        question="How many bytes did the runs read and write within a day?",
+        queries=(
+            (f"sum(increase({_of('run_read_bytes_total')}[1d]))", "read"),
+            (f"sum(increase({_of('run_written_bytes_total')}[1d]))", "written"),
+        ),
+        unit="bytes",
+    ),
+)
+
 TABLE = Dashboard(
     uid=UID_OF_TABLE,
     title="Hudi operator / Table",
-    description="One table of a Hudi operator: its state, its findings and how far it is behind its source.",
+    description="One table of a Hudi operator: its state, its findings, how far it is behind, its files and its cost.",
     variables=(
         Variable(name="job", label="Operator", query="label_values(hudi_operator_leader, job)"),
         Variable(
@@ -93,5 +139,5 @@ TABLE = Dashboard(
             query='label_values(hudi_operator_table_info{job="$job", table_namespace="$namespace"}, table)',
         ),
     ),
-    rows=(("State", _STATE), ("Input", _INPUT)),
+    rows=(("State", _STATE), ("Input", _INPUT), ("Files", _FILES), ("Cost", _COST)),
 )

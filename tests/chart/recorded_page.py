@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from tests.control.test_reconciler import LANDING, Operator, living_table
+from tests.planning.world import run
 from tests.telemetry.test_table_metrics import figures
 
+from hudi_operator.api.status.cost import RunCost
 from hudi_operator.api.status.findings import Severity
+from hudi_operator.api.status.statistics import StatisticsStatus
 from hudi_operator.telemetry.logs import configure_logging
 from hudi_operator.telemetry.metrics import metrics
+from hudi_operator.telemetry.table_series import TableFigures
 
 TROUBLE = figures(
     "False",
@@ -40,10 +45,27 @@ async def ingest() -> None:
         await operator.reconcile()
 
 
+def measured() -> TableFigures:
+    """Return the figures of the table in trouble, with the statistics of its files."""
+    exact = {
+        "base_bytes": 10_000,
+        "log_files": 1,
+        "log_bytes": 500,
+        "partitions": 2,
+        "largest_partition": 6_000,
+        "rows": 70,
+    }
+    found = {"as_of": "20260310120000000", "files": 4, "small_files": 1, "exact": exact}
+    status = TROUBLE.status.copy_with(statistics=StatisticsStatus.model_validate(found))
+    return replace(TROUBLE, status=status)
+
+
 def page() -> bytes:
     """Return the page after the run."""
     asyncio.run(ingest())
-    metrics.set_table("team-b", "broken", TROUBLE)
+    cost = RunCost(since="2026-03-10T12:00:00Z", cpu_milliseconds=90_000, bytes_read=7, bytes_written=5)
+    metrics.run_cost("team-b", "broken", run(cost=cost), class_name="standard")
+    metrics.set_table("team-b", "broken", measured())
     metrics.set_active_jobs("team-b/broken", ["Ingestion"])
     metrics.observe_tables(lambda: 2)
     metrics.observe_leader(lambda: True)

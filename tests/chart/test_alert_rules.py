@@ -18,7 +18,7 @@ pytestmark = pytest.mark.chart
 
 FOLDER = Path(__file__).parent / "rules"
 UNNAMED = EVERYTHING | {"tableMetrics": {"enabled": False}}
-VALUES = {"operator": EVERYTHING, "tables": EVERYTHING, "unnamed": UNNAMED}
+VALUES = {"operator": EVERYTHING, "tables": EVERYTHING, "cost": EVERYTHING, "unnamed": UNNAMED}
 PLACES = {
     "HERE": 'job="hudi-hudi-operator-metrics", namespace="hudi-system"',
     "TABLE": 'table_namespace="team-a", table="flights"',

@@ -69,4 +69,20 @@ the series of all tables when the leader changes.
     summary: >-
       Rows of table {{ $table }} have come to its quarantine within an hour; it holds {{ "{{ $value }}" }} rows that nobody has
       acknowledged.
+- alert: HudiTableCostGrows
+  expr: >-
+    sum by (table_namespace, table) (increase(hudi_operator_table_run_cpu_seconds_total{ {{- .here -}} }[1d])) > 3600
+    and on (table_namespace, table)
+    sum by (table_namespace, table) (increase(hudi_operator_table_run_cpu_seconds_total{ {{- .here -}} }[1d]))
+    > 2 / 7 * sum by (table_namespace, table)
+    (increase(hudi_operator_table_run_cpu_seconds_total{ {{- .here -}} }[7d] offset 1d))
+    and on (table_namespace, table)
+    last_over_time(hudi_operator_table_ready{ {{- .here -}} }[1d] offset 7d)
+  for: 1h
+  labels: {severity: warning}
+  annotations:
+    runbook_url: {{ printf "%s#huditablecostgrows" .runbook | quote }}
+    summary: >-
+      Runs of table {{ $table }} have used {{ "{{ $value | humanizeDuration }}" }} of processor time within a day, more than twice their mean of
+      the week before.
 {{- end }}
