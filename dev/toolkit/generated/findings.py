@@ -16,7 +16,8 @@ the time since when the operator has seen it, a message with the evidence, the s
 `remedy`. [status.md](../reference/status.md#findings) explains how to read them.
 
 A table alone shows the codes marked *store*. The operator finds them in every table that it reads, with the settings of
-the spec as limits. The codes marked *command* appear in no status.
+the spec as limits. [The doctor](doctor.md) says them of any table without a
+cluster; the codes marked *command* appear in no status.
 
 """
 

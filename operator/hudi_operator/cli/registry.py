@@ -36,6 +36,7 @@ COMMANDS = {
     "restore": Entry(CLUSTER, "Take a table back to an earlier commit."),
     "erase": Entry(CLUSTER, "Erase records from every file of a table, and prove it."),
     "plan": Entry(CLUSTER, "Show what resources in files would do, with or without a cluster, for pull requests."),
+    "doctor": Entry(STORE, "Say what is wrong with every Hudi table below a prefix, with evidence and a remedy."),
     "timeline": Entry(STORE, "Show the timeline of Hudi tables: instants, pending work, and what the operator counts."),
     "adopt": Entry(STORE, "Write resources that observe the Hudi tables below a prefix, as YAML to review."),
     "crds": Entry(OPERATOR, "Print the CustomResourceDefinitions, for `kubectl apply --server-side -f -`."),

@@ -17,6 +17,11 @@ def store_options(function: Callable[..., int]) -> Callable[..., int]:
     return endpoint(region(function))
 
 
+def url_of(path: str) -> str:
+    """Return a URL as it is, and the path of a folder from the root."""
+    return path if "://" in path or path.startswith("file:") else os.path.abspath(path)  # noqa: PTH100 - keeps URLs whole
+
+
 def s3_options(endpoint: str | None, region: str | None) -> S3Options:
     """Return the S3 options; missing arguments come from the environment, as in the AWS command line."""
     environment = os.environ

@@ -4,7 +4,6 @@ Starts without kopf, Kubernetes, pydantic or the S3 client unless needed.
 """
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
@@ -13,7 +12,7 @@ import click
 
 from hudi_jobs.contract.wording import escaped
 from hudi_operator.cli.base.app import command as declare
-from hudi_operator.cli.base.store import s3_options, store_options
+from hudi_operator.cli.base.store import s3_options, store_options, url_of
 from hudi_operator.storage import S3Options, StorageError, open_filesystem
 from hudi_operator.timeline import ContentCache, Timeline, TimelineError, TimelineReader
 from hudi_operator.timeline.archive import ArchivedTimeline, read_archive
@@ -73,7 +72,6 @@ def show(paths: Sequence[str], *, output: Output, archived: bool, s3: S3Options)
 
 
 def _read(path: str, *, archived: bool, s3: S3Options, cache: ContentCache) -> tuple[Timeline, ArchivedTimeline | None]:
-    url = path if "://" in path or path.startswith("file:") else os.path.abspath(path)  # noqa: PTH100 - keeps URLs whole
-    filesystem, base = open_filesystem(url, s3)
+    filesystem, base = open_filesystem(url_of(path), s3)
     timeline = TimelineReader(filesystem, cache).read(base)
     return timeline, read_archive(filesystem, base, timeline.properties) if archived else None
