@@ -119,6 +119,12 @@ class FindingCode(StrEnum):
     CATALOG_BEHIND = "CatalogBehind"
     """The catalog does not show the table as it is, because syncs fail."""
 
+    RETRIES_EXHAUSTED = "RetriesExhausted"
+    """A table service has failed as often as the class allows."""
+
+    LOG_RATIO_HIGH = "LogRatioHigh"
+    """The log files are more than twice as large as the base files."""
+
     SAVEPOINT_FAILED = "SavepointFailed"
     """The last run that makes or removes a savepoint of a HudiSavepoint failed."""
 
@@ -127,6 +133,15 @@ class FindingCode(StrEnum):
 
     NAMESPACE_UNREADABLE = "NamespaceUnreadable"
     """The operator may not read the namespace, so it does not know whether the namespace suspends its tables."""
+
+    FRESHNESS_MISSED = "FreshnessMissed"
+    """The table is further behind its source than `ingestion.freshness` allows."""
+
+    SMALL_FILES = "SmallFiles"
+    """More than 1,000 files and more than half of all files are small."""
+
+    PARTITIONS_SKEWED = "PartitionsSkewed"
+    """The largest partition is more than 20 times as large as the mean."""
 
     TABLE_VERSION_BEHIND = "TableVersionBehind"
     """The table has an older version than Hudi 1.2.0 makes."""

@@ -20,6 +20,9 @@ class SummaryStatus(Model):
     findings: Annotated[str, Field(max_length=64)] | None = None
     """Number of findings, the worst first, for example `1 Critical, 2 Warning`; absent without findings."""
 
+    score: Annotated[int, Field(ge=0, le=100)] | None = None
+    """Score by the findings: a Critical takes 40 of 100, a Warning 10, an Info 1; absent without findings."""
+
     message: Annotated[str, Field(max_length=SUMMARY_LIMIT)] | None = None
     """The state of the table in at most 80 characters."""
 

@@ -325,6 +325,23 @@ FINDINGS: Table = {
         Retry.NEVER,
         "Look at the rows and correct them at the source, then create a HudiOperation with `acknowledgeBadRows: {}`.",
     ),
+    FindingCode.RETRIES_EXHAUSTED: (
+        Retry.ON_CHANGE,
+        "Remove the cause that `lastRun` of the service names, then change the spec or class, or request a run.",
+    ),
+    FindingCode.LOG_RATIO_HIGH: (
+        Retry.WHEN_CLEARED,
+        "Compact more often (`compaction.trigger`), or more at once (`compaction.plan.targetIO`).",
+    ),
+    FindingCode.FRESHNESS_MISSED: (Retry.WHEN_CLEARED, "See the condition `Fresh`: it says what ingestion waits for."),
+    FindingCode.SMALL_FILES: (
+        Retry.WHEN_CLEARED,
+        "Cluster the table (`clustering.mode: Async`), or raise `fileSizing.smallFileLimit`.",
+    ),
+    FindingCode.PARTITIONS_SKEWED: (
+        Retry.NEVER,
+        "Partition another table by a column with more even values; partitions of a table never change.",
+    ),
     FindingCode.SAVEPOINT_FAILED: (
         Retry.JOB,
         "See `status.services.savepoint` for the next attempt, or delete the HudiSavepoint.",

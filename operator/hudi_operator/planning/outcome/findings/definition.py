@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from hudi_jobs.contract import Service, SyncTrouble, differences_message
+from hudi_jobs.contract.statistics import TableStatistics
 from hudi_jobs.contract.wording import escaped
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.findings import FindingCode, Severity
@@ -69,6 +70,12 @@ def _refusal(code: FindingCode, plan: Plan) -> Evidence | None:
     if found is FindingCode.SPEC_DRIFT and Service.INGESTION not in refused:
         found = FindingCode.SERVICES_REFUSED
     return Evidence(message=differences_message(stopping), blocks=refused) if found is code else None
+
+
+def measured(plan: Plan) -> TableStatistics | None:
+    """Return the statistics that the last driver measured, if they may be shown."""
+    observation = plan.observation
+    return None if observation.is_hidden else observation.snapshot.statistics
 
 
 def skipped(code: FindingCode) -> FindingDefinition:

@@ -14,16 +14,21 @@ from hudi_operator.planning.outcome.findings.definition import FindingDefinition
 from hudi_operator.planning.outcome.findings.file_slices_uncertain import FILE_SLICES_UNCERTAIN
 from hudi_operator.planning.outcome.findings.files_skipped import FILES_SKIPPED
 from hudi_operator.planning.outcome.findings.foreign_writer import FOREIGN_WRITER
+from hudi_operator.planning.outcome.findings.freshness_missed import FRESHNESS_MISSED
+from hudi_operator.planning.outcome.findings.log_ratio_high import LOG_RATIO_HIGH
 from hudi_operator.planning.outcome.findings.namespace_unreadable import NAMESPACE_UNREADABLE
 from hudi_operator.planning.outcome.findings.not_verified import NOT_VERIFIED
 from hudi_operator.planning.outcome.findings.owned_elsewhere import OWNED_ELSEWHERE
+from hudi_operator.planning.outcome.findings.partitions_skewed import PARTITIONS_SKEWED
 from hudi_operator.planning.outcome.findings.pending_instant_overdue import PENDING_INSTANT_OVERDUE
 from hudi_operator.planning.outcome.findings.records_skipped import RECORDS_SKIPPED
 from hudi_operator.planning.outcome.findings.restore_pending import RESTORE_PENDING
+from hudi_operator.planning.outcome.findings.retries_exhausted import RETRIES_EXHAUSTED
 from hudi_operator.planning.outcome.findings.rollback_of_savepoint import ROLLBACK_OF_SAVEPOINT
 from hudi_operator.planning.outcome.findings.savepoint_failed import SAVEPOINT_FAILED
 from hudi_operator.planning.outcome.findings.services_refused import SERVICES_REFUSED
 from hudi_operator.planning.outcome.findings.setting_not_applied import SETTING_NOT_APPLIED
+from hudi_operator.planning.outcome.findings.small_files import SMALL_FILES
 from hudi_operator.planning.outcome.findings.spec_drift import SPEC_DRIFT
 from hudi_operator.planning.outcome.findings.table_version_unsupported import TABLE_VERSION_UNSUPPORTED
 from hudi_operator.planning.outcome.findings.timeline_corrupt import TIMELINE_CORRUPT
@@ -52,6 +57,11 @@ _OWN = (
     TIMELINE_DAMAGED,
     NAMESPACE_UNREADABLE,
     SETTING_NOT_APPLIED,
+    SMALL_FILES,
+    LOG_RATIO_HIGH,
+    PARTITIONS_SKEWED,
+    RETRIES_EXHAUSTED,
+    FRESHNESS_MISSED,
 )
 """Codes that the operator finds by what it knows beyond the timeline: the spec, its runs, and who began an instant."""
 

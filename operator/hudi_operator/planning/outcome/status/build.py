@@ -12,6 +12,7 @@ from hudi_operator.api.status.runs import TableStatus
 from hudi_operator.api.status.table_parts import SUMMARY_LIMIT, CatalogStatus, SummaryStatus
 from hudi_operator.api.status.table_status import HudiTableStatus, service_name
 from hudi_operator.api.status.timeline import INSTANTS_SHOWN, PENDING_SHOWN, FilesStatus, InstantStatus, TimelineStatus
+from hudi_operator.diagnosis.score import score_of
 from hudi_operator.planning.facts.operations.repeated import ended_operations
 from hudi_operator.planning.facts.runs.affected import known_runs
 from hudi_operator.planning.facts.runs.daily_costs import cost_text
@@ -35,8 +36,11 @@ def summary_of(observation: Observation, findings: Iterable[Finding], message: s
     newest = _newest_commit(snapshot.timeline)
     if observation.is_stale:
         newest = before.newest_commit if before is not None else None
+    found = tuple(findings)
+    score = score_of((one.code, one.severity) for one in found).value if found else None
     return SummaryStatus(
-        findings=counts(findings),
+        findings=counts(found),
+        score=score,
         message=short(message),
         class_rules=class_rules(observation),
         newest_commit=newest,
