@@ -112,7 +112,7 @@ class Driver:
         except Exception as error:
             _LOGGER.exception("the Spark session did not start")
             return _failure(error)
-        watch_refusals(self._spark)
+        watch_refusals(self._spark, settings)
         return None
 
     def _result(self, task: TableTask, failure: TaskFailed | None) -> TaskResult:

@@ -32,7 +32,7 @@ def main(server: str, namespace: str, account: Path) -> None:
     for key, value in settings.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
-    refusals.watch_refusals(spark)
+    refusals.watch_refusals(spark, {"spark.master": str(spark.sparkContext.master)})
     sys.stdin.read()
     spark.stop()
 

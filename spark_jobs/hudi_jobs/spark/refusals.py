@@ -11,7 +11,7 @@ import ssl
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.error import HTTPError
@@ -80,9 +80,9 @@ class Refusals:
             self._told = found
 
 
-def watch_refusals(spark: SparkSession) -> None:
+def watch_refusals(spark: SparkSession, settings: Mapping[str, str]) -> None:
     """Tell of refusals while the session runs, if its executors are pods; a failure is only logged."""
-    if (spark.sparkContext.master or "").startswith("k8s:"):
+    if settings.get("spark.master", "").startswith("k8s:"):
         threading.Thread(target=_watch, args=(spark,), daemon=True).start()
 
 
