@@ -68,6 +68,7 @@ ACCEPTED: dict[str, Document] = {
     "budgets of retries": {"spec.retry": {"maxAttempts": 1, "maxInfrastructureAttempts": 1000}},
     "a lock for optimistic tables": {"spec.lock": {"zookeeper": {"connect": "zk:2181"}}},
     "a takeover at once and without a savepoint": {"spec.takeover": {"quietFor": "0s", "savepoint": False}},
+    "a budget for table services": {"spec.budgets": {"tableServices": {"cpuTimePerNamespaceAndDay": "1m"}}},
     "an early alarm": {"spec.pendingInstantAlarm": "10m"},
     "sizes of applications": {"spec.execution": {"mode": "Cluster", "executor": {"instances": 4, "memory": "2Gi"}}},
     "settings that tables may change": {
@@ -77,6 +78,14 @@ ACCEPTED: dict[str, Document] = {
 }
 
 REFUSED: dict[str, tuple[Document, str]] = {
+    "a budget of seconds": (
+        {"spec.budgets": {"tableServices": {"cpuTimePerNamespaceAndDay": "59s"}}},
+        "cpuTimePerNamespaceAndDay must be at least 1m",
+    ),
+    "a budget in hours without a unit": (
+        {"spec.budgets": {"tableServices": {"cpuTimePerNamespaceAndDay": "24"}}},
+        "must be a duration such as 30s, 5m or 1h30m",
+    ),
     "executors of more memory than a number holds": (
         {"spec.limits": {"executorMemory": "9000000Pi"}},
         "must be less than 9223372036854775807",

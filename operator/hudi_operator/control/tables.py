@@ -19,6 +19,7 @@ from hudi_operator.control.actions.pipeline import Pipeline, StatusWriter
 from hudi_operator.control.claims import Claims
 from hudi_operator.control.jobs.failed_logs import FailedRunLogs
 from hudi_operator.control.jobs.running import RunningJobs
+from hudi_operator.control.jobs.spending import Spending
 from hudi_operator.control.keys import (
     TABLE,
     OperatorIdentity,
@@ -90,6 +91,7 @@ class Reconciler:
         self._status = StatusWriter(kube)
         self._claims = Claims(kube)
         self._running = RunningJobs(wake=self._wake)
+        self._spending = Spending()
         self._seeding = asyncio.Lock()
         self._seeded = False
         self._polling = Polling(least=settings.poll_seconds, most=settings.max_poll_seconds)
@@ -99,6 +101,7 @@ class Reconciler:
             claims=self._claims,
             snapshots=snapshots,
             running=self._running,
+            spending=self._spending,
             identity=identity,
             related=related,
             looks=looks,
@@ -110,7 +113,7 @@ class Reconciler:
             default_image=settings.spark_image,
             namespaces=settings.watch_namespaces,
         )
-        self._pipeline = Pipeline(status=self._status, actor=actor, running=self._running)
+        self._pipeline = Pipeline(status=self._status, actor=actor, running=self._running, spending=self._spending)
         self._ending = EndingObserver(
             kube=kube,
             observer=self._observer,
@@ -287,12 +290,13 @@ class Reconciler:
     def _forget(self, key: TableKey) -> None:
         self._polling.forget(key)
         self._running.forget(key)
+        self._spending.forget(key)
         if self._looks is not None:
             self._looks.forget(key)
         metrics.forget_table(key.namespace, key.name)
 
     async def _count_running(self) -> None:
-        """Count the existing Jobs at the start of the process, so that limits hold across a restart."""
+        """Count Jobs and what services used today at the start of the process, so that limits hold across a restart."""
         async with self._seeding:
             if self._seeded:
                 return
@@ -310,9 +314,11 @@ class Reconciler:
 
     async def _tables_by_uid(self, namespace: str | None) -> dict[str, TableKey]:
         keys: dict[str, TableKey] = {}
+        default_class = await self._observer.default_class_name()
         async for document in self._kube.each(TABLE, namespace):
             metadata = document["metadata"]
             keys[metadata["uid"]] = table_key(metadata["namespace"], metadata["name"])
+            self._spending.seed(keys[metadata["uid"]], document, default_class=default_class)
         return keys
 
 

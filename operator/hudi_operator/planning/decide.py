@@ -11,8 +11,10 @@ from collections.abc import Callable
 from datetime import datetime
 
 from hudi_jobs.contract import Service
+from hudi_operator.api.status.table_status import ServiceStatus
 from hudi_operator.planning.facts.gather import gather
 from hudi_operator.planning.model import JobPhase, Observation
+from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.needs.needs import assess_needs
 from hudi_operator.planning.order.order import put_in_order
 from hudi_operator.planning.outcome.conclude import conclude
@@ -44,6 +46,11 @@ _UNREAD_SECONDS = 1.0
 """If this reconcile has checked the most commits that it may."""
 
 
+def _waits_for_news(memory: ServiceStatus) -> bool:
+    """Whether a service waits for something of unknown time; a budget begins anew at a known time."""
+    return memory.due and memory.reason != Waiting.BUDGET_REACHED
+
+
 def requeue_after(plan: Plan, *, poll: float, spread: Callable[[float], float] = lambda seconds: seconds) -> float:
     """Return the seconds until the table is reconciled in full again.
 
@@ -60,7 +67,7 @@ def requeue_after(plan: Plan, *, poll: float, spread: Callable[[float], float] =
         longest = spread(CONTINUOUS_SECONDS if goes_on else ACTIVE_SECONDS)
     else:
         longest = spread(QUIET_SECONDS)
-        if any(plan.services.of(service).due for service in Service):
+        if any(_waits_for_news(plan.services.of(service)) for service in Service):
             # A due service that was not launched waits for something outside, and no event announces its end.
             longest = min(longest, max(poll, _WAITING_SECONDS))
     return longest if plan.changes_in is None else min(longest, plan.changes_in)

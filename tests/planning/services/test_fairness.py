@@ -10,7 +10,7 @@ from tests.planning.services.test_order import launched, world
 from tests.planning.world import memory, plan_for
 
 from hudi_jobs.contract import Service
-from hudi_operator.planning.order.slots import PATIENCE
+from hudi_operator.planning.order.budget import PATIENCE
 from hudi_operator.services.registry import SERVICES
 
 REQUEST = {"hudi-operator.io/requested-at": "2026-03-10T11:59:30Z"}

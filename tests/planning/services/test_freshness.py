@@ -48,7 +48,7 @@ from hudi_operator.planning.decide import requeue_after
 from hudi_operator.planning.facts.runs.freshness import Progress, merge_progress
 from hudi_operator.planning.model import Observation, Undoing
 from hudi_operator.planning.model.times import source_of
-from hudi_operator.planning.order.slots import PATIENCE
+from hudi_operator.planning.order.budget import PATIENCE
 from hudi_operator.planning.outcome.life import step_of
 from hudi_operator.planning.outcome.status.transitions import transitions
 from hudi_operator.timeline import Action

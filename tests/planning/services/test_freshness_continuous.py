@@ -42,7 +42,7 @@ from hudi_operator.api.status.runs import RunStatus
 from hudi_operator.api.status.table_parts import FreshnessStatus
 from hudi_operator.planning.model import JobPhase, Observation
 from hudi_operator.planning.model.times import source_of
-from hudi_operator.planning.order.slots import PATIENCE
+from hudi_operator.planning.order.budget import PATIENCE
 
 CLEANING: dict[str, Any] = {"type": "CopyOnWrite", "cleaning": {"retainCommits": 2}}
 TURN = 30

@@ -236,6 +236,23 @@ class JobQuota(Model):
     """Maximum running jobs of this class in a namespace; without it there is no limit."""
 
 
+class ServiceBudget(Model):
+    """What table services may use; ingestion and requests of people are never held."""
+
+    cpu_time_per_namespace_and_day: Duration | None = None
+    """Processor time of the table services of this class in a namespace, on a day in UTC; without it there is no
+    limit."""
+
+    model_config = ConfigDict(json_schema_extra=rules(at_least("cpuTimePerNamespaceAndDay", "1m")))
+
+
+class Budgets(Model):
+    """What runs may use."""
+
+    table_services: ServiceBudget = ServiceBudget()
+    """What table services may use in a namespace."""
+
+
 class ImageAndPaths(Model):
     """The part of a class that stands first: the image of jobs, and the paths that tables may use."""
 
@@ -301,6 +318,9 @@ class HudiTableClassSpec(AllowedSources, ImageAndPaths):
 
     job_quota: JobQuota = JobQuota()
     """Maximum numbers of running jobs."""
+
+    budgets: Budgets = Budgets()
+    """What runs may use."""
 
     job: JobSettings = JobSettings()
     """Settings of Jobs."""

@@ -131,6 +131,9 @@ class FindingCode(StrEnum):
     TIMELINE_DAMAGED = "TimelineDamaged"
     """A file of the timeline, other than a recent commit, cannot be understood."""
 
+    SERVICE_HELD_BY_BUDGET = "ServiceHeldByBudget"
+    """The class's budget holds due table services until the next day (UTC)."""
+
     NAMESPACE_UNREADABLE = "NamespaceUnreadable"
     """The operator may not read the namespace, so it does not know whether the namespace suspends its tables."""
 

@@ -9,6 +9,7 @@ from hudi_operator.api.status.runs import RunStatus
 from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus, service_name
 from hudi_operator.control.actions.actor import Actor, JobRefused
 from hudi_operator.control.jobs.running import RunningJobs
+from hudi_operator.control.jobs.spending import Spending
 from hudi_operator.control.keys import TABLE, TableKey, table_key
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import ApiUnavailable
@@ -82,10 +83,11 @@ def figures_of(step: Step) -> TableFigures:
 class Pipeline:
     """Records running Jobs, writes the status, counts metrics, posts notices, and acts."""
 
-    def __init__(self, *, status: StatusWriter, actor: Actor, running: RunningJobs) -> None:
+    def __init__(self, *, status: StatusWriter, actor: Actor, running: RunningJobs, spending: Spending) -> None:
         self._status = status
         self._actor = actor
         self._running = running
+        self._spending = spending
 
     async def carry_out(self, key: TableKey, document: Document, step: Step, *, target: Target, refuse: Refuse) -> Step:
         """Carry out a step; return it, or its replacement if a Job was refused.
@@ -114,6 +116,7 @@ class Pipeline:
 
     def _record(self, key: TableKey, step: Step) -> None:
         self._running.record(key, class_name=step.class_name, jobs=step.running)
+        self._spending.record(key, class_name=step.class_name, services=step.status.services)
         metrics.set_active_jobs(str(key), [service_name(job.service) for job in step.status.active_jobs])
         metrics.set_table(key.namespace, key.name, figures_of(step))
         if step.waits_for_place:

@@ -7,6 +7,7 @@ pod's event reads Jobs and pods; any other trigger, and every action, reads ever
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import UTC
 
 import structlog
 
@@ -19,6 +20,7 @@ from hudi_operator.control.claims import Claims
 from hudi_operator.control.jobs.job_view import observe_jobs
 from hudi_operator.control.jobs.pod_view import NOT_ALLOWED, newest_words
 from hudi_operator.control.jobs.running import RunningJobs, own_jobs, own_pods
+from hudi_operator.control.jobs.spending import Spending
 from hudi_operator.control.keys import OperatorIdentity, TableKey
 from hudi_operator.control.observation.derived import Readings, derived_from
 from hudi_operator.control.observation.recent import Namespaces, TableClasses
@@ -68,6 +70,7 @@ class Observer:
         claims: Claims,
         snapshots: Snapshots,
         running: RunningJobs,
+        spending: Spending,
         identity: OperatorIdentity,
         related: RelatedObjects | None = None,
         looks: SourceLooks | None = None,
@@ -79,6 +82,7 @@ class Observer:
         self._claims = claims
         self._snapshots = snapshots
         self._running = running
+        self._spending = spending
         self._identity = identity
         self._related = related
         self._looks = looks
@@ -116,6 +120,7 @@ class Observer:
             running_in_class=self._running.in_class(name, without=key),
             running_in_namespace=self._running.in_namespace(name, without=key),
             holders=self._running.holders(name, without=key),
+            spent_elsewhere=self._spending.elsewhere(name, self._kube.now().astimezone(UTC).date(), without=key),
             operator=await self._identity.get(),
             related=related,
             derived=derived,
@@ -197,6 +202,11 @@ class Observer:
             _log.warning("events not read", namespace=namespace, error=str(error))
             return ""
         return NOT_ALLOWED if events is None else newest_words(events)
+
+    async def default_class_name(self) -> str:
+        """Return the name of the default class; empty without one."""
+        found = await self._classes.get(None)
+        return found.metadata.name if found is not None else ""
 
     async def class_and_blockers(
         self, table: HudiTable, *, since: float | None

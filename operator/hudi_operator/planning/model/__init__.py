@@ -39,6 +39,7 @@ from hudi_operator.planning.model.observation import (
     PodReference,
     PodTrouble,
     Related,
+    Spent,
     TimelineSnapshot,
     TimelineTrouble,
 )
@@ -69,6 +70,7 @@ __all__ = [
     "Related",
     "Release",
     "RemoveExecutors",
+    "Spent",
     "StopJob",
     "Suspension",
     "TimelineSnapshot",

@@ -285,6 +285,10 @@ WAITING: Table = {
         Retry.WHEN_CLEARED,
         "Wait, or raise `jobQuota.runningJobsPerNamespace`: a continuous ingestion keeps its place.",
     ),
+    Waiting.BUDGET_REACHED: (
+        Retry.AT_TIME,
+        "Wait for the next day (UTC), or raise `budgets.tableServices` of the class.",
+    ),
     Waiting.INGESTION_FIRST: (Retry.WHEN_CLEARED, "See the condition Fresh."),
     Waiting.WAITING_FOR_QUIET: (
         Retry.WHEN_CLEARED,
@@ -345,6 +349,10 @@ FINDINGS: Table = {
     FindingCode.SAVEPOINT_FAILED: (
         Retry.JOB,
         "See `status.services.savepoint` for the next attempt, or delete the HudiSavepoint.",
+    ),
+    FindingCode.SERVICE_HELD_BY_BUDGET: (
+        Retry.AT_TIME,
+        "Wait for the next day (UTC), or raise `budgets.tableServices` of the class.",
     ),
     FindingCode.NAMESPACE_UNREADABLE: (Retry.NEVER, "Let the operator get namespaces, as the chart's role does."),
     FindingCode.SETTING_NOT_APPLIED: (Retry.NEVER, "Declare what the table has, or do what the message says."),

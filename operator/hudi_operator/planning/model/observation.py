@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from functools import cached_property
 from typing import Self
@@ -346,6 +346,14 @@ class PlaceHolders:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Spent:
+    """Processor milliseconds that table services of other tables used on a day, in the class and namespace."""
+
+    day: date = date.min
+    milliseconds: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class Observation:
     """The observation of one reconcile of a table; `operator` is the identity of the operator."""
 
@@ -357,6 +365,7 @@ class Observation:
     running_in_class: int = 0
     running_in_namespace: int = 0
     holders: PlaceHolders = field(default_factory=PlaceHolders)
+    spent_elsewhere: Spent = Spent()
     operator: str = ""
     related: Related = field(default_factory=Related)
     """The resources of other kinds that name the table."""

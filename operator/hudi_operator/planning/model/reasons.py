@@ -82,6 +82,9 @@ class Waiting(StrEnum):
     NAMESPACE_QUOTA_REACHED = "NamespaceQuotaReached"
     """The class's limit on running Jobs in a namespace is reached."""
 
+    BUDGET_REACHED = "BudgetReached"
+    """The class's budget of table services in the namespace is used up for the day."""
+
     INGESTION_FIRST = "IngestionFirst"
     """The table misses its freshness, so its ingestion goes first; a service that was skipped ten times goes next."""
 

@@ -14,7 +14,8 @@ from hudi_operator.planning.model.decision import Decision, Reason
 from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.needs.evaluation import misses_freshness
 from hudi_operator.planning.needs.needs import Needs
-from hudi_operator.planning.order.slots import PATIENCE, Started, blocked, start, waits_for
+from hudi_operator.planning.order.budget import PATIENCE
+from hudi_operator.planning.order.slots import Started, blocked, start, waits_for, waits_for_place
 from hudi_operator.planning.order.stopping import passed_over, stop_continuous, turn_of
 
 
@@ -82,7 +83,8 @@ def _passed_over(facts: Facts, service: Service, decision: Decision, launched: C
         return 0
     if not decision.due:
         return before if facts.active else 0  # a running Job may hide the need
-    could_start = waits_for(facts, service, decision, facts.active) is None
+    # A service that its budget holds could start: it is passed over like any other.
+    could_start = waits_for_place(facts, service, decision, facts.active) is None
     return before + 1 if launched and could_start else before
 
 

@@ -30,6 +30,7 @@ from hudi_operator.planning.model.decision import Decision, Priority
 from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.needs.needs import savepoint_step
+from hudi_operator.planning.order.budget import PATIENCE, held_by_budget
 from hudi_operator.planning.order.launch import launch
 from hudi_operator.services.registry import SERVICES, TABLE_SERVICES, services_inside
 
@@ -97,9 +98,6 @@ _FIRST = Priority.BEHIND - 2
 _BEFORE_THE_WRITER = Priority.BEHIND - 1
 
 _HOLDERS_SHOWN = 3
-
-PATIENCE = 10
-"""How often a due service is passed over before it goes first, whatever else is pending, requested or late."""
 
 
 def in_order(
@@ -216,6 +214,18 @@ def waits_for(
     blocker: ServiceBlocker | None = None,
 ) -> ServiceBlocker | None:
     """Return what a service waits for beside the active Jobs; `blocker` says why nothing starts."""
+    held = held_by_budget(facts, service, decision) if blocker is None else None
+    return facts.refused.get(service) or held or waits_for_place(facts, service, decision, active, blocker)
+
+
+def waits_for_place(
+    facts: Facts,
+    service: Service,
+    decision: Decision,
+    active: Sequence[ActiveJob],
+    blocker: ServiceBlocker | None = None,
+) -> ServiceBlocker | None:
+    """Return what a service waits for, whatever its budget."""
     host, spec = host_for(facts, service, decision, active), facts.table.spec
     return (
         facts.refused.get(service)

@@ -24,6 +24,7 @@ from hudi_operator.planning.model.reasons import RunTrouble, Waiting
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.needs.needs import Needs
 from hudi_operator.planning.needs.rescan import unasked
+from hudi_operator.planning.order.budget import held_by_budget
 from hudi_operator.planning.order.slots import in_order, kept_apart, limit_reached, services_apart
 
 
@@ -51,8 +52,9 @@ def turn_of(facts: Facts, needs: Needs) -> Turn:
     services = facts.services.replaced({Service.INGESTION: ingestion})
     after = {**needs.decisions, Service.INGESTION: needs.after_driver}
     order = in_order(after, services, apart=kept_apart(facts.table.spec, facts.services))
-    first = next((one for one in order if one in waiting or one is Service.INGESTION), None)
-    return Turn(waiting=waiting, following=first if first in waiting else None)
+    may_start = [one for one in waiting if held_by_budget(facts, one, needs.decisions[one]) is None]
+    first = next((one for one in order if one in may_start or one is Service.INGESTION), None)
+    return Turn(waiting=waiting, following=first if first in may_start else None)
 
 
 def passed_over(services: ServicesStatus, skipped: tuple[Service, ...]) -> ServicesStatus:

@@ -12,14 +12,17 @@ from hudi_operator.planning.facts.savepoints.scheduled import schedule_changes_a
 from hudi_operator.planning.facts.writers.acts import acts_of
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.decision import Reason, seconds_until
+from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.needs.evaluation import freshness_changes_at
 from hudi_operator.planning.needs.needs import Needs
 from hudi_operator.planning.needs.rescan import rescan_after
+from hudi_operator.planning.order.budget import next_day
 from hudi_operator.planning.order.order import Order
 from hudi_operator.planning.outcome.explanation import explained, settled_operations, settled_savepoints
 from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.outcome.status.build import build_status
+from hudi_operator.services.registry import SERVICES
 
 _END_BY_THEMSELVES = frozenset({Reason.WAITING_FOR_OTHER.value, Reason.WAITING_FOR_HEARTBEAT.value})
 """Blockers with a time: services that become due meanwhile say what they wait for."""
@@ -42,6 +45,8 @@ def _moments(facts: Facts, services: ServicesStatus) -> Iterable[datetime | None
     yield facts.takeover.until
     yield savepoints_change_at(observation, now=now)
     yield facts.operations.at
+    if any(services.of(service).reason == Waiting.BUDGET_REACHED for service in SERVICES):
+        yield next_day(now)
     if facts.blocker is None:
         yield schedule_changes_at(observation, now=now)
 

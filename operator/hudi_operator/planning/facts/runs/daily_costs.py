@@ -127,9 +127,10 @@ def _by_day(costs: Iterable[DayCost]) -> tuple[DayCost, ...]:
     return tuple(days[day] for day in sorted(days))
 
 
-def spent_on(services: ServicesStatus, day: date) -> int:
-    """Return the processor milliseconds that runs of table services used on a day."""
-    return sum(one.cpu for each in TABLE_SERVICES for one in days_of(services.of(each.service)) if one.day == day)
+def spent_by_day(services: ServicesStatus) -> dict[date, int]:
+    """Return the processor milliseconds that runs of table services used on each day."""
+    costs = (one for each in TABLE_SERVICES for one in days_of(services.of(each.service)))
+    return {one.day: one.cpu for one in _by_day(costs)}
 
 
 def cost_text(services: ServicesStatus) -> str | None:
@@ -141,11 +142,10 @@ def cost_text(services: ServicesStatus) -> str | None:
     first = newest.day - (_WEEK - 1) * _DAY
     week = [one for one in days if one.day >= first]
     estimated = sum(one.estimated for one in week)
-    remark = f" ({_hours(estimated)} estimated)" if estimated else ""
-    return (
-        f"{_hours(newest.cpu)} CPU hours on {newest.day}, {_hours(sum(one.cpu for one in week))} since {first}{remark}"
-    )
+    remark = f" ({hours(estimated)} estimated)" if estimated else ""
+    return f"{hours(newest.cpu)} CPU hours on {newest.day}, {hours(sum(one.cpu for one in week))} since {first}{remark}"
 
 
-def _hours(milliseconds: int) -> str:
+def hours(milliseconds: int) -> str:
+    """Return processor time in hours, for people."""
     return f"{milliseconds / _HOUR:,.2f}"

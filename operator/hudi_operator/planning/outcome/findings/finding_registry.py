@@ -26,6 +26,7 @@ from hudi_operator.planning.outcome.findings.restore_pending import RESTORE_PEND
 from hudi_operator.planning.outcome.findings.retries_exhausted import RETRIES_EXHAUSTED
 from hudi_operator.planning.outcome.findings.rollback_of_savepoint import ROLLBACK_OF_SAVEPOINT
 from hudi_operator.planning.outcome.findings.savepoint_failed import SAVEPOINT_FAILED
+from hudi_operator.planning.outcome.findings.service_held_by_budget import SERVICE_HELD_BY_BUDGET
 from hudi_operator.planning.outcome.findings.services_refused import SERVICES_REFUSED
 from hudi_operator.planning.outcome.findings.setting_not_applied import SETTING_NOT_APPLIED
 from hudi_operator.planning.outcome.findings.small_files import SMALL_FILES
@@ -55,6 +56,7 @@ _OWN = (
     CATALOG_BEHIND,
     SAVEPOINT_FAILED,
     TIMELINE_DAMAGED,
+    SERVICE_HELD_BY_BUDGET,
     NAMESPACE_UNREADABLE,
     SETTING_NOT_APPLIED,
     SMALL_FILES,
