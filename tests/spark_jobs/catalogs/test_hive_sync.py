@@ -5,6 +5,7 @@ import time
 import pytest
 from tests.spark_jobs.catalogs.conftest import CatalogTrial, MetastoreClient
 
+from hudi_jobs.catalogs.sync import AFTER_A_COMMIT
 from hudi_jobs.contract import CatalogReport, Outcome, Service, SyncTrouble, TaskResult
 from toolkit.streams.metastore import HiveMetastore
 
@@ -121,7 +122,7 @@ def test_metastore_that_never_answers_costs_a_run_bounded_time(trial: CatalogTri
 
     result = trial.ingest(MONDAY)
 
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < AFTER_A_COMMIT + 120  # what an ingestion takes on a busy machine
     assert result.outcome is Outcome.SUCCEEDED, result
     assert told(result).trouble is SyncTrouble.UNAVAILABLE, result
 
