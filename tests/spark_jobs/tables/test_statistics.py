@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.operations.asked import UPGRADE, commits, done, operate
-from tests.spark_jobs.trials import IN_FULL, LEASE, sampled
+from tests.spark_jobs.trials import IN_FULL, sampled
 
 from hudi_jobs.contract import Outcome, RunMode, Service, TaskResult
 from hudi_jobs.contract.statistics import Figures, TableStatistics, decode_statistics
@@ -229,7 +229,6 @@ def test_statistics_are_those_of_the_view_after_a_hundred_commits_with_services_
         "archival": {"minCommits": 10, "maxCommits": 15},
         "clustering": {"mode": "Async", "plan": {"smallFileLimit": "100Mi", "targetFileSize": "200Mi"}},
     }
-    lake.lease = LEASE
     served = set()
     services = (Service.COMPACTION, Service.CLUSTERING, Service.CLEANING, Service.ARCHIVAL)
     for number in range(100):
