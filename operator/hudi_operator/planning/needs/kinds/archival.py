@@ -1,6 +1,7 @@
 """Whether an archival is due: `TimelineArchiverV1`/`V2` of Hudi 1.2.0."""
 
 from hudi_jobs.contract import TableType
+from hudi_jobs.contract.wording import counted
 from hudi_operator.api.spec.table_services import CleaningPolicy, CompactionTriggerStrategy
 from hudi_operator.planning.model.decision import STARVING_FACTOR, Decision, Priority, Reason, uncertain
 from hudi_operator.planning.needs.view import ServiceView
@@ -62,7 +63,8 @@ def _reason(number: int, maximum: int) -> Reason:
 
 
 def _message(found: Archivable, number: int, *, minimum: int, maximum: int) -> str:
-    counted = f"{number} commits in the active timeline; more than {maximum} are archived down to {minimum}."
+    active = f"{counted(number, 'commit')} in the active timeline; more than {maximum} are archived down to {minimum}."
     if found.commits + found.others == 0:
-        return counted
-    return f"{counted} {found.commits} commits and {found.others} cleans and rollbacks can be archived."
+        return active
+    others = counted(found.others, "clean or rollback", "cleans and rollbacks")
+    return f"{active} {counted(found.commits, 'commit')} and {others} can be archived."
