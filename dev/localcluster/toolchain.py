@@ -133,6 +133,11 @@ def ensure_prometheus() -> Path:
     return ensure_programs("prometheus", programs, "-tags=remove_all_sd")
 
 
+def ensure_helm(major: int) -> Path:
+    """Build a Helm of another major or older version than the cluster's unless it is there, and return its path."""
+    return ensure_programs(f"helm{major}", {"helm": f"helm.sh/helm/v{major}/cmd/helm"}) / "helm"
+
+
 def ensure_programs(folder: str, packages: Mapping[str, str], *flags: str) -> Path:
     """Build the missing programs of a folder of Go modules, by name and package; return their directory."""
     target = programs_of(folder)

@@ -12,7 +12,7 @@ import yaml
 from tests.samples import IN_FULL
 
 from localcluster.settings import programs_of
-from localcluster.toolchain import ensure_prometheus
+from localcluster.toolchain import ensure_helm, ensure_prometheus
 
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "charts" / "hudi-operator"
@@ -78,6 +78,21 @@ def documents(template: Callable[[Document], subprocess.CompletedProcess[str]]) 
         return [document for document in yaml.safe_load_all(result.stdout) if document]
 
     return render
+
+
+@pytest.fixture(scope="session", params=[pytest.param(3, id="3.14"), pytest.param(4, id="4")])
+def other_helm(request: pytest.FixtureRequest) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs another Helm than the cluster's: built by `make test-all`; the test skips where it is not built."""
+    found = programs_of(f"helm{request.param}") / "helm"
+    if IN_FULL:
+        found = ensure_helm(request.param)
+    if not found.exists():
+        pytest.skip("this Helm is not built; make test-all builds it")
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([found, *arguments], capture_output=True, text=True, check=False, timeout=60)
+
+    return run
 
 
 @pytest.fixture(scope="session")

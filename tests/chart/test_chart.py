@@ -18,6 +18,7 @@ from hudi_operator.jobs.names import job_labels
 pytestmark = pytest.mark.chart
 
 Document = dict[str, Any]
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 EVERYTHING: Document = {
     "image": {"repository": "registry:5000/team/operator", "tag": "abc", "pullPolicy": "Always"},
@@ -466,12 +467,31 @@ def test_classes_are_read_by_the_named_groups_alone(documents: Any) -> None:
     assert subjects({"classReaderGroups": ["data-engineers"]}) == [[group]]
 
 
-def test_helm_prints_the_definitions_so_that_kubectl_finds_each_of_them(
-    helm: Callable[..., subprocess.CompletedProcess[str]], chart: Path
-) -> None:
-    printed = helm("show", "crds", str(chart)).stdout
-    # kubectl splits at lines of dashes and keeps the last of two equal keys of a document without a word.
+def definitions(printed: str) -> list[int]:
+    """Return how many definitions each document has: kubectl splits at lines of dashes.
+
+    Of two equal keys of a document it keeps the last without a word.
+    """
     documents = [one for one in re.split(r"^---$", printed, flags=re.MULTILINE) if one.strip()]
-    assert [len(re.findall(r"^kind: CustomResourceDefinition$", one, re.MULTILINE)) for one in documents] == [1] * len(
-        KINDS
-    )
+    return [len(re.findall(r"^kind: CustomResourceDefinition$", one, re.MULTILINE)) for one in documents]
+
+
+def test_helm_prints_the_definitions_so_that_kubectl_finds_each_of_them(helm: Run, chart: Path) -> None:
+    assert definitions(helm("show", "crds", str(chart)).stdout) == [1] * len(KINDS)
+
+
+def test_other_helms_print_the_same_definitions_and_make_the_same_of_the_chart(
+    helm: Run, other_helm: Run, chart: Path
+) -> None:
+    made = ("template", "hudi", str(chart), "--namespace=hudi-system", f"--kube-version={KUBERNETES_VERSION}")
+
+    shown, rendered = other_helm("show", "crds", str(chart)), other_helm(*made)
+
+    assert definitions(shown.stdout) == [1] * len(KINDS), shown.stderr
+    assert rendered.returncode == 0, rendered.stderr
+    assert by_name(rendered.stdout) == by_name(helm(*made).stdout)
+
+
+def by_name(rendered: str) -> dict[tuple[str, str], Document]:
+    found = [one for one in yaml.safe_load_all(rendered) if one]
+    return {(one["kind"], one["metadata"]["name"]): one for one in found}
