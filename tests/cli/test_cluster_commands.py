@@ -76,6 +76,10 @@ async def test_history_and_events_of_a_table_are_shown(lake: str, transport: Tra
     await transport.request("POST", f"/api/v1/namespaces/{lake}/events", body=event)
     assert "Read 20 rows of 1 file." in (await hudi("history", "orders", "-n", lake)).stdout
     assert "It failed." in (await hudi("events", "orders", "-n", lake)).stdout
+    names = (await hudi("events", "orders", "-n", lake, "-o", "name")).stdout
+    assert names.startswith("event/orders.")
+    (listed,) = json.loads((await hudi("events", "orders", "-n", lake, "-o", "json")).stdout)["items"]
+    assert (listed["apiVersion"], listed["kind"]) == ("v1", "Event")
     assert (await hudi("events", "blocked", "-n", lake)).stderr == "There are no Events about blocked.\n"
 
 

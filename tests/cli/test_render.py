@@ -150,6 +150,8 @@ def test_span_is_in_the_largest_unit_that_holds_it_twice(seconds: int, text: str
 def test_documents_are_printed_as_kubectl_prints_them() -> None:
     document = recorded()["orders"]
     assert as_document([document], "name") == "huditable.hudi-operator.io/orders"
+    event = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "orders.1"}}
+    assert as_document([document, event], "name") == "huditable.hudi-operator.io/orders\nevent/orders.1"
     for text in (as_document([document], "json"), as_document([document], "yaml")):
         assert yaml.safe_load(text) == {"apiVersion": "v1", "kind": "List", "items": [document]}
 

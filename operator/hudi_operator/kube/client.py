@@ -23,10 +23,10 @@ from hudi_operator.kube.objects import (
     GROUPS_PATH,
     LEASE,
     NAMESPACE,
-    POD,
     Kind,
     ObjectKey,
     collection_path,
+    log_path,
     object_path,
 )
 from hudi_operator.kube.transport import (
@@ -245,9 +245,8 @@ class KubernetesClient:
 
     async def read_log(self, namespace: str, pod: str, container: str, *, lines: int, most_bytes: int) -> bytes:
         """Return the last lines of a container's log; of these, the kubelet cuts what exceeds `most_bytes`."""
-        path = object_path(ObjectKey(POD, namespace, pod), subresource="log")
         query = {"container": container, "tailLines": str(lines), "limitBytes": str(most_bytes)}
-        return await self._transport.read(path, query=query, most_bytes=most_bytes)
+        return await self._transport.read(log_path(namespace, pod), query=query, most_bytes=most_bytes)
 
     async def namespace_is_terminating(self, about: Document) -> bool:
         """Return True if the object's namespace is being deleted, so nothing can be created there.

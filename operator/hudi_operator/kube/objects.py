@@ -69,6 +69,11 @@ def object_path(key: ObjectKey, *, subresource: str | None = None) -> str:
     return f"{path}/{subresource}" if subresource else path
 
 
+def log_path(namespace: str, pod: str) -> str:
+    """Return the path of the logs of a pod."""
+    return object_path(ObjectKey(POD, namespace, pod), subresource="log")
+
+
 def _segment(text: str) -> str:
     # An empty name would turn a call on a single object into a call on all objects.
     if not text or text in {".", ".."}:

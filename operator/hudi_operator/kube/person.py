@@ -1,12 +1,19 @@
 """`PersonClient`: the calls of the command line, with a person's own credentials and rights."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any, Self
 
 from hudi_operator.kube.client import Documents, KubernetesClient
 from hudi_operator.kube.errors import KubernetesError
-from hudi_operator.kube.objects import EVENT, Kind, ObjectKey, collection_path, object_path, text
-from hudi_operator.kube.transport import MERGE_PATCH, Document, Transport, default_namespace, load_configuration
+from hudi_operator.kube.objects import EVENT, Kind, ObjectKey, collection_path, log_path, object_path, text
+from hudi_operator.kube.transport import (
+    MERGE_PATCH,
+    Document,
+    Transport,
+    default_namespace,
+    items_of,
+    load_configuration,
+)
 
 FIELD_MANAGER = "hudi-cli"
 """Who wrote a field. Flux drops the fields of managers whose name begins with `kubectl` from what it applies."""
@@ -20,7 +27,7 @@ class PersonClient:
     """Access to objects with the rights of whoever runs the command; `namespace` is that of the context."""
 
     def __init__(self, transport: Transport, *, namespace: str) -> None:
-        self.transport = transport
+        self._transport = transport
         self.namespace = namespace
         self._objects = KubernetesClient(transport, operator_namespace="")
 
@@ -35,7 +42,7 @@ class PersonClient:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.transport.close()
+        await self._transport.close()
 
     async def get(self, key: ObjectKey) -> Document | None:
         """Return an object, or None."""
@@ -50,7 +57,7 @@ class PersonClient:
     ) -> Document:
         """Create an object, with unknown fields refused; a dry run only has the API server check it."""
         path = collection_path(kind, namespace)
-        return await self.transport.request("POST", path, query=_query(dry_run=dry_run), body=dict(manifest))
+        return await self._transport.request("POST", path, query=_query(dry_run=dry_run), body=dict(manifest))
 
     async def annotate(
         self, key: ObjectKey, annotations: Mapping[str, str | None], *, dry_run: bool = False
@@ -58,25 +65,36 @@ class PersonClient:
         """Set annotations of an object, or remove those that are None; raises `NotFound`."""
         body = {"metadata": {"annotations": dict(annotations)}}
         query = _query(dry_run=dry_run)
-        return await self.transport.request("PATCH", object_path(key), query=query, body=body, content_type=MERGE_PATCH)
+        return await self._transport.request(
+            "PATCH", object_path(key), query=query, body=body, content_type=MERGE_PATCH
+        )
 
     async def apply_dry_run(self, key: ObjectKey, manifest: Mapping[str, Any]) -> Document:
         """Return what an object would be after an apply, by all rules of the API server; nothing is changed."""
         query = _query(dry_run=True) | {"force": "true"}
         body = {**manifest, "metadata": {"name": key.name, **(manifest.get("metadata") or {})}}
-        return await self.transport.request("PATCH", object_path(key), query=query, body=body, content_type=APPLY_PATCH)
+        return await self._transport.request(
+            "PATCH", object_path(key), query=query, body=body, content_type=APPLY_PATCH
+        )
 
     async def events_about(self, key: ObjectKey, *, limit: int) -> Documents:
         """Return the Events about an object that the API server lists first, at most `limit`."""
         about = f"involvedObject.kind={key.kind.name},involvedObject.name={key.name}"
         query = {"fieldSelector": about, "limit": str(limit)}
-        page = await self.transport.request("GET", collection_path(EVENT, key.namespace or "default"), query=query)
-        return list(page.get("items") or ())
+        page = await self._transport.request("GET", collection_path(EVENT, key.namespace or "default"), query=query)
+        return list(items_of(page))
+
+    def log(self, pod: str, container: str, *, follow: bool, tail: int | None) -> AsyncGenerator[bytes, None]:
+        """Yield the log of a container of the namespace: its last `tail` lines or all, and with `follow` what comes."""
+        query = {"container": container, "follow": str(follow).lower()}
+        if tail is not None:
+            query["tailLines"] = str(tail)
+        return self._transport.stream(log_path(self.namespace, pod), query=query)
 
     async def who_am_i(self) -> str | None:
         """Return the person's name as the API server knows it; None where the server does not say."""
         try:
-            review = await self.transport.request(
+            review = await self._transport.request(
                 "POST", _WHO, body={"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
             )
         except KubernetesError:

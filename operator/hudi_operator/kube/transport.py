@@ -204,10 +204,8 @@ class Transport:
             query["labelSelector"] = label_selector
         while True:
             page = await self.request("GET", path, query=query)
-            # Objects in a list carry neither apiVersion nor kind for built-in kinds; the list does.
-            kind = str(page.get("kind", "")).removesuffix("List")
-            for item in page.get("items") or ():
-                yield {"apiVersion": page.get("apiVersion"), "kind": kind, **item}
+            for item in items_of(page):
+                yield item
             token = (page.get("metadata") or {}).get("continue")
             if not token:
                 return
@@ -231,6 +229,13 @@ class Transport:
         response = await self._client.call_api(method, url, header_params=headers, body=body, _request_timeout=limits)
         self.clock.heard(response.headers.get("Date"), sent=sent, received=boot_time())
         return response
+
+
+def items_of(page: Document) -> Iterator[Document]:
+    """Yield the objects of a listing with their apiVersion and kind, which the items of built-in kinds lack."""
+    kind = str(page.get("kind", "")).removesuffix("List")
+    for item in page.get("items") or ():
+        yield {"apiVersion": page.get("apiVersion"), "kind": kind, **item}
 
 
 @contextmanager

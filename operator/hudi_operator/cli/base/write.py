@@ -12,7 +12,7 @@ from hudi_operator.cli.base.app import program
 from hudi_operator.cli.base.cluster import Place, in_cluster
 from hudi_operator.cli.base.read import table_of
 from hudi_operator.cli.render.request import NotUnderstood, operation
-from hudi_operator.cli.render.text import value_as
+from hudi_operator.cli.render.text import qualified_name, value_as
 from hudi_operator.cli.render.view import TableView
 from hudi_operator.control.keys import OPERATION
 
@@ -106,7 +106,7 @@ async def _manifest(
 def print_created(manifest: Mapping[str, Any]) -> None:
     """Print the name of a HudiOperation, and how to watch it."""
     metadata, table = manifest["metadata"], manifest["spec"]["tableRef"]["name"]
-    print(f"hudioperation.hudi-operator.io/{metadata['name']} created")
+    print(f"{qualified_name(manifest)} created")
     print(
         f"Watch it with: {program()} wait {table} -n {metadata['namespace']} --operation {metadata['name']}",
         file=sys.stderr,

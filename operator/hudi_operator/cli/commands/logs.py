@@ -25,7 +25,7 @@ from hudi_operator.cli.render.view import TableView
 from hudi_operator.jobs.manifest import DRIVER_CONTAINER
 from hudi_operator.jobs.names import OWNING_JOB_NAME, ROLE_LABEL, SERVICE_LABEL, table_selector
 from hudi_operator.kube.errors import Forbidden, Rejected
-from hudi_operator.kube.objects import POD, Document, ObjectKey, object_path, text
+from hudi_operator.kube.objects import POD, Document, text
 
 if TYPE_CHECKING:
     from hudi_operator.kube.person import PersonClient
@@ -144,14 +144,10 @@ async def _pods(client: "PersonClient", view: TableView) -> Sequence[Document]:
 
 
 async def _show_pod(client: "PersonClient", pod: DriverPod, *, follow: bool, tail: int | None) -> None:
-    path = object_path(ObjectKey(POD, client.namespace, pod.name), subresource="log")
-    query = {"container": DRIVER_CONTAINER, "follow": str(follow).lower()}
-    if tail is not None:
-        query["tailLines"] = str(tail)
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     print(pod.line, file=sys.stderr)
     try:
-        async for piece in client.transport.stream(path, query=query):
+        async for piece in client.log(pod.name, DRIVER_CONTAINER, follow=follow, tail=tail):
             sys.stdout.write(printable(decoder.decode(piece)))
             sys.stdout.flush()
     except Rejected as error:

@@ -91,8 +91,14 @@ def duration(span: timedelta) -> str:
 def as_document(items: Sequence[Document], output: str) -> str:
     """Return objects as JSON, YAML or names: a single one by itself is the caller's choice."""
     if output == "name":
-        return "\n".join(f"{str(one['kind']).lower()}.hudi-operator.io/{one['metadata']['name']}" for one in items)
+        return "\n".join(map(qualified_name, items))
     return value_as({"apiVersion": "v1", "kind": "List", "items": [*items]}, output)
+
+
+def qualified_name(item: Document) -> str:
+    """Return an object as `kind.group/name`, or `kind/name` in the core group."""
+    kind, group = str(item["kind"]).lower(), str(item["apiVersion"]).rpartition("/")[0]
+    return f"{f'{kind}.{group}' if group else kind}/{item['metadata']['name']}"
 
 
 def value_as(value: object, output: str) -> str:
