@@ -166,6 +166,8 @@ async def test_failed_operation_is_repeated_and_a_waiting_one_is_not(lake: str, 
     assert (refused.returncode, "is Pending" in refused.stderr) == (1, True)
     late = await hudi("wait", "orders", "--operation", name, "-n", lake, "--timeout", "1s")
     assert late.returncode == 1
+    other = await hudi("wait", "blocked", "--operation", name, "-n", lake)
+    assert (other.returncode, f"no HudiOperation {name} of HudiTable blocked" in other.stderr) == (1, True)
     path = f"{collection_path(OPERATION, lake)}/{name}/status"
     status = {"observedGeneration": 1, "finishedAt": "2026-03-10T12:00:00Z", "message": "It was refused."}
     await transport.request("PUT", path, body={**made, "status": status})
@@ -244,6 +246,25 @@ async def test_plan_with_a_cluster_shows_the_difference_and_the_refusal_of_the_a
     assert (refused.returncode, "refused" in refused.stdout) == (1, True)
     after = await transport.request("GET", f"{collection_path(TABLE, lake)}/orders")
     assert after["metadata"]["resourceVersion"] == table["metadata"]["resourceVersion"]
+
+
+async def test_plan_with_a_cluster_decides_for_the_namespace_of_the_context(lake: str, tmp_path: Path) -> None:
+    config = current_config()
+    (context,) = config["contexts"][:1]
+    config["contexts"] = [{**context, "context": {**context["context"], "namespace": lake}}]
+    kubeconfig, file = tmp_path / "config", tmp_path / "resources.yaml"
+    kubeconfig.write_text(yaml.safe_dump(config))
+    api = {"apiVersion": "hudi-operator.io/v1beta1"}
+    rules = {"allowedBasePaths": ["s3a://lake"], "allowedNamespaces": {"names": ["default"]}}
+    spec = {"basePath": "s3a://lake/new", "type": "CopyOnWrite", "recordKey": ["id"], "tableClassName": "gold"}
+    resources = (
+        {**api, "kind": "HudiTableClass", "metadata": {"name": "gold"}, "spec": rules},
+        {**api, "kind": "HudiTable", "metadata": {"name": "new"}, "spec": spec},
+    )
+    file.write_text(yaml.safe_dump_all(resources))
+    done = await hudi("plan", "-f", str(file), "--live", "--kubeconfig", str(kubeconfig))
+    assert (done.returncode, "refused ClassNotAllowed" in done.stdout) == (1, True)
+    assert lake in done.stdout
 
 
 async def test_top_lists_every_table(lake: str) -> None:

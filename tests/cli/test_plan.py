@@ -105,6 +105,22 @@ def test_default_class_is_that_of_tables_without_a_class_name(tmp_path: Path) ->
     assert "unchecked" in command("plan", "-f", written(tmp_path, CLASS, unnamed)).stdout
 
 
+def test_first_of_two_default_classes_by_name_counts_as_in_the_cluster(tmp_path: Path) -> None:
+    marked = {"annotations": {"hudi-operator.io/is-default-class": "true"}}
+    silver, gold = ({**CLASS, "metadata": {"name": name, **marked}} for name in ("silver", "gold"))
+    unnamed = {**TABLE, "spec": {key: value for key, value in TABLE["spec"].items() if key != "tableClassName"}}
+    gold = with_spec(gold, allowedBasePaths=["s3a://other"])
+    done = command("plan", "-f", written(tmp_path, silver, gold, unnamed))
+    assert "is outside of what class gold allows" in done.stdout
+
+
+def test_class_without_metadata_is_invalid_and_harms_no_table(tmp_path: Path) -> None:
+    nameless = {key: value for key, value in CLASS.items() if key != "metadata"}
+    done = command("plan", "-f", written(tmp_path, nameless, CLASS, TABLE))
+    assert (done.returncode, "invalid metadata.name" in done.stdout) == (1, True)
+    assert "First, on a new table" in done.stdout
+
+
 def test_unsafe_setting_of_a_class_is_said(tmp_path: Path) -> None:
     unsafe = with_spec(CLASS, allowedSparkConf=["spark.driver.extraJavaOptions"])
     assert "unchecked" in command("plan", "-f", written(tmp_path, unsafe)).stdout

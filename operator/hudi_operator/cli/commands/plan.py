@@ -3,22 +3,22 @@
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from hudi_operator import __version__
-from hudi_operator.api.resources import HudiTableClass
 from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.cluster import Place, cluster_options, in_cluster
 from hudi_operator.cli.base.exit_codes import FOUND, OK
 from hudi_operator.cli.base.output import has_colour, moment
 from hudi_operator.cli.plan.checks import defaults, problems
-from hudi_operator.cli.plan.decision import Decision, class_of, decide_new, job_of, unsafe_settings
+from hudi_operator.cli.plan.decision import class_of, decide_new, job_of, unsafe_settings
 from hudi_operator.cli.plan.files import Resource, Unreadable, read_resources
 from hudi_operator.cli.plan.text import Live, Planned, plan_text
 from hudi_operator.cli.render.text import value_as
 from hudi_operator.control.keys import TABLE, TABLE_CLASS
+from hudi_operator.kube.errors import Forbidden, Rejected
 from hudi_operator.kube.objects import ObjectKey
 
 if TYPE_CHECKING:
@@ -73,19 +73,20 @@ def command(
         raise click.UsageError("the files have no HudiTable and no HudiTableClass")
     classes: list[Mapping[str, Any]] = [one.document for one in resources if one.kind == "HudiTableClass"]
     answers: Sequence[Live | None] = [None] * len(resources)
+    namespace = place.namespace or "default"
     if live:
-        answers, known = in_cluster(place, lambda client: _ask(client, resources))
+        namespace, answers, known = in_cluster(place, lambda client: _ask(client, resources))
         classes += known
     planned = [
-        replace(_plan(one, classes, place, image=spark_image, with_defaults=with_defaults), live=answer)
+        replace(_plan(one, classes, namespace, image=spark_image, with_defaults=with_defaults), live=answer)
         for one, answer in zip(resources, answers, strict=True)
     ]
-    _print(planned, manifest=manifest, image=spark_image)
+    _print(planned, manifest=manifest)
     return FOUND if any(one.is_refused for one in planned) else OK
 
 
 def _plan(
-    resource: Resource, classes: Sequence[Mapping[str, Any]], place: Place, *, image: str, with_defaults: bool
+    resource: Resource, classes: Sequence[Mapping[str, Any]], namespace: str, *, image: str, with_defaults: bool
 ) -> Planned:
     wrong = tuple(problems(resource))
     if wrong:
@@ -97,38 +98,40 @@ def _plan(
     if table_class is None:
         name = resource.document["spec"].get("tableClassName") or "the default class"
         return replace(planned, unchecked=f"The files do not have {name}: give its file with -f, or use --live.")
-    return replace(planned, decision=_decided(resource, table_class, place, image))
+    decision = decide_new(resource, table_class, namespace=namespace, default_image=image, now=moment())
+    return replace(planned, decision=decision)
 
 
-def _decided(resource: Resource, table_class: HudiTableClass, place: Place, image: str) -> Decision:
-    return decide_new(resource, table_class, namespace=place.namespace or "default", default_image=image, now=moment())
-
-
-def _print(planned: Sequence[Planned], *, manifest: bool, image: str) -> None:
+def _print(planned: Sequence[Planned], *, manifest: bool) -> None:
     if not manifest:
         print("\n\n".join(plan_text(one, colour=has_colour()) for one in planned))
         return
     for one in planned:
         if one.decision is not None and one.decision.first is not None and not one.is_refused:
-            print(f"---\n{value_as(job_of(one.decision, one.decision.first, default_image=image), 'yaml')}")
+            print(f"---\n{value_as(job_of(one.decision), 'yaml')}")
         elif one.is_refused:
             print(plan_text(one, colour=False), file=sys.stderr)
 
 
-async def _ask(client: "PersonClient", resources: Sequence[Resource]) -> tuple[list[Live], list[Mapping[str, Any]]]:
-    """Return the API server's answer to each resource, and the classes that this person may read."""
-    from hudi_operator.kube.errors import Forbidden  # noqa: PLC0415 - only with a cluster
+class _Asked(NamedTuple):
+    """The namespace of the client, the answer to each resource, and the classes that this person may read."""
 
+    namespace: str
+    answers: list[Live]
+    classes: list[dict[str, Any]]
+
+
+async def _ask(client: "PersonClient", resources: Sequence[Resource]) -> _Asked:
+    """Ask the API server about the resources."""
     answers = [await _answer(client, one) for one in resources]
     try:
-        return answers, [*await client.list(TABLE_CLASS, None)]
+        classes = await client.list(TABLE_CLASS, None)
     except Forbidden:
-        return answers, []
+        classes = []
+    return _Asked(client.namespace, answers, classes)
 
 
 async def _answer(client: "PersonClient", resource: Resource) -> Live:
-    from hudi_operator.kube.errors import Rejected  # noqa: PLC0415
-
     metadata = resource.document.get("metadata") or {}
     kind = TABLE if resource.kind == "HudiTable" else TABLE_CLASS
     namespace = str(metadata.get("namespace") or client.namespace) if kind.namespaced else ""

@@ -15,6 +15,7 @@ from hudi_operator.api.resources import (
 from hudi_operator.api.status.conditions import ConditionType, HudiTableClassStatus, find_condition
 from hudi_operator.api.status.table_status import ActiveJob, ServiceStatus
 from hudi_operator.cli.plan.files import Resource
+from hudi_operator.kube.objects import text
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot
 from hudi_operator.planning.model.healing import spark_image
@@ -37,14 +38,16 @@ class Decision:
 
 
 def class_of(table: Mapping[str, Any], classes: Sequence[Mapping[str, Any]]) -> HudiTableClass | None:
-    """Return the class that a table names, or the default class; None if it is not among the classes."""
-    name = table["spec"].get("tableClassName")
-    for document in classes:
-        is_meant = is_default_class(dict(document)) if name is None else document["metadata"].get("name") == name
-        found = parse_table_class(dict(document)) if is_meant else None
-        if isinstance(found, HudiTableClass):
-            return found
-    return None
+    """Return the class that a table names, or the first default class by name; None if the classes do not have it."""
+    documents, name = [dict(one) for one in classes], table["spec"].get("tableClassName")
+    if name is None:
+        name = min((_name(one) for one in documents if is_default_class(one)), default=None)
+    parsed = (parse_table_class(one) for one in documents if _name(one) == name)
+    return next((one for one in parsed if isinstance(one, HudiTableClass)), None)
+
+
+def _name(document: Mapping[str, Any]) -> str:
+    return text(document, "metadata", "name") or ""
 
 
 def unsafe_settings(resource: Resource, *, now: datetime) -> str | None:
@@ -90,8 +93,9 @@ def decide_new(
     )
 
 
-def job_of(decision: Decision, job: ActiveJob, *, default_image: str) -> dict[str, Any]:
+def job_of(decision: Decision) -> dict[str, Any]:
     """Return the manifest of the Job that starts first."""
     from hudi_operator.control.actions.actor import build_manifest  # noqa: PLC0415 - it brings the client along
 
-    return build_manifest(decision.observation, job, default_image=default_image)
+    assert decision.first is not None, "the caller asks for a Job that starts"
+    return build_manifest(decision.observation, decision.first, default_image=decision.image)
