@@ -113,6 +113,13 @@ def test_history_has_runs_operations_with_their_requester_and_a_suspension() -> 
     assert json.loads(json.dumps(history_document(found)))[2]["who"] == "anna"
 
 
+def test_suspension_is_in_the_history_only_if_its_annotation_suspends() -> None:
+    document = recorded()["blocked"]
+    for value, who in (("true", ["not said"]), (" False ", []), ("maria", ["maria"])):
+        document["metadata"]["annotations"] = {SUSPEND_ANNOTATION: value}
+        assert [one.who for one in entries(TableView.of(document), []) if one.what == "suspension"] == who
+
+
 def test_requester_that_nobody_checked_is_marked() -> None:
     (found, *_) = entries(view("blocked"), [operation(requestedBy="anna")])
     assert found.who == "anna (not verified)"

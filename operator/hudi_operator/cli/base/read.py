@@ -1,13 +1,14 @@
-"""Reads of one table that several commands share."""
+"""Reads of tables and their HudiOperations that several commands share."""
 
 from typing import TYPE_CHECKING
 
 from hudi_operator.cli.base.cluster import Failed
 from hudi_operator.cli.render.view import TableView
-from hudi_operator.control.keys import table_key
+from hudi_operator.control.keys import operation_key, table_key, table_named_by
 
 if TYPE_CHECKING:
     from hudi_operator.kube.person import PersonClient
+    from hudi_operator.kube.transport import Document
 
 
 async def table_of(client: "PersonClient", name: str) -> TableView:
@@ -16,3 +17,12 @@ async def table_of(client: "PersonClient", name: str) -> TableView:
     if document is None:
         raise Failed(f"There is no HudiTable {name} in namespace {client.namespace}.")
     return TableView.of(document)
+
+
+async def operation_of(client: "PersonClient", table: str, name: str) -> "Document":
+    """Return a HudiOperation of a table; raises `Failed` where the table has none of this name."""
+    document = await client.get(operation_key(client.namespace, name))
+    key = table_named_by(document)
+    if document is None or key is None or key.name != table:
+        raise Failed(f"There is no HudiOperation {name} of HudiTable {table} in namespace {client.namespace}.")
+    return document

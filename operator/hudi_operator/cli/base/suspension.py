@@ -42,15 +42,15 @@ def _plain_names(context: click.Context, parameter: click.Parameter, value: tupl
     return tuple(plain_name(context, parameter, one) or "" for one in value)
 
 
-def annotate_chosen(place: Place, chosen: Chosen, value: "Callable[[str | None], str | None]", *, dry_run: bool) -> int:
-    """Set the annotation of what was chosen to `value(who)`, or remove it for None; print each object."""
+def annotate_chosen(place: Place, chosen: Chosen, value: "Callable[[str | None], str] | None", *, dry_run: bool) -> int:
+    """Set the annotation of what was chosen to `value(who)`, or remove it without `value`; print each object."""
     given = (bool(chosen.tables), chosen.selector is not None, chosen.every, chosen.namespace_wide)
     if sum(given) != 1:
         raise click.UsageError("name tables, or give one of -l, --all and --namespace-wide")
 
     async def write(client: "PersonClient") -> list[ObjectKey]:
         keys = await _keys(client, chosen)
-        text = value(await client.who_am_i())
+        text = value(await client.who_am_i()) if value is not None else None
         for key in keys:
             await client.annotate(key, {SUSPEND_ANNOTATION: text}, dry_run=dry_run)
             done = "resumed" if text is None else f"suspended by {text!r}"

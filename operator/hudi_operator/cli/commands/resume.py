@@ -17,4 +17,4 @@ def command(
     *, place: Place, tables: tuple[str, ...], selector: str | None, every: bool, namespace_wide: bool, dry_run: bool
 ) -> int:
     """Resume the chosen tables, or the namespace."""
-    return annotate_chosen(place, Chosen(tables, selector, every, namespace_wide), lambda _who: None, dry_run=dry_run)
+    return annotate_chosen(place, Chosen(tables, selector, every, namespace_wide), None, dry_run=dry_run)

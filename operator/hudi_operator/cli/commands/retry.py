@@ -8,11 +8,12 @@ from hudi_operator.api.resources import parse_operation
 from hudi_operator.api.status.operation_status import OperationState
 from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.cluster import Failed, Place, cluster_options, in_cluster, table_argument
+from hudi_operator.cli.base.read import operation_of
 from hudi_operator.cli.base.requests import request_run
 from hudi_operator.cli.base.write import WRITE_CODES, print_created, suffix
 from hudi_operator.cli.render.request import repeated
 from hudi_operator.cli.render.view import operation_status
-from hudi_operator.control.keys import OPERATION, operation_key, table_named_by
+from hudi_operator.control.keys import OPERATION
 
 if TYPE_CHECKING:
     from hudi_operator.kube.person import PersonClient
@@ -38,10 +39,7 @@ def command(*, place: Place, table: str, operation: str | None, dry_run: bool) -
 
 
 async def _repeat(client: "PersonClient", table: str, name: str, *, dry_run: bool) -> dict[str, Any]:
-    document = await client.get(operation_key(client.namespace, name))
-    key = table_named_by(document)
-    if document is None or key is None or key.name != table:
-        raise Failed(f"There is no HudiOperation {name} of HudiTable {table} in namespace {client.namespace}.")
+    document = await operation_of(client, table, name)
     state = operation_status(parse_operation(document)).state
     if state is not OperationState.FAILED:
         raise Failed(f"HudiOperation {name} is {state}: only a failed operation is repeated.")

@@ -15,14 +15,14 @@ from hudi_operator.api.status.operation_status import OperationState
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.cluster import Failed, Place, cluster_options, in_cluster, table_argument
-from hudi_operator.cli.base.read import table_of
+from hudi_operator.cli.base.read import operation_of, table_of
 from hudi_operator.cli.render.view import TableView, operation_status
-from hudi_operator.control.keys import operation_key
 
 if TYPE_CHECKING:
     from hudi_operator.kube.person import PersonClient
 
 _POLL_SECONDS = 2.0
+_NO_STATUS = "the operator has not written a status yet."
 
 STATES = {
     "ready": ConditionType.READY,
@@ -62,7 +62,7 @@ def command(*, place: Place, table: str, state: str, operation: str | None, time
         raise click.BadParameter(f"{timeout!r} is no duration such as 90s or 1h", param_hint="--timeout") from error
     if operation is not None:
         print(
-            in_cluster(place, lambda client: _polled(lambda: _operation_end(client, operation), longest)),
+            in_cluster(place, lambda client: _polled(lambda: _operation_end(client, table, operation), longest)),
             file=sys.stderr,
         )
         return 0
@@ -93,15 +93,12 @@ async def _table_state(client: "PersonClient", name: str, state: str) -> str | P
     view = await table_of(client, name)
     if is_in_state(view, state):
         return f"HudiTable {view.name} is {state}."
-    return Pending(f"HudiTable {view.name} is not {state}: {view.why or 'it has no status yet.'}")
+    return Pending(f"HudiTable {view.name} is not {state}: {view.why or _NO_STATUS}")
 
 
-async def _operation_end(client: "PersonClient", name: str) -> str | Pending:
-    document = await client.get(operation_key(client.namespace, name))
-    if document is None:
-        raise Failed(f"There is no HudiOperation {name} in namespace {client.namespace}.")
-    status = operation_status(parse_operation(document))
-    sentence = f"HudiOperation {client.namespace}/{name} is {status.state}: {status.message or 'it has no status yet.'}"
+async def _operation_end(client: "PersonClient", table: str, name: str) -> str | Pending:
+    status = operation_status(parse_operation(await operation_of(client, table, name)))
+    sentence = f"HudiOperation {client.namespace}/{name} is {status.state}: {status.message or _NO_STATUS}"
     if status.state is OperationState.FAILED:
         raise Failed(sentence)
     return escaped(sentence) if status.state is OperationState.SUCCEEDED else Pending(sentence)

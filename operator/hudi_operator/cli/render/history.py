@@ -11,6 +11,7 @@ from hudi_operator.api.status.runs import RunStatus
 from hudi_operator.api.status.table_status import service_name
 from hudi_operator.cli.render.text import Cell, Row, Tone, age, duration, table
 from hudi_operator.cli.render.view import TableView, operation_status
+from hudi_operator.planning.model import suspension_text
 from hudi_operator.planning.model.times import parse_time
 
 _OLDEST = datetime.min.replace(tzinfo=UTC)
@@ -30,7 +31,7 @@ class Entry(NamedTuple):
 
 
 def entries(view: TableView, operations: Sequence[HudiOperation | InvalidObject]) -> list[Entry]:
-    """Return the runs and operations of a table, the newest first; those without an end come before all others."""
+    """Return the runs and operations of a table, the newest first. Unfinished entries come first."""
     runs = map(_of_run, view.status.history)
     found = [*runs, *map(_of_operation, operations), *_forgotten(view, operations), *_suspension(view)]
     unfinished = [one for one in found if one.at is None]
@@ -100,11 +101,10 @@ def _forgotten(view: TableView, operations: Sequence[HudiOperation | InvalidObje
 
 
 def _suspension(view: TableView) -> Iterator[Entry]:
-    text = view.metadata.annotations.get(SUSPEND_ANNOTATION)
-    if text is not None and text.lower() != "false":
-        yield Entry(
-            None, "suspension", Cell("Suspended", Tone.WARN), "", text, f"by the annotation {SUSPEND_ANNOTATION}"
-        )
+    text = suspension_text(view.metadata.annotations.get(SUSPEND_ANNOTATION))
+    if text is not None:
+        outcome, message = Cell("Suspended", Tone.WARN), f"by the annotation {SUSPEND_ANNOTATION}"
+        yield Entry(None, "suspension", outcome, "", text or "not said", message)
 
 
 def events_text(found: Sequence[Mapping[str, Any]], *, now: datetime, colour: bool) -> str:
