@@ -7,7 +7,7 @@ only another needs.
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
@@ -15,6 +15,9 @@ from hudi_operator.cli.base.exit_codes import INTERRUPTED, MEANINGS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+Option: TypeAlias = Callable[[Callable[..., int]], Callable[..., int]]
+"""A decorator that declares an option or an argument of a command."""
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -76,6 +79,17 @@ def command(
         made = click.command(cls=Command, context_settings=SETTINGS)(function)
         made.examples, made.exit_codes, made.details = examples, exit_codes, details
         return made
+
+    return declare
+
+
+def combined(*options: Option) -> Option:
+    """Return a decorator that declares options in the order of the help."""
+
+    def declare(function: Callable[..., int]) -> Callable[..., int]:
+        for option in reversed(options):
+            function = option(function)
+        return function
 
     return declare
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from hudi_jobs.contract.wording import escaped
+from hudi_operator.cli.base.app import Option, combined
 from hudi_operator.cli.base.exit_codes import FOUND, NO_ACCESS
 
 if TYPE_CHECKING:
@@ -54,17 +55,14 @@ def cluster_options(function: Callable[..., int]) -> Callable[..., int]:
     def with_place(*, kubeconfig: str | None, context: str | None, namespace: str | None, **given: Any) -> int:  # noqa: ANN401 - as the function declares
         return function(place=Place(kubeconfig, context, namespace), **given)
 
-    options = (
+    options = combined(
         click.option("-n", "--namespace", metavar="NAME", help="The namespace (default: that of the context)."),
         click.option("--context", metavar="NAME", help="The context of the kubeconfig."),
         click.option(
             "--kubeconfig", metavar="FILE", help="The kubeconfig (default: $KUBECONFIG, the pod's, ~/.kube/config)."
         ),
     )
-    declared: Callable[..., int] = with_place
-    for option in reversed(options):
-        declared = option(declared)
-    return declared
+    return options(with_place)
 
 
 def in_cluster(
@@ -90,6 +88,12 @@ def in_cluster(
                 raise Failed(str(error)) from error
 
     return asyncio.run(connected())
+
+
+all_namespaces_option = click.option("-A", "--all-namespaces", is_flag=True, help="The tables of all namespaces.")
+selector_option = click.option(
+    "-l", "--selector", metavar="LABELS", help="Only tables with these labels, as in kubectl."
+)
 
 
 class TableName(click.ParamType[str]):
@@ -119,7 +123,7 @@ class TableName(click.ParamType[str]):
         return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-def table_argument(*, required: bool = True) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def table_argument(*, required: bool = True) -> Option:
     """Declare the argument TABLE, with `ht/NAME` as kubectl writes it, too."""
     return click.argument(
         "table", type=TableName(), callback=plain_name, required=required, help="Name of the HudiTable."

@@ -21,3 +21,19 @@ MEANINGS = {
     USAGE: "the arguments make no sense",
     NO_ACCESS: "the cluster is unreachable, or refuses it",
 }
+
+READ_CODES = {
+    OK: "printed",
+    FOUND: "there is no such table",
+    USAGE: "the arguments make no sense",
+    NO_ACCESS: "no access",
+}
+"""The codes of commands that print what a table has."""
+
+WRITE_CODES = {
+    OK: "asked for; `wait` tells the end",
+    FOUND: "there is no such table, or the API server refuses the request",
+    USAGE: "the arguments make no sense",
+    NO_ACCESS: "the cluster is unreachable, or does not allow it",
+}
+"""The codes of commands that ask for something."""

@@ -2,17 +2,16 @@
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import click
 
+from hudi_operator.cli.base.app import Option
 from hudi_operator.cli.render.text import Document, as_document
 
-DOCUMENTS = ("json", "yaml", "name")
 
-
-def output_option(*formats: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def output_option(*formats: str) -> Option:
     """Declare `-o` with these formats besides the table for people, which is the default."""
     kind = click.Choice(["table", *formats])
     return click.option("-o", "--output", type=kind, default="table", help="The format: a table for people by default.")

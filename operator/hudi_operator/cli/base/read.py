@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from hudi_operator.cli.base.cluster import Failed
 from hudi_operator.cli.render.view import TableView
-from hudi_operator.control.keys import operation_key, table_key, table_named_by
+from hudi_operator.control.keys import TABLE, operation_key, table_key, table_named_by
 
 if TYPE_CHECKING:
     from hudi_operator.kube.person import PersonClient
@@ -17,6 +17,14 @@ async def table_of(client: "PersonClient", name: str) -> TableView:
     if document is None:
         raise Failed(f"There is no HudiTable {name} in namespace {client.namespace}.")
     return TableView.of(document)
+
+
+async def tables_of(
+    client: "PersonClient", *, everywhere: bool = False, selector: str | None = None
+) -> list[TableView]:
+    """Return the tables of the namespace or the cluster, by their labels."""
+    documents = await client.list(TABLE, None if everywhere else client.namespace, label_selector=selector)
+    return [TableView.of(one) for one in documents]
 
 
 async def operation_of(client: "PersonClient", table: str, name: str) -> "Document":

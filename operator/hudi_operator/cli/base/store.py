@@ -5,16 +5,18 @@ from collections.abc import Callable
 
 import click
 
+from hudi_operator.cli.base.app import combined
 from hudi_operator.storage import S3Options
 
 
 def store_options(function: Callable[..., int]) -> Callable[..., int]:
     """Declare the options of the object store; `s3_options` reads them."""
-    endpoint = click.option(
-        "--s3-endpoint", metavar="URL", help="Endpoint of an S3-compatible store (default: $AWS_ENDPOINT_URL)."
-    )
-    region = click.option("--s3-region", metavar="NAME", help="Region of the store (default: $AWS_REGION).")
-    return endpoint(region(function))
+    return combined(
+        click.option(
+            "--s3-endpoint", metavar="URL", help="Endpoint of an S3-compatible store (default: $AWS_ENDPOINT_URL)."
+        ),
+        click.option("--s3-region", metavar="NAME", help="Region of the store (default: $AWS_REGION)."),
+    )(function)
 
 
 def url_of(path: str) -> str:

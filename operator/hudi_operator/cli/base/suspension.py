@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from hudi_operator.api.resources import SUSPEND_ANNOTATION
+from hudi_operator.cli.base.app import combined
 from hudi_operator.cli.base.cluster import Place, TableName, in_cluster, plain_name
-from hudi_operator.control.keys import TABLE, table_key
+from hudi_operator.cli.base.read import tables_of
+from hudi_operator.control.keys import table_key
 from hudi_operator.kube.objects import NAMESPACE, ObjectKey
 
 if TYPE_CHECKING:
@@ -26,16 +28,13 @@ class Chosen(NamedTuple):
 
 def choice_options(function: Callable[..., int]) -> Callable[..., int]:
     """Declare the ways to choose tables."""
-    options = (
+    return combined(
         click.argument("tables", nargs=-1, type=TableName(), callback=_plain_names, metavar="[TABLE...]"),
         click.option("-l", "--selector", metavar="LABELS", help="The tables of the namespace with these labels."),
         click.option("--all", "every", is_flag=True, help="All tables that the namespace has now."),
         click.option("--namespace-wide", is_flag=True, help="The Namespace itself: its tables of today and tomorrow."),
         click.option("--dry-run", is_flag=True, help="Only have the API server check the request."),
-    )
-    for option in reversed(options):
-        function = option(function)
-    return function
+    )(function)
 
 
 def _plain_names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -67,5 +66,5 @@ async def _keys(client: "PersonClient", chosen: Chosen) -> list[ObjectKey]:
         return [ObjectKey(NAMESPACE, "", client.namespace)]
     if chosen.tables:
         return [table_key(client.namespace, name) for name in chosen.tables]
-    found = await client.list(TABLE, client.namespace, label_selector=chosen.selector)
-    return [table_key(client.namespace, str(one["metadata"]["name"])) for one in found]
+    found = await tables_of(client, selector=chosen.selector)
+    return [table_key(client.namespace, one.metadata.name) for one in found]

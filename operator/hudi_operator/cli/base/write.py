@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from hudi_jobs.contract.wording import escaped
-from hudi_operator.cli.base.app import program
+from hudi_operator.cli.base.app import combined, program
 from hudi_operator.cli.base.cluster import Place, in_cluster
 from hudi_operator.cli.base.read import table_of
 from hudi_operator.cli.render.request import NotUnderstood, operation
@@ -18,13 +18,6 @@ from hudi_operator.control.keys import OPERATION
 
 if TYPE_CHECKING:
     from hudi_operator.kube.person import PersonClient
-
-WRITE_CODES = {
-    0: "asked for; `wait` tells the end",
-    1: "there is no such table, or the API server refuses the request",
-    2: "the arguments make no sense",
-    3: "the cluster is unreachable, or does not allow it",
-}
 
 
 class Asked(NamedTuple):
@@ -37,16 +30,13 @@ class Asked(NamedTuple):
 
 def operation_options(function: Callable[..., int]) -> Callable[..., int]:
     """Declare `--dry-run`, `--yes` and `-o` of a command that creates a HudiOperation."""
-    options = (
+    return combined(
         click.option("--dry-run", is_flag=True, help="Only have the operator report what would be done (spec.dryRun)."),
         click.option("--yes", is_flag=True, help="Do not ask before something that cannot be undone."),
         click.option(
             "-o", "--output", type=click.Choice(["json", "yaml"]), help="Print the HudiOperation, and create nothing."
         ),
-    )
-    for option in reversed(options):
-        function = option(function)
-    return function
+    )(function)
 
 
 def suffix() -> str:
@@ -82,6 +72,7 @@ def start_operation(
         return 0
     if question is not None and not asked.dry_run:
         confirm(f"{question} {value_as(manifest['spec'][field], 'json')}\nGo on?", yes=asked.yes)
+    # A connection of its own, because a running event loop keeps Ctrl-C from the question.
     in_cluster(place, lambda client: client.create(OPERATION, manifest["metadata"]["namespace"], manifest))
     print_created(manifest)
     return 0

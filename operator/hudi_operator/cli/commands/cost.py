@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 import click
 
 from hudi_operator.cli.base.app import command as declare
-from hudi_operator.cli.base.cluster import Place, cluster_options, in_cluster, table_argument
+from hudi_operator.cli.base.cluster import Place, all_namespaces_option, cluster_options, in_cluster, table_argument
+from hudi_operator.cli.base.exit_codes import READ_CODES
 from hudi_operator.cli.base.output import moment, output_option
-from hudi_operator.cli.base.read import table_of
+from hudi_operator.cli.base.read import table_of, tables_of
 from hudi_operator.cli.render.cost import GROUPS, cost_document, cost_text, first_day, spent, totals
 from hudi_operator.cli.render.text import value_as
 from hudi_operator.cli.render.view import TableView
-from hudi_operator.control.keys import TABLE
 
 if TYPE_CHECKING:
     from hudi_operator.kube.person import PersonClient
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
         "cost orders --by service",
         "cost -n team-a --since 2026-03-01 --by day -o json",
     ],
-    exit_codes={0: "printed", 1: "there is no such table", 2: "the arguments make no sense", 3: "no access"},
+    exit_codes=READ_CODES,
 )
 @table_argument(required=False)
-@click.option("-A", "--all-namespaces", is_flag=True, help="The tables of all namespaces.")
+@all_namespaces_option
 @click.option(
     "--since", default="7d", metavar="DAY", help="The first day: today, yesterday, 7d or a date (default: 7d)."
 )
@@ -61,4 +61,4 @@ def command(
 async def _read(client: "PersonClient", name: str | None, *, everywhere: bool) -> list[TableView]:
     if name is not None:
         return [await table_of(client, name)]
-    return [TableView.of(one) for one in await client.list(TABLE, None if everywhere else client.namespace)]
+    return await tables_of(client, everywhere=everywhere)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.cluster import Place, cluster_options, in_cluster, table_argument
+from hudi_operator.cli.base.exit_codes import READ_CODES
 from hudi_operator.cli.base.output import has_colour, moment, output_option, print_documents
 from hudi_operator.cli.base.read import table_of
 from hudi_operator.cli.render.history import events_text, newest_first
@@ -20,7 +21,7 @@ _MOST = 500
 @declare(
     details="The API server keeps Events for an hour unless the cluster says otherwise.",
     examples=["events orders", "events orders -n team-a -o yaml"],
-    exit_codes={0: "printed", 1: "there is no such table", 2: "the arguments make no sense", 3: "no access"},
+    exit_codes=READ_CODES,
 )
 @table_argument()
 @output_option("json", "yaml", "name")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from hudi_operator.api.resources import parse_operation
 from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.cluster import Place, cluster_options, in_cluster, table_argument
+from hudi_operator.cli.base.exit_codes import READ_CODES
 from hudi_operator.cli.base.output import has_colour, moment, output_option
 from hudi_operator.cli.base.read import table_of
 from hudi_operator.cli.render.history import Entry, entries, history_document, history_text
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     details="Lists the newest ten runs, all HudiOperations of the table, and the operations that it remembers.\n\n"
     "WHO is the name that a HudiOperation gives; the API server has checked it unless it is `not verified`.",
     examples=["history orders", "history orders -n team-a -o json"],
-    exit_codes={0: "printed", 1: "there is no such table", 2: "the arguments make no sense", 3: "no access"},
+    exit_codes=READ_CODES,
 )
 @table_argument()
 @output_option("json", "yaml")

@@ -6,7 +6,8 @@ import click
 
 from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.cluster import Place, cluster_options, table_argument
-from hudi_operator.cli.base.write import WRITE_CODES, Asked, operation_options, start_operation
+from hudi_operator.cli.base.exit_codes import WRITE_CODES
+from hudi_operator.cli.base.write import Asked, operation_options, start_operation
 from hudi_operator.cli.render.request import restore_target
 from hudi_operator.cli.render.view import TableView
 

@@ -2,8 +2,8 @@
 
 from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.cluster import Place, cluster_options
+from hudi_operator.cli.base.exit_codes import WRITE_CODES
 from hudi_operator.cli.base.suspension import Chosen, annotate_chosen, choice_options
-from hudi_operator.cli.base.write import WRITE_CODES
 
 
 @declare(

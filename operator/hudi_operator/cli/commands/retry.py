@@ -8,9 +8,10 @@ from hudi_operator.api.resources import parse_operation
 from hudi_operator.api.status.operation_status import OperationState
 from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.cluster import Failed, Place, cluster_options, in_cluster, table_argument
+from hudi_operator.cli.base.exit_codes import WRITE_CODES
 from hudi_operator.cli.base.read import operation_of
 from hudi_operator.cli.base.requests import request_run
-from hudi_operator.cli.base.write import WRITE_CODES, print_created, suffix
+from hudi_operator.cli.base.write import print_created, suffix
 from hudi_operator.cli.render.request import repeated
 from hudi_operator.cli.render.view import operation_status
 from hudi_operator.control.keys import OPERATION

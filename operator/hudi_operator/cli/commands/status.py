@@ -6,12 +6,12 @@ from collections.abc import Sequence
 import click
 
 from hudi_operator.cli.base.app import command as declare
-from hudi_operator.cli.base.cluster import Place, cluster_options, in_cluster
+from hudi_operator.cli.base.cluster import Place, all_namespaces_option, cluster_options, in_cluster, selector_option
 from hudi_operator.cli.base.exit_codes import FOUND, OK
 from hudi_operator.cli.base.output import has_colour, moment, output_option, print_documents
-from hudi_operator.cli.render.status import ORDERS, status_text, summary_line
+from hudi_operator.cli.base.read import tables_of
+from hudi_operator.cli.render.status import ORDERS, in_order, status_text, summary_line
 from hudi_operator.cli.render.view import TableView
-from hudi_operator.control.keys import TABLE
 
 
 @declare(
@@ -29,10 +29,10 @@ from hudi_operator.control.keys import TABLE
         3: "the cluster is unreachable, or refuses it",
     },
 )
-@click.option("-A", "--all-namespaces", is_flag=True, help="The tables of all namespaces.")
+@all_namespaces_option
 @click.option("--unhealthy", is_flag=True, help="Only unhealthy tables, with the message of each.")
 @click.option("--class", "table_class", metavar="NAME", help="Only tables of this HudiTableClass.")
-@click.option("-l", "--selector", metavar="LABELS", help="Only tables with these labels, as in kubectl.")
+@selector_option
 @click.option("--sort", type=click.Choice([*ORDERS]), default="name", help="Which table comes first.")
 @output_option("wide", "json", "yaml", "name")
 @cluster_options
@@ -47,12 +47,8 @@ def command(
     output: str,
 ) -> int:
     """Print the tables."""
-    documents = in_cluster(
-        place,
-        lambda client: client.list(TABLE, None if all_namespaces else client.namespace, label_selector=selector),
-    )
-    found = sorted(map(TableView.of, documents), key=lambda one: (ORDERS[sort](one), one.name))
-    of_class = [one for one in found if table_class in (None, one.declared("tableClassName"))]
+    found = in_cluster(place, lambda client: tables_of(client, everywhere=all_namespaces, selector=selector))
+    of_class = [one for one in in_order(found, sort) if table_class in (None, one.declared("tableClassName"))]
     shown = [one for one in of_class if one.is_unhealthy or not unhealthy]
     if output in {"json", "yaml", "name"}:
         print_documents([one.document for one in shown], output)

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from hudi_operator.cli.render.text import Row, table
 from hudi_operator.cli.render.view import TableView
-from hudi_operator.planning.facts.runs.daily_costs import DayCost, days_of
+from hudi_operator.planning.facts.runs.daily_costs import DayCost, days_of, hours
 
-_HOUR = 3_600_000  # milliseconds
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -98,13 +97,9 @@ def cpu_of_days(view: TableView, now: datetime, *, days: int) -> int:
 
 
 def _row(one: Total) -> Row:
-    estimated = _hours(one.estimated_cpu_milliseconds) if one.estimated_cpu_milliseconds else ""
-    figures = (f"{one.runs:,}", _hours(one.cpu_milliseconds), estimated)
+    estimated = hours(one.estimated_cpu_milliseconds) if one.estimated_cpu_milliseconds else ""
+    figures = (f"{one.runs:,}", hours(one.cpu_milliseconds), estimated)
     return [one.name, *figures, size(one.bytes_read), size(one.bytes_written)]
-
-
-def _hours(milliseconds: int) -> str:
-    return f"{milliseconds / _HOUR:,.2f}"
 
 
 def size(number: float) -> str:

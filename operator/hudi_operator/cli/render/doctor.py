@@ -7,11 +7,9 @@ from typing import Any
 
 from hudi_jobs.contract.wording import counted, escaped
 from hudi_operator.api.status.findings import FindingCode, Severity
-from hudi_operator.cli.render.text import Cell, Tone, age, heading, table, toned
+from hudi_operator.cli.render.text import SEVERITY_TONES, Cell, Tone, age, heading, table, toned
 from hudi_operator.diagnosis.check_registry import NEED_THE_CLUSTER
 from hudi_operator.diagnosis.report import WORST_FIRST, LakeReport, Said, TableReport
-
-TONES = {Severity.CRITICAL: Tone.BAD, Severity.WARNING: Tone.WARN, Severity.INFO: None}
 
 _HEADER = ("TABLE", "VERSION", "SCORE", "CRITICAL", "WARNING", "INFO")
 _GOOD, _FAIR = 90, 60
@@ -71,7 +69,7 @@ def _details(one: TableReport, now: datetime, *, colour: bool) -> Iterator[str]:
         yield f"  {toned(one.problem, Tone.BAD, colour=colour)}"
     for said in one.findings:
         check, line = said.check, evidence_line(said, now)
-        severity = toned(check.severity, TONES[check.severity], colour=colour)
+        severity = toned(check.severity, SEVERITY_TONES.get(check.severity), colour=colour)
         yield f"  {severity} {check.code}{f' ({line})' if line else ''}"
         yield f"    {escaped(said.evidence.message)}"
         yield f"    Blocks: {check.blocks}"

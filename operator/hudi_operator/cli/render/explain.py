@@ -6,15 +6,14 @@ from datetime import datetime
 
 from hudi_jobs.contract.wording import escaped
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
-from hudi_operator.api.status.findings import Finding, Severity
+from hudi_operator.api.status.findings import Finding
 from hudi_operator.api.status.table_status import ServiceStatus
-from hudi_operator.cli.render.text import Cell, Row, Tone, age, heading, table, toned, until
+from hudi_operator.cli.render.text import SEVERITY_TONES, Cell, Row, Tone, age, heading, table, toned, until
 from hudi_operator.cli.render.view import TableView
 from hudi_operator.planning.model.times import parse_time
 
 _BAD_IF_TRUE = {ConditionType.STALLED}
 _PLAIN = {ConditionType.RECONCILING, ConditionType.SUSPENDED}
-_SEVERITIES = {Severity.CRITICAL: Tone.BAD, Severity.WARNING: Tone.WARN}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +89,7 @@ def _tone(one: Condition) -> Tone | None:
 
 
 def _finding(one: Finding, shown: Shown) -> Iterator[str]:
-    severity = toned(one.severity, _SEVERITIES.get(one.severity), colour=shown.colour)
+    severity = toned(one.severity, SEVERITY_TONES.get(one.severity), colour=shown.colour)
     blocks = f", blocks {', '.join(one.blocks)}" if one.blocks else ""
     yield f"{severity} {one.code}, for {age(parse_time(one.since), shown.now)}{escaped(blocks)}"
     yield f"  {escaped(one.message)}"

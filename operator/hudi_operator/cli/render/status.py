@@ -1,14 +1,13 @@
 """`status`: one line for each table, in the columns of `kubectl get ht`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from hudi_jobs.contract.wording import counted, shortened
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType
-from hudi_operator.api.status.findings import Severity
 from hudi_operator.cli.render.cost import cpu_of_days
-from hudi_operator.cli.render.text import Cell, Tone, age, table
+from hudi_operator.cli.render.text import SEVERITY_TONES, Cell, Tone, age, table
 from hudi_operator.cli.render.top import size_of
 from hudi_operator.cli.render.view import TableView
 
@@ -26,6 +25,11 @@ ORDERS: dict[str, Callable[[TableView], Any]] = {
 """How tables are sorted: the furthest behind its source, the dearest of seven days, the largest, or the oldest resource
 comes first; unknown comes last.
 """
+
+
+def in_order(tables: Iterable[TableView], order: str) -> list[TableView]:
+    """Return tables in one of the `ORDERS`, and equal ones by name."""
+    return sorted(tables, key=lambda one: (ORDERS[order](one), one.name))
 
 
 def status_text(
@@ -64,7 +68,7 @@ def _row(one: TableView, now: datetime) -> list[Cell | str]:
 def _findings(one: TableView) -> Cell:
     shown = (one.status.summary.findings if one.status.summary is not None else None) or ""
     worst = next((finding.severity for finding in one.status.findings), None)
-    return Cell(shown, {Severity.CRITICAL: Tone.BAD, Severity.WARNING: Tone.WARN}.get(worst) if worst else None)
+    return Cell(shown, SEVERITY_TONES.get(worst) if worst else None)
 
 
 def _wide(one: TableView) -> list[Cell | str]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import click
 
 from hudi_jobs.contract.wording import escaped
+from hudi_operator.api.status.findings import Severity
 
 Document: TypeAlias = Mapping[str, Any]
 
@@ -19,6 +20,10 @@ class Tone(StrEnum):
     GOOD = "green"
     WARN = "yellow"
     BAD = "red"
+
+
+SEVERITY_TONES = {Severity.CRITICAL: Tone.BAD, Severity.WARNING: Tone.WARN}
+"""The colours of findings; an Info has none."""
 
 
 class Cell(NamedTuple):
