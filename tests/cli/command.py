@@ -20,8 +20,5 @@ class Done(NamedTuple):
 def command(*arguments: str) -> Done:
     """Run a command to its end."""
     with redirect_stdout(StringIO()) as output, redirect_stderr(StringIO()) as errors:
-        try:
-            code = execute(arguments)
-        except SystemExit as ended:
-            code = int(ended.code or 0)
+        code = execute(arguments)
     return Done(code, output.getvalue(), errors.getvalue())

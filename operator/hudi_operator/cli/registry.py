@@ -30,7 +30,7 @@ COMMANDS = {
     "cost": Entry(CLUSTER, "Sum what runs cost, by table, namespace, class, service or day."),
     "wait": Entry(CLUSTER, "Wait until a table is ready, healthy, fresh, suspended or idle."),
     "run": Entry(CLUSTER, "Run a service of a table now; `hudi-operator run` without a table runs the operator."),
-    "retry": Entry(CLUSTER, "Try again what has failed on a table."),
+    "retry": Entry(CLUSTER, "Retry failed services or a failed HudiOperation of a table."),
     "suspend": Entry(CLUSTER, "Stop new Jobs of tables, and say who did it and why."),
     "resume": Entry(CLUSTER, "End a suspension of tables or of a namespace."),
     "restore": Entry(CLUSTER, "Take a table back to an earlier commit."),
@@ -47,7 +47,7 @@ COMMANDS = {
 
 def load(name: str) -> Command:
     """Return a command of the list."""
-    module = importlib.import_module(f"hudi_operator.cli.commands.{name.replace('-', '_')}")
+    module = importlib.import_module(f"hudi_operator.cli.commands.{name}")
     command: Command = module.command
     command.name, command.help = name, COMMANDS[name].summary
     return command

@@ -22,12 +22,12 @@ class Resource:
 
     @property
     def kind(self) -> str:
-        """Its kind."""
+        """The kind of the document."""
         return str(self.document.get("kind", ""))
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name in the metadata."""
         metadata = self.document.get("metadata")
         return str(metadata.get("name", "")) if isinstance(metadata, Mapping) else ""
 

@@ -49,7 +49,7 @@ def _lines(planned: Planned, *, colour: bool) -> Iterator[str]:
     for problem in planned.problems:
         yield f"  {toned('invalid', Tone.BAD, colour=colour)} {escaped(problem)}"
     if planned.live is not None:
-        yield from _live(planned.live, colour=colour)
+        yield from _live(planned.live, one, colour=colour)
     if planned.unchecked:
         yield f"  {toned('unchecked', Tone.WARN, colour=colour)} {escaped(planned.unchecked)}"
     if planned.decision is not None:
@@ -74,12 +74,12 @@ def _decision(decision: Decision, *, colour: bool) -> Iterator[str]:
         yield f"    {name}: {service.reason}{f': {escaped(service.message)}' if service.message else ''}"
 
 
-def _live(live: Live, *, colour: bool) -> Iterator[str]:
+def _live(live: Live, resource: Resource, *, colour: bool) -> Iterator[str]:
     if live.refusal is not None:
         yield f"  {toned('refused', Tone.BAD, colour=colour)} {escaped(live.refusal)}"
         return
     if live.before is None:
-        yield "  The cluster does not have it yet."
+        yield f"  The cluster has no {resource.kind} {escaped(resource.name)} yet."
         return
     before, after = (value_as(one or {}, "yaml").splitlines() for one in (live.before, live.after))
     changes = list(difflib.unified_diff(before, after, "in the cluster", "in the file", lineterm="", n=1))
