@@ -244,7 +244,9 @@ def _require_no_strays(work: OperationRun, files: list[File], keys: Keys) -> Non
 def _require_unnamed(work: OperationRun, files: list[File], keys: Keys, kept: list[Savepoint]) -> None:
     """Refuse keys that remain in other texts below the table, such as file names or the operator's documents."""
     context, erase, each = work.context, asked(work), work.obstacles.each
-    written = (context.task.id, work.operation.resource, erase.report_file or "", *erase.read_by)
+    catalog = context.task.catalog
+    entry = "" if catalog is None else catalog.entry
+    written = (context.task.id, work.operation.resource, erase.report_file or "", entry, *erase.read_by)
     with each():
         require_not_written(keys, written)
     with each():

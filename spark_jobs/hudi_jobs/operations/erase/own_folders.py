@@ -23,6 +23,8 @@ from hudi_jobs.contract import (
     RunMode,
     Service,
 )
+from hudi_jobs.contract.catalog_report import SyncTrouble
+from hudi_jobs.contract.catalogs.catalog import CATALOG_FILE
 from hudi_jobs.contract.operator_folder import ORDER_FILE, PROGRESS_FILE, TOLD_FILE, OrderState, ProgressState
 from hudi_jobs.contract.statistics import STATISTICS_FILE
 from hudi_jobs.contract.table.location import beginning_of
@@ -53,10 +55,32 @@ _NAMED = 3
 _DRAFT = ".draft"
 """Suffix of a document in writing on a local disk (`LocalFiles`): a partial document is damaged for a moment."""
 
-_LEASES = frozenset({INGESTION_LEASE, SERVICES_LEASE})
-_STATISTICS_FILES = frozenset({STATISTICS_FILE, ROWS_FILE})
-_DOCUMENTS = _LEASES | _STATISTICS_FILES | {ORDER_FILE, OWNER_FILE, PROGRESS_FILE, RECORD_FILE, TOLD_FILE}
-_CHOICES = (FailureReason, OperationKind, OperationPhase, OrderState, Outcome, ProgressState, RunMode, Service, State)
+_DOCUMENTS = frozenset(
+    {
+        CATALOG_FILE,
+        INGESTION_LEASE,
+        ORDER_FILE,
+        OWNER_FILE,
+        PROGRESS_FILE,
+        RECORD_FILE,
+        ROWS_FILE,
+        SERVICES_LEASE,
+        STATISTICS_FILE,
+        TOLD_FILE,
+    }
+)
+_CHOICES = (
+    FailureReason,
+    OperationKind,
+    OperationPhase,
+    OrderState,
+    Outcome,
+    ProgressState,
+    RunMode,
+    Service,
+    State,
+    SyncTrouble,
+)
 _WORDS = frozenset(str(word.value) for words in _CHOICES for word in words)
 
 _FIXED_NAMES = frozenset(
@@ -139,9 +163,9 @@ def require_not_written(keys: Keys, written: Iterable[str]) -> None:
     if any(map(WholeTexts(keys).are_in, written)):
         raise refused(
             "One of the keys is also a name that the operator writes below the table: that of the namespace, the "
-            "table, the HudiOperation, the file of its report, or a table that reads this table. So no search could "
-            "show that the key is gone. Give the HudiOperation or the folder of reports another name if it is theirs; "
-            "otherwise erase the other keys without this key."
+            "table, the HudiOperation, the file of its report, the entry in the catalog, or a table that reads this "
+            "table. So no search could show that the key is gone. Give the HudiOperation or the folder of reports "
+            "another name if it is theirs; otherwise erase the other keys without this key."
         )
 
 

@@ -1,15 +1,18 @@
 """What the operator writes below a table: a key is no fixed word of that, and may be a text from outside."""
 
+import pkgutil
 import re
+from importlib import import_module
 
 import pytest
 
-from hudi_jobs.contract import OperationKind, OperationPhase
+import hudi_jobs.contract
+from hudi_jobs.contract import CatalogRecord, OperationKind, OperationPhase, SyncTrouble, encode_catalog
 from hudi_jobs.contract.operations.erase import EraseReport
 from hudi_jobs.journal.journal import _encoded
 from hudi_jobs.journal.records import EraseRecord, Part, Rows
 from hudi_jobs.operations.erase.keys import Keys
-from hudi_jobs.operations.erase.own_folders import shown_name, texts_from_outside
+from hudi_jobs.operations.erase.own_folders import _DOCUMENTS, shown_name, texts_from_outside
 from hudi_jobs.operations.erase.scan import WholeTexts
 
 RECORD = EraseRecord(
@@ -45,6 +48,30 @@ def test_a_field_a_phase_or_a_number_of_a_document_is_no_key() -> None:
 @pytest.mark.parametrize("key", ["payments", "request-17", "payments/request-17", "Stuttgart", "analytics"])
 def test_a_text_of_a_document_that_comes_from_outside_may_be_one(key: str) -> None:
     assert is_told(key)
+
+
+def test_every_file_of_the_contract_is_searched_as_a_document() -> None:
+    modules = pkgutil.walk_packages(hudi_jobs.contract.__path__, "hudi_jobs.contract.")
+    named = (vars(import_module(one.name)) for one in modules)
+    files = {
+        value for names in named for name, value in names.items() if name.endswith("_FILE") and isinstance(value, str)
+    }
+    assert "catalog.json" in files
+    assert files - _DOCUMENTS == set()
+
+
+def test_a_word_of_the_catalog_record_is_no_key_but_its_entry_and_message_may_be() -> None:
+    record = CatalogRecord(
+        entry="lake.orders",
+        target="a" * 64,
+        behind_since="2026-03-10T14:00:00Z",
+        trouble=SyncTrouble.UNAVAILABLE,
+        message="The partition Stuttgart was refused.",
+    )
+    told = texts_from_outside(encode_catalog(record))
+    assert told is not None
+    keys = ("behindSince", "trouble", "Unavailable", "lake.orders", "Stuttgart")
+    assert [key for key in keys if any(map(whole(key).are_in, told))] == ["lake.orders", "Stuttgart"]
 
 
 def test_invalid_document_is_damaged_and_not_judged() -> None:
