@@ -28,6 +28,7 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.contract.catalog_report import SYNC_MESSAGE_LIMIT
 from hudi_jobs.contract.catalogs.catalog import CATALOG_FILE, is_look_due, sync_time
+from hudi_jobs.contract.wording import escaped
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.spark.failures import causes_of
 from hudi_jobs.spark.filesystem import Folder
@@ -65,7 +66,8 @@ def sync_after_commit(context: TaskContext) -> CatalogReport | None:
     except Exception as error:
         # A driver without a JVM reports its commit all the same.
         _LOGGER.warning("the catalog could not be synced", exc_info=True)
-        message = f"The catalog entry {catalog.entry} could not be compared with the table: {_first_line(error)}"
+        cause = escaped(causes_of(error)[-1].first_line)
+        message = f"The catalog entry {catalog.entry} could not be compared with the table: {cause}"
         return CatalogReport(
             entry=catalog.entry,
             behind_since=sync_time(datetime.now(UTC)),
@@ -94,16 +96,18 @@ def drop_entries(context: TaskContext) -> str:
 
 def _sync(context: TaskContext, catalog: AnyCatalog, *, seconds: float, always: bool) -> CatalogReport | None:
     task, now = context.task, datetime.now(UTC)
-    table = HudiTable.open(context.spark, task.table.base_path)
     uid = task.owner.table_uid if task.owner is not None else ""
-    if table is None or (wanted := _wanted(context.spark, table, catalog, uid)) is None:
-        return None
     files = open_table_files(context.spark, task.table.base_path)
     found = files.read(CATALOG_FILE)
     record = None if found is None else decode_catalog(found[0])
+    if not always and record is not None and _waits(record, target_of(catalog, uid), now=now):
+        return _report(record)
+    table = HudiTable.open(context.spark, task.table.base_path)
+    if table is None or (wanted := _wanted(context.spark, table, catalog, uid)) is None:
+        return None
     dropped = record is not None and _drops_partitions(context.spark, table, record.instant)
     if not always and record is not None and not _is_due(record, wanted, dropped=dropped, now=now):
-        return None if record.behind_since is None else _report(record)
+        return None
     entries = catalog_of(context.spark, catalog, task.table, uid)
     try:
         bounded(lambda: entries.sync(table, dropped=dropped), seconds, context.stopping)
@@ -119,11 +123,16 @@ def _report(record: CatalogRecord) -> CatalogReport:
     return CatalogReport(**{name: getattr(record, name) for name in CatalogReport.model_fields})
 
 
-def _is_due(record: CatalogRecord, wanted: _Wanted, *, dropped: bool, now: datetime) -> bool:
-    """Tell whether a run that has committed syncs: something has changed, or a failed sync is to be tried again."""
+def _waits(record: CatalogRecord, target: str, *, now: datetime) -> bool:
+    """Tell whether a failed sync with the same settings is not to be tried again yet."""
     again = next_sync(record, now)
-    if again is not None and record.target == wanted.target:
-        return now >= again
+    return again is not None and record.target == target and now < again
+
+
+def _is_due(record: CatalogRecord, wanted: _Wanted, *, dropped: bool, now: datetime) -> bool:
+    """Tell whether a run that has committed syncs: the last sync failed, or something has changed since."""
+    if record.behind_since is not None:
+        return True
     same = (record.target, record.content) == (wanted.target, wanted.content)
     return not same or dropped or is_look_due(record, now)
 
@@ -160,7 +169,7 @@ def _behind(
 
 def _wanted(spark: SparkSession, table: HudiTable, catalog: AnyCatalog, uid: str) -> _Wanted | None:
     """Return what the catalog is to show; None before the first commit. Refuses partitions outside the table."""
-    commits = table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
+    commits = table.completed_commits()
     newest, schema = commits.lastInstant(), table.schema()
     if not newest.isPresent() or schema is None:
         return None
@@ -190,8 +199,3 @@ def _drops_partitions(spark: SparkSession, table: HudiTable, since: str | None) 
     option = classes(spark).org.apache.hudi.common.util.Option
     utilities = classes(spark).org.apache.hudi.common.table.timeline.TimelineUtils
     return int(utilities.getDroppedPartitions(table.meta, option.of(since), option.empty()).size()) > 0
-
-
-def _first_line(error: Exception) -> str:
-    text = causes_of(error)[-1].first_line
-    return "".join(each if each.isprintable() else "?" for each in text)
