@@ -25,10 +25,9 @@ final class ContainerUsage {
 
     /** The nanoseconds of processor time. */
     long cpuNanos() {
-        if (isVersion2()) {
-            return 1000 * labelled(groups.resolve("cpu.stat"), "usage_usec", 0);
-        }
-        long counted = version1("cpuacct", "cpuacct.usage");
+        long counted = isVersion2()
+                ? 1000 * labelled(groups.resolve("cpu.stat"), "usage_usec")
+                : version1("cpuacct", "cpuacct.usage");
         return counted >= 0 ? counted : ofThisProcess();
     }
 
@@ -36,7 +35,7 @@ final class ContainerUsage {
     long peakMemoryBytes() {
         long counted = isVersion2() ? number(groups.resolve("memory.peak")) : version1("memory", "memory.max_usage_in_bytes");
         // Linux has memory.peak from 5.19 on.
-        return counted >= 0 ? counted : 1024 * labelled(status, "VmHWM:", -1);
+        return counted >= 0 ? counted : Math.max(-1, 1024 * labelled(status, "VmHWM:"));
     }
 
     private boolean isVersion2() {
@@ -61,7 +60,7 @@ final class ContainerUsage {
         }
     }
 
-    private static long labelled(Path file, String label, long otherwise) {
+    private static long labelled(Path file, String label) {
         try {
             for (String line : Files.readAllLines(file)) {
                 String[] words = line.trim().split("\\s+");
@@ -70,8 +69,8 @@ final class ContainerUsage {
                 }
             }
         } catch (IOException | NumberFormatException error) {
-            return otherwise;
+            return -1;
         }
-        return otherwise;
+        return -1;
     }
 }
