@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,7 @@ Document = dict[str, Any]
 @pytest.fixture(scope="session")
 def helm() -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs helm: the one that HELM names, the one on the PATH, or the local cluster's own."""
-    found = program("helm")
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([found, *arguments], capture_output=True, text=True, check=False, timeout=60)
-
-    return run
+    return partial(run, program("helm"))
 
 
 @pytest.fixture(scope="session")
@@ -88,11 +84,7 @@ def other_helm(request: pytest.FixtureRequest) -> Callable[..., subprocess.Compl
         found = ensure_helm(request.param)
     if not found.exists():
         pytest.skip("this Helm is not built; make test-all builds it")
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([found, *arguments], capture_output=True, text=True, check=False, timeout=60)
-
-    return run
+    return partial(run, str(found))
 
 
 @pytest.fixture(scope="session")
@@ -104,6 +96,10 @@ def prometheus_tools() -> Path:
     if not all((folder / name).exists() for name in ("promtool", "prometheus")):
         pytest.skip("promtool and prometheus are not built; make test-all builds them")
     return folder
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
 def program(name: str) -> str:

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.chart.test_alerts import UNNAMED
 from tests.chart.test_chart import EVERYTHING
 
 pytestmark = pytest.mark.chart
 
 FOLDER = Path(__file__).parent / "rules"
-UNNAMED = EVERYTHING | {"tableMetrics": {"enabled": False}}
 VALUES = {"operator": EVERYTHING, "tables": EVERYTHING, "cost": EVERYTHING, "unnamed": UNNAMED}
 PLACES = {
     "HERE": 'job="hudi-hudi-operator-metrics", namespace="hudi-system"',
