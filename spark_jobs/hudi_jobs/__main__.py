@@ -4,8 +4,8 @@ The program reads the request from the file in `HUDI_JOB_REQUEST`, runs it, and 
 `HUDI_JOB_OUTCOME`, the container's termination message. Exit code 0: every task succeeded or had nothing to do; 1: a
 task failed, or the request could not be read. The operator believes the timeline, not the exit code.
 
-The outcome is written as soon as it is known, with the use of the driver's container. It is written again with the use
-of the whole application after the session has ended, which takes a second or two of a processor.
+The program writes the outcome as soon as it is known, with the use of the driver's container, and again with the use of
+the whole application after the session has ended, which takes a second or two of a processor.
 """
 
 import logging
@@ -101,7 +101,7 @@ def _log(message: str, **documents: Document) -> None:
 
 
 def _replace(file: Path, content: bytes) -> None:
-    """Write over content that is no longer than this, in one step, so that a kill leaves a whole document."""
+    """Overwrite shorter or equally long content in one step, so that a kill leaves a whole document."""
     with suppress(OSError), file.open("r+b", buffering=0) as opened:
         opened.write(content)
 

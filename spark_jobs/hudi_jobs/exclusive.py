@@ -19,6 +19,8 @@ _PROVIDER = "hoodie.write.lock.provider"
 _CONNECT = "hoodie.write.lock.zookeeper.url"
 _SECONDS = 5.0
 _PORT = 2181
+_COMPLETED = frozenset({Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO})
+_LOGGER = logging.getLogger(__name__)
 
 
 def require_lock(options: Mapping[str, str]) -> None:
@@ -48,10 +50,6 @@ def _failure(server: str) -> str | None:
             return None if connection.recv(1) else f"{server} closed the connection"
     except (OSError, ValueError) as error:
         return f"{server} ({error})"
-
-
-_COMPLETED = frozenset({Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO})
-_LOGGER = logging.getLogger(__name__)
 
 
 def with_lease(

@@ -40,7 +40,7 @@ def driver_usage() -> RunUsage | None:
 
 
 def run_usage(spark: SparkSession) -> RunUsage | None:
-    """Return the use of the application so far; its session may have ended, and its JVM may not."""
+    """Return the use of the application so far. The session may have ended; the JVM must still run."""
 
     def counted() -> tuple[str, str | None]:
         totals = java_class(spark, "usage.UsagePlugin").totals()

@@ -144,7 +144,7 @@ class HudiTable:
 
     def facts(self) -> TableFacts:
         """Return the table's facts outside its properties, except its instants' zone."""
-        timeline = self._completed_commits()
+        timeline = self.completed_commits()
         newest = islice(iterated(timeline.getReverseOrderedInstantsByCompletionTime().iterator()), COMMITS_ASKED)
         notes = [commit_metadata(timeline, one).getExtraMetadata() for one in newest]
         found = facts_of(
@@ -217,17 +217,18 @@ class HudiTable:
 
     def commits(self) -> Iterator[Commit]:
         """Yield the completed commits of the active timeline, newest completion first, read lazily."""
-        yield from self._read(self._completed_commits())
+        yield from self._read(self.completed_commits())
 
     def commits_by_request(self) -> Iterator[Commit]:
         """Yield the commits as `commits` does, newest request first.
 
         In layout 1 a file's time is the commit's completion, and a copy of the table has other times.
         """
-        timeline = self._completed_commits()
+        timeline = self.completed_commits()
         yield from self._each(timeline, timeline.getReverseOrderedInstants())
 
-    def _completed_commits(self) -> JavaObject:
+    def completed_commits(self) -> JavaObject:
+        """Return the completed commits of the active timeline, as a timeline of Hudi."""
         return self._meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
 
     def _archived_commits(self) -> Iterator[Commit]:

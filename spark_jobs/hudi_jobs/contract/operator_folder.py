@@ -70,6 +70,11 @@ def read_document(kind: type[_Document], content: bytes) -> _Document | None:
         return None
 
 
+def write_document(document: Document) -> bytes:
+    """Write a file of the operator's folder as JSON."""
+    return document.model_dump_json(by_alias=True, exclude_none=True).encode()
+
+
 def decode_owner(content: bytes) -> OwnerRecord:
     """Read the record; raise `UnreadableOwner` for anything else, such as a record of another release."""
     if len(content) > OPERATOR_FILE_LIMIT:
@@ -168,7 +173,7 @@ def pod_name(name: str) -> str | None:
 
 def encode_progress(progress: Progress) -> bytes:
     """Write the document as JSON."""
-    return progress.model_dump_json(by_alias=True, exclude_none=True).encode()
+    return write_document(progress)
 
 
 TOLD_FILE = "operation.json"
@@ -236,7 +241,7 @@ def decode_told(content: bytes) -> OperationTold | None:
 
 def encode_told(told: OperationTold) -> bytes:
     """Write the document as JSON."""
-    return told.model_dump_json(by_alias=True, exclude_none=True).encode()
+    return write_document(told)
 
 
 ORDER_FILE = "order.json"
@@ -305,4 +310,4 @@ def encode_order(order: ServiceOrder) -> bytes:
 
 
 def _dump(order: ServiceOrder) -> bytes:
-    return order.model_dump_json(by_alias=True, exclude_none=True).encode()
+    return write_document(order)

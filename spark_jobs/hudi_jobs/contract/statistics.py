@@ -12,7 +12,7 @@ from pydantic import AwareDatetime, Field
 
 from hudi_jobs.contract.document import Document
 from hudi_jobs.contract.instants import Instant
-from hudi_jobs.contract.operator_folder import read_document
+from hudi_jobs.contract.operator_folder import read_document, write_document
 
 STATISTICS_FILE = "statistics.json"
 """The file in the operator's folder."""
@@ -97,7 +97,7 @@ class TableStatistics(Document):
 
 
 def sizes_with(sizes: tuple[DaySize, ...], total_bytes: int, now: datetime) -> tuple[DaySize, ...]:
-    """Return the sizes of the last days with the current one, which replaces an earlier one of its day."""
+    """Return the sizes of the last days with the current size; a later size of a day replaces the earlier size."""
     days = {one.at.date(): one for one in sizes if one.at <= now and now - one.at < MOST_SIZES * _DAY}
     days[now.date()] = DaySize(at=now, total_bytes=total_bytes)
     return tuple(days[day] for day in sorted(days))[-MOST_SIZES:]
@@ -110,4 +110,4 @@ def decode_statistics(content: bytes) -> TableStatistics | None:
 
 def encode_statistics(statistics: TableStatistics) -> bytes:
     """Write the document as JSON."""
-    return statistics.model_dump_json(by_alias=True, exclude_none=True).encode()
+    return write_document(statistics)

@@ -45,7 +45,7 @@ class DriverUsage(_Figures):
 class ExecutorsUsage(_Figures):
     """The use of all executors that a run had.
 
-    `number` of them started, and `reported` of them reported until they ended; of the others a part is missing.
+    `number` executors started, and `reported` of them reported until they ended; the others are counted in part.
     `cpu_seconds` is the sum over all executors, and `peak_memory_bytes` the largest peak of one executor.
     """
 

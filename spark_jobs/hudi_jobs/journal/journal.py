@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location, OperationPhase, TableOperation
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.operator_folder import write_document
 from hudi_jobs.journal.history import Restore
 from hudi_jobs.journal.records import (
     EraseRecord,
@@ -209,4 +210,4 @@ def _encoded(records: Sequence[AnyRecord], followed: tuple[str, ...]) -> bytes:
     last = [each for each in kept[2 * MOST_RECORDS :] if change is not None and each.uid == change.uid]
     erasures = _Records(records=tuple(records), followed=followed).every_followed[:MOST_FOLLOWED]
     content = _Records(records=(*kept[: 2 * MOST_RECORDS], *last), followed=erasures)
-    return content.model_dump_json(by_alias=True, exclude_none=True).encode()
+    return write_document(content)

@@ -78,7 +78,7 @@ def _seen_in_data(
 
 def _newest_files(table: HudiTable) -> list[str]:
     """Return the file groups written by the newest commit that wrote any."""
-    timeline = table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
+    timeline = table.completed_commits()
     instants = timeline.getReverseOrderedInstantsByCompletionTime().iterator()
     for instant in iterated(instants):
         names = commit_metadata(timeline, instant).getFileIdAndRelativePaths().keySet().iterator()

@@ -172,7 +172,7 @@ def _exists(spark: SparkSession, file: str) -> bool:
 
 def _written(table: HudiTable) -> Iterator[tuple[str, str]]:
     """Yield partition and path of the base files written by the newest commits."""
-    timeline = table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
+    timeline = table.completed_commits()
     instants = timeline.getReverseOrderedInstantsByCompletionTime().iterator()
     for instant in islice(iterated(instants), _COMMITS):
         for stat in iterated(commit_metadata(timeline, instant).getWriteStats().iterator()):

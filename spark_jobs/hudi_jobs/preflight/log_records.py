@@ -189,7 +189,7 @@ def _completed(table: HudiTable, instants: Collection[str]) -> set[str]:
 
 def _own(spark: SparkSession, table: HudiTable, instants: Collection[str]) -> frozenset[str]:
     """Return the instants written by runs of the operator; archived instants are unknown."""
-    timeline = table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
+    timeline = table.completed_commits()
     found = set()
     for each in elements(timeline.getInstants()):
         instant = str(each.requestedTime())

@@ -69,7 +69,7 @@ class Refusals:
         self._refused_at = 0.0
 
     def look(self) -> None:
-        """Tell of another refusal, or that there is none any more."""
+        """Report a new refusal, or the end of refusals."""
         found = refusal_of(self._take())
         if found is not None:
             self._refused_at = self._seconds()

@@ -62,7 +62,7 @@ def read_rows(text: str) -> dict[int, int]:
 
 
 def digest(path: str) -> int:
-    """Return the number by which a file's rows are kept."""
+    """Return the key of a file in the stored rows."""
     return int.from_bytes(blake2b(path.encode(errors="surrogatepass"), digest_size=8).digest())
 
 

@@ -84,7 +84,10 @@ class _Renewal:
         return None
 
     def _wait(self, before: TableStatistics | None, as_of: str) -> float | None:
-        """Return the seconds until the statistics are due: none for another table, limit or history."""
+        """Return the seconds until the next renewal, or None if nothing has changed.
+
+        Another table version, another limit and a restore renew at once.
+        """
         if before is None or (before.table_version, before.small_file_limit) != (self._table.version, self._limit):
             return 0
         if before.as_of == as_of:

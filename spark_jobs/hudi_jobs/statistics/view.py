@@ -41,7 +41,7 @@ class FilesView:
     @property
     def newest(self) -> str | None:
         """The request of the newest completed commit."""
-        last = self._commits().lastInstant()
+        last = self._table.completed_commits().lastInstant()
         return str(last.get().requestedTime()) if last.isPresent() else None
 
     def restored_after(self, completion: str) -> bool:
@@ -76,15 +76,12 @@ class FilesView:
 
     def rows_of(self, instant: str) -> dict[int, int]:
         """Return the rows of each file that an active commit wrote; none if the commit is archived or pending."""
-        timeline = self._commits()
+        timeline = self._table.completed_commits()
         found = elements(timeline.findInstantsInClosedRange(instant, instant).getInstants())
         return read_rows(self._json(commit_metadata(timeline, found[0]).getWriteStats())) if found else {}
 
     def _json(self, value: JavaObject) -> str:
         return str(self._jvm.org.apache.hudi.common.util.JsonUtils.toString(value))
-
-    def _commits(self) -> JavaObject:
-        return self._table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
 
     def _completed(self, *actions: str) -> JavaObject:
         wanted = self._jvm.java.util.HashSet(list(actions))

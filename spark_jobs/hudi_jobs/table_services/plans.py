@@ -85,7 +85,7 @@ def merges_inside_the_writer(options: Mapping[str, str]) -> bool:
 def require_commits_inside(table: HudiTable, instants: Collection[str]) -> None:
     """Raise `TaskFailed` when a commit to be undone names a file outside the table: Hudi would delete it."""
     folder = Folder(table.base_path)
-    timeline = table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
+    timeline = table.completed_commits()
     for instant in timeline.getInstants():
         if str(instant.requestedTime()) not in instants:
             continue
@@ -111,7 +111,7 @@ def _written(commit: Document) -> Iterator[File]:
 
 
 def _partitions_outside(table: HudiTable, folder: Folder) -> Iterator[tuple[str, str]]:
-    timeline = table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
+    timeline = table.completed_commits()
     for instant in elements(timeline.getInstants()):
         metadata = commit_metadata(timeline, instant)
         replaces = str(instant.getAction()) == REPLACE_ACTION

@@ -133,11 +133,6 @@ class CatalogTrial:
         assert found is not None
         return found
 
-    def let_time_pass(self) -> None:
-        """Let the wait before the next attempt be over."""
-        file = self.lake.folder / "table/.hudi-operator/catalog.json"
-        file.write_text(self.record().copy_with(tried_at="2026-01-01T00:00:00Z").model_dump_json(by_alias=True))
-
 
 @pytest.fixture(scope="session")
 def started_metastore() -> Iterator[HiveMetastore]:

@@ -21,7 +21,7 @@ from hudi_jobs.contract import (
     TableDefinition,
     TableType,
 )
-from hudi_jobs.contract.wording import listed
+from hudi_jobs.contract.wording import listed, shortened
 from hudi_jobs.spark.failures import causes_of, classify
 from hudi_jobs.spark.jvm import JavaObject, classes, hadoop_configuration
 from hudi_jobs.table import HudiTable
@@ -104,12 +104,17 @@ class HiveEntries:
         if not _is_same(place, self._table.base_path):
             raise SyncFailed(
                 SyncTrouble.TAKEN,
-                f"The entry {entry} of the Hive Metastore points to {_shown(place)}, which is not this table, so it "
-                "was left alone. Choose another name in spec.catalog.hive.table, or drop the entry.",
+                f"The entry {entry} of the Hive Metastore points to {shortened(place, _LONGEST_SHOWN)}, which "
+                "is not this table, so it was left alone. Choose another name in spec.catalog.hive.table, or drop the "
+                "entry.",
             )
         if mark == self._uid or self._catalog.take_over:
             return
-        whose = f"belongs to another HudiTable, of uid {_shown(mark)}" if mark else "was made by another tool"
+        whose = (
+            f"belongs to another HudiTable, of uid {shortened(mark, _LONGEST_SHOWN)}"
+            if mark
+            else "was made by another tool"
+        )
         raise SyncFailed(
             SyncTrouble.TAKEN,
             f"The entry {entry} of the Hive Metastore {whose}, so it was left alone. Choose another name, drop the "
@@ -143,8 +148,8 @@ class HiveEntries:
             f"{_SYNC}.sync_comment": "true",
             f"{_SYNC}.table_properties": f"{MARK}={self._uid}",
             f"{_META}_sync.spark.version": str(self._spark.version),
-            # An incremental sync alone drops partitions that commits have dropped and no clean has removed. It never
-            # looks at the partitions that are gone since, or that somebody dropped from the catalog.
+            # An incremental sync alone drops partitions that commits have dropped and no clean has removed. That sync
+            # never looks at partitions that are gone since, or that somebody dropped from the catalog.
             f"{_META}.sync.incremental": "true" if dropped else "false",
         }
         properties = classes(self._spark).java.util.Properties()
@@ -189,7 +194,7 @@ class HiveEntries:
             raise SyncFailed(
                 SyncTrouble.REFUSED,
                 f"The entry {self._catalog.entry} could not be written to the Hive Metastore at {where}: "
-                f"{_shown(cause.first_line)}",
+                f"{shortened(cause.first_line, _LONGEST_SHOWN)}",
             ) from error
 
 
@@ -197,8 +202,3 @@ def _is_same(one: str, other: str) -> bool:
     """Tell whether two locations are the same folder; the metastore may have encoded its own."""
     places = [Location.parse_or_none(text) for text in (one, unquote(one), other)]
     return places[2] is not None and places[2].canonical in {each.canonical for each in places[:2] if each is not None}
-
-
-def _shown(text: str | None) -> str:
-    """Return a text from outside, short and printable."""
-    return "".join(each if each.isprintable() else "?" for each in (text or "")[:_LONGEST_SHOWN])

@@ -1,7 +1,7 @@
 """The catalog of a task, and the record that the last sync leaves in the operator's folder of the table.
 
-The driver with the table's lease writes the record, and the operator reads it. It decides whether a run opens a
-connection to the catalog at all, and when a failed sync is tried again.
+The driver with the table's lease writes the record, and the operator reads it. The record decides whether a run
+connects to the catalog, and when a failed sync is tried again.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from pydantic import Field
 
 from hudi_jobs.contract.catalog_report import CatalogReport, SyncTime
 from hudi_jobs.contract.catalogs.hive import HiveCatalog
-from hudi_jobs.contract.operator_folder import read_document
+from hudi_jobs.contract.operator_folder import read_document, write_document
 
 AnyCatalog: TypeAlias = HiveCatalog
 """The document of any kind of catalog; with a second kind, a union that `kind` tells apart."""
@@ -90,4 +90,4 @@ def decode_catalog(content: bytes) -> CatalogRecord | None:
 
 def encode_catalog(record: CatalogRecord) -> bytes:
     """Write the record as JSON."""
-    return record.model_dump_json(by_alias=True, exclude_none=True).encode()
+    return write_document(record)

@@ -125,7 +125,7 @@ class Upstream:
         """Yield the removals of commits, by their own metadata."""
         wanted = list(commits)
         active = {one.instant for one in wanted if not one.archived}
-        timeline = self._table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
+        timeline = self._table.completed_commits()
         for instant in timeline.getInstants():
             time = str(instant.requestedTime())
             if time in active:
