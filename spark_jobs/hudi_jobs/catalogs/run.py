@@ -32,7 +32,9 @@ def _sync(context: TaskContext[CatalogTableTask]) -> TaskResult:
         report = sync_always(context, catalog)
     if report is None:
         return TaskResult(
-            id=context.task.id, outcome=Outcome.NOTHING_TO_DO, message="The table has no commit that a catalog shows."
+            id=context.task.id,
+            outcome=Outcome.NOTHING_TO_DO,
+            message=f"There is no table with a commit at {context.task.table.base_path} for a catalog to show.",
         )
     if report.trouble is not None:
         raise Unfinished(TaskFailed(_REASONS[report.trouble], report.message), catalog=report)
