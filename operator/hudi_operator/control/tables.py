@@ -49,7 +49,7 @@ from hudi_operator.planning.facts.operations.declared import has_begun
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import TableEvent
 from hudi_operator.planning.model.times import parse_time
-from hudi_operator.planning.outcome.life import refused_step, step_of
+from hudi_operator.planning.outcome.life import refused_step, step_of, with_logs
 from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.outcome.status.build import build_invalid_status
 from hudi_operator.planning.outcome.status.failed_logs import runs_with_wanted_log
@@ -247,8 +247,7 @@ class Reconciler:
             plan = self._plan(observation)
         # The status of this plan ends these runs, or its actions remove their pods: nobody asks for the logs again.
         if (runs := runs_with_wanted_log(plan)) and self._logs is not None:
-            logs = await self._logs.read(key.namespace, runs)
-            plan = self._plan(replace(observation, logs=logs))
+            return with_logs(plan, await self._logs.read(key.namespace, runs))
         return plan
 
     async def _observe(self, key: TableKey, table: HudiTable, trigger: Trigger, *, since: float) -> Observation:

@@ -1,5 +1,6 @@
 """Turns the plan of an existing table into the step that carries it out, and follows up a refused Job."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -28,8 +29,16 @@ from hudi_operator.planning.outcome.explanation import explained
 from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.outcome.status.build import build_status
 from hudi_operator.planning.outcome.status.conditions import freshness_figures
+from hudi_operator.planning.outcome.status.failed_logs import failed_logs
 from hudi_operator.planning.outcome.status.step import Step
 from hudi_operator.planning.outcome.status.transitions import operations_ended, transitions
+
+
+def with_logs(plan: Plan, logs: Mapping[str, str]) -> Plan:
+    """Return the plan with the logs of failed runs, by name, in its status."""
+    facts = replace(plan.facts, observation=replace(plan.observation, logs=logs))
+    after = replace(plan, facts=facts)
+    return replace(after, status=plan.status.copy_with(failed_logs=failed_logs(after, now=facts.now)))
 
 
 def refused(plan: Plan, job: ActiveJob, *, message: str, now: datetime) -> Plan:
