@@ -35,7 +35,14 @@ from hudi_jobs.contract import DriverUsage, ExecutorsUsage, JobOutcome, RunUsage
 from hudi_operator.api.resources import HudiTable, parse_table
 from hudi_operator.api.status.cost import DAYS_REMEMBERED, MOST, RequestedCores, RunCost
 from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus
-from hudi_operator.planning.facts.runs.daily_costs import cost_text, days_of, parts_of, spent_by_day, with_costs
+from hudi_operator.planning.facts.runs.daily_costs import (
+    cost_text,
+    days_of,
+    parts_of,
+    spent_by_day,
+    spent_on,
+    with_costs,
+)
 from hudi_operator.planning.facts.runs.tracking import track
 from hudi_operator.planning.model import JobObservation, JobPhase, LaunchJob, PodTrouble
 from hudi_operator.planning.outcome.life import refused
@@ -315,7 +322,7 @@ def test_services_of_a_day_are_the_table_services_without_ingestion_and_operatio
     line = ("2026-03-10 1 3 4 0 0", "2026-03-09 1 50 50 0 0")
     names = ("ingestion", "savepoint", "operation", "compaction", "clustering", "cleaning", "archival")
     services = status(**{name: memory(costs=line) for name in names}).services
-    assert spent_by_day(services)[NOW.date()] == 4 * 7
+    assert spent_by_day(services)[NOW.date()] == spent_on(NOW.date(), services) == 4 * 7
 
 
 def test_run_is_in_the_sums_of_its_service_and_in_the_cost_of_its_table_once() -> None:

@@ -43,6 +43,7 @@ from hudi_operator.planning.model import (
     JobPhase,
     Observation,
     Related,
+    Spent,
     TimelineSnapshot,
     is_hidden,
     keeps_figures,
@@ -120,7 +121,7 @@ class Observer:
             running_in_class=self._running.in_class(name, without=key),
             running_in_namespace=self._running.in_namespace(name, without=key),
             holders=self._running.holders(name, without=key),
-            spent_elsewhere=self._spending.elsewhere(name, self._kube.now().astimezone(UTC).date(), without=key),
+            spent_elsewhere=self._spent_elsewhere(key, table_class),
             operator=await self._identity.get(),
             related=related,
             derived=derived,
@@ -128,6 +129,13 @@ class Observer:
             holds_claim=holds_claim,
         )
         return replace(observation, look=await self._look(key, observation))
+
+    def _spent_elsewhere(self, key: TableKey, table_class: HudiTableClass | None) -> Spent:
+        """Return what table services of other tables used today, summed only for a class with a budget."""
+        if table_class is None or table_class.spec.budgets.table_services.cpu_time_per_namespace_and_day is None:
+            return Spent()
+        today = self._kube.now().astimezone(UTC).date()
+        return self._spending.elsewhere(table_class.metadata.name, today, without=key)
 
     async def _look(self, key: TableKey, observation: Observation) -> SourceLook | None:
         """Return the last look at the source, or a new look once everything allows the table and a run is due."""

@@ -10,7 +10,7 @@ from hudi_jobs.contract import Service
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.facts.blocking import ServiceBlocker
 from hudi_operator.planning.facts.gather import Facts
-from hudi_operator.planning.facts.runs.daily_costs import hours, spent_by_day
+from hudi_operator.planning.facts.runs.daily_costs import hours, spent_on
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.model.times import format_time
@@ -35,7 +35,7 @@ def budget_reached(facts: Facts) -> str | None:
         return None
     day, most = facts.now.astimezone(UTC).date(), round(parse_duration(limit).total_seconds() * 1000)
     elsewhere = facts.observation.spent_elsewhere
-    used = spent_by_day(facts.services).get(day, 0) + (elsewhere.milliseconds if elsewhere.day == day else 0)
+    used = spent_on(day, facts.services) + (elsewhere.milliseconds if elsewhere.day == day else 0)
     if used < most:
         return None
     return (

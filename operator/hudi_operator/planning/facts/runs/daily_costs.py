@@ -133,6 +133,13 @@ def spent_by_day(services: ServicesStatus) -> dict[date, int]:
     return {one.day: one.cpu for one in _by_day(costs)}
 
 
+def spent_on(day: date, services: ServicesStatus) -> int:
+    """Return the processor milliseconds that runs of table services used on a day."""
+    begins = f"{day.isoformat()} "
+    lines = (line for each in TABLE_SERVICES for line in services.of(each.service).costs if line.startswith(begins))
+    return sum(one.cpu for one in map(DayCost.parse, lines) if one is not None)
+
+
 def cost_text(services: ServicesStatus) -> str | None:
     """Return what a table cost on its newest day with a run, and on the seven days up to then; None without any."""
     days = _by_day(one for service in SERVICES for one in days_of(services.of(service)))
