@@ -173,7 +173,7 @@ def would_do() -> Callable[[str, dict[str, int]], dict[str, object]]:
             max_commits=settings["maxCommits"],
             retain_commits=settings["retainCommits"],
             compaction_delta_commits=settings["deltaCommits"],
-            metadata=metadata.timeline if metadata else None,
+            metadata=metadata,
         )
         return {
             **settings,

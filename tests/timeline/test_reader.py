@@ -30,7 +30,7 @@ from hudi_operator.timeline.content.plans import (
     RollbackResult,
     Savepoint,
 )
-from hudi_operator.timeline.facts import read_metadata_table
+from hudi_operator.timeline.facts import missing_in_metadata, read_metadata_table
 from hudi_operator.timeline.last_read import READS_BETWEEN_FULL_LISTINGS
 from hudi_operator.timeline.rules.file_sizes import summarise_files
 
@@ -270,10 +270,11 @@ def test_file_sizes_follow_from_write_statistics(real_table: Callable[[str], Pat
 def test_the_metadata_table_of_a_healthy_table_misses_nothing(real_table: Callable[[str], Path]) -> None:
     for release in ("0.14.0", "0.15.0", "1.0.2", "1.1.1", "1.2.0"):
         reader, base = real(real_table(f"{release}-mor-compaction"))
-        metadata = read_metadata_table(reader, base, reader.read(base))
+        timeline = reader.read(base)
+        metadata = read_metadata_table(reader, base, timeline)
         assert metadata is not None
-        assert metadata.missing == ()
-        assert metadata.timeline.counters.delta_commits_since_compaction is not None
+        assert missing_in_metadata(metadata, timeline) == ()
+        assert metadata.counters.delta_commits_since_compaction is not None
 
 
 @pytest.mark.parametrize(
@@ -295,9 +296,10 @@ def test_commits_missing_in_the_metadata_table_are_named(
     inner = make_table([f"{time}_{time}1.deltacommit" for time in metadata]).files
     filesystem.files |= {path.replace("/t/", "/t/.hoodie/metadata/"): content for path, content in inner.items()}
     reader = TimelineReader(filesystem)
-    found = read_metadata_table(reader, Location.parse("/t"), reader.read(Location.parse("/t")))
+    timeline = reader.read(Location.parse("/t"))
+    found = read_metadata_table(reader, Location.parse("/t"), timeline)
     assert found is not None
-    assert found.missing == missing
+    assert missing_in_metadata(found, timeline) == missing
 
 
 def test_a_table_without_a_metadata_table_has_none(real_table: Callable[[str], Path]) -> None:

@@ -187,10 +187,9 @@ class _Reading:
         if not self.requests.allow(_METADATA_REQUESTS, "metadata table"):
             return None
         try:
-            found = read_metadata_table(self.reader, self.base, self.timeline)
+            return read_metadata_table(self.reader, self.base, self.timeline)
         except (TimelineError, StorageError):
             return None
-        return found.timeline if found else None
 
     def dated(self) -> tuple[tuple[str, int], ...]:
         """Return times in names with the store's times: known for local time, asked of a few files for UTC."""

@@ -1,7 +1,6 @@
 """Reads the table facts that lie outside its properties: timeline, schema history, other folders, metadata table."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from hudi_jobs.contract import INDEX_KEY, VARYING_BUCKETS_FOLDER, Location
 from hudi_jobs.contract.instants import InstantFile
@@ -87,31 +86,22 @@ _PARTITIONS = "hoodie.table.metadata.partitions"
 _BUILD_PREFIX = "0" * 14
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataTable:
-    """The metadata table's own timeline, and the data table's completed commits missing from it."""
+def read_metadata_table(reader: TimelineReader, base: Location, data: Timeline) -> Timeline | None:
+    """Read the timeline of a table's metadata table, or return None if it has none."""
+    if not data.properties.get(_PARTITIONS):
+        return None
+    try:
+        return reader.read(base / METADATA_FOLDER)
+    except NotAHudiTable:
+        return None
 
-    timeline: Timeline
-    missing: tuple[str, ...]
 
-
-def read_metadata_table(reader: TimelineReader, base: Location, data: Timeline) -> MetadataTable | None:
-    """Read the metadata table of a table, or return None if it has none.
+def missing_in_metadata(metadata: Timeline, data: Timeline) -> tuple[str, ...]:
+    """Return the completed commits of a table that its metadata table lacks, oldest first.
 
     Every completed commit of the data has a delta commit of the same instant time in the metadata table. Older commits
     than the first of these were archived there, or were included when the metadata table was built.
     """
-    if not data.properties.get(_PARTITIONS):
-        return None
-    try:
-        timeline = reader.read(base / METADATA_FOLDER)
-    except NotAHudiTable:
-        return None
-    return MetadataTable(timeline, missing_in_metadata(timeline, data))
-
-
-def missing_in_metadata(metadata: Timeline, data: Timeline) -> tuple[str, ...]:
-    """Return the completed commits of a table that its metadata table lacks, oldest first."""
     # A compaction of the metadata table replaces the delta commits it merged, not any data commit.
     applied = {
         one.time

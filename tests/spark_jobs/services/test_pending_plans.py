@@ -31,7 +31,7 @@ def services_status(lake: Any, *, now: datetime | None = None, **remembered: Any
     reader = TimelineReader(LocalFileSystem())
     timeline = reader.read(Location.parse(lake.base_path))
     metadata = read_metadata_table(reader, Location.parse(lake.base_path), timeline)
-    snapshot = TimelineSnapshot(timeline=timeline, metadata=metadata.timeline if metadata else None)
+    snapshot = TimelineSnapshot(timeline=timeline, metadata=metadata)
     left = tuple(one.time for one in timeline.pending)
     one = table(status=status(left_behind=left, **remembered), ingestion=None, **lake.table, **lake.spec)
     return status_of(observe(one, snapshot=snapshot), now=now or datetime.now(UTC)).services

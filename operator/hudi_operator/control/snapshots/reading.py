@@ -310,10 +310,9 @@ def _asks_for_metadata(questions: Questions, timeline: Timeline) -> bool:
 def _metadata(reader: TimelineReader, base: Location, timeline: Timeline) -> Timeline | None:
     """Read the metadata table's timeline; without it, more commits seem archivable than Hudi will take."""
     try:
-        found = read_metadata_table(reader, base, timeline)
+        return read_metadata_table(reader, base, timeline)
     except (TableUnreadable, CorruptContent):
         return None
-    return found.timeline if found else None
 
 
 def _changed_at(extras: Iterable[tuple[Instant, Mapping[str, str]]]) -> str | None:
