@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import ConfigDict
 
 from hudi_operator.api.spec.catalogs.hive import HIVE_RULES, AllowedHive, HiveCatalogSpec
-from hudi_operator.api.values.base import Model, rules
+from hudi_operator.api.values.base import Model, exactly_one, rules
 
 CATALOG_RULES = HIVE_RULES
 """Rules that catalogs set for their table."""
@@ -13,8 +13,8 @@ CATALOG_RULES = HIVE_RULES
 
 def _only_one(schema: dict[str, Any]) -> None:
     """Add the rule that exactly one kind is set."""
-    given = " || ".join(f"has(self.{name})" for name in schema["properties"])
-    schema |= rules((given, f"one of {', '.join(schema['properties'])} must be set"))
+    kinds = schema["properties"]
+    schema |= rules(exactly_one(kinds, f"exactly one of {', '.join(kinds)} must be set"))
 
 
 class CatalogSpec(Model):
