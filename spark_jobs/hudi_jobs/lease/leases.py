@@ -233,7 +233,7 @@ def _now() -> str:
 
 _LOGGER = logging.getLogger(__name__)
 _RENEWALS_PER_LEASE = 6
-_RENEWALS_PER_LEASE = 60
+_LOOKS_PER_LEASE = 60
 _SAFE_PART = 0.75
 """The part of the lease after which the run stops trusting it; the rest is for ending the JVM."""
 
@@ -288,5 +288,5 @@ class LeaseKeeper:
 
     def _watch_until_closed(self) -> None:
         while self.check():
-            if self._closing.wait(min(1.0, self._seconds / _RENEWALS_PER_LEASE)):
+            if self._closing.wait(min(1.0, self._seconds / _LOOKS_PER_LEASE)):
                 return

@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -380,3 +381,10 @@ def test_a_lease_keeper_renews_by_itself_and_ends_the_jvm_by_itself() -> None:
         holder.error = VersionConflict()
         assert ended.wait(10)
     assert keeper.lost
+
+
+def test_a_lease_keeper_renews_six_times_in_a_lease() -> None:
+    holder: Any = Holder()
+    with LeaseKeeper(holder, lease_seconds=1.5, end=lambda: None, clock=lambda: holder.renewals):
+        time.sleep(0.8)
+    assert 1 <= holder.renewals <= 8
