@@ -1,21 +1,19 @@
 """Defines a check of a table, the facts that it looks at, and the evidence that it returns. Pure values."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
+from typing import Self
 
 from hudi_jobs.contract import Service
 from hudi_jobs.contract.instants import wall_time
 from hudi_jobs.contract.table.facts import NO_FACTS, TableFacts
 from hudi_operator.api.status.findings import FindingCode, Severity
 from hudi_operator.timeline import Action, CommitMetadata, Instant, PendingInstant, Timeline, TimelineZone
-from hudi_operator.timeline.content.plans import CleanResult
+from hudi_operator.timeline.content.plans import CleanResult, InstantReference
 from hudi_operator.timeline.model import Problem
 from hudi_operator.timeline.rules.counters import COMMITS, pending_instants
-
-EVERY_SERVICE = frozenset(Service)
-"""The services that a finding blocks if it keeps everything from starting."""
 
 NO_SERVICE: frozenset[Service] = frozenset()
 """The services that a finding blocks if it keeps nothing from starting."""
@@ -32,7 +30,7 @@ _FARTHEST_AHEAD = timedelta(hours=14)
 class Limits:
     """The limits beyond which a check speaks; the defaults suit a table of any tool, whose settings are unknown.
 
-    A limit that is None switches its check off. The numbers of commits are many times Hudi's defaults.
+    The numbers of commits are many times Hudi's defaults.
     """
 
     pending: timedelta = timedelta(hours=1)
@@ -44,12 +42,12 @@ class Limits:
     silence: timedelta = timedelta(minutes=10)
     """How old the heartbeat of a living writer may be; Hudi beats every minute and allows two to ten misses."""
     compaction_commits: int | None = 50
-    """Delta commits since the last compaction; Hudi's default trigger is 5."""
+    """Delta commits since the last compaction, None for no limit; Hudi's default trigger is 5."""
     compaction_age: timedelta = timedelta(days=1)
     """How long these delta commits may wait."""
-    cleaning_commits: int | None = 100
+    cleaning_commits: int = 100
     """Commits since the last clean; Hudi cleans after each commit."""
-    active_commits: int | None = 300
+    active_commits: int = 300
     """Completed commits in the active timeline; Hudi's default archives beyond 30."""
     pinned_commits: int = 30
     """Completed commits behind an instant that archival cannot pass."""
@@ -66,6 +64,15 @@ class Undoing:
     instant: Instant
     targets: tuple[str, ...]
     actions: tuple[str | None, ...] = ()
+
+    @classmethod
+    def of(cls, instant: Instant, targets: Sequence[InstantReference]) -> Self:
+        """Return a rollback or restore with its targets."""
+        return cls(
+            instant=instant,
+            targets=tuple(one.time for one in targets),
+            actions=tuple(one.action for one in targets),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +148,7 @@ class Evidence:
     """The sentence of a finding, without ages, and the services that it blocks.
 
     `instant` is the instant that the sentence is about, `count` how many things it counts, and `since` when the cause
-    began, each if there is one.
+    began, each if there is one. Only `hudi-operator doctor` shows these three.
     """
 
     message: str

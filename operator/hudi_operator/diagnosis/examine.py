@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 
 from hudi_jobs.contract import Location
 from hudi_jobs.contract.table.facts import TableFacts
-from hudi_operator.diagnosis.check import Examined, Limits, Undoing
+from hudi_operator.diagnosis.check import Examined, Undoing
 from hudi_operator.diagnosis.checks.services import CLEANS_ASKED, stands_still
 from hudi_operator.storage import CountingFileSystem, FileSystem, StorageError
 from hudi_operator.timeline import (
@@ -70,9 +70,7 @@ class Examination:
     left_out: tuple[str, ...] = ()
 
 
-def examine(
-    filesystem: FileSystem, base: Location, *, now: datetime, limits: Limits | None = None, most: int = REQUESTS
-) -> Examination:
+def examine(filesystem: FileSystem, base: Location, *, now: datetime, most: int = REQUESTS) -> Examination:
     """Read a table; raises `TimelineError` or `StorageError` if its timeline cannot be read.
 
     Reads the timeline as a whole, then the facts that further checks need while fewer than `most` requests were made.
@@ -83,19 +81,19 @@ def examine(
     requests = _Requests(counting, most)
     reading = _Reading(reader, base, timeline, requests)
     commits, damaged = reading.commits()
-    facts = reading.facts(commits)
-    first = Examined(timeline=timeline, now=now, facts=facts)
     found = Examined(
         timeline=timeline,
         now=now,
-        limits=limits or Limits(),
-        facts=facts,
+        facts=reading.facts(commits),
         written=reading.written(),
         heartbeats=reading.heartbeats(),
         undoings=tuple(reading.undoings()),
         damaged=damaged,
         commits=commits,
-        cleans=tuple(reading.cleans()) if stands_still(first) else (),
+    )
+    found = replace(
+        found,
+        cleans=tuple(reading.cleans()) if stands_still(found) else (),
         metadata=reading.metadata(),
         dated=reading.dated(),
     )
@@ -164,12 +162,7 @@ class _Reading:
             if not self.requests.allow(1, "rollbacks"):
                 return
             with suppress(InstantContentMissing, CorruptContent):
-                targets = self.reader.read_targets(self.base, self.timeline.properties, instant)
-                yield Undoing(
-                    instant=instant,
-                    targets=tuple(one.time for one in targets),
-                    actions=tuple(one.action for one in targets),
-                )
+                yield Undoing.of(instant, self.reader.read_targets(self.base, self.timeline.properties, instant))
 
     def cleans(self) -> Iterator[CleanResult]:
         """Yield the results of the newest cleans, newest first."""

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hudi_jobs.contract.wording import shortened
-from hudi_operator.api.status.findings import Severity
+from hudi_operator.api.status.findings import WORST_FIRST, Severity
 from hudi_operator.diagnosis.check import Check, Evidence
 from hudi_operator.diagnosis.check_registry import CHECKS
 from hudi_operator.diagnosis.examine import Examination
 from hudi_operator.diagnosis.score import Score, score_of
-
-WORST_FIRST = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
 
 _SHOWN = 300
 

@@ -169,6 +169,10 @@ class Severity(StrEnum):
     """Rows are missing, wrong or not ingested until a person acts."""
 
 
+WORST_FIRST = tuple(reversed(Severity))
+"""The severities, the most urgent first."""
+
+
 class Finding(Model):
     """A problem or a remark that needs attention."""
 

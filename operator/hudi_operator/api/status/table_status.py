@@ -209,6 +209,10 @@ class ServicesStatus(DividedModel):
         status: ServiceStatus | None = None if service is None else getattr(self, service.lower(), None)
         return status or _UNKNOWN
 
+    def with_reason(self, reason: str) -> frozenset[Service]:
+        """Return the services that show a reason."""
+        return frozenset(service for service in Service if self.of(service).reason == reason)
+
     def replaced(self, changed: Mapping[Service, ServiceStatus]) -> Self:
         """Return a copy with the changed services replaced."""
         shown: dict[Service, ServiceStatus | None] = dict(changed)

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from hudi_jobs.contract.wording import counted, escaped
-from hudi_operator.api.status.findings import FindingCode, Severity
+from hudi_operator.api.status.findings import WORST_FIRST, FindingCode, Severity
 from hudi_operator.cli.render.text import SEVERITY_TONES, Cell, Tone, age, heading, table, toned
 from hudi_operator.diagnosis.check_registry import NEED_THE_CLUSTER
-from hudi_operator.diagnosis.report import WORST_FIRST, LakeReport, Said, TableReport
+from hudi_operator.diagnosis.report import LakeReport, Said, TableReport
 
 _HEADER = ("TABLE", "VERSION", "SCORE", "CRITICAL", "WARNING", "INFO")
 _GOOD, _FAIR = 90, 60

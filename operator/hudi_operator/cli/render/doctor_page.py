@@ -5,8 +5,9 @@ from datetime import datetime
 from html import escape
 
 from hudi_jobs.contract.wording import escaped
+from hudi_operator.api.status.findings import WORST_FIRST
 from hudi_operator.cli.render.doctor import cluster_sentence, evidence_line, summary
-from hudi_operator.diagnosis.report import WORST_FIRST, LakeReport, Said, TableReport
+from hudi_operator.diagnosis.report import LakeReport, Said, TableReport
 
 _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#1b1f24}

@@ -362,12 +362,7 @@ def _undoings(reader: TimelineReader, base: Location, timeline: Timeline) -> Ite
     begun = [one for one in timeline.pending if one.action is Action.ROLLBACK]
     for instant in (*done[-_UNDOINGS_READ:], *begun[:_UNDOINGS_READ]):
         with suppress(InstantContentMissing, CorruptContent):
-            targets = reader.read_targets(base, timeline.properties, instant)
-            yield Undoing(
-                instant=instant,
-                targets=tuple(one.time for one in targets),
-                actions=tuple(one.action for one in targets),
-            )
+            yield Undoing.of(instant, reader.read_targets(base, timeline.properties, instant))
 
 
 def _heartbeats(reader: TimelineReader, base: Location, timeline: Timeline) -> Iterator[tuple[str, int]]:

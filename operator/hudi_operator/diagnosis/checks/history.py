@@ -25,7 +25,7 @@ def _savepoint(table: Examined) -> Evidence | None:
 
 def _archival(table: Examined) -> Evidence | None:
     most, commits = table.limits.active_commits, table.completed_commits
-    if most is None or len(commits) <= most or not table.is_older(commits[0].time, table.limits.old):
+    if len(commits) <= most or not table.is_older(commits[0].time, table.limits.old):
         return None
     message = (
         f"{len(commits)} commits are in the active timeline, the oldest is {named(commits[0])}: archival stands still."

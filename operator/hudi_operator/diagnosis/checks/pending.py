@@ -1,6 +1,6 @@
 """Checks of instants that stay pending: whose writer is gone, and what stops before them."""
 
-from datetime import datetime
+from datetime import timedelta
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.status.findings import FindingCode, Severity
@@ -46,7 +46,11 @@ def pending_since(action: str, time: str, state: str, since: str) -> str:
 
 def _overdue(table: Examined) -> Evidence | None:
     """Return the oldest overdue instant; writes without a heartbeat have a code of their own."""
-    late = [one for one in table.pending if _is_late(table, one.instant) and not _is_silent(table, one)]
+    late = [
+        one
+        for one in table.pending
+        if _is_pending_for(table, one.instant, table.limits.pending) and not _is_silent(table, one)
+    ]
     if not late:
         return None
     oldest = late[0]
@@ -63,9 +67,9 @@ def _overdue(table: Examined) -> Evidence | None:
     )
 
 
-def _is_late(table: Examined, instant: Instant) -> bool:
+def _is_pending_for(table: Examined, instant: Instant, age: timedelta) -> bool:
     begun = table.begun(instant)
-    return begun is not None and table.now - begun > table.limits.pending
+    return begun is not None and table.now - begun > age
 
 
 def _is_silent(table: Examined, pending: PendingInstant) -> bool:
@@ -76,7 +80,7 @@ def _is_silent(table: Examined, pending: PendingInstant) -> bool:
         return False
     beat = table.heartbeats[instant.time]
     if beat is None:
-        return _is_late(table, instant)
+        return _is_pending_for(table, instant, table.limits.pending)
     moment = moment_of(beat, table.now)
     return moment is not None and table.now - moment > table.limits.silence
 
@@ -106,7 +110,7 @@ def _silent(table: Examined) -> Evidence | None:
 def _pinned(table: Examined) -> Evidence | None:
     """Return the oldest plan behind which many commits have completed for a day."""
     plan = next((one for one in table.pending if one.kind in PLANS), None)
-    if plan is None or not _is_abandoned(table, plan.instant):
+    if plan is None or not _is_pending_for(table, plan.instant, table.limits.abandoned):
         return None
     number = table.commits_after(plan.instant.time)
     if number <= table.limits.pinned_commits:
@@ -120,14 +124,9 @@ def _pinned(table: Examined) -> Evidence | None:
     )
 
 
-def _is_abandoned(table: Examined, instant: Instant) -> bool:
-    begun: datetime | None = table.begun(instant)
-    return begun is not None and table.now - begun > table.limits.abandoned
-
-
 def _unexecuted(table: Examined) -> Evidence | None:
     plans = [one.instant for one in table.pending if one.kind in PLANS and one.instant.state is State.REQUESTED]
-    if len(plans) < _MANY_PLANS or not _is_abandoned(table, plans[0]):
+    if len(plans) < _MANY_PLANS or not _is_pending_for(table, plans[0], table.limits.abandoned):
         return None
     message = (
         f"{len(plans)} plans wait to be executed, the oldest is {named(plans[0])}: a tool schedules table services, "

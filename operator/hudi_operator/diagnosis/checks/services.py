@@ -30,7 +30,7 @@ def _cleaning(table: Examined) -> Evidence | None:
     """Return the commits since the last clean, if recent commits have left old versions of files behind."""
     most, counters = table.limits.cleaning_commits, table.timeline.counters
     number = counters.commits_since_clean
-    if most is None or number is None or number <= most or not _leave_old_versions(table):
+    if number is None or number <= most or not _leave_old_versions(table):
         return None
     since = counters.last_clean or table.completed_commits[0].time
     if not table.is_older(since, table.limits.old):

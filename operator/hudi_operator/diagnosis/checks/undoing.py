@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 
+from hudi_jobs.contract.table.support import EVERY_SERVICE
 from hudi_operator.api.status.findings import FindingCode, Severity
-from hudi_operator.diagnosis.check import EVERY_SERVICE, Check, Evidence, Examined, Undoing, is_undone
+from hudi_operator.diagnosis.check import Check, Evidence, Examined, Undoing, is_undone
 from hudi_operator.timeline import Action, Layout, Timeline
 
 _AGAIN = 3

@@ -22,7 +22,6 @@ from hudi_operator.planning.order.order import Order
 from hudi_operator.planning.outcome.explanation import explained, settled_operations, settled_savepoints
 from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.planning.outcome.status.build import build_status
-from hudi_operator.services.registry import SERVICES
 
 _END_BY_THEMSELVES = frozenset({Reason.WAITING_FOR_OTHER.value, Reason.WAITING_FOR_HEARTBEAT.value})
 """Blockers with a time: services that become due meanwhile say what they wait for."""
@@ -45,7 +44,7 @@ def _moments(facts: Facts, services: ServicesStatus) -> Iterable[datetime | None
     yield facts.takeover.until
     yield savepoints_change_at(observation, now=now)
     yield facts.operations.at
-    if any(services.of(service).reason == Waiting.BUDGET_REACHED for service in SERVICES):
+    if services.with_reason(Waiting.BUDGET_REACHED):
         yield next_day(now)
     if facts.blocker is None:
         yield schedule_changes_at(observation, now=now)

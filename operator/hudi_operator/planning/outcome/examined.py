@@ -34,12 +34,12 @@ def examined_of(observation: Observation, *, now: datetime) -> Examined | None:
 
 
 def limits_of(spec: HudiTableSpec) -> Limits:
-    """Return the limits of a table by its spec; those of a service that is disabled are for any other tool."""
+    """Return the limits of a table by its spec, none below the default; a compaction by time has none."""
     usual = Limits()
     compaction, archival = spec.compaction, spec.archival
     by_time = compaction.trigger.strategy is CompactionTriggerStrategy.TIME_ELAPSED
     twice = max(usual.compaction_commits or 0, 2 * compaction.trigger.delta_commits)
     return Limits(
         compaction_commits=None if by_time else twice,
-        active_commits=max(usual.active_commits or 0, _BEHIND * archival.max_commits),
+        active_commits=max(usual.active_commits, _BEHIND * archival.max_commits),
     )

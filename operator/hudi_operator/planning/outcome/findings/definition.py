@@ -6,11 +6,12 @@ from functools import partial
 
 from hudi_jobs.contract import Service, SyncTrouble, differences_message
 from hudi_jobs.contract.statistics import TableStatistics
+from hudi_jobs.contract.table.support import EVERY_SERVICE
 from hudi_jobs.contract.wording import escaped
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.findings import FindingCode, Severity
 from hudi_operator.catalogs.registry import declared_target
-from hudi_operator.diagnosis.check import EVERY_SERVICE, Check, Evidence
+from hudi_operator.diagnosis.check import Check, Evidence
 from hudi_operator.diagnosis.check_registry import check_of
 from hudi_operator.planning.facts.drift import drift_code
 from hudi_operator.planning.facts.writers.pending import in_the_way

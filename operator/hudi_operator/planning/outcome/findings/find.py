@@ -5,24 +5,23 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hudi_jobs.contract import Service
+from hudi_jobs.contract.table.support import EVERY_SERVICE
 from hudi_operator.api.status.findings import (
     ALL_SERVICES,
     FINDING_LIMIT,
     FINDINGS_SHOWN,
     REMEDY_LIMIT,
+    WORST_FIRST,
     Finding,
     FindingCode,
-    Severity,
 )
-from hudi_operator.diagnosis.check import EVERY_SERVICE, Evidence
+from hudi_operator.diagnosis.check import Evidence
 from hudi_operator.planning.model.reason_registry import entry_of
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.outcome.findings.definition import FindingDefinition
 from hudi_operator.planning.outcome.findings.finding_registry import DEFINITIONS, definition_of
 from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.services.registry import SERVICES
-
-_WORST_FIRST = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,5 +88,5 @@ def _names(blocked: frozenset[Service]) -> tuple[str, ...]:
 
 def _ordered(found: Iterable[Finding]) -> tuple[Finding, ...]:
     codes = list(FindingCode)
-    ordered = sorted(found, key=lambda one: (_WORST_FIRST.index(one.severity), codes.index(one.code)))
+    ordered = sorted(found, key=lambda one: (WORST_FIRST.index(one.severity), codes.index(one.code)))
     return tuple(ordered[:FINDINGS_SHOWN])

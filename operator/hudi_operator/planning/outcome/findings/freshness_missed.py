@@ -19,7 +19,7 @@ def _find(plan: Plan) -> Evidence | None:
         f"The freshness of the table has been missed since {format_time(lag.missed_at)}: everything that was in the "
         f"source up to {format_time(lag.complete_up_to)} is in the table."
     )
-    return Evidence(message=message, since=lag.missed_at)
+    return Evidence(message=message)
 
 
 FRESHNESS_MISSED = FindingDefinition(

@@ -1,9 +1,10 @@
 """A HudiOperation left rows that a person has to check."""
 
+from hudi_jobs.contract.table.support import EVERY_SERVICE
 from hudi_operator.api.status.findings import FindingCode, Severity
 from hudi_operator.api.status.operation_status import OperationState
 from hudi_operator.api.status.table_operations import TableOperation
-from hudi_operator.diagnosis.check import EVERY_SERVICE, Evidence
+from hudi_operator.diagnosis.check import Evidence
 from hudi_operator.planning.outcome.findings.definition import FindingDefinition
 from hudi_operator.planning.outcome.plan import Plan
 

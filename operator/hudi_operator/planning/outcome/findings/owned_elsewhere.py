@@ -1,7 +1,8 @@
 """Another operator owns the table."""
 
+from hudi_jobs.contract.table.support import EVERY_SERVICE
 from hudi_operator.api.status.findings import FindingCode, Severity
-from hudi_operator.diagnosis.check import EVERY_SERVICE, Evidence
+from hudi_operator.diagnosis.check import Evidence
 from hudi_operator.planning.outcome.findings.definition import FindingDefinition
 from hudi_operator.planning.outcome.plan import Plan
 

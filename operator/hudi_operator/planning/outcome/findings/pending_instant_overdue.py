@@ -1,9 +1,8 @@
 """An instant has been pending for too long."""
 
-from hudi_jobs.contract import Service
 from hudi_operator.api.status.findings import FindingCode
 from hudi_operator.api.status.timeline import PendingOwner
-from hudi_operator.diagnosis.check import NO_SERVICE, Evidence
+from hudi_operator.diagnosis.check import HISTORY, NO_SERVICE, Evidence
 from hudi_operator.diagnosis.check_registry import check_of
 from hudi_operator.diagnosis.checks.pending import pending_since
 from hudi_operator.planning.outcome.findings.definition import of_check
@@ -23,8 +22,7 @@ def _find(plan: Plan) -> Evidence | None:
         f"{pending_since(oldest.action, oldest.time, oldest.state, oldest.since)} "
         f"{whose}{oldest.blocks}{others} See the service under status.services for what is done about it."
     )
-    waiting = frozenset({Service.CLEANING, Service.ARCHIVAL})
-    return Evidence(message=message, blocks=waiting if oldest.blocks else NO_SERVICE)
+    return Evidence(message=message, blocks=HISTORY if oldest.blocks else NO_SERVICE)
 
 
 PENDING_INSTANT_OVERDUE = of_check(check_of(FindingCode.PENDING_INSTANT_OVERDUE), _find)

@@ -10,9 +10,9 @@ from hudi_operator.services.registry import TABLE_SERVICES
 
 
 def _find(plan: Plan) -> Evidence | None:
-    """Return the services that have given up; of an ingestion, Ready says it."""
-    services = [one.service for one in TABLE_SERVICES]
-    found = [one for one in services if plan.services.of(one).reason == Reason.RETRIES_EXHAUSTED]
+    """Return the table services that have given up; the condition Ready tells of an ingestion."""
+    exhausted = plan.services.with_reason(Reason.RETRIES_EXHAUSTED)
+    found = [one.service for one in TABLE_SERVICES if one.service in exhausted]
     if not found:
         return None
     said = " ".join(f"{one.value}: {plan.services.of(one).message}" for one in found)

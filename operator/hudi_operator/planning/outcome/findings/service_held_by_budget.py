@@ -6,14 +6,12 @@ from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.order.budget import budget_reached
 from hudi_operator.planning.outcome.findings.definition import FindingDefinition
 from hudi_operator.planning.outcome.plan import Plan
-from hudi_operator.services.registry import TABLE_SERVICES
 
 
 def _held(plan: Plan) -> Evidence | None:
     if plan.observation.table_class is None:
         return None
-    names = (one.service for one in TABLE_SERVICES)
-    held = frozenset(one for one in names if plan.services.of(one).reason == Waiting.BUDGET_REACHED)
+    held = plan.services.with_reason(Waiting.BUDGET_REACHED)
     message = budget_reached(plan.facts) if held else None
     return None if message is None else Evidence(message=message, blocks=held)
 

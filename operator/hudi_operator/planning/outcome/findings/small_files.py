@@ -21,7 +21,7 @@ def _find(plan: Plan) -> Evidence | None:
         f"More than {counted(_MANY, 'file')} and more than half of all files are small: reads open each of them. "
         "status.statistics has the numbers."
     )
-    return Evidence(message=message, count=figures.small_files)
+    return Evidence(message=message)
 
 
 SMALL_FILES = FindingDefinition(

@@ -1,7 +1,8 @@
 """A recent commit cannot be understood."""
 
+from hudi_jobs.contract.table.support import EVERY_SERVICE
 from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.diagnosis.check import EVERY_SERVICE, NO_SERVICE, Evidence
+from hudi_operator.diagnosis.check import NO_SERVICE, Evidence
 from hudi_operator.diagnosis.check_registry import check_of
 from hudi_operator.planning.facts.writers.foreign import unknown_message
 from hudi_operator.planning.outcome.findings.definition import of_check

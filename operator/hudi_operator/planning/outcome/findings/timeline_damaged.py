@@ -6,7 +6,6 @@ from hudi_operator.diagnosis.check_registry import check_of
 from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.outcome.findings.definition import of_check
 from hudi_operator.planning.outcome.plan import Plan
-from hudi_operator.services.registry import SERVICES
 
 
 def _find(plan: Plan) -> Evidence | None:
@@ -16,8 +15,8 @@ def _find(plan: Plan) -> Evidence | None:
     if not problems:
         return None
     others = f" And {len(problems) - 1} more: see status.timeline.problems." if len(problems) > 1 else ""
-    uncertain = (service for service in SERVICES if plan.services.of(service).reason == Reason.COUNTER_UNCERTAIN)
-    return Evidence(message=f"{problems[0].file}: {problems[0].reason}{others}", blocks=frozenset(uncertain))
+    uncertain = plan.services.with_reason(Reason.COUNTER_UNCERTAIN)
+    return Evidence(message=f"{problems[0].file}: {problems[0].reason}{others}", blocks=uncertain)
 
 
 TIMELINE_DAMAGED = of_check(check_of(FindingCode.TIMELINE_DAMAGED), _find)

@@ -7,7 +7,7 @@ from datetime import datetime
 from hudi_jobs.contract.wording import shortened
 from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.status.conditions import Condition
-from hudi_operator.api.status.findings import Finding, Severity
+from hudi_operator.api.status.findings import WORST_FIRST, Finding
 from hudi_operator.api.status.runs import TableStatus
 from hudi_operator.api.status.table_parts import SUMMARY_LIMIT, CatalogStatus, SummaryStatus
 from hudi_operator.api.status.table_status import HudiTableStatus, service_name
@@ -55,7 +55,7 @@ def with_message(summary: SummaryStatus | None, message: str) -> SummaryStatus:
 def counts(findings: Iterable[Finding]) -> str | None:
     """Return the number of findings of each severity, the worst first; None without any."""
     number = Counter(one.severity for one in findings)
-    return ", ".join(f"{number[one]} {one}" for one in reversed(Severity) if number[one]) or None
+    return ", ".join(f"{number[one]} {one}" for one in WORST_FIRST if number[one]) or None
 
 
 def short(message: str) -> str:
