@@ -45,10 +45,14 @@ async def ask_first(arena: Arena, spec: Document, *, name: str, dry: str | None 
 
 
 async def typed(arena: Arena, page: str, text: str) -> list[str]:
-    """Type the commands of a part of a page, in the namespace of the arena, and return what each prints."""
+    """Type the commands of a part of a page, in the namespace of the arena, and return what each prints.
+
+    The tests of the command line type those of `kubectl hudi`.
+    """
     shown = [line for block in blocks(page, "console", text=text) for line in block.text.splitlines()]
     commands = [shlex.split(line.removeprefix("$ ")) for line in shown if line.startswith("$ ")]
-    return [await _kubectl(arena, *command[1:]) for command in commands if command[0] == "kubectl"]
+    plain = [command for command in commands if command[0] == "kubectl" and command[1] != "hudi"]
+    return [await _kubectl(arena, *command[1:]) for command in plain]
 
 
 async def _kubectl(arena: Arena, *arguments: str) -> str:

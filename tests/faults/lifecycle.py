@@ -16,6 +16,9 @@ NAME = "life"
 Document = dict[str, Any]
 
 _TIMES = frozenset({"lastTransitionTime", "startedAt", "finishedAt", "completedAt", "nextRunAt", "nextAttemptAt"})
+_MEASURED = frozenset({"cost", "costs"})
+"""What runs cost, which depends on how long each of them took."""
+
 _VARYING = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "TIME"),
     (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "UID"),
@@ -156,7 +159,7 @@ def comparable(status: Document) -> str:
 
 def _without_times(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_times(one) for key, one in value.items() if key not in _TIMES}
+        return {key: _without_times(one) for key, one in value.items() if key not in _TIMES | _MEASURED}
     return [_without_times(one) for one in value] if isinstance(value, list) else value
 
 
