@@ -52,11 +52,9 @@ _ERASE_AGAIN = "Do what the message says of each file, then erase the same keys 
 _ANOTHER_ENTRY = "Choose another name, drop the entry in the catalog, or set `catalog.hive.takeOver`."
 _ANOTHER_OPERATION = "Create another HudiOperation."
 _CHECK_THE_TABLE = "Check the table, then delete the HudiOperation."
-_FINISH_THE_RESTORE = (
-    "Finish the restore with the tool that began it; after a HudiOperation that is gone, create another one that "
-    "restores to the same commit."
-)
-_SAVEPOINT_OR_ROLLBACK = "Delete the savepoint, or the rollback."
+_CREATE_THE_PATH = "Create the path, or correct it."
+_DECLARE_THE_ZONE = "Declare the zone of the tool that writes the table as `timelineTimeZone`."
+_WAIT_FOR_THE_BUDGET = "Wait for the next day (UTC), or raise `budgets.tableServices` of the class."
 _DRIVER_LOG = "See the log of the driver's pod."
 _MORE_MEMORY = "Nothing: each attempt gives the driver half as much memory again, up to the limit of the class."
 _NOTHING = "Nothing."
@@ -147,7 +145,7 @@ PODS: Table = {
 
 FAILURES: Table = {
     FailureReason.INVALID_REQUEST: (Retry.ON_CHANGE, _SPEC_OR_CLASS),
-    FailureReason.SOURCE_NOT_FOUND: (Retry.JOB, "Create the path, or correct it."),
+    FailureReason.SOURCE_NOT_FOUND: (Retry.JOB, _CREATE_THE_PATH),
     FailureReason.SOURCE_UNREADABLE: (Retry.JOB, "Replace or remove the file."),
     FailureReason.SOURCE_UNAVAILABLE: (Retry.INFRASTRUCTURE, "Restore access to the brokers or the schema registry."),
     FailureReason.SOURCE_ACCESS_DENIED: (
@@ -195,14 +193,8 @@ FAILURES: Table = {
         Retry.INFRASTRUCTURE,
         "Correct the clock of the node; for a table in local time see `timelineTimeZone`.",
     ),
-    FailureReason.TIMELINE_ZONE_UNKNOWN: (
-        Retry.JOB,
-        "Declare the zone of the tool that writes the table as `timelineTimeZone`.",
-    ),
-    FailureReason.FILE_SLICES_UNCERTAIN: (
-        Retry.JOB,
-        "Clean the table to one version of each file with the tool that wrote it; see docs/guides/adopt.md.",
-    ),
+    FailureReason.TIMELINE_ZONE_UNKNOWN: (Retry.JOB, _DECLARE_THE_ZONE),
+    FailureReason.FILE_SLICES_UNCERTAIN: (Retry.JOB, check_of(FindingCode.FILE_SLICES_UNCERTAIN).remedy),
     FailureReason.TABLE_MISMATCH: (Retry.JOB, "Declare what the table has, or use another path."),
     FailureReason.ROWS_WOULD_CHANGE: (
         Retry.JOB,
@@ -211,8 +203,8 @@ FAILURES: Table = {
     FailureReason.CHECKPOINT_DAMAGED: (Retry.JOB, "Restore the part of the checkpoint that the message names."),
     FailureReason.OWNED_ELSEWHERE: (Retry.CONFLICT, _WHICH_OPERATOR),
     FailureReason.PATH_OUTSIDE_TABLE: (Retry.JOB, "Find out who wrote the plan; the message names it."),
-    FailureReason.ROLLBACK_OF_SAVEPOINT: (Retry.JOB, _SAVEPOINT_OR_ROLLBACK),
-    FailureReason.RESTORE_PENDING: (Retry.JOB, _FINISH_THE_RESTORE),
+    FailureReason.ROLLBACK_OF_SAVEPOINT: (Retry.JOB, check_of(FindingCode.ROLLBACK_OF_SAVEPOINT).remedy),
+    FailureReason.RESTORE_PENDING: (Retry.JOB, check_of(FindingCode.RESTORE_PENDING).remedy),
     FailureReason.SAVEPOINT_REFUSED: (Retry.NEVER, _ANOTHER_COMMIT),
     FailureReason.OPERATION_REFUSED: (Retry.NEVER, _ANOTHER_OPERATION),
     FailureReason.NOT_VERIFIED: (Retry.NEVER, _CHECK_THE_TABLE),
@@ -257,7 +249,7 @@ SERVICES: Table = {
     Reason.TAKEOVER_COMPLETE: (Retry.NEVER, ""),
     Reason.WAITING_FOR_SCHEDULE: (Retry.NEVER, ""),
     Reason.NO_NEW_INPUT: (Retry.NEVER, ""),
-    Reason.SOURCE_NOT_FOUND: (Retry.WHEN_CLEARED, "Create the path, or correct it."),
+    Reason.SOURCE_NOT_FOUND: (Retry.WHEN_CLEARED, _CREATE_THE_PATH),
     Reason.WAITING_FOR_RETRY: (Retry.AT_TIME, "See the reason of the last run."),
     Reason.WAITING_FOR_SPEC_CHANGE: (Retry.ON_CHANGE, _SPEC_OR_CLASS),
     Reason.WAITING_FOR_HEARTBEAT: (Retry.AT_TIME, _NOTHING),
@@ -285,10 +277,7 @@ WAITING: Table = {
         Retry.WHEN_CLEARED,
         "Wait, or raise `jobQuota.runningJobsPerNamespace`: a continuous ingestion keeps its place.",
     ),
-    Waiting.BUDGET_REACHED: (
-        Retry.AT_TIME,
-        "Wait for the next day (UTC), or raise `budgets.tableServices` of the class.",
-    ),
+    Waiting.BUDGET_REACHED: (Retry.AT_TIME, _WAIT_FOR_THE_BUDGET),
     Waiting.INGESTION_FIRST: (Retry.WHEN_CLEARED, "See the condition Fresh."),
     Waiting.WAITING_FOR_QUIET: (
         Retry.WHEN_CLEARED,
@@ -298,19 +287,21 @@ WAITING: Table = {
     Waiting.CHECKING_COMMITS: (Retry.WHEN_CLEARED, _NOTHING),
 }
 
+_NEEDS_A_PERSON = frozenset(
+    {FindingCode.TABLE_VERSION_UNSUPPORTED, FindingCode.FILE_SLICES_UNCERTAIN, FindingCode.ROLLBACK_OF_SAVEPOINT}
+)
+"""Codes of checks that no run clears."""
+
 FINDINGS: Table = {
-    **{one.code: (Retry.WHEN_CLEARED, one.remedy) for one in CHECKS},
+    **{
+        one.code: (Retry.INTERVENTION if one.code in _NEEDS_A_PERSON else Retry.WHEN_CLEARED, one.remedy)
+        for one in CHECKS
+    },
     FindingCode.OWNED_ELSEWHERE: (Retry.INTERVENTION, _WHICH_OPERATOR),
-    FindingCode.TABLE_VERSION_UNSUPPORTED: (Retry.INTERVENTION, check_of(FindingCode.TABLE_VERSION_UNSUPPORTED).remedy),
-    FindingCode.TIMELINE_ZONE_UNKNOWN: (
-        Retry.INTERVENTION,
-        "Declare the zone of the tool that writes the table as `timelineTimeZone`.",
-    ),
-    FindingCode.FILE_SLICES_UNCERTAIN: (Retry.INTERVENTION, check_of(FindingCode.FILE_SLICES_UNCERTAIN).remedy),
+    FindingCode.TIMELINE_ZONE_UNKNOWN: (Retry.INTERVENTION, _DECLARE_THE_ZONE),
     FindingCode.SPEC_DRIFT: (Retry.INTERVENTION, "Declare what the table has."),
     FindingCode.FOREIGN_WRITER: (Retry.INTERVENTION, "Decide who writes."),
     FindingCode.NOT_VERIFIED: (Retry.INTERVENTION, _CHECK_THE_TABLE),
-    FindingCode.ROLLBACK_OF_SAVEPOINT: (Retry.INTERVENTION, check_of(FindingCode.ROLLBACK_OF_SAVEPOINT).remedy),
     FindingCode.SERVICES_REFUSED: (
         Retry.INTERVENTION,
         "Do what the message says of each column or property, or disable the services.",
@@ -350,10 +341,7 @@ FINDINGS: Table = {
         Retry.JOB,
         "See `status.services.savepoint` for the next attempt, or delete the HudiSavepoint.",
     ),
-    FindingCode.SERVICE_HELD_BY_BUDGET: (
-        Retry.AT_TIME,
-        "Wait for the next day (UTC), or raise `budgets.tableServices` of the class.",
-    ),
+    FindingCode.SERVICE_HELD_BY_BUDGET: (Retry.AT_TIME, _WAIT_FOR_THE_BUDGET),
     FindingCode.NAMESPACE_UNREADABLE: (Retry.NEVER, "Let the operator get namespaces, as the chart's role does."),
     FindingCode.SETTING_NOT_APPLIED: (Retry.NEVER, "Declare what the table has, or do what the message says."),
 }
