@@ -281,6 +281,11 @@ def not_less(field: str, least: str) -> tuple[str, str]:
     )
 
 
+def matches_any(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a name equals a pattern, or begins with the prefix of a pattern that ends with `*`."""
+    return any(name.startswith(one[:-1]) if one.endswith("*") else name == one for one in patterns)
+
+
 K = TypeVar("K")
 
 

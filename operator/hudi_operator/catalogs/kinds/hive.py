@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from hudi_jobs.contract import HiveCatalog
 from hudi_operator.api.spec.catalogs.hive import HiveCatalogSpec
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.values.base import matches_any
 
 
 def hive_document(spec: HiveCatalogSpec, table_class: HudiTableClassSpec) -> HiveCatalog | None:
@@ -28,9 +29,5 @@ def hive_refusals(spec: HiveCatalogSpec, table_class: HudiTableClassSpec, *, nam
         yield "names no Hive Metastore in catalog.hive"
         return
     patterns = [one.replace("{namespace}", namespace.replace("-", "_")) for one in allowed.allowed_databases]
-    if not any(_matches(one, spec.database) for one in patterns):
+    if not matches_any(spec.database, patterns):
         yield f"does not allow the database {spec.database} (it allows {', '.join(patterns) or 'none'})"
-
-
-def _matches(pattern: str, name: str) -> bool:
-    return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern

@@ -9,6 +9,8 @@ Spark 3.5, and the configuration classes of Hudi 1.2.0.
 import re
 from collections.abc import Iterable, Mapping
 
+from hudi_operator.api.values.base import matches_any
+
 _SQL = "spark.sql."
 
 _ADAPTIVE = (
@@ -209,11 +211,11 @@ def _refusal(key: str, *, patterns: tuple[str, ...], prefix: str, reserved: set[
     normal = key.lower()
     if not normal.startswith(prefix):
         return f"{key} does not start with {prefix}"
-    if any(_matches(normal, pattern) for pattern in reserved):
+    if matches_any(normal, reserved):
         return f"{key} is set by the operator from the typed fields of the spec"
-    if normal in patterns or (normal in HARMLESS and any(_matches(normal, pattern) for pattern in patterns)):
+    if normal in patterns or (normal in HARMLESS and matches_any(normal, patterns)):
         return None
-    if any(_matches(normal, pattern) for pattern in patterns):
+    if matches_any(normal, patterns):
         return (
             f"{key} is not among the harmless keys that a prefix of the class opens, so the class has to allow it by "
             "its full name"
@@ -226,7 +228,3 @@ def _odd_value(key: str, value: str) -> str | None:
     if "$" in value or not value.isprintable():
         return f"the value of {key} contains a $ or an unprintable character"
     return None
-
-
-def _matches(key: str, pattern: str) -> bool:
-    return key.startswith(pattern[:-1]) if pattern.endswith("*") else key == pattern

@@ -1,13 +1,13 @@
-"""Whether a run that only syncs the catalog is due: runs that commit sync it, so few are.
+"""Whether a run that only syncs the catalog is due; runs that commit also sync the catalog.
 
-Such a run is due for a table that no run has synced with these settings, and after a failed sync, with growing waits. A
-continuous driver syncs by itself, and tries again by itself.
+A sync is due if no run has synced the table with these settings, and after a failed sync, with growing waits. A
+continuous driver syncs and retries by itself.
 """
 
 from datetime import datetime
 
-from hudi_jobs.contract import CatalogRecord, next_sync
-from hudi_operator.catalogs.registry import declared_catalog, declared_target
+from hudi_jobs.contract import CatalogRecord, next_sync, target_of
+from hudi_operator.catalogs.registry import declared_catalog
 from hudi_operator.planning.facts.gather import Facts
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.times import format_time
@@ -24,7 +24,7 @@ def evaluate(facts: Facts) -> Decision:
     if facts.table.spec.continues:
         return _not_due(Reason.CONTINUOUS, "The driver that reads the source syncs the catalog.")
     record = facts.observation.snapshot.catalog
-    if record is None or record.target != declared_target(facts.table, facts.table_class):
+    if record is None or record.target != target_of(catalog, facts.table.metadata.uid):
         return _due(f"No run has synced the entry {catalog.entry} with the settings of the spec and the class.")
     return _by_record(record, now=facts.now)
 

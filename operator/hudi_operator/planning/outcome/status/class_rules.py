@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from hudi_jobs.contract.wording import counted, shortened
 from hudi_operator.api.resources import HudiTableClass
 from hudi_operator.api.spec.operation import OperationApproval
 from hudi_operator.api.status.table_parts import RULES_LIMIT
@@ -14,8 +15,7 @@ def class_rules(observation: Observation) -> str | None:
     refused = any(one.reason is BlockerReason.CLASS_NOT_ALLOWED for one in observation.blockers)
     if table_class is None or refused:
         return None
-    text = f"{table_class.metadata.name}: {'; '.join(_rules(table_class))}"
-    return text if len(text) <= RULES_LIMIT else f"{text[: RULES_LIMIT - 3]}..."
+    return shortened(f"{table_class.metadata.name}: {'; '.join(_rules(table_class))}", RULES_LIMIT)
 
 
 def _rules(table_class: HudiTableClass) -> Iterator[str]:
@@ -25,9 +25,9 @@ def _rules(table_class: HudiTableClass) -> Iterator[str]:
     else:
         approved = " after approval" if spec.operations.approval is OperationApproval.MANUAL else ""
         yield f"{', '.join(spec.operations.allowed)}{approved}"
-    yield f"{spec.retry.max_attempts} attempts"
+    yield counted(spec.retry.max_attempts, "attempt")
     quota = spec.job_quota
     if quota.running_jobs is not None:
-        yield f"{quota.running_jobs} jobs at once"
+        yield f"{counted(quota.running_jobs, 'job')} at once"
     if quota.running_jobs_per_namespace is not None:
         yield f"{quota.running_jobs_per_namespace} in a namespace"
