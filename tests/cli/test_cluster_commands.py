@@ -277,3 +277,14 @@ async def test_cost_of_tables_without_a_run_is_said(lake: str) -> None:
     assert (done.returncode, done.stdout, "No run has ended" in done.stderr) == (0, "", True)
     assert (await hudi("cost", "orders", "-n", lake, "-o", "json")).stdout == "[]\n"
     assert (await hudi("cost", "--since", "soon")).returncode == 2
+
+
+async def test_timeline_of_a_table_is_that_of_its_status(lake: str) -> None:
+    done = await hudi("timeline", "ht/orders", "-n", lake)
+    assert (done.returncode, "deltacommit" in done.stdout) == (0, True), done.stderr
+    document = yaml.safe_load((await hudi("timeline", "ht/orders", "-n", lake, "-o", "yaml")).stdout)
+    assert document["timeline"]["completedCommits"] == 2
+    assert (await hudi("timeline", "ht/orders", "-n", lake, "-o", "name")).stdout.endswith("/orders\n")
+    blocked = await hudi("timeline", "ht/blocked", "-n", lake)
+    assert (blocked.returncode, "has no timeline: The path is not allowed" in blocked.stderr) == (1, True)
+    assert (await hudi("timeline", "ht/nobody", "-n", lake)).returncode == 1

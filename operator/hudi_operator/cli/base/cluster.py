@@ -131,8 +131,11 @@ def table_argument(*, required: bool = True) -> Option:
 
 
 def plain_name(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
-    """Return the name of a table without its kind."""
-    if value is None:
-        return None
-    kind, slash, name = value.partition("/")
-    return name if slash and kind.lower().partition(".")[0] in {"ht", "huditable", "huditables"} else value
+    """Return the name of a table without its kind, as the callback of an argument."""
+    return None if value is None else without_kind(value)
+
+
+def without_kind(word: str) -> str:
+    """Return the name in `ht/NAME`, or the word itself."""
+    kind, slash, name = word.partition("/")
+    return name if slash and kind.lower().partition(".")[0] in {"ht", "huditable", "huditables"} else word

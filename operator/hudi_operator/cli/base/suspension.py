@@ -8,7 +8,7 @@ import click
 
 from hudi_operator.api.resources import SUSPEND_ANNOTATION
 from hudi_operator.cli.base.app import combined
-from hudi_operator.cli.base.cluster import Place, TableName, in_cluster, plain_name
+from hudi_operator.cli.base.cluster import Place, TableName, in_cluster, without_kind
 from hudi_operator.cli.base.read import tables_of
 from hudi_operator.control.keys import table_key
 from hudi_operator.kube.objects import NAMESPACE, ObjectKey
@@ -37,8 +37,8 @@ def choice_options(function: Callable[..., int]) -> Callable[..., int]:
     )(function)
 
 
-def _plain_names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(plain_name(context, parameter, one) or "" for one in value)
+def _plain_names(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(without_kind, value))
 
 
 def annotate_chosen(place: Place, chosen: Chosen, value: "Callable[[str | None], str] | None", *, dry_run: bool) -> int:

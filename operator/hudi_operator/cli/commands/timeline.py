@@ -1,77 +1,139 @@
-"""`hudi-operator timeline`: prints a table's timeline, for people and for programs.
+"""`timeline`: a table of the cluster by its name, from the status; tables of a store by their paths, from the store.
 
-Starts without kopf, Kubernetes, pydantic or the S3 client unless needed.
+By path, the command starts without kopf, Kubernetes, pydantic or the S3 client unless needed.
 """
 
-import json
+import re
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from hudi_jobs.contract.wording import escaped
 from hudi_operator.cli.base.app import command as declare
-from hudi_operator.cli.base.store import s3_options, store_options, url_of
-from hudi_operator.storage import S3Options, StorageError, open_filesystem
-from hudi_operator.timeline import ContentCache, Timeline, TimelineError, TimelineReader
-from hudi_operator.timeline.archive import ArchivedTimeline, read_archive
-from hudi_operator.timeline.output import timeline_document, timeline_table
+from hudi_operator.cli.base.app import program
+from hudi_operator.cli.base.cluster import Place, TableName, cluster_options, in_cluster, without_kind
+from hudi_operator.cli.base.exit_codes import FOUND, OK
+from hudi_operator.cli.base.store import s3_options, store_options
+from hudi_operator.cli.base.store_timeline import print_timelines
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_OF_PATHS = ("table", "json")
 
 
-class Output(StrEnum):
-    """Output formats: a table for people, or a JSON document per path and line."""
+def named_table(word: str) -> str | None:
+    """Return the table that a word names; None for a path.
 
-    TABLE = "table"
-    JSON = "json"
+    `ht/NAME` is a table. A bare name is a table for `kubectl hudi`, and a folder for `hudi-operator`.
+    """
+    name = without_kind(word)
+    is_table = name != word or program() != "hudi-operator"
+    return name if is_table and _NAME.fullmatch(name) else None
+
+
+class _TableOrPath(TableName):
+    """A table or a path; `kubectl hudi` completes names of tables."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+        """Return the tables whose names begin with a text, where a bare name is a table."""
+        return [] if program() == "hudi-operator" else super().shell_complete(ctx, param, incomplete)
+
+
+class _Asked(NamedTuple):
+    """The options of a store."""
+
+    archived: bool
+    s3_endpoint: str | None
+    s3_region: str | None
 
 
 @declare(
-    details="Reads the store with your own keys: the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
-    examples=["timeline s3a://lake/team-a/orders", "timeline --archived -o json /data/lake/orders"],
-    exit_codes={0: "every path was read", 2: "a path could not be read, or the arguments make no sense"},
+    details="TABLE is a table of the cluster: the newest ten instants, what is pending, and the counts, as the status "
+    "has them, without a key of the store.\n\n"
+    "With PATH it reads the store with your own keys: the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. It "
+    "then shows every instant. The formats are then table and json.\n\n"
+    "A bare name is a table for `kubectl hudi` and a folder for `hudi-operator`; `ht/NAME` is a table for both.",
+    examples=[
+        "timeline ht/orders",
+        "timeline ht/orders -n team-a -o wide",
+        "timeline s3a://lake/team-a/orders",
+        "timeline --archived -o json /data/lake/orders",
+    ],
+    exit_codes={
+        0: "printed",
+        1: "there is no such table, or its status has no timeline",
+        2: "a path could not be read, or the arguments make no sense",
+        3: "no access to the cluster",
+    },
 )
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...", help="Base path of a table: a folder or a URL.")
+@click.argument(
+    "words",
+    nargs=-1,
+    required=True,
+    type=_TableOrPath(),
+    metavar="TABLE|PATH...",
+    help="Name of a HudiTable, or base paths of tables: folders or URLs.",
+)
 @click.option(
     "-o",
     "--output",
-    type=click.Choice([one.value for one in Output]),
-    default=Output.TABLE.value,
-    help="For people, or JSON.",
+    type=click.Choice(["table", "wide", "json", "yaml", "name"]),
+    default="table",
+    help="The format: a table for people by default.",
 )
-@click.option("--archived", is_flag=True, help="Also read the archived timeline.")
+@click.option("--archived", is_flag=True, help="With PATH: also read the archived timeline.")
 @store_options
-def command(paths: tuple[str, ...], output: str, archived: bool, s3_endpoint: str | None, s3_region: str | None) -> int:
-    """Show the timelines of the paths."""
-    s3 = s3_options(s3_endpoint, s3_region)
-    return show(paths, output=Output(output), archived=archived, s3=s3)
+@cluster_options
+def command(
+    *,
+    place: Place,
+    words: tuple[str, ...],
+    output: str,
+    archived: bool,
+    s3_endpoint: str | None,
+    s3_region: str | None,
+) -> int:
+    """Show the timeline of a table, or of each path."""
+    asked, tables = _Asked(archived, s3_endpoint, s3_region), [named_table(one) for one in words]
+    if all(one is None for one in tables):
+        return _of_paths(words, asked, output)
+    (table, *others) = tables
+    if table is None or others:
+        raise click.UsageError("name one table, or paths only")
+    if any(asked):
+        raise click.UsageError("--archived and the options of a store are for paths, not for a table of the cluster")
+    return _of_table(place, table, output)
 
 
-def show(paths: Sequence[str], *, output: Output, archived: bool, s3: S3Options) -> int:
-    """Print every readable path; report each unreadable path in a sentence on standard error."""
-    cache = ContentCache()
-    code = 0
-    for position, path in enumerate(paths):
-        try:
-            timeline, archive = _read(path, archived=archived, s3=s3, cache=cache)
-        except (TimelineError, StorageError) as error:
-            print(escaped(f"{path}: {error}"), file=sys.stderr)
-            code = 2
-            continue
-        if output is Output.JSON:
-            document = timeline_document(
-                path,
-                timeline,
-                archived=archive.instants if archive else None,
-                archive_problems=archive.problems if archive else (),
-            )
-            print(json.dumps(document))
-        else:
-            print("\n" * bool(position) + timeline_table(path, timeline, archive))
-    return code
+def _of_table(place: Place, table: str, output: str) -> int:
+    # Reading paths loads none of these.
+    from hudi_operator.cli.base.output import has_colour, moment, print_documents  # noqa: PLC0415
+    from hudi_operator.cli.base.read import table_of  # noqa: PLC0415
+    from hudi_operator.cli.render import timeline as render  # noqa: PLC0415
+    from hudi_operator.cli.render.explain import Shown  # noqa: PLC0415
+    from hudi_operator.cli.render.text import value_as  # noqa: PLC0415
+
+    view = in_cluster(place, lambda client: table_of(client, table))
+    timeline = view.status.timeline
+    if output == "name":
+        print_documents([view.document], output)
+    elif output in {"json", "yaml"}:
+        print(value_as(render.timeline_document(view), output))
+    elif timeline is not None:
+        shown = Shown(now=moment(), colour=has_colour())
+        print(render.timeline_text(view, timeline, shown, wide=output == "wide"))
+    if timeline is None:
+        why = view.why or "the operator has not written a status yet."
+        print(escaped(f"The status of HudiTable {view.name} has no timeline: {why}"), file=sys.stderr)
+    return FOUND if timeline is None else OK
 
 
-def _read(path: str, *, archived: bool, s3: S3Options, cache: ContentCache) -> tuple[Timeline, ArchivedTimeline | None]:
-    filesystem, base = open_filesystem(url_of(path), s3)
-    timeline = TimelineReader(filesystem, cache).read(base)
-    return timeline, read_archive(filesystem, base, timeline.properties) if archived else None
+def _of_paths(paths: Sequence[str], asked: _Asked, output: str) -> int:
+    if output not in _OF_PATHS:
+        raise click.UsageError(f"the formats of a path are {' and '.join(_OF_PATHS)}")
+    s3 = s3_options(asked.s3_endpoint, asked.s3_region)
+    return print_timelines(paths, as_json=output == "json", archived=asked.archived, s3=s3)

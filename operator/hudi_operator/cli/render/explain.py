@@ -33,7 +33,7 @@ def explain_text(view: TableView, shown: Shown) -> str:
         _Part("Jobs", _jobs(view, shown)),
         _Part("Pending instants", _pending(view)),
     )
-    told = [*_head(view, shown)]
+    told = [*head(view, shown)]
     for part in parts:
         if part.lines:
             told += ["", heading(part.title, colour=shown.colour), *(f"  {line}" for line in part.lines)]
@@ -46,7 +46,8 @@ class _Part:
     lines: Sequence[str]
 
 
-def _head(view: TableView, shown: Shown) -> Iterator[str]:
+def head(view: TableView, shown: Shown) -> Iterator[str]:
+    """Yield what a table is, and how current its status is."""
     found = view.status.table
     kind = f"{found.type}, version {found.version}, instants in {found.zone}" if found else "no table yet"
     yield heading(escaped(f"HudiTable {view.name}"), colour=shown.colour) + f" ({escaped(kind)})"
@@ -99,14 +100,15 @@ def _finding(one: Finding, shown: Shown) -> Iterator[str]:
 def _services(view: TableView, shown: Shown) -> list[str]:
     named = [(name, one) for name, one in view.status.services if one is not None]
     rows: list[Row] = [
-        [name, _count(one), Cell("yes", Tone.WARN) if one.due else "no", one.reason, _next(one, shown.now)]
+        [name, count_text(one), Cell("yes", Tone.WARN) if one.due else "no", one.reason, _next(one, shown.now)]
         for name, one in named
     ]
     lines = table(["SERVICE", "COUNT", "DUE", "REASON", "NEXT"], rows, colour=shown.colour).splitlines()
     return [lines[0], *(line for at, (_, one) in zip(lines[1:], named, strict=True) for line in (at, *_details(one)))]
 
 
-def _count(one: ServiceStatus) -> str:
+def count_text(one: ServiceStatus) -> str:
+    """Return the count of a service with its threshold, `?` for an unknown count; empty for a service without both."""
     counted = str(one.counted) if one.counted is not None else ""
     if one.counted_range is not None:
         counted = f"{one.counted_range.at_least}-{one.counted_range.at_most}"
