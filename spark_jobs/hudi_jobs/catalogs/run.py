@@ -15,15 +15,32 @@ _REASONS = {
 
 
 def sync_catalog(context: TaskContext[CatalogTableTask]) -> TaskResult:
-    """Sync the catalog under the lease; raise a failure if the catalog does not show the table afterwards."""
+    """Sync the catalog under the lease; raise a failure if the catalog does not show the table afterwards.
+
+    A lease would make a folder for a table that does not exist.
+    """
+    if not _is_there(context):
+        return _nothing(context)
     return with_lease(context, lambda _: _sync(context), before=lambda: _require_declared(context))
+
+
+def _is_there(context: TaskContext) -> bool:
+    with stage("The table cannot be read", otherwise=FailureReason.HUDI_ERROR):
+        return HudiTable.open(context.spark, context.task.table.base_path) is not None
 
 
 def _require_declared(context: TaskContext) -> None:
     with stage("The table cannot be read", otherwise=FailureReason.HUDI_ERROR):
-        table = HudiTable.open(context.spark, context.task.table.base_path)
-        if table is not None:
-            table.require(context.task.table, context.task.service)
+        table = HudiTable.existing(context.spark, context.task.table.base_path)
+        table.require(context.task.table, context.task.service)
+
+
+def _nothing(context: TaskContext) -> TaskResult:
+    return TaskResult(
+        id=context.task.id,
+        outcome=Outcome.NOTHING_TO_DO,
+        message=f"There is no table with a commit at {context.task.table.base_path} for a catalog to show.",
+    )
 
 
 def _sync(context: TaskContext[CatalogTableTask]) -> TaskResult:
@@ -31,11 +48,7 @@ def _sync(context: TaskContext[CatalogTableTask]) -> TaskResult:
     with stage("The catalog cannot be compared with the table", otherwise=FailureReason.HUDI_ERROR):
         report = sync_always(context, catalog)
     if report is None:
-        return TaskResult(
-            id=context.task.id,
-            outcome=Outcome.NOTHING_TO_DO,
-            message=f"There is no table with a commit at {context.task.table.base_path} for a catalog to show.",
-        )
+        return _nothing(context)
     if report.trouble is not None:
         raise Unfinished(TaskFailed(_REASONS[report.trouble], report.message), catalog=report)
     return TaskResult(
