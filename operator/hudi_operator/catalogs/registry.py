@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from hudi_jobs.contract import AnyCatalog, target_of
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
-from hudi_operator.catalogs.kinds.hive import hive_document, hive_refusals
+from hudi_operator.catalogs.kinds.hive import hive_document, hive_places, hive_refusals
+
+_PLACES = ("hive://",)
 
 
 def declared_catalog(table: HudiTable, table_class: HudiTableClassSpec) -> AnyCatalog | None:
@@ -18,6 +20,17 @@ def declared_target(table: HudiTable, table_class: HudiTableClassSpec) -> str | 
     """Return the digest of the settings of a table's catalog, as the record of a sync names it."""
     catalog = declared_catalog(table, table_class)
     return None if catalog is None else target_of(catalog, table.metadata.uid)
+
+
+def entries_of(table: HudiTable, table_class: HudiTableClassSpec) -> tuple[str, ...]:
+    """Return the catalog entries of a table, in one spelling whichever class names the catalog."""
+    catalog = declared_catalog(table, table_class)
+    return () if catalog is None else hive_places(catalog, table.spec.type)
+
+
+def is_entry(place: str) -> bool:
+    """Tell whether the place of a claim is a catalog entry, and no folder."""
+    return place.startswith(_PLACES)
 
 
 def catalog_refusals(table: HudiTable, table_class: HudiTableClassSpec) -> Iterator[str]:

@@ -1,12 +1,12 @@
-"""Ownership of base paths: a Lease per path, named by the hash of its canonical spelling, and an index of all.
+"""Ownership of base paths and catalog entries: a Lease for each, named by the hash of its spelling, and an index.
 
 Two resources that write to the same folder destroy the table, so the claim is created atomically before any other
-action, and nested paths are refused as well. Only the leader writes claims: it lists them once, keeps an index, and
-reads a claim live before relying on it.
+action, and nested paths are refused as well. A table claims all its catalog entries or none. Only the leader writes
+claims: it lists them once, keeps an index, and reads a claim live before relying on it.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +15,7 @@ import structlog
 
 from hudi_jobs.contract.table.location import canonical_path, covers, folders_above
 from hudi_operator.api.resources import HudiTable, ObjectMetadata
+from hudi_operator.catalogs.registry import is_entry
 from hudi_operator.control.jobs.pod_view import pod_has_ended
 from hudi_operator.control.jobs.running import controller_of
 from hudi_operator.control.keys import TableKey, table_key
@@ -28,7 +29,7 @@ from hudi_operator.planning.policy.class_policy import path_hash
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim: Lease name and uid, canonical path, uid of the holding table, and the table's `namespace/name`."""
+    """A claim: Lease name and uid, canonical path or entry, uid of the holding table, and its `namespace/name`."""
 
     name: str
     uid: str
@@ -89,6 +90,9 @@ def _discard(sets: dict[str, set[str]], key: str, path: str) -> None:
 PATH_ANNOTATION = "hudi-operator.io/base-path"
 """On claims: the claimed base path, in its canonical spelling."""
 
+ENTRY_ANNOTATION = "hudi-operator.io/catalog-entry"
+"""On claims: the claimed catalog entry, in its canonical spelling."""
+
 TABLE_ANNOTATION = "hudi-operator.io/table"
 """On claims: the holding table, as namespace/name."""
 
@@ -99,7 +103,7 @@ _CLAIM_LABEL = "hudi-operator.io/claim"
 
 
 class Claims:
-    """Creates, checks and releases the claims on base paths."""
+    """Creates, checks and releases the claims on base paths and catalog entries."""
 
     def __init__(self, kube: KubernetesApi) -> None:
         self._kube = kube
@@ -148,6 +152,34 @@ class Claims:
         claims = [await self._refresh(one) for one in sorted(known)]
         return any(claim is not None and claim.holder != metadata.uid for claim in claims)
 
+    async def ensure_entries(self, table: HudiTable, entries: Sequence[str], *, live: bool) -> str | None:
+        """Claim all of a table's catalog entries, and release its others; return why the table may not have them.
+
+        Without `live`, entries that the table held when its claims were last read or written cost no call.
+        """
+        await self.load()
+        metadata = table.metadata
+        held = {claim.path for claim in self._index.of(metadata.uid) if is_entry(claim.path)}
+        if not live and held == set(entries):
+            return None
+        for entry in entries:
+            async with self._alone_at(entry):
+                rival = await self._claim(metadata, entry)
+            if rival is not None:
+                await self._release_all(metadata, {*held, *entries})
+                _log.info("entry is claimed by another table", table=str(_key(table)), entry=entry, holder=rival)
+                return _entry_taken(table, entry, rival)
+        await self._release_all(metadata, held.difference(entries))
+        return None
+
+    async def _release_all(self, metadata: ObjectMetadata, places: Iterable[str]) -> None:
+        """Release the claims on these places that are the table's own."""
+        for place in sorted(places):
+            claim = await self._refresh(place)
+            if claim is not None and claim.holder == metadata.uid:
+                await self._kube.delete_claim(claim.name, uid=claim.uid)
+                self._index.remove(place)
+
     async def release(self, metadata: ObjectMetadata) -> None:
         """Release all claims of a table."""
         for claim in await self._kube.list_claims(f"{TABLE_UID_LABEL}={metadata.uid}"):
@@ -190,7 +222,10 @@ class Claims:
                 _claim_name(path),
                 holder=metadata.uid,
                 labels={MANAGED_BY_LABEL: MANAGED_BY, _CLAIM_LABEL: "true", TABLE_UID_LABEL: metadata.uid},
-                annotations={PATH_ANNOTATION: path, TABLE_ANNOTATION: f"{metadata.namespace}/{metadata.name}"},
+                annotations={
+                    ENTRY_ANNOTATION if is_entry(path) else PATH_ANNOTATION: path,
+                    TABLE_ANNOTATION: f"{metadata.namespace}/{metadata.name}",
+                },
             )
         except AlreadyExists:
             claim = await self._refresh(path)
@@ -242,17 +277,39 @@ def _key(table: HudiTable) -> TableKey:
 
 
 def _claimed(table: HudiTable, rival: str) -> Blocker:
-    """Return the blocker; it names the other table only within its own namespace."""
-    namespace, _, name = rival.partition("/")
-    if namespace == table.metadata.namespace and name:
-        whose, way_out = f"HudiTable {rival}", "or delete one of the two"
-    else:
-        whose, way_out = "a HudiTable of another namespace", "or ask the platform team: the operator's log names it"
+    """Return the blocker."""
+    whose, way_out = _whose(table, rival), _way_out(table, rival, "delete one of the two")
     return Blocker(
         reason=BlockerReason.PATH_CLAIMED,
         message=f"basePath {table.spec.base_path} is the folder of {whose}, or lies inside it or around it: give this "
         f"table its own folder, {way_out}.",
     )
+
+
+def _entry_taken(table: HudiTable, entry: str, rival: str) -> str:
+    database, _, name = entry.rpartition("/")
+    shown = f"{database.rpartition('/')[2]}.{name}"
+    way_out = _way_out(table, rival, "remove spec.catalog from one of the two")
+    return (
+        f"The catalog entry {shown} is that of {_whose(table, rival)}, so no run syncs the catalog of this table: "
+        f"remove spec.catalog and declare another name, {way_out}."
+    )
+
+
+def _whose(table: HudiTable, rival: str) -> str:
+    return f"HudiTable {rival}" if _is_neighbour(table, rival) else "a HudiTable of another namespace"
+
+
+def _way_out(table: HudiTable, rival: str, of_neighbours: str) -> str:
+    if _is_neighbour(table, rival):
+        return f"or {of_neighbours}"
+    return "or ask the platform team: the operator's log names it"
+
+
+def _is_neighbour(table: HudiTable, rival: str) -> bool:
+    """Tell whether another table's name may be shown: it is in the namespace of the table."""
+    namespace, _, name = rival.partition("/")
+    return namespace == table.metadata.namespace and bool(name)
 
 
 def _claim_name(path: str) -> str:
@@ -264,7 +321,7 @@ def _read(claim: Mapping[str, Any], path: str | None = None) -> Claim:
     return Claim(
         name=str(claim["metadata"]["name"]),
         uid=str(claim["metadata"].get("uid", "")),
-        path=path or str(annotations.get(PATH_ANNOTATION, "")),
+        path=path or str(annotations.get(PATH_ANNOTATION, annotations.get(ENTRY_ANNOTATION, ""))),
         holder=str((claim.get("spec") or {}).get("holderIdentity", "")),
         table=str(annotations.get(TABLE_ANNOTATION, "")),
     )

@@ -39,7 +39,7 @@ class Settings(BaseSettings):
     """Image of the Spark jobs."""
 
     operator_namespace: str = Field(default_factory=_own_namespace)
-    """Namespace of the operator itself, where it keeps the claims on base paths; by default its pod's."""
+    """Namespace of the operator itself, where it keeps the claims of tables; by default its pod's."""
 
     identity: str = Field("", pattern=r"^([A-Za-z0-9][A-Za-z0-9._/-]{0,252})?$")
     """Identity that distinguishes this operator from others on the same tables; by default the cluster and the

@@ -39,7 +39,7 @@ CONTINUOUS_SECONDS = 60.0
 """If only a continuous ingestion runs: its commits move the timeline."""
 
 _BLOCKED_SECONDS = 60.0
-"""While the table is blocked: no event says that another table's claim is gone, or that a namespace has new labels."""
+"""While the table or its entry is blocked: no event says that a claim is gone, or that a namespace has new labels."""
 
 _WAITING_SECONDS = 30.0
 _UNREAD_SECONDS = 1.0
@@ -70,4 +70,6 @@ def requeue_after(plan: Plan, *, poll: float, spread: Callable[[float], float] =
         if any(_waits_for_news(plan.services.of(service)) for service in Service):
             # A due service that was not launched waits for something outside, and no event announces its end.
             longest = min(longest, max(poll, _WAITING_SECONDS))
+    if observation.entry_taken is not None:
+        longest = min(longest, spread(_BLOCKED_SECONDS))
     return longest if plan.changes_in is None else min(longest, plan.changes_in)

@@ -54,6 +54,7 @@ from hudi_operator.planning.model import (
     JobObservation,
     JobPhase,
     NamespaceObservation,
+    StopJob,
     TimelineSnapshot,
     TimelineTrouble,
 )
@@ -339,6 +340,16 @@ def test_services_beside_an_optimistic_driver_have_jobs_of_their_own() -> None:
 
 def write(minutes_ago: float) -> tuple[str, str]:
     return f"{ago(minutes_ago)}.deltacommit.requested", f"{ago(minutes_ago)}.deltacommit.inflight"
+
+
+@pytest.mark.parametrize(("told", "taken"), [("", "It is claimed."), ("-entry-taken", None)])
+def test_driver_stops_when_the_claim_on_the_catalog_entry_changes(told: str, taken: str | None) -> None:
+    observation = replace(seen(known=running(live=live(class_version=VERSION + told))), entry_taken=taken)
+    (stop,) = [action for action in plan_for(observation).actions if isinstance(action, StopJob)]
+    assert stop.job.message == "The claim on the catalog entry has changed."
+    following = launches(plan_for(replace(observation, jobs=(), table=a_table())))
+    expected = VERSION if taken is None else f"{VERSION}-entry-taken"
+    assert [job.live and job.live.class_version for job in following] == [expected]
 
 
 def test_instant_left_by_a_driver_killed_within_its_last_batch_is_its_own() -> None:

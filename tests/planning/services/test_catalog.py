@@ -135,6 +135,17 @@ def test_message_of_the_record_is_shown_escaped() -> None:
     assert finding.message.isprintable()
 
 
+def test_entry_that_another_table_claims_is_a_finding_and_no_run_is_due() -> None:
+    taken = replace(seen(in_catalog(), None), entry_taken="The catalog entry is that of HudiTable team-a/other.")
+    plan = plan_for(taken)
+    ready = find_condition(plan.status.conditions, ConditionType.READY)
+    (finding,) = plan.status.findings
+    assert (launched(plan), finding.code) == ([], FindingCode.CATALOG_ENTRY_TAKEN)
+    assert finding.message == "The catalog entry is that of HudiTable team-a/other."
+    assert ready is not None
+    assert ready.status == "True"
+
+
 def test_failed_sync_with_earlier_settings_is_no_finding() -> None:
     one = in_catalog()
     assert plan_for(seen(one, behind(one, tried=NOW).copy_with(target="0" * 64))).status.findings == ()

@@ -177,7 +177,7 @@ class LiveStatus(Model):
     """Progress of a continuous ingestion since its Job started."""
 
     class_version: Annotated[str, Field(max_length=64)] | None = None
-    """Fingerprint of the class that the Job uses: a change of it ends the Job."""
+    """Fingerprint of the class that the Job uses, and of a claim on its catalog entry: a change of it ends the Job."""
 
     state: Annotated[str, Field(max_length=32)] | None = None
     """State of the driver: Ingesting, Waiting or Ending; absent before its first report."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from hudi_jobs.contract import HiveCatalog
+from hudi_jobs.contract import HiveCatalog, TableType
 from hudi_operator.api.spec.catalogs.hive import HiveCatalogSpec
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.values.base import matches_any
@@ -20,6 +20,15 @@ def hive_document(spec: HiveCatalogSpec, table_class: HudiTableClassSpec) -> Hiv
         partition_style=spec.partition_style,
         take_over=spec.take_over,
     )
+
+
+def hive_places(catalog: HiveCatalog, kind: TableType) -> tuple[str, ...]:
+    """Return the spelling of each entry of a table for its claim.
+
+    The first address stands for the metastore, whatever the order in a class. A metastore keeps no capital letters.
+    """
+    address = min(uri.partition("://")[2].lower() for uri in catalog.uris)
+    return tuple(f"hive://{address}/{catalog.database}/{name}".lower() for name in catalog.names(kind))
 
 
 def hive_refusals(spec: HiveCatalogSpec, table_class: HudiTableClassSpec, *, namespace: str) -> Iterator[str]:

@@ -242,9 +242,9 @@ def build_manifest(
         raise JobRefused(job, "the table's spec has no ingestion")
     if target.table_class is None:
         raise JobRefused(job, "the table's class is not known")
-    if job.service is Service.CATALOG and declared_catalog(table, target.table_class.spec) is None:
-        raise JobRefused(job, "the table's spec has no catalog, or its class does not name one")
     table_class = target.table_class.spec
+    if job.service is Service.CATALOG and (target.entry_taken or declared_catalog(table, table_class) is None):
+        raise JobRefused(job, target.entry_taken or "the table's spec has no catalog, or its class does not name one")
     sizing = size_of(job, table.spec, table_class)
     image = spark_image(target.table_class, default_image)
     conf = build_spark_conf(
@@ -263,6 +263,7 @@ def build_manifest(
         run=job.name,
         spark_conf=conf,
         operator=target.operator,
+        syncs_catalog=target.entry_taken is None,
         run_mode=job.run_mode,
         instant=job.instant,
         abandoned=job.abandoned,

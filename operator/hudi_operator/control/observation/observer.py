@@ -16,6 +16,7 @@ from hudi_operator.api.resources import HudiTable, HudiTableClass, InvalidObject
 from hudi_operator.api.spec.table import HudiTableSpec, ManagementPolicy
 from hudi_operator.api.spec.table_services import ServiceMode
 from hudi_operator.api.status.table_status import HudiTableStatus
+from hudi_operator.catalogs.registry import entries_of
 from hudi_operator.control.claims import Claims
 from hudi_operator.control.jobs.job_view import observe_jobs
 from hudi_operator.control.jobs.pod_view import NOT_ALLOWED, newest_words
@@ -104,6 +105,7 @@ class Observer:
         if live and not is_hidden(blockers) and (rival := await self._claims.ensure(table)) is not None:
             blockers = (rival, *blockers)
         holds_claim = keeps_figures(blockers) and await self._holds_claim(table, live=live)
+        entry_taken = await self._entry_taken(table, table_class, blockers, live=live)
         jobs_matter = trigger is not Trigger.POLL or live or table.status.active_jobs
         jobs = await self.jobs(table.metadata, table.status) if jobs_matter else ()
         related = await self.related_to(key, table)
@@ -127,6 +129,7 @@ class Observer:
             derived=derived,
             namespace=namespace,
             holds_claim=holds_claim,
+            entry_taken=entry_taken,
         )
         return replace(observation, look=await self._look(key, observation))
 
@@ -151,6 +154,16 @@ class Observer:
 
     async def _holds_claim(self, table: HudiTable, *, live: bool) -> bool:
         return await self._claims.holds(table.metadata, table.spec.base_path) if live else self._claims.remembers(table)
+
+    async def _entry_taken(
+        self, table: HudiTable, table_class: HudiTableClass | None, blockers: tuple[Blocker, ...], *, live: bool
+    ) -> str | None:
+        """Claim the catalog entries of a table that may start runs; return why another table keeps them."""
+        if table_class is None or blockers:
+            return None
+        observes = table.spec.management_policy is ManagementPolicy.OBSERVE
+        entries = () if observes else entries_of(table, table_class.spec)
+        return await self._claims.ensure_entries(table, entries, live=live)
 
     async def _derived_from(self, table: HudiTable, *, since: float | None) -> Derived:
         """Return the tables that read from this table, directly or indirectly, with their classes."""

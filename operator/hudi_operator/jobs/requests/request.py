@@ -108,6 +108,7 @@ def build_request(
     named_savepoint: NamedSavepoint | None = None,
     operation: TableOperation | None = None,
     inside: str | None = None,
+    syncs_catalog: bool = True,
 ) -> JobRequest:
     """Return the request for a run of a service of a table.
 
@@ -116,10 +117,13 @@ def build_request(
     whose writer is known to have exited. `savepoint` is the run's step on the savepoint of the takeover
     `taken_over_at`. `named_savepoint` is the work of a run of the service Savepoint, `operation` of a run of the
     service Operation. `inside` is the run of the continuous ingestion that the service is handed over to; a continuous
-    ingestion receives all services that other runs may hand over. Raises `ValueError` if the part of the service is
+    ingestion receives all services that other runs may hand over. Without `syncs_catalog` the run leaves the table's
+    catalog entry alone, because another table claims the entry. Raises `ValueError` if the part of the service is
     missing.
     """
     shared = _shared(table, table_class, service, operator=operator) | {"abandoned": abandoned, "dead": dead}
+    if not syncs_catalog:
+        shared["catalog"] = None
     kept = SavepointTask(step=savepoint, taken_over_at=taken_over_at or "") if savepoint is not None else None
     task: TableTask
     match service:

@@ -53,6 +53,11 @@ class EndingObservation:
     operator: str = ""
 
     @property
+    def entry_taken(self) -> str | None:
+        """None: the driver that removes a table drops only entries with the mark of the table."""
+        return None
+
+    @property
     def suspended_by(self) -> Suspension | None:
         """What suspends the table, or None."""
         spec = self.table.spec if self.table is not None else None

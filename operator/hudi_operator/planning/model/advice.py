@@ -238,6 +238,7 @@ SERVICES: Table = {
     Reason.SAVEPOINT_ASKED: (Retry.NEVER, ""),
     Reason.OPERATION_ASKED: (Retry.NEVER, ""),
     Reason.CATALOG_BEHIND: (Retry.NEVER, ""),
+    Reason.CATALOG_ENTRY_TAKEN: (Retry.WHEN_CLEARED, _ANOTHER_ENTRY),
     Reason.SCHEDULED: (Retry.NEVER, ""),
     Reason.CONTINUOUS: (Retry.NEVER, ""),
     Reason.MORE_INPUT: (Retry.NEVER, ""),

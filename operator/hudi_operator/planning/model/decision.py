@@ -65,6 +65,9 @@ class Reason(StrEnum):
     CATALOG_BEHIND = "CatalogBehind"
     """Due: the catalog does not show the table as it is, so a run that only syncs it starts."""
 
+    CATALOG_ENTRY_TAKEN = "CatalogEntryTaken"
+    """Not due: another HudiTable claims the table's entry in the catalog."""
+
     TAKEOVER_COMPLETE = "TakeoverComplete"
     """Due: every table service has done its first work, so the savepoint of the takeover is removed."""
 

@@ -382,6 +382,9 @@ class Observation:
     logs: Mapping[str, str] | None = None
     """The ends of logs of failed runs by the names of their Jobs; None if the operator keeps no logs."""
 
+    entry_taken: str | None = None
+    """Why the table may not have its catalog entry, which another HudiTable claims; None if it may."""
+
     holds_claim: bool = False
     """Whether a hidden table holds the claim on its base path: its path was once allowed, and no other table has it."""
 

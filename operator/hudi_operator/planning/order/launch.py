@@ -8,11 +8,11 @@ from hudi_operator.api.status.table_status import PENDING_REMEMBERED, ActiveJob
 from hudi_operator.jobs.names import job_name
 from hudi_operator.jobs.sizing import resolve_sizing, size_of
 from hudi_operator.planning.facts.gather import Facts
+from hudi_operator.planning.facts.runs.continuous import driver_version
 from hudi_operator.planning.facts.runs.failures import attempts
 from hudi_operator.planning.facts.runs.freshness import look_before
 from hudi_operator.planning.model import LaunchJob
 from hudi_operator.planning.model.decision import Decision
-from hudi_operator.planning.model.healing import class_version_of
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.needs.needs import savepoint_step
 from hudi_operator.timeline import State
@@ -106,7 +106,7 @@ def _look(facts: Facts, service: Service) -> LookStatus | None:
 
 def _live(facts: Facts, service: Service) -> LiveStatus | None:
     """Return the memory of a continuous ingestion from its decision on; None for every other run."""
-    ingestion, known = facts.table.spec.ingestion, facts.observation.table_class
-    if service is not Service.INGESTION or ingestion is None or not ingestion.continues or known is None:
+    ingestion, version = facts.table.spec.ingestion, driver_version(facts.observation)
+    if service is not Service.INGESTION or ingestion is None or not ingestion.continues or version is None:
         return None
-    return LiveStatus(class_version=class_version_of(known))
+    return LiveStatus(class_version=version)

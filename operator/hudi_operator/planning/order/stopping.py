@@ -17,7 +17,7 @@ from hudi_operator.api.status.runs import LiveStatus
 from hudi_operator.api.status.table_status import ActiveJob, ServicesStatus
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.facts.gather import Facts
-from hudi_operator.planning.facts.runs.continuous import DRAINING, settings_of
+from hudi_operator.planning.facts.runs.continuous import DRAINING, driver_version, settings_of
 from hudi_operator.planning.model import Action, JobObservation, JobPhase, Observation, StopJob
 from hudi_operator.planning.model.healing import class_version_of
 from hudi_operator.planning.model.reasons import RunTrouble, Waiting
@@ -173,8 +173,10 @@ def _reasons(
         and (observation.snapshot.trouble is None or blocker[0] in _ANYWAY)
     ):
         yield _draining(blocker[1])
-    if known is not None and live.class_version not in {None, class_version_of(known)}:
-        yield _draining(f"The class {known.metadata.name} has changed.")
+    if known is not None and live.class_version not in {None, driver_version(observation)}:
+        is_class = not (live.class_version or "").startswith(class_version_of(known))
+        what = f"class {known.metadata.name}" if is_class else "claim on the catalog entry"
+        yield _draining(f"The {what} has changed.")
     if known is not None and found.image != image:
         yield _draining(f"The Spark image has changed to {image}.")
     if unasked(table) is not None:

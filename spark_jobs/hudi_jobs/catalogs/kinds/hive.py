@@ -19,7 +19,6 @@ from hudi_jobs.contract import (
     Location,
     SyncTrouble,
     TableDefinition,
-    TableType,
 )
 from hudi_jobs.contract.wording import listed, shortened
 from hudi_jobs.spark.failures import causes_of, classify
@@ -92,8 +91,7 @@ class HiveEntries:
 
     @property
     def _names(self) -> tuple[str, ...]:
-        name = self._catalog.table
-        return (name, f"{name}_ro", f"{name}_rt") if self._table.type is TableType.MERGE_ON_READ else (name,)
+        return self._catalog.names(self._table.type)
 
     def _require_ours(self, client: JavaObject, name: str) -> None:
         """Raise `SyncFailed` for an entry without our mark, or of another folder."""

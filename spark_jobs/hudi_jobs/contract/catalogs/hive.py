@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.vocabulary import TableType
 
 MOST_METASTORES = 8
 """The most addresses of a metastore."""
@@ -15,6 +16,8 @@ HIVE_NAME = r"^[a-z0-9_]+$"
 
 METASTORE_URI = r"^thrift://[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?:[0-9]{1,5}$"
 """The pattern of the address of a metastore."""
+
+_OF_MERGE_ON_READ = ("_ro", "_rt")
 
 HiveName = Annotated[str, Field(pattern=HIVE_NAME, max_length=120)]
 
@@ -49,3 +52,7 @@ class HiveCatalog(Document):
     def entry(self) -> str:
         """The name of the entry for people."""
         return f"{self.database}.{self.table}"
+
+    def names(self, kind: TableType) -> tuple[str, ...]:
+        """Return the names that the table has in the database."""
+        return (self.table, *(f"{self.table}{each}" for each in _OF_MERGE_ON_READ if kind is TableType.MERGE_ON_READ))

@@ -15,6 +15,7 @@ from hudi_operator.api.status.runs import LiveStatus
 from hudi_operator.api.status.table_status import ActiveJob
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import JobObservation, JobPhase, Observation, TimelineSnapshot
+from hudi_operator.planning.model.healing import class_version_of
 from hudi_operator.planning.model.reasons import RunRemark, RunTrouble
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.timeline import PendingKind, pending_instants
@@ -38,6 +39,17 @@ _UNSEEN = frozenset({"moved_at", "seen", "polled_at", "state"})
 def settings_of(table: HudiTable) -> Continuous:
     """Return the continuous settings of a table; defaults if the spec has another mode by now."""
     return table.spec.ingestion.continuous if table.spec.ingestion is not None else Continuous()
+
+
+def driver_version(observation: Observation) -> str | None:
+    """Return the fingerprint of what a driver is told beside the spec: the class, and an entry that it may not sync.
+
+    None without a class.
+    """
+    known = observation.table_class
+    if known is None:
+        return None
+    return class_version_of(known) + ("" if observation.entry_taken is None else "-entry-taken")
 
 
 def is_healthy(job: ActiveJob) -> bool:

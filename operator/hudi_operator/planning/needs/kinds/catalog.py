@@ -19,6 +19,8 @@ def evaluate(facts: Facts) -> Decision:
     catalog, timeline = declared_catalog(facts.table, facts.table_class), facts.observation.snapshot.timeline
     if catalog is None:
         return _not_due(Reason.NOT_REQUESTED, "The spec has no catalog.")
+    if (taken := facts.observation.entry_taken) is not None:
+        return _not_due(Reason.CATALOG_ENTRY_TAKEN, taken)
     if timeline is None or not any(one.action in COMMITS for one in timeline.completed):
         return _not_due(Reason.NO_TABLE, "Nothing has been written yet that a catalog could show.")
     if facts.table.spec.continues:

@@ -80,5 +80,9 @@ class Target(Protocol):
         """Its class, if the class can be used."""
 
     @property
+    def entry_taken(self) -> str | None:
+        """Why the table may not have its catalog entry; None if it may."""
+
+    @property
     def operator(self) -> str:
         """The identity of the operator."""
