@@ -323,22 +323,46 @@ async def test_credentials_are_sent_and_renewed_by_the_hook() -> None:
     assert seen == ["bearer one", "bearer two"]
 
 
+KUBECONFIG = {
+    "apiVersion": "v1",
+    "kind": "Config",
+    "current-context": "c",
+    "contexts": [
+        {"name": "c", "context": {"cluster": "c", "user": "u"}},
+        {"name": "d", "context": {"cluster": "d", "user": "u", "namespace": "team-d"}},
+    ],
+    "clusters": [
+        {"name": "c", "cluster": {"server": "https://api.invalid:6443"}},
+        {"name": "d", "cluster": {"server": "https://d.invalid:6443"}},
+    ],
+    "users": [{"name": "u", "user": {"token": "t"}}],
+}
+
+
+@pytest.mark.parametrize(
+    ("context", "host", "namespace"),
+    [
+        (None, "https://api.invalid:6443", "default"),
+        ("c", "https://api.invalid:6443", "default"),
+        ("d", "https://d.invalid:6443", "team-d"),
+    ],
+)
+async def test_context_chooses_the_cluster_and_the_namespace(
+    context: str | None, host: str, namespace: str, tmp_path: Any
+) -> None:
+    from hudi_operator.kube.transport import load_context  # noqa: PLC0415
+
+    kubeconfig = tmp_path / "config"
+    kubeconfig.write_text(json.dumps(KUBECONFIG))
+    configuration, found = await load_context(kubeconfig=str(kubeconfig), context=context)
+    assert (configuration.host, found) == (host, namespace)
+
+
 async def test_a_proxy_meant_for_the_outside_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     from hudi_operator.kube.transport import load_configuration  # noqa: PLC0415
 
     kubeconfig = tmp_path / "config"
-    kubeconfig.write_text(
-        json.dumps(
-            {
-                "apiVersion": "v1",
-                "kind": "Config",
-                "current-context": "c",
-                "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-                "clusters": [{"name": "c", "cluster": {"server": "https://api.invalid:6443"}}],
-                "users": [{"name": "u", "user": {"token": "t"}}],
-            }
-        )
-    )
+    kubeconfig.write_text(json.dumps(KUBECONFIG))
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.invalid:3128")
     configuration = await load_configuration()

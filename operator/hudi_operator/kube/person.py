@@ -6,14 +6,7 @@ from typing import Any, Self
 from hudi_operator.kube.client import Documents, KubernetesClient
 from hudi_operator.kube.errors import KubernetesError
 from hudi_operator.kube.objects import EVENT, Kind, ObjectKey, collection_path, log_path, object_path, text
-from hudi_operator.kube.transport import (
-    MERGE_PATCH,
-    Document,
-    Transport,
-    default_namespace,
-    items_of,
-    load_configuration,
-)
+from hudi_operator.kube.transport import MERGE_PATCH, Document, Transport, items_of, load_context
 
 FIELD_MANAGER = "hudi-cli"
 """Who wrote a field. Flux drops the fields of managers whose name begins with `kubectl` from what it applies."""
@@ -34,8 +27,7 @@ class PersonClient:
     @classmethod
     async def connect(cls, *, kubeconfig: str | None, context: str | None, timeout_seconds: float) -> Self:
         """Return a client for the chosen cluster; sends no request yet."""
-        configuration = await load_configuration(kubeconfig=kubeconfig, context=context)
-        namespace = default_namespace(kubeconfig=kubeconfig, context=context)
+        configuration, namespace = await load_context(kubeconfig=kubeconfig, context=context)
         return cls(Transport(configuration, timeout_seconds=timeout_seconds), namespace=namespace)
 
     async def __aenter__(self) -> Self:

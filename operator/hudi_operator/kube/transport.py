@@ -82,11 +82,25 @@ Document = dict[str, Any]
 """A Kubernetes object or list as JSON."""
 
 
-async def load_configuration(*, kubeconfig: str | None = None, context: str | None = None) -> Configuration:
-    """Find the API server and the credentials: KUBECONFIG, else the pod's service account, else ~/.kube/config.
+async def load_configuration() -> Configuration:
+    """Find the API server and the credentials: KUBECONFIG, else the pod's service account, else ~/.kube/config."""
+    configuration, _ = await _load(kubeconfig=None, context=None)
+    return configuration
 
-    `kubeconfig` replaces the variable, and `context` the current context of the file.
+
+async def load_context(*, kubeconfig: str | None, context: str | None) -> tuple[Configuration, str]:
+    """Find the API server and the credentials of a context, and its namespace, or else the pod's or `default`.
+
+    `kubeconfig` replaces the variable KUBECONFIG, and `context` the current context of the file.
     """
+    configuration, found = await _load(kubeconfig=kubeconfig, context=context)
+    if found is None:
+        return configuration, (_SERVICE_ACCOUNT_TOKEN.parent / "namespace").read_text().strip()
+    return configuration, str(found.get("namespace") or "default")
+
+
+async def _load(*, kubeconfig: str | None, context: str | None) -> tuple[Configuration, Document | None]:
+    """Return the configuration, and the context of the kubeconfig; None in a pod."""
     configuration = Configuration()
     # The session must not take HTTPS_PROXY from the environment: that proxy is meant for external traffic, and kopf
     # ignores it as well. A proxy for the API server is set in the kubeconfig (`proxy-url`).
@@ -95,24 +109,14 @@ async def load_configuration(*, kubeconfig: str | None = None, context: str | No
     try:
         if not kubeconfig and not context and _in_pod():
             config.load_incluster_config(client_configuration=configuration)
-        else:
-            await config.load_kube_config(kubeconfig, context=context, client_configuration=configuration)
+            return configuration, None
+        loader = await config.load_kube_config(kubeconfig, context=context, client_configuration=configuration)
     except (config.ConfigException, OSError) as error:
         raise Rejected(
             f"no credentials for a Kubernetes API server: {error}; "
             "set KUBECONFIG, or run in a pod that has a service account"
         ) from error
-    return configuration
-
-
-def default_namespace(*, kubeconfig: str | None = None, context: str | None = None) -> str:
-    """Return the namespace of the context, or of the pod; `default` where nothing names one."""
-    kubeconfig = kubeconfig or os.environ.get("KUBECONFIG")
-    if not kubeconfig and not context and _in_pod():
-        return (_SERVICE_ACCOUNT_TOKEN.parent / "namespace").read_text().strip()
-    contexts, current = config.list_kube_config_contexts(kubeconfig)
-    found = next((one for one in contexts if one["name"] == context), current) if context else current
-    return str(found["context"].get("namespace") or "default")
+    return configuration, loader.current_context["context"]
 
 
 def _in_pod() -> bool:

@@ -66,14 +66,25 @@ def start_operation(
 
     `value` raises `NotUnderstood` for arguments that name nothing.
     """
-    manifest = in_cluster(place, lambda client: _manifest(client, table, field, value, dry_run=asked.dry_run))
+    must_ask = question is not None and not asked.dry_run and not asked.yes
+
+    async def create(client: "PersonClient", manifest: dict[str, Any]) -> None:
+        await client.create(OPERATION, manifest["metadata"]["namespace"], manifest)
+
+    async def prepare(client: "PersonClient") -> dict[str, Any]:
+        manifest = await _manifest(client, table, field, value, dry_run=asked.dry_run)
+        if asked.output is None and not must_ask:
+            await create(client, manifest)
+        return manifest
+
+    manifest = in_cluster(place, prepare)
     if asked.output is not None:
         print(value_as(manifest, asked.output))
         return 0
-    if question is not None and not asked.dry_run:
-        confirm(f"{question} {value_as(manifest['spec'][field], 'json')}\nGo on?", yes=asked.yes)
-    # A connection of its own, because a running event loop keeps Ctrl-C from the question.
-    in_cluster(place, lambda client: client.create(OPERATION, manifest["metadata"]["namespace"], manifest))
+    if must_ask:
+        confirm(f"{question} {value_as(manifest['spec'][field], 'json')}\nGo on?", yes=False)
+        # A second connection, because a running event loop keeps Ctrl-C from the question.
+        in_cluster(place, lambda client: create(client, manifest))
     print_created(manifest)
     return 0
 
