@@ -225,7 +225,7 @@ def test_explanation_names_the_rules_of_the_class_from_the_status_alone() -> Non
 
 
 def test_statistics_that_nobody_measured_are_question_marks() -> None:
-    exact = ExactStatistics(base_bytes=1000, log_files=1, log_bytes=24, partitions=3, largest_partition=700)
+    exact = ExactStatistics(base_bytes=1000, log_bytes=24, partitions=3)
     known = StatisticsStatus(as_of=ago(5), commits_since=2, size="1Ki", files=4, small_files=1, exact=exact)
     one, other = view("orders"), view("paused")
     measured = TableView(document=one.document, metadata=one.metadata, status=one.status.copy_with(statistics=known))

@@ -206,9 +206,7 @@ STATISTICS = StatisticsStatus(
     size="1.26Gi",
     files=120,
     small_files=30,
-    exact=ExactStatistics(
-        base_bytes=1000, log_files=2, log_bytes=250, partitions=3, largest_partition=600, rows=12_345_678
-    ),
+    exact=ExactStatistics(base_bytes=1000, log_bytes=250, partitions=3, rows=12_345_678),
 )
 MEASURED = ("size_bytes", "rows", "files", "small_files", "log_ratio")
 
@@ -226,5 +224,5 @@ def test_statistics_of_a_table_are_exact_in_metrics() -> None:
 def test_unknown_statistics_of_a_table_have_no_series() -> None:
     assert measured(None) == [None] * 5
     assert measured(StatisticsStatus(as_of="20260310120000000")) == [None] * 5
-    bare = ExactStatistics(base_bytes=0, log_files=0, log_bytes=0, partitions=0, largest_partition=0)
+    bare = ExactStatistics(base_bytes=0, log_bytes=0, partitions=0)
     assert measured(STATISTICS.copy_with(exact=bare, small_files=None)) == [0, None, 120, None, None]

@@ -16,29 +16,14 @@ class ExactStatistics(Model):
     base_bytes: int
     """Size of the base files."""
 
-    log_files: int
-    """Number of log files."""
-
     log_bytes: int
     """Size of the log files."""
 
     partitions: int
     """Number of partitions with files."""
 
-    largest_partition: int
-    """Size of the largest partition."""
-
     rows: int | None = None
     """Rows of all base files."""
-
-    growth_per_day: int | None = None
-    """Growth of the size each day."""
-
-    oldest: InstantTime | None = None
-    """Instant of the file slice that was written longest ago."""
-
-    newest: InstantTime | None = None
-    """The newest commit."""
 
 
 class StatisticsStatus(DividedModel):

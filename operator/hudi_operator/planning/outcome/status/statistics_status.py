@@ -34,26 +34,20 @@ def statistics_status(observation: Observation) -> StatisticsStatus | None:
 def _with_figures(
     status: StatisticsStatus, found: TableStatistics, figures: Figures, timeline: Timeline, *, counts_small: bool
 ) -> StatisticsStatus:
-    growth = found.growth_per_day
     has_logs = timeline.properties.is_merge_on_read
     return status.copy_with(
         rows=_rounded(figures.rows, _DECIMAL),
         size=_rounded(figures.total_bytes, _BINARY),
-        growth_per_day=_rounded(growth, _BINARY),
+        growth_per_day=_rounded(found.growth_per_day, _BINARY),
         files=figures.base_files,
         small_files=figures.small_files if counts_small else None,
         log_ratio=_ratio(figures.log_ratio) if has_logs else None,
         partition_skew=_ratio(figures.skew) if figures.partitions > 1 else None,
         exact=ExactStatistics(
             base_bytes=figures.base_bytes,
-            log_files=figures.log_files,
             log_bytes=figures.log_bytes,
             partitions=figures.partitions,
-            largest_partition=figures.largest_partition,
             rows=figures.rows,
-            growth_per_day=growth,
-            oldest=figures.oldest,
-            newest=figures.newest,
         ),
     )
 
