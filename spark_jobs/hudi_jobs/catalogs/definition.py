@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from hudi_jobs.contract.catalog_report import SyncTrouble
+from hudi_jobs.contract import SyncTrouble
 from hudi_jobs.spark.jvm import JavaObject
 from hudi_jobs.table import HudiTable
 

@@ -4,7 +4,7 @@ from hudi_jobs.catalogs.sync import sync_always
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import CatalogTableTask, FailureReason, Outcome, SyncTrouble, TaskResult
 from hudi_jobs.exclusive import with_lease
-from hudi_jobs.spark.failures import TaskFailed, Unfinished, stage
+from hudi_jobs.spark.failures import TaskFailed, stage
 from hudi_jobs.table import HudiTable
 
 _REASONS = {
@@ -46,14 +46,13 @@ def _nothing(context: TaskContext) -> TaskResult:
 def _sync(context: TaskContext[CatalogTableTask]) -> TaskResult:
     catalog = context.task.catalog
     with stage("The catalog cannot be compared with the table", otherwise=FailureReason.HUDI_ERROR):
-        report = sync_always(context, catalog)
-    if report is None:
+        record = sync_always(context, catalog)
+    if record is None:
         return _nothing(context)
-    if report.trouble is not None:
-        raise Unfinished(TaskFailed(_REASONS[report.trouble], report.message), catalog=report)
+    if record.trouble is not None:
+        raise TaskFailed(_REASONS[record.trouble], record.message)
     return TaskResult(
         id=context.task.id,
         outcome=Outcome.SUCCEEDED,
-        message=f"The catalog entry {catalog.entry} shows the table as of {report.instant}.",
-        catalog=report,
+        message=f"The catalog entry {catalog.entry} shows the table as of {record.instant}.",
     )

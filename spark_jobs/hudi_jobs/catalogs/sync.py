@@ -7,6 +7,7 @@ nothing here fails it. The lease is still held, so no other run writes the recor
 
 import hashlib
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -19,17 +20,15 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     AnyCatalog,
     CatalogRecord,
-    CatalogReport,
     SyncTrouble,
     decode_catalog,
     encode_catalog,
     next_sync,
     target_of,
 )
-from hudi_jobs.contract.catalog_report import SYNC_MESSAGE_LIMIT
-from hudi_jobs.contract.catalogs.catalog import CATALOG_FILE, is_look_due, sync_time
+from hudi_jobs.contract.catalogs.catalog import CATALOG_FILE, SYNC_MESSAGE_LIMIT, is_look_due, sync_time
 from hudi_jobs.contract.wording import escaped
-from hudi_jobs.lease.stores import open_table_files
+from hudi_jobs.lease.stores import TableFiles, open_table_files
 from hudi_jobs.spark.failures import causes_of
 from hudi_jobs.spark.filesystem import Folder
 from hudi_jobs.spark.jvm import classes, elements, engine_context
@@ -53,30 +52,29 @@ class _Wanted:
     instant: str
 
 
-def sync_after_commit(context: TaskContext) -> CatalogReport | None:
-    """Sync the catalog if the run has changed what it shows; return None if it shows the table. Raises nothing.
+def sync_after_commit(context: TaskContext) -> bool:
+    """Sync the catalog if the run has changed what it shows; return whether the catalog shows the table.
 
-    After a failed sync, runs wait before they try again, and report meanwhile that the catalog is behind.
+    Raises nothing. After a failed sync, runs wait before they try again.
     """
     catalog = context.task.catalog
     if catalog is None:
-        return None
+        return True
     try:
-        return _sync(context, catalog, seconds=AFTER_A_COMMIT, always=False)
+        record = _sync(context, catalog, seconds=AFTER_A_COMMIT, always=False)
     except Exception as error:
         # A driver without a JVM reports its commit all the same.
         _LOGGER.warning("the catalog could not be synced", exc_info=True)
         cause = escaped(causes_of(error)[-1].first_line)
         message = f"The catalog entry {catalog.entry} could not be compared with the table: {cause}"
-        return CatalogReport(
-            entry=catalog.entry,
-            behind_since=sync_time(datetime.now(UTC)),
-            trouble=SyncTrouble.REFUSED,
-            message=message[:SYNC_MESSAGE_LIMIT],
-        )
+        with suppress(Exception):
+            last = _last_sync(context, catalog)
+            last.leave(_behind(catalog, last, SyncFailed(SyncTrouble.REFUSED, message), datetime.now(UTC)))
+        return False
+    return record is None or record.behind_since is None
 
 
-def sync_always(context: TaskContext, catalog: AnyCatalog) -> CatalogReport | None:
+def sync_always(context: TaskContext, catalog: AnyCatalog) -> CatalogRecord | None:
     """Sync the catalog whether or not anything has changed; None if the table has no commit."""
     return _sync(context, catalog, seconds=OF_ITS_OWN, always=True)
 
@@ -94,33 +92,55 @@ def drop_entries(context: TaskContext) -> str:
     return f"Dropped the catalog entries {', '.join(gone)}." if gone else f"No entry {catalog.entry} was ours to drop."
 
 
-def _sync(context: TaskContext, catalog: AnyCatalog, *, seconds: float, always: bool) -> CatalogReport | None:
-    task, now = context.task, datetime.now(UTC)
-    uid = task.owner.table_uid if task.owner is not None else ""
-    files = open_table_files(context.spark, task.table.base_path)
+@dataclass(frozen=True)
+class _LastSync:
+    """The record of the last sync in the table's folder, and the digest of the current settings."""
+
+    files: TableFiles
+    version: str | None
+    record: CatalogRecord | None
+    target: str
+
+    def leave(self, record: CatalogRecord) -> None:
+        """Replace the record."""
+        self.files.write(CATALOG_FILE, encode_catalog(record), expected=self.version)
+
+
+def _last_sync(context: TaskContext, catalog: AnyCatalog) -> _LastSync:
+    files = open_table_files(context.spark, context.task.table.base_path)
     found = files.read(CATALOG_FILE)
-    record = None if found is None else decode_catalog(found[0])
-    if not always and record is not None and _waits(record, target_of(catalog, uid), now=now):
-        return _report(record)
+    return _LastSync(
+        files=files,
+        version=None if found is None else found[1],
+        record=None if found is None else decode_catalog(found[0]),
+        target=target_of(catalog, _uid(context)),
+    )
+
+
+def _uid(context: TaskContext) -> str:
+    return context.task.owner.table_uid if context.task.owner is not None else ""
+
+
+def _sync(context: TaskContext, catalog: AnyCatalog, *, seconds: float, always: bool) -> CatalogRecord | None:
+    task, now, last = context.task, datetime.now(UTC), _last_sync(context, catalog)
+    record = last.record
+    if not always and record is not None and _waits(record, last.target, now=now):
+        return record
     table = HudiTable.open(context.spark, task.table.base_path)
-    if table is None or (wanted := _wanted(context.spark, table, catalog, uid)) is None:
+    if table is None or (wanted := _wanted(context.spark, table, last.target)) is None:
         return None
     dropped = record is not None and _drops_partitions(context.spark, table, record.instant)
     if not always and record is not None and not _is_due(record, wanted, dropped=dropped, now=now):
         return None
-    entries = catalog_of(context.spark, catalog, task.table, uid)
+    entries = catalog_of(context.spark, catalog, task.table, _uid(context))
     try:
         bounded(lambda: entries.sync(table, dropped=dropped), seconds, context.stopping)
         after = _synced(catalog, wanted, now)
     except SyncFailed as failure:
         context.log("the catalog is behind", cause=failure.message)
-        after = _behind(catalog, record, wanted, failure, now)
-    files.write(CATALOG_FILE, encode_catalog(after), expected=None if found is None else found[1])
-    return _report(after)
-
-
-def _report(record: CatalogRecord) -> CatalogReport:
-    return CatalogReport(**{name: getattr(record, name) for name in CatalogReport.model_fields})
+        after = _behind(catalog, last, failure, now)
+    last.leave(after)
+    return after
 
 
 def _waits(record: CatalogRecord, target: str, *, now: datetime) -> bool:
@@ -147,16 +167,14 @@ def _synced(catalog: AnyCatalog, wanted: _Wanted, now: datetime) -> CatalogRecor
     )
 
 
-def _behind(
-    catalog: AnyCatalog, record: CatalogRecord | None, wanted: _Wanted, failure: SyncFailed, now: datetime
-) -> CatalogRecord:
+def _behind(catalog: AnyCatalog, last: _LastSync, failure: SyncFailed, now: datetime) -> CatalogRecord:
     """Return the record after a failed sync: the last successful sync stays in it, for the same settings."""
     moment = sync_time(now)
-    same = record if record is not None and record.target == wanted.target else None
+    same = last.record if last.record is not None and last.record.target == last.target else None
     return CatalogRecord(
         entry=catalog.entry,
         instant=same.instant if same is not None else None,
-        target=wanted.target,
+        target=last.target,
         content=None,
         synced_at=same.synced_at if same is not None else None,
         behind_since=(same.behind_since if same is not None else None) or moment,
@@ -167,7 +185,7 @@ def _behind(
     )
 
 
-def _wanted(spark: SparkSession, table: HudiTable, catalog: AnyCatalog, uid: str) -> _Wanted | None:
+def _wanted(spark: SparkSession, table: HudiTable, target: str) -> _Wanted | None:
     """Return what the catalog is to show; None before the first commit. Refuses partitions outside the table."""
     commits = table.completed_commits()
     newest, schema = commits.lastInstant(), table.schema()
@@ -176,7 +194,7 @@ def _wanted(spark: SparkSession, table: HudiTable, catalog: AnyCatalog, uid: str
     partitions = _partitions(spark, table) if table.partition_columns else []
     content = "\0".join((table.properties.get("hoodie.table.type", ""), schema.json(), *sorted(partitions)))
     digest = hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
-    return _Wanted(target=target_of(catalog, uid), content=digest, instant=str(newest.get().requestedTime()))
+    return _Wanted(target=target, content=digest, instant=str(newest.get().requestedTime()))
 
 
 def _partitions(spark: SparkSession, table: HudiTable) -> list[str]:

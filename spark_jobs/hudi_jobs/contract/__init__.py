@@ -11,10 +11,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hudi_jobs.contract.catalog_report import CatalogReport, SyncTrouble
     from hudi_jobs.contract.catalogs.catalog import (
         AnyCatalog,
         CatalogRecord,
+        SyncTrouble,
         decode_catalog,
         encode_catalog,
         next_sync,
@@ -199,7 +199,6 @@ __all__ = [
     "ArchivalTableTask",
     "BadRecordPolicy",
     "CatalogRecord",
-    "CatalogReport",
     "CatalogTableTask",
     "Checkpoint",
     "CleaningTableTask",
@@ -329,7 +328,6 @@ _MODULES = (  # the names without pydantic first
     "table.properties",
     "sources.hudi",
     "catalogs.hive",
-    "catalog_report",
     "catalogs.catalog",
 )
 

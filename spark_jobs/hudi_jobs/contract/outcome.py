@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
-from hudi_jobs.contract.catalog_report import CatalogReport
 from hudi_jobs.contract.document import Document
 from hudi_jobs.contract.instants import Instant
 from hudi_jobs.contract.operations.operation import OperationReport
@@ -257,8 +256,7 @@ class TaskResult(Document):
     `newest_instant` is the newest instant that the run's own JVM has made, empty if it has made none; later pending
     instants belong to somebody else. None in both fields means unknown. `made` are the instants that the run has made
     since its last batch began, if that batch did not end well: a pending instant among them is the run's own.
-    `held_back` are the files that savepoints keep from being cleaned, as a clean found them. `catalog` is what the run
-    did in the table's catalog; None if it had nothing to do there.
+    `held_back` are the files that savepoints keep from being cleaned, as a clean found them.
     """
 
     id: Text
@@ -292,7 +290,6 @@ class TaskResult(Document):
     newest_instant: str | None = None
     made: tuple[Text, ...] = ()
     held_back: tuple[HeldBack, ...] = Field(default=(), max_length=MOST_HELD_BACK)
-    catalog: CatalogReport | None = None
     started_at: str | None = None
     finished_at: str | None = None
 

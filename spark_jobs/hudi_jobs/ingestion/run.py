@@ -66,7 +66,8 @@ def ingest(context: TaskContext[IngestionTableTask]) -> TaskResult:
         if result.instant is None:
             return result
         held_back = held_back_after_writes(held, since=result.instant)
-        return result.copy_with(held_back=held_back, catalog=sync_after_commit(held))
+        sync_after_commit(held)
+        return result.copy_with(held_back=held_back)
 
     return with_lease(context, work, before=opened.open)
 

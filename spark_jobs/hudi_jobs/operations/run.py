@@ -45,7 +45,9 @@ def _operate(context: TaskContext[OperationTableTask], reports: Reports) -> Task
 
     def work(lease: Lease) -> TaskResult:
         run = OperationRun(context, operation, opened.table(), _journal(context), reports, lease)
-        return kind.do(run).copy_with(catalog=sync_after_commit(context))
+        result = kind.do(run)
+        sync_after_commit(context)
+        return result
 
     def before() -> None:
         if operation.only_recorded:

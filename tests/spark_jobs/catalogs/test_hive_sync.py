@@ -6,7 +6,7 @@ import pytest
 from tests.spark_jobs.catalogs.conftest import CatalogTrial, MetastoreClient
 
 from hudi_jobs.catalogs.sync import AFTER_A_COMMIT
-from hudi_jobs.contract import CatalogReport, Outcome, Service, SyncTrouble, TaskResult
+from hudi_jobs.contract import Outcome, Service, SyncTrouble
 from toolkit.streams.metastore import HiveMetastore
 
 pytestmark = pytest.mark.spark
@@ -15,18 +15,12 @@ MONDAY = {"id": "1", "v": "a", "day": "mon"}
 TUESDAY = {"id": "2", "v": "b", "day": "tue"}
 
 
-def told(result: TaskResult) -> CatalogReport:
-    """What a run says of the catalog."""
-    assert result.catalog is not None, result
-    return result.catalog
-
-
 def test_first_commit_makes_the_entry_of_a_copy_on_write_table(trial: CatalogTrial) -> None:
     result = trial.ingest(MONDAY)
 
     assert result.outcome is Outcome.SUCCEEDED, result
-    assert told(result).behind_since is None, result
-    assert told(result).instant == result.instant
+    assert trial.record().behind_since is None
+    assert trial.record().instant == result.instant
     entry = trial.metastore.entry(trial.table)
     assert entry.location.endswith(trial.lake.base_path)
     assert entry.properties["hudi-operator.table-uid"] == trial.uid
@@ -42,7 +36,7 @@ def test_run_that_changes_neither_columns_nor_partitions_opens_no_connection(tri
 
     result = trial.ingest(MONDAY | {"v": "c"})
 
-    assert (result.outcome, result.catalog) == (Outcome.SUCCEEDED, None)
+    assert result.outcome is Outcome.SUCCEEDED, result
     assert before > 0
     assert trial.proxy.connections == before
 
@@ -83,15 +77,15 @@ def test_commit_succeeds_while_the_metastore_is_away_and_the_next_attempt_shows_
 
     result = trial.ingest(TUESDAY)
     took = time.monotonic() - began
-    tried = trial.proxy.connections
+    tried, behind = trial.proxy.connections, trial.record()
     waits = trial.ingest(TUESDAY | {"v": "c"})
 
     assert result.outcome is Outcome.SUCCEEDED, result
-    assert told(result).trouble is SyncTrouble.UNAVAILABLE, result
-    assert "does not answer" in told(result).message
+    assert behind.trouble is SyncTrouble.UNAVAILABLE
+    assert "does not answer" in behind.message
     assert took < 30
     assert (waits.outcome, trial.proxy.connections) == (Outcome.SUCCEEDED, tried)
-    assert told(waits).behind_since == told(result).behind_since
+    assert trial.record() == behind
 
     hive.start()
     caught_up = trial.serve()
@@ -105,12 +99,13 @@ def test_commit_succeeds_while_the_metastore_is_away_and_the_next_attempt_shows_
 def test_metastore_that_dies_in_the_middle_of_a_sync_is_right_after_the_next_sync(trial: CatalogTrial) -> None:
     trial.proxy.cut_after = 1500
     first = trial.ingest(MONDAY)
+    behind_since = trial.record().behind_since
     trial.proxy.cut_after = None
 
     result = trial.serve()
 
     assert first.outcome is Outcome.SUCCEEDED, first
-    assert told(first).behind_since is not None, first
+    assert behind_since is not None
     assert result.outcome is Outcome.SUCCEEDED, result
     assert list(trial.metastore.entry(trial.table).partitions) == ["mon"]
 
@@ -124,7 +119,7 @@ def test_metastore_that_never_answers_costs_a_run_bounded_time(trial: CatalogTri
 
     assert time.monotonic() - began < AFTER_A_COMMIT + 120  # what an ingestion takes on a busy machine
     assert result.outcome is Outcome.SUCCEEDED, result
-    assert told(result).trouble is SyncTrouble.UNAVAILABLE, result
+    assert trial.record().trouble is SyncTrouble.UNAVAILABLE
 
 
 @pytest.mark.parametrize("mark", [None, pytest.param("uid-of-another", marks=pytest.mark.slow)])
@@ -138,7 +133,7 @@ def test_entry_of_somebody_else_is_left_alone(trial: CatalogTrial, mark: str | N
     result = trial.ingest(TUESDAY)
 
     assert result.outcome is Outcome.SUCCEEDED, result
-    assert told(result).trouble is SyncTrouble.TAKEN, result
+    assert trial.record().trouble is SyncTrouble.TAKEN
     assert trial.metastore.entry(name).properties.get("hudi-operator.table-uid") == mark
     assert trial.metastore.entry(name).partitions == {}
 
@@ -158,10 +153,10 @@ def test_entry_of_another_folder_is_never_taken_over(trial: CatalogTrial) -> Non
     trial.metastore.copy(trial.table, name, location=elsewhere, mark=trial.uid)
     trial.table, trial.settings = name, {"takeOver": True}
 
-    result = trial.ingest(TUESDAY)
+    trial.ingest(TUESDAY)
 
-    assert told(result).trouble is SyncTrouble.TAKEN, result
-    assert "which is not this table" in told(result).message
+    assert trial.record().trouble is SyncTrouble.TAKEN
+    assert "which is not this table" in trial.record().message
     assert trial.metastore.entry(name).location == elsewhere
 
 
@@ -181,8 +176,23 @@ def test_missing_database_is_named_and_not_made(trial: CatalogTrial) -> None:
     result = trial.ingest(MONDAY)
 
     assert result.outcome is Outcome.SUCCEEDED, result
-    assert told(result).trouble is SyncTrouble.REFUSED, result
-    assert "has no database nowhere" in told(result).message
+    assert trial.record().trouble is SyncTrouble.REFUSED
+    assert "has no database nowhere" in trial.record().message
+
+
+def test_table_that_cannot_be_compared_with_the_catalog_leaves_a_record_and_a_commit(
+    trial: CatalogTrial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise ValueError("a partition lies outside of the table")
+
+    monkeypatch.setattr("hudi_jobs.catalogs.sync._wanted", refuse)
+
+    result = trial.ingest(MONDAY)
+
+    assert result.outcome is Outcome.SUCCEEDED, result
+    assert trial.record().trouble is SyncTrouble.REFUSED
+    assert "could not be compared with the table: a partition lies outside" in trial.record().message
 
 
 def test_deletion_of_a_table_drops_its_entries_and_no_other(trial: CatalogTrial) -> None:

@@ -4,8 +4,7 @@
 first: the property `hudi-operator.table-uid` marks the entries of a resource.
 """
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from urllib.parse import unquote
 
@@ -21,7 +20,7 @@ from hudi_jobs.contract import (
     TableDefinition,
 )
 from hudi_jobs.contract.wording import listed, shortened
-from hudi_jobs.spark.failures import causes_of, classify
+from hudi_jobs.spark.failures import Cause, causes_of, classify
 from hudi_jobs.spark.jvm import JavaObject, classes, hadoop_configuration
 from hudi_jobs.table import HudiTable
 
@@ -42,10 +41,8 @@ _CLIENT = {
     "hive.metastore.failure.retries": "0",
     "hive.metastore.client.connect.retry.delay": "1s",
 }
-_AWAY = re.compile(
-    r"TTransportException|ConnectException|SocketTimeoutException|SocketException|UnknownHostException|NoRouteToHost"
-    r"|Could not connect to meta store"
-)
+_TRANSPORT = "org.apache.thrift.transport.TTransportException"
+"""The class of what the metastore's client raises when a call fails or lasts too long, and names in its messages."""
 _OTHERWISE = FailureReason.CATALOG_REFUSED
 _LONGEST_SHOWN = 200
 _MOST_NAMED = 3
@@ -182,7 +179,7 @@ class HiveEntries:
         except Exception as error:
             causes = causes_of(error)
             where = listed(self._catalog.uris, _MOST_NAMED)
-            if any(_AWAY.search(each.kind) or _AWAY.search(each.message) for each in causes):
+            if is_away(causes):
                 raise SyncFailed(
                     SyncTrouble.UNAVAILABLE,
                     f"The Hive Metastore at {where} does not answer; check that it runs and that the pods of jobs can "
@@ -194,6 +191,11 @@ class HiveEntries:
                 f"The entry {self._catalog.entry} could not be written to the Hive Metastore at {where}: "
                 f"{shortened(cause.first_line, _LONGEST_SHOWN)}",
             ) from error
+
+
+def is_away(causes: Iterable[Cause]) -> bool:
+    """Tell whether the metastore did not answer. A store that did not answer the sync or the metastore is no sign."""
+    return any(_TRANSPORT in f"{each.kind} {each.message}" for each in causes)
 
 
 def _is_same(one: str, other: str) -> bool:

@@ -6,12 +6,14 @@ connects to the catalog, and when a failed sync is tried again.
 
 import hashlib
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from hudi_jobs.contract.catalog_report import CatalogReport, SyncTime
 from hudi_jobs.contract.catalogs.hive import HiveCatalog
+from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.instants import Instant
 from hudi_jobs.contract.operator_folder import read_document, write_document
 
 AnyCatalog: TypeAlias = HiveCatalog
@@ -29,14 +31,40 @@ _MOST_DOUBLINGS = 6
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class CatalogRecord(CatalogReport):
-    """The record of the last sync.
+SYNC_MESSAGE_LIMIT = 512
+"""The most characters of the message of a failed sync."""
+
+SyncTime = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
+"""A time in UTC, to the second."""
+
+
+class SyncTrouble(StrEnum):
+    """Why a catalog does not show the table as it is."""
+
+    UNAVAILABLE = "Unavailable"
+    """The catalog did not answer in time."""
+
+    TAKEN = "Taken"
+    """The entry belongs to somebody else."""
+
+    REFUSED = "Refused"
+    """The catalog, or Hudi's sync, refused."""
+
+
+class CatalogRecord(Document):
+    """The record of the last sync; `behind_since` is None if the entry shows the table as of `instant`.
 
     `target` stands for the settings of the catalog, and `content` for the schema and partitions that the catalog shows.
-    `instant` was the newest commit then. `tried_at` and `attempts` are those of the failed syncs since.
+    `instant` was the newest commit then. `trouble`, `message`, `tried_at` and `attempts` are those of the failed syncs
+    since.
     """
 
     version: Literal[1] = 1
+    entry: str = Field(max_length=256)
+    instant: Instant | None = None
+    behind_since: SyncTime | None = None
+    trouble: SyncTrouble | None = None
+    message: str = Field(default="", max_length=SYNC_MESSAGE_LIMIT)
     target: _Digest
     content: _Digest | None = None
     synced_at: SyncTime | None = None

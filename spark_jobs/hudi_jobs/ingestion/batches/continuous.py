@@ -189,8 +189,7 @@ class _Loop:
     def _sync(self, *, committed: bool) -> None:
         """Sync the catalog after a commit, and after every batch until it shows the table."""
         if committed or not self._is_shown:
-            report = sync_after_commit(self._context)
-            self._is_shown = report is None or report.behind_since is None
+            self._is_shown = sync_after_commit(self._context)
 
     def _tidy(self) -> None:
         """Release a batch's remains: cached rows, and JVM objects kept alive by Python."""

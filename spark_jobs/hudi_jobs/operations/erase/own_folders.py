@@ -23,8 +23,7 @@ from hudi_jobs.contract import (
     RunMode,
     Service,
 )
-from hudi_jobs.contract.catalog_report import SyncTrouble
-from hudi_jobs.contract.catalogs.catalog import CATALOG_FILE
+from hudi_jobs.contract.catalogs.catalog import CATALOG_FILE, SyncTrouble
 from hudi_jobs.contract.operator_folder import ORDER_FILE, PROGRESS_FILE, TOLD_FILE, OrderState, ProgressState
 from hudi_jobs.contract.statistics import STATISTICS_FILE
 from hudi_jobs.contract.table.location import beginning_of
