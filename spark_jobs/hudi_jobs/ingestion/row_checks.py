@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, Location, TableDefinition, WriteOperation
+from hudi_jobs.contract.table.columns import DeclaredSchema
 from hudi_jobs.ingestion.order import (
     last_of_each,
     leaves_one_of_each,
@@ -49,6 +50,7 @@ from hudi_jobs.ingestion.rules.quality import (
 from hudi_jobs.query.rules import PlanReader, QueryRules, require_parsable, too_large
 from hudi_jobs.query.session import bare_session
 from hudi_jobs.schemas.columns import require_names
+from hudi_jobs.schemas.declared import UNFIT, declared_struct, fitted, is_unfit, with_comments
 from hudi_jobs.schemas.gate import Rules, conform, conform_keys, require_columns
 from hudi_jobs.schemas.types import cast, nullable, with_stored_integers
 from hudi_jobs.schemas.untyped import require_types, without_untyped
@@ -144,7 +146,7 @@ class RowChecks:
     def of(self, rows: SourceRows) -> CheckedRows:
         """Return the rows to write, read once and kept, and the counts."""
         rows, frame, own, remark = self._fit(rows)
-        faults = self._faults(frame.schema, deletes=rows.deletes)
+        faults = self._faults(frame, deletes=rows.deletes)
         frame = observed_faults(frame, faults)
         shuffled = rows.ordered and SEQUENCE in frame.columns and self.task.operation is WriteOperation.UPSERT
         one_of_each = shuffled and leaves_one_of_each(self.table, frame.schema, self.definition)
@@ -156,7 +158,8 @@ class RowChecks:
             require_deletes(counts, own)
         bad = self._set_aside(counts, rows, (kept, faults)) if counts.bad else ""
         remark = f"{bad} {remark} {partitions_unread(self.table, self.table_schema, self._roles)}".strip()
-        return CheckedRows(kept.where(~faults.any) if counts.unwritable else kept, counts, one_of_each, remark)
+        good = kept.where(~faults.any) if counts.unwritable else kept
+        return CheckedRows(with_comments(good, self._declared), counts, one_of_each, remark)
 
     def _fit(self, rows: SourceRows) -> _Fitted:
         """Return the rows in the types of the table, without unused registered schemas that do not fit.
@@ -189,12 +192,29 @@ class RowChecks:
         require_distinct_names(made.schema)
         own = computed(view, made, (*self.definition.record_key, IS_DELETED)) if rows.deletes else frozenset()
         needed = (*self.definition.record_key, *self.definition.partition_by, *self.definition.ordering_fields)
-        frame, remark = without_untyped(nullable(made), self.table_schema, needed)
+        declared = self._declared
+        known = self.table_schema if declared is None else declared_struct(self.context.spark, declared)
+        frame, remark = without_untyped(nullable(made), known, needed)
         self._require_columns(frame.schema)
         require_names(frame.schema)
         require_marks(rows, frame.schema, self.definition, self.task, own)
         self._require_order(rows, view, made)
+        if declared is not None:
+            frame, said = self._as_declared(frame, declared, rows)
+            remark = f"{said} {remark}".strip()
         return _Fitted(rows, self._gate(frame, rows), own, remark)
+
+    @property
+    def _declared(self) -> DeclaredSchema | None:
+        """The declared columns that rows have to fit; an operation that deletes needs only those of the key."""
+        return None if self.task.operation is WriteOperation.DELETE else self.definition.declared
+
+    def _as_declared(self, frame: DataFrame, declared: DeclaredSchema, rows: SourceRows) -> tuple[DataFrame, str]:
+        marks = {IS_DELETED, *({SEQUENCE} if rows.ordered else ())}
+        # Other rules find rows without a key or an ordering value.
+        checked = {*self.definition.record_key, *self.definition.ordering_fields}
+        found = fitted(frame, declared, marks=marks, checked=checked, deleted=IS_DELETED)
+        return found.frame, found.remark
 
     def _require_order(self, rows: SourceRows, view: DataFrame, made: DataFrame) -> None:
         """Raise `TaskFailed` if an upsert would order rows by undeclared texts."""
@@ -228,7 +248,8 @@ class RowChecks:
             )
         return CheckedRows(self.context.spark.createDataFrame([], self.table_schema), counts, remark=bad)
 
-    def _faults(self, schema: StructType, *, deletes: bool) -> Faults:
+    def _faults(self, frame: DataFrame, *, deletes: bool) -> Faults:
+        schema = frame.schema
         with stage("The table's partitions cannot be read", otherwise=FailureReason.HUDI_ERROR):
             require_zones(self.context, self.table, schema, PartitionStyle.of(self.table))
         keyless = without_key(schema, self.definition.record_key)
@@ -236,7 +257,10 @@ class RowChecks:
         is_ordered = self.task.operation is not WriteOperation.DELETE
         unordered = without_order(self.definition.ordering_fields if is_ordered else ())
         ambiguous = ambiguous_keys(schema, self.definition.record_key)
-        return Faults(keyless, self._misplaced(schema, deletes=deletes), unordered, ambiguous)
+        misplaced_rows = self._misplaced(schema, deletes=deletes)
+        if self._declared is None:
+            return Faults(keyless, misplaced_rows, unordered, ambiguous)
+        return Faults.of_fit_rows(keyless, misplaced_rows, unordered, ambiguous, unfit=is_unfit(frame))
 
     def _misplaced(self, schema: StructType, *, deletes: bool) -> Column:
         """Return the condition of rows outside of any partition; the gate lets no column of keys change its type."""
@@ -267,13 +291,13 @@ class RowChecks:
             assert isinstance(stored, StructType), "a row stays a row"
             frame = cast(frame, stored)
         if self.task.operation is not WriteOperation.DELETE:
-            written = [field for field in frame.schema if field.name != SEQUENCE]
+            written = [field for field in frame.schema if field.name not in {SEQUENCE, UNFIT}]
             require_writable(StructType(written), self._roles, self.table_schema)
         if self.table_schema is None:
             return frame
         if self.task.operation is not WriteOperation.DELETE:
             frame = with_mark_of_deletes(frame, self.table_schema)
-        marks = {SEQUENCE} if rows.ordered else set()
+        marks = {UNFIT, *({SEQUENCE} if rows.ordered else ())}
         incoming = StructType([field for field in frame.schema if field.name not in marks])
         conforms = conform_keys if self.task.operation is WriteOperation.DELETE else conform
         kind = conforms(self.table_schema, incoming, Rules.of(definition, self.task.schema_evolution))
@@ -288,7 +312,7 @@ class RowChecks:
         """Apply the policy to bad rows, before anything is committed; return a sentence with their columns."""
         task = self.task
         if task.bad_records is BadRecordPolicy.FAIL:
-            refuse(counts, rows)
+            refuse(counts, rows, unwritable)
         context = self.context
         folder = Location.parse(str(task.quarantine_path)) / context.run / context.task.id
         if context.batch is not None:

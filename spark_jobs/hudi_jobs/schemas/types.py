@@ -159,7 +159,12 @@ def _cast(field: StructField, kind: DataType) -> Column:
     if not field.nullable:
         # Spark takes a CASE without ELSE for nullable, whatever its condition.
         column = sf.when(sf.lit(True), column)  # noqa: FBT003
-    return column.cast(_floats_as_text(field.dataType, kind)).cast(kind).alias(field.name)
+    return converted(column, field.dataType, kind).alias(field.name)
+
+
+def converted(column: Column, has: DataType, kind: DataType) -> Column:
+    """Return a column of one type in another type that holds its values."""
+    return column.cast(_floats_as_text(has, kind)).cast(kind)
 
 
 def _floats_as_text(has: DataType, wanted: DataType) -> DataType:

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.table.columns import DeclaredSchema
 
 
 class FileFormat(StrEnum):
@@ -35,6 +36,13 @@ class FileSource(Document):
     options: dict[str, str] = Field(default_factory=dict)
     schema_ddl: str | None = None
     path_glob: str | None = None
+    table_columns: DeclaredSchema | None = None
+    """The declared columns of the table, for texts that nothing else converts; the driver sets them."""
+
+    @property
+    def columns_ddl(self) -> str | None:
+        """The columns that the files are read with, as DDL."""
+        return self.table_columns.ddl if self.table_columns is not None else self.schema_ddl
 
     def selects(self, path: str, size: int) -> bool:
         """Whether a listed file is input, for the driver and the operator alike.

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.table.columns import DeclaredSchema
 
 
 class Isolation(StrEnum):
@@ -104,6 +105,13 @@ class MessageValue(Document):
     message_type: str | None = None
     envelope: Envelope = Envelope.NONE
     source_tables: SourceTables = SourceTables.ONE
+    table_columns: DeclaredSchema | None = None
+    """The declared columns of the table, for values that nothing else converts; the driver sets them."""
+
+    @property
+    def columns_ddl(self) -> str | None:
+        """The columns that JSON values are read with, as DDL."""
+        return self.table_columns.ddl if self.table_columns is not None else self.schema_ddl
 
 
 class SchemaRegistry(Document):

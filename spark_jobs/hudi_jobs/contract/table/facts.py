@@ -49,7 +49,8 @@ class TableFacts:
     compaction that, by the time of its file, completed before it was requested, if no clean has left one slice of each
     file group since; the driver reads the names of all log files instead (`preflight/slice_gate.py`). The operator
     lists files for `has_varying_buckets` and `moved`, an instant file in the folder of the other layout; the driver
-    uses `preflight/index_gate.py` and `preflight/slice_gate.py` instead.
+    uses `preflight/index_gate.py` and `preflight/slice_gate.py` instead. `newest_schema` is the schema of the newest
+    commit that has one, as the commit holds it.
     """
 
     keeps_operations: bool = False
@@ -59,6 +60,7 @@ class TableFacts:
     early_compaction: str | None = None
     has_varying_buckets: bool = False
     moved: str | None = None
+    newest_schema: str | None = None
 
 
 NO_FACTS = TableFacts()
@@ -89,6 +91,7 @@ def facts_of(
         early_compaction=early_compaction,
         has_varying_buckets=has_varying_buckets,
         moved=moved,
+        newest_schema=next(iter(texts), None),
     )
 
 

@@ -11,6 +11,8 @@ from typing import TypeAlias
 from pydantic import Field
 
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.table.column_types import stored_columns
+from hudi_jobs.contract.table.columns import DeclaredSchema, schema_changes
 from hudi_jobs.contract.table.facts import NO_FACTS, TableFacts, consequences
 from hudi_jobs.contract.table.index import may_follow
 from hudi_jobs.contract.table.location import Location
@@ -37,6 +39,15 @@ class TableDefinition(Document):
     index: str | None = None
     metadata_table: bool | None = None
     version: int | None = None
+    declared: DeclaredSchema | None = None
+    """All columns of the table; None if the input decides."""
+
+    @property
+    def uses_of_columns(self) -> dict[str, str]:
+        """The use of each column that keeps its type."""
+        uses = dict.fromkeys(self.ordering_fields, "ordering")
+        uses |= dict.fromkeys(self.partition_by, "partition")
+        return uses | dict.fromkeys(self.record_key, "record key")
 
     @property
     def location(self) -> Location:
@@ -127,6 +138,7 @@ def differences(
         *map(_unsupported, unsupported(properties, declared_index=definition.index, ingests=ingests)),
         *map(_unsupported, _times(properties) if ingests else ()),
         *map(_unsupported, consequences(facts, declared_zone=declared_zone, ingests=ingests)),
+        *(_columns(definition, facts) if ingests else ()),
     )
 
 
@@ -225,6 +237,25 @@ def _metadata_table(properties: Mapping[str, str], definition: TableDefinition) 
         refuses=frozenset(),
         passes=not found,
     )
+
+
+_NEXT_RUN = "the next run that writes rows makes the change"
+
+
+def _columns(definition: TableDefinition, facts: TableFacts) -> Iterator[Difference]:
+    """Yield every column that differs from the newest commit's schema; nothing before the first commit."""
+    stored = stored_columns(facts.newest_schema)
+    if definition.declared is None or stored is None:
+        return
+    for one in schema_changes(definition.declared, stored, definition.uses_of_columns):
+        yield Difference(
+            field=f"schema.columns[{printable(one.path)}]",
+            declared=printable(one.declared or NONE),
+            found=printable(one.stored or NONE),
+            advice=one.problem or _NEXT_RUN,
+            refuses=frozenset() if one.problem is None else frozenset({Service.INGESTION}),
+            passes=one.problem is None,
+        )
 
 
 def _times(properties: Mapping[str, str]) -> Iterator[Unsupported]:

@@ -1,4 +1,4 @@
-"""Rows that must not be written: unparsable rows, and rows without a key, an ordering value or a partition.
+"""Rows that must not be written: unparsable, unfit for the declared columns, or without key, order or partition.
 
 Hudi 1.2.0 writes a row without an ordering value and cannot compare it (`BufferedRecordMergerFactory`, HUDI issue
 19636). From then on every write to its file group fails, and in a MergeOnRead table every read too.
@@ -23,6 +23,7 @@ from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, Lo
 from hudi_jobs.contract.wording import shortened
 from hudi_jobs.ingestion.rows import BINARY, CORRUPT_RECORD, FAULT, IS_DELETED, UNREADABLE, SourceRows
 from hudi_jobs.ingestion.rules.columns import never
+from hudi_jobs.schemas.declared import UNFIT
 from hudi_jobs.schemas.types import column_named
 from hudi_jobs.spark.failures import TaskFailed, stage
 from hudi_jobs.spark.jvm import fill_cache, in_shuffle_files, query_execution
@@ -49,6 +50,7 @@ class Counts:
     misplaced: int = 0
     passed_over: int = 0
     unordered: int = 0
+    unfit: int = 0
     ambiguous: Mapping[str, int] = field(default_factory=dict)
     """The counts by column of the record key."""
     deletes: int = 0
@@ -62,7 +64,7 @@ class Counts:
     @property
     def unwritable(self) -> int:
         """Rows that are readable and cannot be written."""
-        return self.keyless + sum(self.ambiguous.values()) + self.misplaced + self.unordered
+        return self.keyless + sum(self.ambiguous.values()) + self.misplaced + self.unordered + self.unfit
 
     @property
     def left_out(self) -> int:
@@ -74,13 +76,23 @@ class Counts:
 class Faults:
     """The conditions of rows that are not written: no whole key, no partition in the table, no ordering value.
 
-    `ambiguous` maps columns of the key to the condition that another row may have the same key.
+    `ambiguous` maps columns of the key to the condition that another row may have the same key. A row that is `unfit`
+    for the declared columns meets no other condition: each bad row counts once.
     """
 
     keyless: Column
     misplaced: Column
     unordered: Column
     ambiguous: Mapping[str, Column] = field(default_factory=dict)
+    unfit: Column = field(default_factory=never)
+
+    @classmethod
+    def of_fit_rows(
+        cls, keyless: Column, misplaced: Column, unordered: Column, ambiguous: Mapping[str, Column], *, unfit: Column
+    ) -> "Faults":
+        """Return the conditions, each for rows that fit the declared columns."""
+        fit = {name: ~unfit & one for name, one in ambiguous.items()}
+        return cls(~unfit & keyless, ~unfit & misplaced, ~unfit & unordered, fit, unfit)
 
     @property
     def ambiguous_in(self) -> dict[str, Column]:
@@ -109,7 +121,7 @@ class Faults:
     @property
     def any(self) -> Column:
         """Whether a row is not written."""
-        return self.unidentified | self.misplaced | self.unordered
+        return self.unidentified | self.misplaced | self.unordered | self.unfit
 
 
 def without_order(names: Sequence[str]) -> Column:
@@ -132,6 +144,7 @@ def observed_faults(frame: DataFrame, faults: Faults) -> DataFrame:
         sf.count(sf.when(faults.only_misplaced, 1)).alias("misplaced"),
         sf.count(sf.when(faults.only_unordered, 1)).alias("unordered"),
         sf.count(deleting).alias("deleting"),
+        sf.count(sf.when(faults.unfit, 1)).alias("unfit"),
         *(sf.count(sf.when(one, 1)).alias(f"ambiguous_{n}") for n, one in enumerate(faults.ambiguous_in.values())),
     )
 
@@ -150,7 +163,7 @@ def keep(rows: SourceRows, frame: DataFrame, faults: Faults, *, shuffled: bool) 
         kept = (observed_faults(kept, faults) if shuffled else kept).persist(StorageLevel.MEMORY_AND_DISK)
         found |= fill_cache(kept)
     read, corrupt, passed_over, deletes = found[_SOURCE] if is_whole and _SOURCE in found else _count_source(rows)
-    keyless, misplaced, unordered, deleting, *ambiguous = found[_KEPT]
+    keyless, misplaced, unordered, deleting, unfit, *ambiguous = found[_KEPT]
     return kept, Counts(
         read=read,
         corrupt=corrupt,
@@ -158,6 +171,7 @@ def keep(rows: SourceRows, frame: DataFrame, faults: Faults, *, shuffled: bool) 
         misplaced=misplaced,
         passed_over=passed_over,
         unordered=unordered,
+        unfit=unfit,
         ambiguous=dict(zip(faults.ambiguous, ambiguous, strict=True)),
         deletes=deletes,
         deleting=deleting,
@@ -187,13 +201,21 @@ def _source_counts(rows: SourceRows) -> tuple[Column, Column, Column, Column]:
     )
 
 
-def refuse(counts: Counts, rows: SourceRows) -> None:
-    """Raise `TaskFailed` with the counts of bad rows and the places of unparsable rows."""
+def refuse(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults]) -> None:
+    """Raise `TaskFailed` with the counts of bad rows, and the places or columns of bad rows."""
     if counts.corrupt:
         raise TaskFailed(
             FailureReason.BAD_RECORDS,
             f"{counts.corrupt:,} of {counts.read:,} rows cannot be read as {rows.format}"
             f"{_examples(rows)}; correct the source, or set the policy for bad records to Quarantine.",
+        )
+    if counts.unfit:
+        frame, faults = unwritable
+        found = _by_column(frame.where(faults.unfit), UNFIT)
+        raise TaskFailed(
+            FailureReason.BAD_RECORDS,
+            f"{counts.unfit:,} of {counts.read:,} rows do not fit schema.columns. {_columns_told(found)} Correct the "
+            "source, convert the values in the transform, or set the policy for bad records to Quarantine.",
         )
     if counts.keyless:
         raise TaskFailed(
@@ -245,10 +267,15 @@ def quarantine(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Fa
                 said.append(sf.lit(rows.origin.before_base64).alias(BINARY))
             *origin, _, record = corrupt.columns
             _save(corrupt.select(*origin, *said, record), (folder / UNREADABLE).url)
-            columns = _by_column(corrupt)
+            columns = _by_column(corrupt, FAULT)
         if unwritable is None:
             return _columns_told(columns)
         frame, faults = unwritable
+        if counts.unfit:
+            unfit, fault = frame.where(faults.unfit), sf.col(UNFIT)
+            told = [fault["column"].alias("column"), fault["cause"].alias("reason"), fault["record"].alias("record")]
+            _save(unfit.select(*told), (folder / "not-as-declared").url)
+            columns.update(_by_column(unfit, UNFIT))
         if counts.keyless:
             _save(_records(frame.where(faults.keyless), "no record key"), (folder / "no-record-key").url)
         if any(counts.ambiguous.values()):
@@ -265,9 +292,9 @@ def quarantine(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Fa
     return _columns_told(columns)
 
 
-def _by_column(corrupt: DataFrame) -> Counter[str]:
-    """Return the unparsable rows by the column at fault; `whole row` where no column is known."""
-    column = sf.coalesce(sf.col(FAULT)["column"], sf.lit("whole row"))
+def _by_column(corrupt: DataFrame, fault: str) -> Counter[str]:
+    """Return bad rows by the column in their fault; `whole row` where no column is known."""
+    column = sf.coalesce(sf.col(fault)["column"], sf.lit("whole row"))
     found = corrupt.groupBy(column.alias("column")).agg(sf.count(sf.lit(1)).alias("rows"))
     most = found.orderBy(sf.desc("rows"), "column").limit(_COLUMNS_TOLD + 1).collect()
     return Counter({str(row["column"]): int(row["rows"]) for row in most})
@@ -280,7 +307,7 @@ def _columns_told(columns: Mapping[str, int]) -> str:
 
 
 def _records(frame: DataFrame, reason: str) -> DataFrame:
-    return frame.select(sf.lit(reason).alias("reason"), sf.to_json(sf.struct("*")).alias("record"))
+    return frame.drop(UNFIT).select(sf.lit(reason).alias("reason"), sf.to_json(sf.struct("*")).alias("record"))
 
 
 def require_quarantine(task: IngestionTask) -> None:

@@ -105,11 +105,16 @@ def lacking_some(groups: Sequence[HeaderGroup]) -> str:
 
 def left_out(groups: Sequence[HeaderGroup], declared: Sequence[str]) -> str:
     """Return a sentence about columns of the files that are not declared, or an empty text."""
-    known = {name.lower() for name in declared}
-    names = dict.fromkeys(name for group in groups for name in group.header if name.lower() not in known)
+    names = others_of(groups, declared)
     if not names:
         return ""
     return f"Left out {counted(len(names), 'column')} that are not declared: {quoted_names(names)}."
+
+
+def others_of(groups: Sequence[HeaderGroup], declared: Sequence[str]) -> list[str]:
+    """Return the columns of headers that are not declared."""
+    known = {name.lower() for name in declared}
+    return list(dict.fromkeys(name for group in groups for name in group.header if name.lower() not in known))
 
 
 def _missing(lacking: Sequence[HeaderGroup], missing: list[str], wanted: Sequence[str], advice: str) -> TaskFailed:

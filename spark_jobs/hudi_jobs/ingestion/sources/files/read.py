@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from hudi_jobs.contract import FailureReason, FileFormat, FileSource
+from hudi_jobs.contract.table.columns import UndeclaredColumns
 from hudi_jobs.contract.table.location import beginning_of
 from hudi_jobs.frames import GivenFiles
 from hudi_jobs.ingestion.rows import BASE64, CORRUPT_RECORD, Origin, SourceRows
@@ -56,7 +57,7 @@ def read_files(
 ) -> SourceRows:
     """Open the files. Text formats keep unparsable rows; merged footers keep columns that only newer files have."""
     with reading(spark, source, paths):
-        schema = declared_columns(spark, source.schema_ddl)
+        schema = declared_columns(spark, source.columns_ddl)
         folders = folder_columns(source.path, paths, schema)
         rows = _opened(spark, source, paths, schema, adds_columns=adds_columns, optional=folders.names)
         if not folders.fields:
@@ -78,6 +79,7 @@ def _opened(
 ) -> SourceRows:
     """Open the files with the reader of their format; `optional` are declared columns that a file may lack."""
     options = reader_options(source)
+    refuses_others = source.table_columns is not None and source.table_columns.undeclared is UndeclaredColumns.REFUSE
     needed = [] if schema is None else [name for name in schema.fieldNames() if name not in optional]
     if source.format is FileFormat.PARQUET:
         options.setdefault("datetimerebasemode", spark.conf.get(ANCIENT_DATES_OF_SOURCES, "EXCEPTION") or "")
@@ -89,9 +91,12 @@ def _opened(
             require_declared(grouped(paths, orc_columns(spark, paths)), needed)
         return _rows(spark, source, paths, _load(spark, source, options, schema, paths))
     if source.format is FileFormat.JSON:
-        rows = _rows(spark, source, paths, read_json(spark, options, schema, paths), may_be_corrupt=True)
+        frame = read_json(spark, options, schema, paths, refuses_others=refuses_others)
+        rows = _rows(spark, source, paths, frame, may_be_corrupt=True)
         return replace(rows, origin=Origin("_metadata.file_path", "source_file", before_base64=BASE64))
-    files = CsvReader(spark, options, schema, adds_columns, optional).read(paths)
+    if source.table_columns is not None:
+        optional = {*optional, *(one.name for one in source.table_columns.columns if one.nullable)}
+    files = CsvReader(spark, options, schema, adds_columns, optional, refuses_others=refuses_others).read(paths)
     rows = _rows(spark, source, paths, files.frame, may_be_corrupt=True)
     return replace(rows, origin=Origin(files.origin, "source_file"), remark=files.remark)
 
@@ -106,7 +111,7 @@ def _rows(
         format=source.format,
         origin=Origin("_metadata.file_path", "source_file"),
         reading=partial(reading, spark, source, paths),
-        guessed=source.format in _TEXT_FORMATS and source.schema_ddl is None,
+        guessed=source.format in _TEXT_FORMATS and source.columns_ddl is None,
     )
 
 

@@ -21,6 +21,7 @@ from hudi_jobs.ingestion.sources.files.headers import (
     headers_of,
     lacking_some,
     left_out,
+    others_of,
     positions,
     require_declared,
     require_same,
@@ -29,6 +30,7 @@ from hudi_jobs.ingestion.text.csv_dialect import csv_dialect
 from hudi_jobs.ingestion.text.json_frames import columns_of, with_columns
 from hudi_jobs.ingestion.text.text_values import can_be_text, is_set
 from hudi_jobs.schemas.columns import require_distinct
+from hudi_jobs.schemas.declared import require_declared_only, undeclared
 from hudi_jobs.schemas.types import column_named, fits
 from hudi_jobs.schemas.untyped import has_untyped, with_common_types
 from hudi_jobs.spark.failures import TaskFailed
@@ -123,7 +125,9 @@ class CsvReader:
     declared: StructType | None
     adds_columns: bool
     optional: Collection[str] = ()
-    """Declared columns that a header may lack, because folders have them."""
+    """Declared columns that a header may lack."""
+    refuses_others: bool = False
+    """Whether a column that is not declared ends the run."""
 
     def read(self, paths: Sequence[str]) -> CsvFiles:
         """Return the rows of the files; raise `TaskFailed` if a header lacks a needed column."""
@@ -152,6 +156,8 @@ class CsvReader:
         if self.declared is not None:
             names = [field.name for field in _own(self.declared)]
             require_declared(groups, [name for name in names if name not in self.optional])
+            if self.refuses_others:
+                require_declared_only(others_of(groups, names))
             return left_out(groups, names)
         if not self.adds_columns:
             require_same(groups)
@@ -189,9 +195,17 @@ _TEXT = "value"
 
 
 def read_json(
-    spark: SparkSession, options: Mapping[str, str], schema: StructType | None, paths: Sequence[str]
+    spark: SparkSession,
+    options: Mapping[str, str],
+    schema: StructType | None,
+    paths: Sequence[str],
+    *,
+    refuses_others: bool = False,
 ) -> DataFrame:
-    """Return the rows of files, including bad rows; `options` are those of Spark's reader, with lower-case names."""
+    """Return the rows of files, including bad rows; `options` are those of Spark's reader, with lower-case names.
+
+    With `refuses_others` an extra pass raises `TaskFailed` for fields that are not declared.
+    """
     encoding = options.get("encoding")
     of_lines = {name: value for name, value in options.items() if name == "linesep"}
     if is_set(options, "multiline"):
@@ -202,10 +216,12 @@ def read_json(
     texts = GivenFiles(spark, paths).frame("text", schema=f"{_TEXT} STRING", options=of_lines)
     texts = texts.where(sf.col(_TEXT).startswith("{") | sf.col(_TEXT).rlike(r"[^ \t\r\n]"))
     known = dict(options)
+    text = sf.col(_TEXT) if encoding is None else sf.decode(sf.col(_TEXT).cast("binary"), encoding)
     if schema is not None:
         require_distinct(schema.fieldNames(), "The declared columns")
+        if refuses_others:
+            require_declared_only(list(undeclared(columns_of(texts.select(text), known, "The files"), schema)))
     else:
-        text = sf.col(_TEXT) if encoding is None else sf.decode(sf.col(_TEXT).cast("binary"), encoding)
         schema, known = columns_of(texts.select(text), known, "The files"), {**known, "inferred": "true"}
     value = sf.col(_TEXT).cast("binary")
     return with_columns(texts, value, schema, known, corrupt=corrupt_text(value))

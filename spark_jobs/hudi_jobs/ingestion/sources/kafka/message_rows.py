@@ -135,7 +135,7 @@ def _rows(
         before_commit=decoded.before_commit,
         remark=decoded.remark,
         as_written=None if again is None else partial(_rows_as_written, context, source, again, events),
-        guessed=unwrapper is None and source.value.format is MessageFormat.JSON and source.value.schema_ddl is None,
+        guessed=unwrapper is None and source.value.format is MessageFormat.JSON and source.value.columns_ddl is None,
     )
 
 

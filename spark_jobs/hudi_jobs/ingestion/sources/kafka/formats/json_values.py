@@ -15,6 +15,7 @@ from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, Long
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, IngestionTableTask, KafkaSource
+from hudi_jobs.contract.table.columns import UndeclaredColumns
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, corrupt_text
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     MESSAGE,
@@ -24,6 +25,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
 )
 from hudi_jobs.ingestion.text.json_frames import columns_of, with_columns
 from hudi_jobs.schemas.columns import declared_columns
+from hudi_jobs.schemas.declared import require_declared_only, undeclared
 from hudi_jobs.schemas.untyped import is_untyped
 from hudi_jobs.spark.failures import stage
 from hudi_jobs.table import HudiTable
@@ -75,11 +77,14 @@ def require(_source: KafkaSource) -> None:
 def decode(context: TaskContext[IngestionTableTask], source: KafkaSource, messages: DataFrame) -> Decoded:
     """Parse the values; without declared columns an extra pass infers them from all values of the batch."""
     value = field("value")
-    schema = declared_columns(context.spark, source.value.schema_ddl)
+    schema = declared_columns(context.spark, source.value.columns_ddl)
     options = {"inferred": "true"} if schema is None else {}
+    text = sf.decode(value, "UTF-8")
+    texts = messages.select(text.alias("value")).where(_looks_like_an_object(value.cast("string")))
+    table_columns = source.value.table_columns
+    if schema is not None and table_columns is not None and table_columns.undeclared is UndeclaredColumns.REFUSE:
+        require_declared_only(list(undeclared(columns_of(texts, {}), schema)))
     if schema is None:
-        text = sf.decode(value, "UTF-8")
-        texts = messages.select(text.alias("value")).where(_looks_like_an_object(value.cast("string")))
         schema = inferred_columns(context, texts, [name for name in source.columns.model_dump().values() if name])
     require_unreserved(one.name for one in schema.fields if one.name != CORRUPT_RECORD)
     return Decoded(with_columns(messages, value, schema, options, corrupt=corrupt_text(value), kept=[MESSAGE]))

@@ -1,0 +1,168 @@
+"""A table with declared columns: what it is created with, how it evolves, and which rows and columns are refused."""
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.spark_jobs.ingestion.results import ingested, refused
+from tests.spark_jobs.trials import sampled
+
+from hudi_jobs.contract import FailureReason, Outcome
+
+pytestmark = pytest.mark.spark
+
+JSON = {"files": {"format": "json", "options": {}}}
+PARQUET = {"files": {"format": "parquet", "options": {}}}
+COLUMNS: list[dict[str, Any]] = [
+    {"name": "id", "type": "bigint", "nullable": False, "comment": "the flight"},
+    {"name": "price", "type": "decimal(6,2)"},
+    {"name": "legs", "type": "array<struct<origin:string,miles:int>>"},
+]
+
+
+def declare(lake: Any, columns: list[dict[str, Any]] = COLUMNS, **fields: Any) -> None:
+    lake.table = {**lake.table, "declared": {"columns": columns, **fields}}
+
+
+def column(name: str, kind: str, **fields: Any) -> dict[str, Any]:
+    return {"name": name, "type": kind, **fields}
+
+
+def lines(*rows: dict[str, Any]) -> str:
+    return "\n".join(map(json.dumps, rows))
+
+
+def types(lake: Any) -> dict[str, str]:
+    frame = lake.spark.newSession().read.format("hudi").load(lake.base_path)
+    return {one.name: one.dataType.simpleString() for one in frame.schema if not one.name.startswith("_hoodie_")}
+
+
+@pytest.mark.parametrize("table_type", sampled("CopyOnWrite", "MergeOnRead"))
+def test_the_first_run_creates_the_declared_columns_and_later_runs_add_and_widen(lake: Any, table_type: str) -> None:
+    lake.table = {"type": table_type}
+    declare(lake)
+    lake.put("a.json", lines({"id": 1, "legs": [{"origin": "TXL"}]}, {"id": 2, "price": 1.5}))
+    ingested(lake, **JSON)
+    assert types(lake) == {one["name"]: one["type"] for one in COLUMNS}
+    assert lake.rows() == [(1, None, [("TXL", None)]), (2, Decimal("1.50"), None)]
+
+    wider = [
+        COLUMNS[0],
+        column("price", "decimal(8,2)"),
+        column("legs", "array<struct<origin:string,miles:int,gate:string>>"),
+        column("seen", "timestamp"),
+    ]
+    declare(lake, wider)
+    lake.put("b.json", lines({"id": 2, "price": 123456.78, "legs": [{"origin": "BER", "gate": "A1"}]}), at=1)
+    ingested(lake, **JSON)
+    assert types(lake) == {one["name"]: one["type"] for one in wider}
+    assert lake.rows("id", "price", "legs") == [
+        (1, None, [("TXL", None, None)]),
+        (2, Decimal("123456.78"), [("BER", None, "A1")]),
+    ]
+
+
+def test_a_change_that_loses_values_is_refused_and_names_the_column(lake: Any) -> None:
+    declare(lake)
+    lake.put("a.json", lines({"id": 1, "price": 1234.5}))
+    ingested(lake, **JSON)
+    lake.put("b.json", lines({"id": 2}), at=1)
+
+    declare(lake, [COLUMNS[0], column("price", "decimal(5,2)"), COLUMNS[2]])
+    refused(lake, FailureReason.TABLE_MISMATCH, "schema.columns[price]", "cannot become narrower", **JSON)
+    declare(lake, COLUMNS[:2])
+    refused(lake, FailureReason.TABLE_MISMATCH, "schema.columns[legs]", "no run drops or renames a column", **JSON)
+    declare(lake, [*COLUMNS, column("gate", "string")], evolution="None")
+    refused(lake, FailureReason.TABLE_MISMATCH, "schema.columns[gate]", "AddColumns", **JSON)
+    declare(lake, [*COLUMNS, column("gate", "string", nullable=False)])
+    refused(lake, FailureReason.TABLE_MISMATCH, "schema.columns[gate]", "nullable true", **JSON)
+    assert types(lake)["price"] == "decimal(6,2)"
+
+
+def quarantined(lake: Any, folder: str) -> list[dict[str, Any]]:
+    files = Path(lake.folder, "bad").rglob(f"{folder}/*.json")
+    found = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    return sorted(found, key=lambda one: str(one["record"]))
+
+
+def test_values_that_do_not_fit_are_bad_rows_with_file_column_and_cause(lake: Any) -> None:
+    declare(lake)
+    rows: list[dict[str, Any]] = [{"id": 1, "price": 10.5}, {"id": 2, "price": 12345.6}, {"id": "3"}]
+    lake.put("a.json", lines(*rows, {"id": 4, "price": 0.123}))
+    where = ("3 of 4 rows", "a.json", "column 'id' holds a value that is no BIGINT")
+    refused(lake, FailureReason.BAD_RECORDS, *where, **JSON)
+
+    policy = {"bad_records": "Quarantine", "quarantine_path": f"{lake.root}/bad"}
+    result = ingested(lake, **JSON, **policy)
+    assert result.rows_quarantined == 3
+    assert lake.rows("id", "price") == [(1, Decimal("10.50"))]
+    assert [one["column"] for one in quarantined(lake, "unreadable")] == ["id", "price", "price"]
+
+
+def test_values_of_typed_files_that_do_not_fit_are_bad_rows_with_their_own_values(lake: Any) -> None:
+    columns = [column("id", "int"), column("price", "decimal(6,2)"), column("gate", "string", nullable=False)]
+    declare(lake, columns)
+    rows = "(1, 1.50, 'A'), (5000000000, 2.00, 'B'), (3, 3.125, 'C'), (4, 4.00, NULL), (NULL, 5.00, 'E')"
+    source = lake.spark.sql(
+        f"SELECT CAST(a AS BIGINT) id, CAST(b AS DECIMAL(9,3)) price, c gate FROM VALUES {rows} t(a, b, c)"
+    )
+    source.coalesce(1).write.parquet(f"{lake.folder}/in/a")
+    refused(lake, FailureReason.BAD_RECORDS, "3 of 5 rows do not fit schema.columns", "gate 1", "id 1", **PARQUET)
+
+    policy = {"bad_records": "Quarantine", "quarantine_path": f"{lake.root}/bad"}
+    result = ingested(lake, **PARQUET, **policy)
+    assert result.rows_quarantined == 4
+    assert lake.rows() == [(1, Decimal("1.50"), "A")]
+    assert types(lake) == {"id": "int", "price": "decimal(6,2)", "gate": "string"}
+    found = quarantined(lake, "not-as-declared")
+    assert [(one["column"], json.loads(one["record"])["id"]) for one in found] == [
+        ("price", 3),
+        ("gate", 4),
+        ("id", 5000000000),
+    ]
+    assert [one["reason"] for one in quarantined(lake, "no-record-key")] == ["no record key"]
+
+
+def test_a_type_that_cannot_hold_the_values_is_refused_as_a_whole(lake: Any) -> None:
+    declare(lake, [column("id", "bigint"), column("day", "date")])
+    source = lake.spark.sql("SELECT 1L id, '2026-03-01' day")
+    source.coalesce(1).write.parquet(f"{lake.folder}/in/a")
+    refused(lake, FailureReason.SCHEMA_INCOMPATIBLE, "day is string in the input", "declares date", **PARQUET)
+    ingested(lake, **PARQUET, transform_sql="SELECT id, CAST(day AS DATE) AS day FROM source")
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+def test_an_undeclared_column_is_refused_by_name_or_ignored_on_request(lake: Any, form: str) -> None:
+    declare(lake, [column("id", "bigint"), column("gate", "string")])
+    if form == "parquet":
+        lake.spark.sql("SELECT 1L id, 'x' odd").coalesce(1).write.parquet(f"{lake.folder}/in/a")
+    else:
+        lake.put("a", "id,odd\n1,x\n" if form == "csv" else lines({"id": 1, "odd": "x"}))
+    changes = {"files": {"format": form, "options": {"header": "true"} if form == "csv" else {}}}
+    refused(lake, FailureReason.SCHEMA_INCOMPATIBLE, "'odd'", "schema.undeclared", **changes)
+
+    declare(lake, [column("id", "bigint"), column("gate", "string")], undeclared="Ignore")
+    result = ingested(lake, **changes)
+    assert lake.rows() == [(1, None)]
+    assert form == "json" or "odd" in result.message
+
+
+def test_an_absent_column_needs_to_be_nullable(lake: Any) -> None:
+    declare(lake, [column("id", "bigint"), column("gate", "string", nullable=False)])
+    lake.spark.sql("SELECT 1L id").coalesce(1).write.parquet(f"{lake.folder}/in/a")
+    refused(lake, FailureReason.COLUMN_MISSING, "'gate'", "nullable false", **PARQUET)
+
+    declare(lake, [column("id", "bigint"), column("gate", "string")])
+    result = ingested(lake, **PARQUET)
+    assert "Null for lack of a column in the input: 'gate'" in result.message
+    assert lake.rows() == [(1, None)]
+
+
+def test_comments_are_in_the_schema_of_the_commit(lake: Any) -> None:
+    declare(lake)
+    lake.put("a.json", lines({"id": 1}))
+    assert lake.ingest(**JSON).outcome is Outcome.SUCCEEDED
+    schema = lake.spark.newSession().read.format("hudi").load(lake.base_path).schema
+    assert schema["id"].metadata.get("comment") == "the flight"
