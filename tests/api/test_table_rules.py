@@ -10,6 +10,7 @@ from tests.api import (
     test_continuous_rules,
     test_kafka_rules,
     test_schedule_rules,
+    test_schema_rules,
     test_service_rules,
     test_upstream_rules,
 )
@@ -446,6 +447,8 @@ def test_no_rule_is_without_a_refused_case(checks_of: Callable[..., set[str]]) -
         *test_change_rules.REFUSED.values(),
         *test_catalog_rules.REFUSED.values(),
         *test_catalog_rules.CHANGES_REFUSED.values(),
+        *test_schema_rules.REFUSED.values(),
+        *test_schema_rules.CHANGES_REFUSED.values(),
         *(one for other in others for one in other.REFUSED.values()),
     ]
     expected = [str(message) for *_, message in refused]

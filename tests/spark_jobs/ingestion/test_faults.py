@@ -36,9 +36,9 @@ def test_faults_are_no_column_of_the_source(spark: SparkSession) -> None:
 
 
 def test_a_failed_run_names_file_column_and_cause_of_bad_rows(spark: SparkSession) -> None:
+    source = rows(spark)
+    nothing = Faults(keyless=never(), misplaced=never(), unordered=never())
     with pytest.raises(TaskFailed) as raised:
-        source = rows(spark)
-        nothing = Faults(keyless=never(), misplaced=never(), unordered=never())
         refuse(Counts(read=5, corrupt=4, keyless=0), source, (source.parsed, nothing))
     assert raised.value.message.startswith(
         "4 of 5 rows cannot be read as csv (2 in a.csv: column 'n\\x1b' is not a whole number (INT), "

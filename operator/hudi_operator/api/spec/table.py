@@ -8,7 +8,6 @@ from pydantic import ConfigDict, Field
 from hudi_jobs.contract import (
     BadRecordPolicy,
     Location,
-    SchemaEvolution,
     TableType,
     WriteOperation,
 )
@@ -16,6 +15,7 @@ from hudi_jobs.contract.table.support import WRITTEN_VERSIONS
 from hudi_operator.api.spec.catalog import CATALOG_RULES, CatalogSpec
 from hudi_operator.api.spec.placement import ProfileName
 from hudi_operator.api.spec.schedule import CONTINUOUS_RULES, Continuous, SavepointSchedule, Schedule
+from hudi_operator.api.spec.schema import SCHEMA_RULES, SchemaPolicy
 from hudi_operator.api.spec.source import INGESTION_RULES, TABLE_RULES, Source
 from hudi_operator.api.spec.source_kind import DEFAULT_OPERATION
 from hudi_operator.api.spec.table_services import (
@@ -81,13 +81,6 @@ class ExecutionMode(StrEnum):
     AUTO = "Auto"
     LOCAL = "Local"
     CLUSTER = "Cluster"
-
-
-class SchemaPolicy(Model):
-    """Allowed changes of the table's schema."""
-
-    evolution: SchemaEvolution = SchemaEvolution.ADD_COLUMNS
-    """AddColumns accepts new columns and lossless widening; None accepts no change at all."""
 
 
 class FileSizing(Model):
@@ -358,7 +351,7 @@ class HudiTableSpec(Model):
     """
 
     schema_policy: Annotated[SchemaPolicy, Field(alias="schema")] = SchemaPolicy()
-    """Allowed changes of the table's schema."""
+    """Columns of the table, and allowed changes of its schema."""
 
     index: Index = Index()
     """How Hudi finds the file group of a record key."""
@@ -475,6 +468,7 @@ class HudiTableSpec(Model):
             ),
             *TABLE_RULES,
             *CATALOG_RULES,
+            *SCHEMA_RULES,
         )
     )
 

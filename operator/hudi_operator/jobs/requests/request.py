@@ -163,9 +163,10 @@ def reads_source(table: HudiTable, operation: TableOperation) -> bool:
 def _shared(table: HudiTable, table_class: HudiTableClassSpec, service: Service, *, operator: str) -> dict[str, Any]:
     """Return the part of a task that every service needs."""
     name = f"{table.metadata.namespace}/{table.metadata.name}"
+    definition = definition_of(table)
     return {
         "id": task_id(name, service),
-        "table": definition_of(table),
+        "table": definition if service is Service.INGESTION else definition.copy_with(declared=None),
         "hudi_options": build_hudi_options(table, table_class, service),
         "concurrency": table.spec.concurrency.mode,
         "owner": TableOwner(operator=operator, table_uid=table.metadata.uid, table=name),
@@ -232,6 +233,7 @@ def definition_of(table: HudiTable) -> TableDefinition:
         index=declared_index(spec.index),
         metadata_table=spec.metadata_table.enabled,
         version=spec.table_version,
+        declared=spec.schema_policy.declared,
     )
 
 

@@ -37,7 +37,8 @@ class UndeclaredColumns(StrEnum):
     """They are left out, and the message of the run names them."""
 
 
-def _is_type(text: str) -> str:
+def known_type(text: str) -> str:
+    """Return the text of a type; raise `ValueError` for a text that is none."""
     try:
         parse_type(text)
     except UnknownType as error:
@@ -49,7 +50,7 @@ class DeclaredColumn(Document):
     """A declared column: its name, its type as Spark writes it, and its comment."""
 
     name: Annotated[str, Field(max_length=256)]
-    type: Annotated[str, Field(max_length=LONGEST_TYPE), AfterValidator(_is_type)]
+    type: Annotated[str, Field(max_length=LONGEST_TYPE), AfterValidator(known_type)]
     nullable: bool = True
     comment: Annotated[str | None, Field(max_length=LONGEST_COMMENT)] = None
 

@@ -14,6 +14,7 @@ from hudi_jobs.ingestion.sources.files.listing import qualified
 from hudi_jobs.ingestion.sources.files.progress import FileProgress, Input, SealedSegments, find_input
 from hudi_jobs.ingestion.sources.files.read import absolute_paths, read_files
 from hudi_jobs.ingestion.sources.files.record import SegmentFolder, below
+from hudi_jobs.ingestion.sources.table_columns import files_with_table_columns
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.spark.failures import TaskFailed, stage
 
@@ -30,7 +31,7 @@ class Files:
             raise TypeError(task.source.kind)
         self._context = context
         self._task = task
-        self._source: FileSource = task.source
+        self._source: FileSource = files_with_table_columns(task.source, task, context.task.table)
 
     def fetch_next(self, checkpoint: Checkpoint | None, limit: Limit) -> InputBatch:
         """Return the oldest unread files, within the limit."""
