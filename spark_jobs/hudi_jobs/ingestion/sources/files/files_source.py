@@ -5,7 +5,15 @@ from functools import partial
 from itertools import chain
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import Checkpoint, FailureReason, FileFormat, FileSource, IngestionTask, SchemaEvolution
+from hudi_jobs.contract import (
+    Checkpoint,
+    FailureReason,
+    FileFormat,
+    FileSource,
+    IngestionTask,
+    SchemaEvolution,
+    TableDefinition,
+)
 from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit, Undone
 from hudi_jobs.ingestion.checkpoint import sweep_periodically
@@ -14,7 +22,6 @@ from hudi_jobs.ingestion.sources.files.listing import qualified
 from hudi_jobs.ingestion.sources.files.progress import FileProgress, Input, SealedSegments, find_input
 from hudi_jobs.ingestion.sources.files.read import absolute_paths, read_files
 from hudi_jobs.ingestion.sources.files.record import SegmentFolder, below
-from hudi_jobs.ingestion.sources.table_columns import files_with_table_columns
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.spark.failures import TaskFailed, stage
 
@@ -31,7 +38,7 @@ class Files:
             raise TypeError(task.source.kind)
         self._context = context
         self._task = task
-        self._source: FileSource = files_with_table_columns(task.source, task, context.task.table)
+        self._source: FileSource = _with_table_columns(task.source, task, context.task.table)
 
     def fetch_next(self, checkpoint: Checkpoint | None, limit: Limit) -> InputBatch:
         """Return the oldest unread files, within the limit."""
@@ -136,6 +143,16 @@ class Files:
     def _no_news(self, found: Input) -> str:
         told = f"No new files: all {found.answer.candidates:,} files of {self._source.path} have been read."
         return f"{told} {_odd_keys(found)}".rstrip()
+
+
+def _with_table_columns(source: FileSource, task: IngestionTask, table: TableDefinition) -> FileSource:
+    """Return files of texts with the declared columns of the table, so that the reader finds bad rows.
+
+    Columns of the source come first, and a transform decides itself which columns it reads.
+    """
+    if task.transform_sql is not None or source.schema_ddl is not None or source.format not in _TEXT_FORMATS:
+        return source
+    return source.copy_with(table_columns=table.declared)
 
 
 def _remark(found: Input, rows: SourceRows) -> str:

@@ -41,9 +41,8 @@ from hudi_jobs.ingestion.sources.kafka.offsets import (
     refusal,
     standing,
 )
-from hudi_jobs.ingestion.sources.kafka.request import matching, require_request
+from hudi_jobs.ingestion.sources.kafka.request import matching, require_request, with_table_columns
 from hudi_jobs.ingestion.sources.kafka.topics import average_size, oldest_time, require_deletes_kept, starting_points
-from hudi_jobs.ingestion.sources.table_columns import messages_with_table_columns
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.spark.failures import TaskFailed
 
@@ -56,7 +55,7 @@ class Kafka:
             raise TypeError(task.source.kind)
         self._context = context
         self._task = task
-        self._source: KafkaSource = messages_with_table_columns(task.source, task, context.task.table)
+        self._source: KafkaSource = with_table_columns(task.source, task, context.task.table)
         require_request(task, self._source, context.task.table)
 
     def _reading(self) -> TaskContext[IngestionTableTask]:

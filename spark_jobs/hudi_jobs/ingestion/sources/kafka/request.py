@@ -31,6 +31,23 @@ _LONGEST, _MOST_REPETITIONS, _MOST_TOPICS = 2000, 3, 10_000
 _INTERNAL = "__"
 
 
+def with_table_columns(source: KafkaSource, task: IngestionTask, table: TableDefinition) -> KafkaSource:
+    """Return topics of plain JSON with the declared columns of the table, so that the reader finds bad rows.
+
+    Columns of the values come first, a transform decides itself which columns it reads, and change events bring theirs.
+    Columns of a message's other parts are no columns of its value.
+    """
+    value = source.value
+    is_plain = value.envelope is Envelope.NONE and value.format is MessageFormat.JSON
+    if task.transform_sql is not None or value.schema_ddl is not None or not is_plain or table.declared is None:
+        return source
+    parts = {name for name in source.columns.model_dump().values() if name is not None}
+    columns = tuple(one for one in table.declared.columns if one.name not in parts)
+    if not columns:
+        return source
+    return source.copy_with(value=value.copy_with(table_columns=table.declared.copy_with(columns=columns)))
+
+
 def require_request(task: IngestionTask, source: KafkaSource, table: TableDefinition) -> None:
     """Raise `TaskFailed` for errors visible in the request alone."""
     _require_brokers(source)
