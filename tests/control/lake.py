@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hudi_jobs.contract import Location
+from hudi_operator.control.snapshots.pool import StorePool
 from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.storage import FileStamp, FileSystem, Listing, S3Options, StoredFile
 from hudi_operator.storage.local import LocalFileSystem
@@ -49,4 +50,4 @@ def snapshots_of(lake: Lake, **limits: Any) -> SnapshotReader:
     def opener(_location: Location, _options: S3Options | None) -> FileSystem:
         return lake
 
-    return SnapshotReader(opener=opener, **limits)
+    return SnapshotReader(StorePool(opener=opener, **limits))

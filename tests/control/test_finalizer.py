@@ -18,6 +18,7 @@ from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.keys import table_key
 from hudi_operator.control.observation.ending import FINALIZER
 from hudi_operator.control.settings import Settings
+from hudi_operator.control.snapshots.pool import StorePool
 from hudi_operator.control.snapshots.reader import SnapshotReader, Snapshots
 from hudi_operator.control.tables import Reconciler
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL, job_labels
@@ -257,7 +258,7 @@ async def test_removal_of_a_table_without_instants_is_read_from_the_store(tmp_pa
     metadata.mkdir(parents=True)
     properties = "hoodie.table.name=flights\nhoodie.table.type=COPY_ON_WRITE\nhoodie.table.version=9\n"
     (metadata / "hoodie.properties").write_text(f"{properties}hoodie.timeline.layout.version=2\n")
-    snapshots = SnapshotReader(opener=lambda _url, _options: Store(tmp_path))
+    snapshots = SnapshotReader(StorePool(opener=lambda _url, _options: Store(tmp_path)))
     for _ in range(2):
         assert (await snapshots.read(Location.parse(BASE_PATH), None)).timeline is not None
 

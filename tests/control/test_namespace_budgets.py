@@ -15,6 +15,7 @@ import pytest
 from hudi_jobs.contract import Location
 from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.snapshots import reader as reader_module
+from hudi_operator.control.snapshots.pool import StorePool
 from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.control.snapshots.stores import StoreBusy, StoreThreads
 from hudi_operator.planning.model import TimelineTrouble
@@ -110,7 +111,7 @@ async def test_clients_of_buckets_are_bounded_and_each_namespace_keeps_its_own()
         opened.append(location.url)
         return LocalFileSystem()
 
-    snapshots = SnapshotReader(opener=opener)
+    snapshots = SnapshotReader(StorePool(opener=opener))
     for _ in range(2):
         await snapshots.read(Location.parse("s3://good/t"), STORE, namespace="good")
     for number in range(2000):
@@ -198,7 +199,7 @@ async def test_hostile_tables_are_read_once_and_good_ones_are_all_looked_at(tmp_
     ]
     hostile = hostile_tables(tmp_path)
     counting = CountingFileSystem(LocalFileSystem())
-    snapshots = SnapshotReader(threads=8, opener=lambda _url, _options: counting)
+    snapshots = SnapshotReader(StorePool(threads=8, opener=lambda _url, _options: counting))
 
     async def round_of_reads() -> tuple[list[Any], list[Any]]:
         found = await asyncio.gather(

@@ -13,6 +13,7 @@ from tests.whole_status import whole
 
 from hudi_jobs.contract import OPERATOR_KEY, RUN_KEY, TABLE_KEY, Outcome
 from hudi_operator.control.settings import Settings
+from hudi_operator.control.snapshots.pool import StorePool
 from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.control.tables import Reconciler
 from hudi_operator.runtime.controller import Trigger
@@ -45,7 +46,7 @@ async def test_a_table_read_before_its_metadata_table_was_made_differs_in_nothin
 ) -> None:
     cluster = living_table(metadataTable={"enabled": True})
     cluster.outcome = Outcome.SUCCEEDED
-    snapshots = SnapshotReader(opener=lambda _url, _options: Store(tmp_path))
+    snapshots = SnapshotReader(StorePool(opener=lambda _url, _options: Store(tmp_path)))
     reconciler = Reconciler(kube=cluster, snapshots=snapshots, settings=Settings(spark_image=IMAGE))
     await reconciler.reconcile(KEY, Trigger.EVENT)
     table = Table(tmp_path / "lake/team-a/flights")

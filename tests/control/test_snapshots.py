@@ -12,6 +12,7 @@ import pytest
 
 from hudi_jobs.contract import Location
 from hudi_operator.api.spec.table_class import ObjectStore
+from hudi_operator.control.snapshots.pool import StorePool
 from hudi_operator.control.snapshots.reader import SnapshotReader, fingerprint
 from hudi_operator.planning.model import TimelineTrouble
 from hudi_operator.storage import FileSystem, Listing, S3Options
@@ -55,7 +56,7 @@ def snapshots_beside(dead: NeverAnswers, threads: int = 2, **options: float) -> 
         return dead if options is not None and options.endpoint == DEAD.endpoint else LocalFileSystem()
 
     limits = {"timeout_seconds": 30.0, "patience_seconds": 0.2, **options}
-    return SnapshotReader(threads=threads, opener=opener, **limits)
+    return SnapshotReader(StorePool(threads=threads, opener=opener, **limits))
 
 
 async def test_a_store_that_never_answers_takes_no_thread_from_a_healthy_one(

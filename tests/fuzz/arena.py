@@ -20,6 +20,7 @@ from tests.planning.world import IMAGE
 from hudi_jobs.contract import JobOutcome, Outcome, Service, TaskResult, encode_outcome, task_id
 from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.control.settings import Settings
+from hudi_operator.control.snapshots.pool import StorePool
 from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.control.tables import Reconciler
 from hudi_operator.kube.errors import KubernetesError, NotFound
@@ -190,7 +191,7 @@ class Arena:
         self._reconciler = self._start()
 
     def _start(self) -> Reconciler:
-        snapshots = SnapshotReader(opener=lambda _url, _options: cast("Any", Folders(self.folder)))
+        snapshots = SnapshotReader(StorePool(opener=lambda _url, _options: cast("Any", Folders(self.folder))))
         kube = self.cluster
         return Reconciler(kube=kube, snapshots=snapshots, settings=Settings(spark_image=IMAGE))
 

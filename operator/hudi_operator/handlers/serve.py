@@ -10,6 +10,7 @@ from hudi_operator.control.controllers import CONTROLLERS
 from hudi_operator.control.parts import Parts
 from hudi_operator.control.settings import Settings, unknown_variables
 from hudi_operator.control.snapshots.looks import SourceLooker
+from hudi_operator.control.snapshots.pool import StorePool
 from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.handlers.process import OperatorProcess, OperatorStopped
 from hudi_operator.kube.client import KubernetesClient
@@ -34,7 +35,7 @@ async def serve(settings: Settings) -> int:
         return 1
     async with kube:
         # A share of the workers: a hanging store must not take all of them.
-        snapshots = SnapshotReader(threads=max(2, settings.workers // 4))
+        snapshots = SnapshotReader(StorePool(threads=max(2, settings.workers // 4)))
         process = _process(settings, kube, snapshots)
         _stop_on_signals(process)
         _log.info("operator starts", workers=settings.workers, namespaces=list(settings.watch_namespaces) or "all")

@@ -25,6 +25,7 @@ from hudi_operator.timeline.files.names import (
     collapse,
     file_name,
     has_overlong_time,
+    name_of,
     stray_files,
 )
 from hudi_operator.timeline.files.properties import (
@@ -236,13 +237,7 @@ class TimelineReader:
 
         Raises `InstantContentMissing` if the file does not exist (any more), `CorruptContent` if it is damaged.
         """
-        name = file_name(
-            time=instant.time,
-            completed_at=instant.completed_at,
-            action=instant.action,
-            state=instant.state,
-            layout=properties.layout,
-        )
+        name = name_of(instant, properties.layout)
         path = (base / properties.timeline_folder).path_of(name)
         key = ("commit", self._filesystem.identity, path)
         known = self._cache.get(key)
@@ -451,13 +446,7 @@ def completed_commits(timeline: Timeline) -> list[Instant]:
 
 def commit_problem(instant: Instant, properties: TableProperties, why: CorruptContent) -> Problem:
     """Return the problem to report for an unreadable completed commit."""
-    name = file_name(
-        time=instant.time,
-        completed_at=instant.completed_at,
-        action=instant.action,
-        state=instant.state,
-        layout=properties.layout,
-    )
+    name = name_of(instant, properties.layout)
     reason = f"What this {instant.action} did and who made it is not known: {str(why)[:_REASON_SHOWN].rstrip('.')}."
     return Problem(f"{properties.timeline_folder}/{name}", reason)
 

@@ -88,6 +88,16 @@ class Condition(Model):
         return self
 
 
+Conditions = Annotated[
+    tuple[Condition, ...],
+    Field(
+        max_length=8,
+        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+    ),
+]
+"""The conditions of a status, each type once."""
+
+
 def find_condition(conditions: Iterable[Condition], kind: ConditionType) -> Condition | None:
     """Return the condition of this type, or None."""
     return next((condition for condition in conditions if condition.type is kind), None)
@@ -102,13 +112,7 @@ class HudiTableClassStatus(Model):
     namespaces: Annotated[str, Field(max_length=512)] | None = None
     """Namespaces that may use the class: All, or names and requirements of labels."""
 
-    conditions: Annotated[
-        tuple[Condition, ...],
-        Field(
-            max_length=8,
-            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
-        ),
-    ] = ()
+    conditions: Conditions = ()
     """Ready, and Stalled and UnsafeSettings while they are true."""
 
     def to_document(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from hudi_jobs.contract.operations.operation import LONGEST_FILE_NAMED, MOST_FIL
 from hudi_jobs.contract.operator_folder import LONGEST_PATH, MOST_COMPARED
 from hudi_operator.api.status.conditions import (
     REASON_PATTERN,
-    Condition,
+    Conditions,
     ConditionStatus,
     ConditionType,
     find_condition,
@@ -242,13 +242,7 @@ class HudiOperationStatus(Model):
     message: Annotated[str, Field(max_length=1024)] | None = None
     """The state in a sentence."""
 
-    conditions: Annotated[
-        tuple[Condition, ...],
-        Field(
-            max_length=8,
-            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
-        ),
-    ] = ()
+    conditions: Conditions = ()
     """Ready is True after success; the reason of Reconciling shows progress, the reason of Stalled the failure."""
 
     instant: InstantTime | None = None

@@ -8,7 +8,7 @@ from pydantic import Field
 from hudi_jobs.contract import COMMENT_LIMIT, SavepointWork
 from hudi_operator.api.status.conditions import (
     REASON_PATTERN,
-    Condition,
+    Conditions,
     ConditionStatus,
     ConditionType,
     find_condition,
@@ -133,13 +133,7 @@ class HudiSavepointStatus(Model):
     message: Annotated[str, Field(max_length=512)] | None = None
     """The state in a sentence."""
 
-    conditions: Annotated[
-        tuple[Condition, ...],
-        Field(
-            max_length=8,
-            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
-        ),
-    ] = ()
+    conditions: Conditions = ()
     """Ready, or Expired in its place; DataComplete while it is there; Reconciling and Stalled while they are true."""
 
     instant: InstantTime | None = None

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from hudi_jobs.contract import Location
 from hudi_operator.api.spec.table_class import ObjectStore
-from hudi_operator.control.snapshots.pool import Opener, StorePool, counted
+from hudi_operator.control.snapshots.pool import StorePool, counted
 from hudi_operator.control.snapshots.reading import (
     NO_QUESTIONS,
     Questions,
@@ -18,7 +18,7 @@ from hudi_operator.control.snapshots.reading import (
     read_told,
 )
 from hudi_operator.planning.model import TimelineSnapshot, TimelineTrouble
-from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind, filesystem_of
+from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
 from hudi_operator.telemetry.metrics import metrics
 from hudi_operator.timeline import (
     ContentCache,
@@ -64,17 +64,8 @@ class Snapshots(Protocol):
 class SnapshotReader:
     """Reads timelines for the reconciler; a single instance and cache serve all tables of the process."""
 
-    def __init__(
-        self,
-        *,
-        threads: int = 16,
-        timeout_seconds: float = 60.0,
-        patience_seconds: float = 5.0,
-        opener: Opener = filesystem_of,
-    ) -> None:
-        self.pool = StorePool(
-            threads=threads, timeout_seconds=timeout_seconds, patience_seconds=patience_seconds, opener=opener
-        )
+    def __init__(self, pool: StorePool | None = None) -> None:
+        self.pool = pool or StorePool()
         self._cache = ContentCache()
         self._heavy = HeavyFiles()
 

@@ -100,6 +100,17 @@ def file_name(*, time: str, completed_at: str | None, action: Action, state: Sta
     return f"{time}.{action}.{state.lower()}"
 
 
+def name_of(instant: Instant, layout: Layout) -> str:
+    """Return Hudi's file name for an instant in its state."""
+    return file_name(
+        time=instant.time,
+        completed_at=instant.completed_at,
+        action=instant.action,
+        state=instant.state,
+        layout=layout,
+    )
+
+
 def has_overlong_time(name: str) -> bool:
     """Whether a file name has an instant time with more digits than Hudi writes, too long to show or compare."""
     times = name.partition(".")[0].split("_")
