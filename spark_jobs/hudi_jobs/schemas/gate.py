@@ -13,19 +13,10 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from hudi_jobs.contract import FailureReason, SchemaEvolution, TableDefinition
 from hudi_jobs.schemas.types import can_widen, fits, is_wider_integer, same, without_bounds, written_type
+from hudi_jobs.schemas.writable import DELETE_MARK, OWN_COLUMNS
 from hudi_jobs.spark.failures import TaskFailed
 
-_HUDI_COLUMNS = frozenset(
-    {
-        "_hoodie_commit_time",
-        "_hoodie_commit_seqno",
-        "_hoodie_record_key",
-        "_hoodie_partition_path",
-        "_hoodie_file_name",
-        "_hoodie_operation",
-        "_hoodie_is_deleted",
-    }
-)
+_HUDI_COLUMNS = OWN_COLUMNS | {DELETE_MARK}
 
 
 @dataclass(frozen=True)

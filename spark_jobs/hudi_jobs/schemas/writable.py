@@ -59,7 +59,7 @@ _BY_ROWS: _Types = tuple(kind for kind in _KEYS if kind not in {TimestampType, B
 of a timestamp, and takes the address in memory of bytes.
 """
 
-_OWN_NAMES = frozenset(
+OWN_COLUMNS = frozenset(
     {
         "_hoodie_commit_time",
         "_hoodie_commit_seqno",
@@ -72,7 +72,9 @@ _OWN_NAMES = frozenset(
 """Columns that Hudi fills in itself, whatever a row holds in them (`HoodieRecord.HOODIE_META_COLUMNS_WITH_OPERATION`).
 """
 
-_DELETED = "_hoodie_is_deleted"
+DELETE_MARK = "_hoodie_is_deleted"
+"""The column that Hudi takes for the mark of deletes."""
+
 _SHOWN = 160
 
 
@@ -114,7 +116,7 @@ def findings(schema: StructType, roles: Roles, *, stored: StructType | None = No
     new = [one for one in schema.fields if one.name not in known or not same(known[one.name], one.dataType)]
     for one in new:
         yield from _unwritable(one.dataType, one.name)
-        if one.name == _DELETED and not isinstance(one.dataType, BooleanType):
+        if one.name == DELETE_MARK and not isinstance(one.dataType, BooleanType):
             yield Finding(one.name, _is(one.dataType, "and Hudi takes it for the mark of deletes"), "make it a BOOLEAN")
     if stored is None:
         yield from _named_as_hudis_own(schema)
@@ -137,7 +139,7 @@ def twins(schema: StructType, at: str = "") -> Iterator[Finding]:
 
 def _named_as_hudis_own(schema: StructType) -> Iterator[Finding]:
     for name in schema.names:
-        if name in _OWN_NAMES:
+        if name in OWN_COLUMNS:
             yield Finding(name, "has a name of Hudi's own, so its values would be lost", "rename it in the transform")
 
 

@@ -10,7 +10,7 @@ instant is attributed to this run only if no one else can have worked on it.
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from py4j.protocol import Py4JJavaError
@@ -111,14 +111,8 @@ class Others:
         plans = {each.instant for each in (*timeline.pending_clusterings(), *timeline.pending_compactions())}
         dead = sorted(writes | rollbacks - plans)
         if dead:
-            context, options = self._context, self._context.task.hudi_options
-            context.log("rolling back what dead writers have left", instants=dead)
-            with (
-                stage("A dead write cannot be rolled back", otherwise=FailureReason.HUDI_ERROR),
-                write_client(context.spark, context.task.table.base_path, options) as client,
-            ):
-                for instant in reversed(dead):
-                    client.rollback(instant)
+            self._context.log("rolling back what dead writers have left", instants=dead)
+            self._roll_back(dead, "A dead write cannot be rolled back")
         return dead
 
     def begun_clusterings(self, timeline: Timeline) -> list[str]:
@@ -134,15 +128,18 @@ class Others:
         """
         begun = self.begun_clusterings(timeline)
         if begun:
-            context, options = self._context, self._context.task.hudi_options
-            context.log("rolling back the clusterings of ended runs", instants=begun)
-            with (
-                stage("The clustering of an ended run cannot be rolled back", otherwise=FailureReason.HUDI_ERROR),
-                write_client(context.spark, context.task.table.base_path, options) as client,
-            ):
-                for instant in reversed(begun):
-                    client.rollback(instant)
+            self._context.log("rolling back the clusterings of ended runs", instants=begun)
+            self._roll_back(begun, "The clustering of an ended run cannot be rolled back")
         return begun
+
+    def _roll_back(self, instants: Sequence[str], failed: str) -> None:
+        context, task = self._context, self._context.task
+        with (
+            stage(failed, otherwise=FailureReason.HUDI_ERROR),
+            write_client(context.spark, task.table.base_path, task.hudi_options) as client,
+        ):
+            for instant in reversed(instants):
+                client.rollback(instant)
 
     def savepoints_at_work(self, timeline: Timeline) -> set[str]:
         """Return the commits with savepoints that another tool may be making or deleting."""
