@@ -36,6 +36,7 @@ COMMANDS = {
     "resume": Entry(CLUSTER, "End a suspension of tables or of a namespace."),
     "restore": Entry(CLUSTER, "Take a table back to an earlier commit."),
     "erase": Entry(CLUSTER, "Erase records from every file of a table, and prove it."),
+    "move": Entry(CLUSTER, "Move a table to another class or namespace, and say what to do for another cluster."),
     "plan": Entry(CLUSTER, "Show what resources in files would do, with or without a cluster, for pull requests."),
     "doctor": Entry(STORE, "Say what is wrong with every Hudi table below a prefix, with evidence and a remedy."),
     "adopt": Entry(STORE, "Write resources that observe the Hudi tables below a prefix, as YAML to review."),

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from hudi_operator.kube.client import Documents, KubernetesClient
 from hudi_operator.kube.errors import KubernetesError
-from hudi_operator.kube.objects import EVENT, Kind, ObjectKey, collection_path, log_path, object_path, text
+from hudi_operator.kube.objects import EVENT, Kind, ObjectKey, collection_path, field, log_path, object_path, text
 from hudi_operator.kube.transport import MERGE_PATCH, Document, Transport, items_of, load_context
 
 FIELD_MANAGER = "hudi-cli"
@@ -13,6 +13,7 @@ FIELD_MANAGER = "hudi-cli"
 
 APPLY_PATCH = "application/apply-patch+yaml"
 
+_MAY = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 
 
@@ -55,11 +56,36 @@ class PersonClient:
         self, key: ObjectKey, annotations: Mapping[str, str | None], *, dry_run: bool = False
     ) -> Document:
         """Set annotations of an object, or remove those that are None; raises `NotFound`."""
-        body = {"metadata": {"annotations": dict(annotations)}}
-        query = _query(dry_run=dry_run)
+        return await self.patch(key, {"metadata": {"annotations": dict(annotations)}}, dry_run=dry_run)
+
+    async def patch(self, key: ObjectKey, change: Mapping[str, Any], *, dry_run: bool = False) -> Document:
+        """Merge a change into an object, with unknown fields refused; raises `NotFound`.
+
+        Raises `Conflict` if the change names a `resourceVersion` that is no longer the object's.
+        """
         return await self._transport.request(
-            "PATCH", object_path(key), query=query, body=body, content_type=MERGE_PATCH
+            "PATCH", object_path(key), query=_query(dry_run=dry_run), body=dict(change), content_type=MERGE_PATCH
         )
+
+    async def delete(self, key: ObjectKey, *, uid: str, version: str | None = None) -> bool:
+        """Delete the object with this uid, in this version if one is given; False if it was already gone.
+
+        Raises `Conflict` if the name belongs to another object, or the object has changed.
+        """
+        return await self._objects.delete(key, uid=uid, version=version)
+
+    async def may(self, verb: str, kind: Kind, namespace: str) -> bool:
+        """Tell whether this person may do something with the objects of a kind; an empty namespace means all."""
+        attributes = {"verb": verb, "group": kind.group, "resource": kind.plural}
+        if kind.namespaced and namespace:
+            attributes["namespace"] = namespace
+        body = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": attributes},
+        }
+        review = await self._transport.request("POST", _MAY, body=body)
+        return field(review, "status", "allowed") is True
 
     async def apply_dry_run(self, key: ObjectKey, manifest: Mapping[str, Any]) -> Document:
         """Return what an object would be after an apply, by all rules of the API server; nothing is changed."""
