@@ -1,6 +1,6 @@
 """Prints the metrics page of an operator after a recorded run: a table that is ingested, and one in trouble.
 
-It is a program of its own, because the metrics of a process are one object.
+Runs in a process of its own, because the metrics of a process are one object.
 """
 
 from __future__ import annotations

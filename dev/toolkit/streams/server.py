@@ -34,8 +34,8 @@ class ServerFailed(Exception):
 class Server(ABC):
     """A server that runs from `start` or the beginning of a `with` block.
 
-    It ends with the thread that started it, so that a killed test leaves nothing behind. Its folder is removed at the
-    end, unless the caller gave one.
+    The server ends with the thread that started it, so that a killed test leaves nothing behind. Its folder is
+    removed at the end, unless the caller gave one.
     """
 
     name: str

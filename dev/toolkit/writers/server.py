@@ -1,7 +1,7 @@
 """A Spark session with one Hudi release: `server.py JAR ZONE` reads a JSON command per line and writes a reply.
 
-It runs on the release's PySpark, so it imports nothing else. A command is `{"call": NAME, ...}` with the arguments of a
-function below; a reply is `{"value": ...}` or `{"error": ...}`. Spark's output goes to stderr.
+The server runs on the release's PySpark and imports nothing else. A command is `{"call": NAME, ...}` with the arguments
+of a function below; a reply is `{"value": ...}` or `{"error": ...}`. Spark's output goes to stderr.
 """
 
 import json

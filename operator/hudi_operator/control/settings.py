@@ -88,8 +88,8 @@ class Settings(BaseSettings):
     """Whether tables have series of their own in the metrics; whoever reads the metrics reads those of all tables."""
 
     table_metrics_limit: int = Field(DEFAULT_LIMIT, ge=0)
-    """Number of tables above which only those have series of their own that are not ready, behind their freshness, or
-    have findings."""
+    """Number of tables up to which each table has series of its own; above it, only tables that are not ready, miss
+    their freshness, or have findings."""
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Log level: DEBUG, INFO, WARNING or ERROR."""

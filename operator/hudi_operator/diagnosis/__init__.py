@@ -1,1 +1,1 @@
-"""What is wrong with a Hudi table, by its timeline: checks, their evidence and remedies, and a score."""
+"""Checks a Hudi table by its timeline: findings with evidence and remedies, and a score."""

@@ -1,4 +1,4 @@
 """kopf wiring: watch events in, keys out. kopf serves as the informer only.
 
-It keeps no annotation, finalizer or state in any object; the resync finds missed changes.
+kopf keeps no annotation, finalizer or state in any object; the resync finds missed changes.
 """

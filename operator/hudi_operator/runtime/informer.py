@@ -54,8 +54,8 @@ def condition_of_child(document: object) -> int:
 def fingerprint(document: object, own_finalizer: str | None) -> int:
     """Return a hash of everything that a person or another controller decides about an object.
 
-    It excludes the status, the resourceVersion and the operator's finalizer: the operator's own writes must not trigger
-    another reconcile.
+    The hash excludes the status, the resourceVersion and the operator's finalizer: the operator's own writes must not
+    trigger another reconcile.
     """
     names = ("uid", "generation", "deletionTimestamp", "annotations", "labels")
     metadata = {name: field(document, "metadata", name) for name in names}

@@ -314,8 +314,8 @@ class VersionRecord(OperationRecord):
     def following(self, earlier: Self) -> Self:
         """Return the record that continues a run which may have removed the metadata table.
 
-        That run may have been killed while rebuilding it, which Hudi shows part by part. So the state of the first run
-        counts.
+        The run may have been killed while rebuilding the table, which Hudi shows part by part. So the state of the
+        first run counts.
         """
         return self.copy_with(metadata_options=earlier.metadata_options or self.metadata_options)
 

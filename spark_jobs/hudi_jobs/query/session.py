@@ -95,8 +95,8 @@ _NO_CATALOG = {
 def bare_session(spark: SparkSession, view: str, rows: DataFrame) -> SparkSession:
     """Return a session with the rows as a view and the allowed functions, without tables, catalogs or files.
 
-    It shares the JVM with every other session. So this is the second safeguard; the first is that only an allowed plan
-    is resolved.
+    The session shares the JVM with every other session, and is the second safeguard; the first resolves only an allowed
+    plan.
     """
     session = spark.newSession()
     frame_of(session, query_execution(rows).analyzed()).createOrReplaceTempView(view)

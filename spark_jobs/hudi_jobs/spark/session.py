@@ -39,9 +39,9 @@ def java_class(spark: SparkSession, name: str) -> JavaObject:
 _METADATA_PAYLOAD = "org.apache.hudi.metadata.HoodieMetadataPayload"
 """Must be initialised before any other code parses the metadata table's schema.
 
-It recognises that schema by the identity of the first interned instance. A JVM that first uses the metadata table for
-its compaction, as in every tenth commit, interns another instance, and Hudi 1.2.0 then fails to write: "Index 9 out of
-bounds for length 7" (HoodieMetadataPayload.getInsertValue).
+The class recognises that schema by the identity of the first interned instance. A JVM that first uses the metadata
+table for its compaction, as in every tenth commit, interns another instance, and Hudi 1.2.0 then fails to write: "Index
+9 out of bounds for length 7" (HoodieMetadataPayload.getInsertValue).
 """
 
 _ANCIENT_DATES = "spark.sql.parquet.datetimeRebaseModeInRead"

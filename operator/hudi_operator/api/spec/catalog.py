@@ -30,4 +30,4 @@ class AllowedCatalogs(Model):
     """The catalogs that tables of a class may have entries in."""
 
     hive: AllowedHive | None = None
-    """The Hive Metastore; without it no table may declare an entry in one."""
+    """The Hive Metastore of the class; without this field, no table may declare `catalog.hive`."""

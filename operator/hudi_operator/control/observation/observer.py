@@ -259,8 +259,8 @@ class Observer:
 def _has_ended(status: HudiTableStatus, jobs: Iterable[JobObservation]) -> bool:
     """Whether a run listed as active in the status has ended.
 
-    It may have changed `hoodie.properties`, which an incremental read does not see: Hudi names the metadata table there
-    only after creating it.
+    The run may have changed `hoodie.properties`, which an incremental read does not see: Hudi names the metadata table
+    there only after creating it.
     """
     going = {job.name for job in jobs if job.phase is not JobPhase.OVER}
     return any(job.name not in going for job in status.active_jobs)

@@ -57,7 +57,7 @@ def _due(facts: Facts, order: Order) -> Iterable[datetime | None]:
 
 
 def savepoints_change_at(observation: Observation, *, now: datetime) -> datetime | None:
-    """Return when time alone changes something: a savepoint expires, or patience with one that goes is over."""
+    """Return when time alone changes something: a savepoint expires, or the wait for a deleted HudiSavepoint ends."""
     found = observation.related.savepoints
     gone = (parse_time(one.metadata.deletion_timestamp) for one in found)
     moments = [*(since + PATIENCE for since in gone if since is not None), *filter(None, map(expires_at, found))]

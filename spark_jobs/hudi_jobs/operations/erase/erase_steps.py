@@ -208,7 +208,7 @@ def _merge_logs(context: TaskContext) -> None:
 def _for(context: TaskContext, service: Service, options: dict[str, str], **changes: PlannedServiceTask) -> TaskContext:
     """Return the context for a service under the operation's lease.
 
-    It makes no savepoint for a takeover: with rows still in log files, the savepoint would keep the keys.
+    The service makes no savepoint for a takeover: with rows still in log files, the savepoint would keep the keys.
     """
     task = context.task
     merged = {**task.hudi_options, **options}

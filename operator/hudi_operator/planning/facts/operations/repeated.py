@@ -20,7 +20,7 @@ _NO_PART_OF_THE_WORK = {"approved", "ttl_after_finished"}
 
 
 def repetition(resource: HudiOperation, status: HudiTableStatus) -> Answer | None:
-    """Return the end of an operation whose name and spec are those of a finished one, else None."""
+    """Return how an operation ended that had the same name and spec, or None."""
     name, uid = resource.metadata.name, resource.metadata.uid
     namesakes = [one for one in status.ended_operations if one.resource == name and one.uid != uid]
     digest = _digest(resource) if namesakes else ""  # an erasure may name thousands of keys

@@ -29,7 +29,7 @@ class DayCost:
     """Processor milliseconds that containers counted."""
 
     estimated: int = 0
-    """Processor milliseconds of what nobody reported."""
+    """Processor milliseconds estimated for drivers and executors that reported nothing."""
 
     bytes_read: int = 0
     bytes_written: int = 0

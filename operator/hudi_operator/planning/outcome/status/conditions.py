@@ -28,7 +28,7 @@ _Answer = tuple[ConditionStatus, str, str]
 def fresh_answers(plan: Plan, *, now: datetime) -> Iterator[_Answer]:
     """Yield the condition of a table with a declared freshness; nothing for other tables.
 
-    It never makes the table not ready. The sentences change with runs, and when the delay has doubled.
+    A missed freshness leaves the table ready. The sentences change with runs, and when the delay has doubled.
     """
     observation, spec = plan.observation, plan.observation.table.spec
     if spec.ingestion is None or spec.ingestion.freshness is None:
