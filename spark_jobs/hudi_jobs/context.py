@@ -10,9 +10,11 @@ from pyspark.sql import SparkSession
 from typing_extensions import TypeVar
 
 from hudi_jobs.contract import AffectedInstant, OperationTableTask, TableOperation, Task
+from hudi_jobs.contract.run_progress import RunPhase
 from hudi_jobs.contract.table.layout import Misplaced
 from hudi_jobs.inline_services.inline_server import InlineQueue, InlineServer
 from hudi_jobs.lease.leases import Lease
+from hudi_jobs.run_meter import UNKNOWN, Extent, RunMeter, figures_of
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -32,7 +34,7 @@ class TaskContext(Generic[T_co]):
 
     `inline_server` runs table services for other runs beside the batches of a continuous run. An inline service has the
     lease of the ingestion run in `held`, and both share `inline_queue`. A run with only a service has its own lease
-    there. `for_operation` is the operation that a table service runs for.
+    there. `for_operation` is the operation that a table service runs for. `meter` measures the run's current phase.
     """
 
     spark: SparkSession
@@ -48,6 +50,7 @@ class TaskContext(Generic[T_co]):
     held: Lease | None = None
     inline_queue: InlineQueue | None = None
     for_operation: TableOperation | None = None
+    meter: RunMeter = field(default_factory=RunMeter)
 
     def of(self, task: _Task) -> "TaskContext[_Task]":
         """Return the context with another task of the same run."""
@@ -66,6 +69,12 @@ class TaskContext(Generic[T_co]):
     def at_rest(self) -> AbstractContextManager[None]:
         """Return a block during which no batch of this process runs."""
         return nullcontext() if self.inline_queue is None else self.inline_queue.at_rest()
+
+    def begin(self, phase: RunPhase, extent: Extent = UNKNOWN) -> None:
+        """Begin a phase of the run; the batches of a continuous run have none, because the run reports their sums."""
+        if self.batch is None:
+            alone = self.inline_queue is None
+            self.meter.begin(self.run, phase, lambda: figures_of(self.spark, alone=alone), extent)
 
     def log(self, message: str, **fields: object) -> None:
         """Log a line with the task's id."""

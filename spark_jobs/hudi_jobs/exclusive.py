@@ -2,12 +2,13 @@
 
 import logging
 import socket
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, Service, Task, TaskResult
-from hudi_jobs.lease.leases import INGESTION_LEASE, SERVICES_LEASE, HeldElsewhere, Lease, LeaseKeeper, take
+from hudi_jobs.contract.run_progress import INGESTION_LEASE, SERVICES_LEASE, RunPhase
+from hudi_jobs.lease.leases import HeldElsewhere, Lease, LeaseKeeper, take
 from hudi_jobs.lease.owner import require_ownership
 from hudi_jobs.lease.stores import TableFile, open_table_files
 from hudi_jobs.phases import Phase, reach
@@ -62,8 +63,9 @@ def with_lease(
     table's statistics are renewed under the lease.
     """
     if context.held is not None:
-        before()
-        return _with_statistics(context, work(context.held))
+        with _reporting(context, context.held):
+            before()
+            return _with_statistics(context, work(context.held))
     seconds = context.task.lease_seconds
     files = open_table_files(context.spark, context.task.table.base_path)
     with stage("The lease on the table cannot be taken", otherwise=FailureReason.HUDI_ERROR):
@@ -73,8 +75,10 @@ def with_lease(
         return fenced(context, f"The lease on the table is held by {lease}; this run does not touch the table.")
     keeper = LeaseKeeper(lease, lease_seconds=seconds, end=end_jvm)
     try:
-        with keeper:
+        with keeper, _reporting(context, lease):
+            context.begin(RunPhase.CHECKING)
             before()
+            context.meter.end()  # a continuous run begins no other phase
             with stage("The owner of the table cannot be recorded", otherwise=FailureReason.HUDI_ERROR):
                 require_ownership(files, context.task, context.run)
             reach(Phase.MARKED)
@@ -85,6 +89,16 @@ def with_lease(
         return fenced(context, "This run was paused for longer than its lease, so it was stopped before a commit.")
     finally:
         _release(lease)
+
+
+@contextmanager
+def _reporting(context: TaskContext, lease: Lease) -> Iterator[None]:
+    """Report the phases of a run in its lease, until the run ends."""
+    try:
+        with lease.reporting(context.meter.report, of_ingestion=context.task.service is Service.INGESTION):
+            yield
+    finally:
+        context.meter.end()
 
 
 def _with_statistics(context: TaskContext, result: TaskResult) -> TaskResult:

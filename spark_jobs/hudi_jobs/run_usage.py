@@ -49,6 +49,16 @@ def run_usage(spark: SparkSession) -> RunUsage | None:
     return with_counts(driver_usage(), counted)
 
 
+def bytes_moved(spark: SparkSession) -> tuple[int, int]:
+    """Return the bytes that the application has read and written so far; raise an error if its JVM does not tell."""
+    read, written = map(int, str(java_class(spark, "usage.FileBytes").readAndWritten()).split())
+    totals = java_class(spark, "usage.UsagePlugin").totals()
+    if totals is None:
+        return read, written
+    *_, read_there, written_there = map(int, str(totals).split())
+    return read + read_there, written + written_there
+
+
 def with_counts(alone: RunUsage | None, counted: Callable[[], tuple[str, str | None]]) -> RunUsage | None:
     """Return the driver's usage with what its JVM counted, or alone where the JVM does not tell or cannot be right.
 

@@ -12,12 +12,13 @@ from tests.cli.tables import recorded, view
 from tests.planning.operations.operations import operation
 from tests.planning.world import NOW, ago, at, minutes
 
+from hudi_jobs.contract.wording import byte_size
 from hudi_operator.api.crd.kinds import TABLE
 from hudi_operator.api.resources import SUSPEND_ANNOTATION
 from hudi_operator.api.status.operation_status import HudiOperationStatus
 from hudi_operator.api.status.statistics import ExactStatistics, StatisticsStatus
 from hudi_operator.cli.commands.wait import is_in_state
-from hudi_operator.cli.render.cost import cost_document, cost_text, cpu_of_days, first_day, size, spent, totals
+from hudi_operator.cli.render.cost import cost_document, cost_text, cpu_of_days, first_day, spent, totals
 from hudi_operator.cli.render.explain import Shown, explain_text
 from hudi_operator.cli.render.history import entries, event_time, events_text, history_document, history_text
 from hudi_operator.cli.render.status import ORDERS, status_text, summary_line
@@ -217,7 +218,7 @@ def test_day_that_is_none_is_refused(text: str) -> None:
     ("number", "text"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (2**50 * 4096, "4096 PiB")]
 )
 def test_bytes_are_in_the_largest_unit(number: int, text: str) -> None:
-    assert size(number) == text
+    assert byte_size(number) == text
 
 
 def test_explanation_names_the_rules_of_the_class_from_the_status_alone() -> None:

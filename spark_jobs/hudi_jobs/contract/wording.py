@@ -35,6 +35,25 @@ def listed(names: Collection[object], most: int, *, count: int | None = None) ->
     return ", ".join(shown) + (f" and {left:,} more" if left > 0 else "")
 
 
+_BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_TIME_UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
+
+
+def byte_size(number: float) -> str:
+    """Return a number of bytes in the largest unit below it."""
+    unit = 0
+    while number >= 1024 and unit < len(_BYTE_UNITS) - 1:
+        number, unit = number / 1024, unit + 1
+    return f"{number:.0f} {_BYTE_UNITS[unit]}" if unit == 0 or number >= 100 else f"{number:.1f} {_BYTE_UNITS[unit]}"
+
+
+def time_span(seconds: float) -> str:
+    """Return a span in the largest unit that holds it twice, as `90s`, `5m`, `36h` and `3d`."""
+    whole = max(0, int(seconds))
+    size, unit = next(one for one in _TIME_UNITS if whole >= 2 * one[0] or one[0] == 1)
+    return f"{whole // size}{unit}"
+
+
 REDACTED = "[redacted]"
 
 SECRET_NAME = re.compile(

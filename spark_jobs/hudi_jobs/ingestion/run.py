@@ -22,6 +22,7 @@ from hudi_jobs.contract import (
     TaskResult,
     WriteOperation,
 )
+from hudi_jobs.contract.run_progress import RunPhase
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.exclusive import with_lease
 from hudi_jobs.ingestion.batch import InputBatch, Limit, Source
@@ -42,6 +43,7 @@ from hudi_jobs.preflight.key_gate import require_keys, require_readable_lists
 from hudi_jobs.preflight.log_gate import require_keys_in_base_files
 from hudi_jobs.preflight.merge_gate import require_same_merge
 from hudi_jobs.preflight.slice_gate import require_one_layout, require_slices_as_named
+from hudi_jobs.run_meter import Extent
 from hudi_jobs.spark.failures import TaskFailed, stage
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.clustering import INLINE_CLUSTERING, require_order
@@ -157,6 +159,7 @@ class _Run:
         """Read, check and write the rows."""
         try:
             checks = self._checks()
+            self._context.begin(RunPhase.READING, Extent(bytes_to_read=self._batch.figures.get("bytes_read")))
             read = checks.of(rows) if rows.columns else checks.unparsable(rows)
             if read is None:
                 return self.nothing(f"There is no row in {self._batch.contents}.")
@@ -212,6 +215,7 @@ class _Run:
     ) -> str:
         """Write the checkpoint's files, which count only with the commit, and then the commit."""
         context = self._context
+        context.begin(RunPhase.WRITING)
         self._batch.before_commit()
         reach(Phase.RECORDED)
         notes = commit_metadata(context.run, context.task, context.asked_operation)

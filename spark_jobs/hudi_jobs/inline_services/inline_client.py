@@ -30,7 +30,8 @@ from hudi_jobs.contract import (
     decode_order,
     encode_order,
 )
-from hudi_jobs.lease.leases import SERVICES_LEASE, State, VersionConflict, boot_time, decode
+from hudi_jobs.contract.run_progress import SERVICES_LEASE
+from hudi_jobs.lease.leases import State, VersionConflict, boot_time, decode
 from hudi_jobs.lease.stores import TableFiles
 from hudi_jobs.spark.failures import DriverStopping, TaskFailed
 

@@ -14,20 +14,17 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Protocol, Self
 
-INGESTION_LEASE = "ingestion.json"
-"""The lease of an ingestion."""
-
-SERVICES_LEASE = "services.json"
-"""The lease of a table service, and of an ingestion of a serialized table."""
-
 _CHECKS_PER_LEASE = 12
+
+Report = Callable[[], Mapping[str, object] | None]
+"""Returns the progress of a run at once, or None; never raises."""
 
 _ATTEMPT = os.urandom(8).hex()
 """Distinguishes two processes of the same run, so that no two lease files ever have the same content."""
@@ -64,7 +61,8 @@ class Content:
     """A lease file's content.
 
     `taken_over` means that an earlier holder never released it, and may be frozen rather than dead. Once true it stays
-    true: the holders in between may not have dealt with the frozen run's work.
+    true: the holders in between may not have dealt with the frozen run's work. `progress` is for the operator
+    (`contract/run_progress.py`); a run that reads the lease file ignores it.
     """
 
     run: str
@@ -73,10 +71,11 @@ class Content:
     state: State
     refreshed_at: str
     taken_over: bool = False
+    progress: Mapping[str, object] | None = None
 
     def encode(self) -> bytes:
-        """Return the lease file as JSON."""
-        return json.dumps(self.__dict__).encode()
+        """Return the lease file as JSON, without absent progress: an earlier release refuses unknown fields."""
+        return json.dumps({name: value for name, value in asdict(self).items() if value is not None}).encode()
 
     def is_of(self, run: str) -> bool:
         """Tell whether this very process wrote the content for the run."""
@@ -87,9 +86,13 @@ def decode(content: bytes) -> Content | None:
     """Parse a lease file; None for invalid content, which counts as held by an unknown run."""
     try:
         document = json.loads(content)
-        return Content(**{**document, "state": State(document["state"])})
+        known = {name: document[name] for name in _READ if name in document}
+        return Content(**{**known, "state": State(document["state"])})
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
+
+
+_READ = tuple(field.name for field in fields(Content) if field.name != "progress")
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,10 @@ class HeldElsewhere:
         return f"the run {self.holder.run} on {self.holder.host}"
 
 
+def nothing_to_report() -> None:
+    """Report no progress."""
+
+
 class LeaseFile:
     """A lease file held by this run.
 
@@ -116,12 +123,13 @@ class LeaseFile:
         self._run = run
         self._version = found
         self.taken_over = taken_over
+        self.report: Report = nothing_to_report
         self.renew()
 
     def renew(self) -> None:
         """Renew the lease; raise `VersionConflict` when another run has taken it."""
         begun = boot_time()
-        self._write(State.HELD)
+        self._write(State.HELD, self.report())
         self.written_at = begun
 
     def release(self) -> None:
@@ -129,8 +137,8 @@ class LeaseFile:
         with suppress(VersionConflict):
             self._write(State.RELEASED)
 
-    def _write(self, state: State) -> None:
-        content = Content(self._run, socket.gethostname(), _ATTEMPT, state, _now(), self.taken_over)
+    def _write(self, state: State, progress: Mapping[str, object] | None = None) -> None:
+        content = Content(self._run, socket.gethostname(), _ATTEMPT, state, _now(), self.taken_over, progress)
         try:
             self._version = self._store.write(content.encode(), expected=self._version)
         except VersionConflict:
@@ -156,6 +164,19 @@ class Lease:
     def taken_over(self) -> bool:
         """Whether an earlier holder of any of them may be frozen rather than dead."""
         return any(lease_file.taken_over for lease_file in self._lease_files)
+
+    @contextmanager
+    def reporting(self, report: Report, *, of_ingestion: bool) -> Iterator[None]:
+        """Write a run's progress with each renewal, into the first lease file for an ingestion, else into the last.
+
+        A service inside a continuous ingestion holds both, and each reports into its own.
+        """
+        lease_file = self._lease_files[0 if of_ingestion else -1]
+        before, lease_file.report = lease_file.report, report
+        try:
+            yield
+        finally:
+            lease_file.report = before
 
     def renew(self) -> None:
         """Renew all lease files; raise `VersionConflict` when another run has one of them."""

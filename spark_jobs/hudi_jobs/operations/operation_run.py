@@ -33,6 +33,7 @@ from hudi_jobs.contract.operator_folder import (
     OperationTold,
     encode_told,
 )
+from hudi_jobs.contract.run_progress import RunPhase
 from hudi_jobs.existing_table import existing_options
 from hudi_jobs.journal.journal import AnyRecord, Journal
 from hudi_jobs.journal.records import Part, Rows
@@ -42,6 +43,7 @@ from hudi_jobs.operations.rows import by_partition, difference
 from hudi_jobs.spark.failures import TaskFailed, stage
 from hudi_jobs.table import HudiTable
 
+_PHASES = {OperationPhase.RUNNING: RunPhase.CHANGING, OperationPhase.VERIFYING: RunPhase.VERIFYING}
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -80,6 +82,8 @@ class OperationRun:
         """Tell the operator the progress at once, as a hint; failures are only logged."""
         if self.lease is None:
             return
+        if phase in _PHASES:
+            self.context.begin(_PHASES[phase])
         told = OperationTold(uid=self.operation.uid, run=self.context.run, phase=phase, comparison=comparison)
         try:
             self.journal.put_beside(TOLD_FILE, encode_told(told))

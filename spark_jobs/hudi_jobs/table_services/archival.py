@@ -4,6 +4,7 @@ from hudi_jobs.archive import archive_files
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
 from hudi_jobs.contract.instants import LAYOUT_2_FROM
+from hudi_jobs.contract.run_progress import RunPhase
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.spark.failures import stage
 from hudi_jobs.table_services.client import write_client
@@ -22,6 +23,7 @@ def archive(context: TaskContext) -> TaskResult:
 
 
 def _archive(context: TaskContext) -> TaskResult:
+    context.begin(RunPhase.ARCHIVING)
     before = load_timeline(context).completed()
     options = context.task.hudi_options
     with (

@@ -2,6 +2,7 @@
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, TaskResult
+from hudi_jobs.contract.run_progress import RunPhase
 from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.spark.failures import stage
@@ -23,6 +24,7 @@ def clean(context: TaskContext) -> TaskResult:
 
 
 def _clean(context: TaskContext, rolled_back: list[str]) -> TaskResult:
+    context.begin(RunPhase.CLEANING)
     timeline, others = load_timeline(context), Others(context)
     before = set(timeline.completed())
     note = f" Rolled back {_writes(rolled_back)}." if rolled_back else ""

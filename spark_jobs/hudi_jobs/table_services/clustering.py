@@ -7,6 +7,7 @@ from pyspark.sql.types import StructType
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, TaskResult
+from hudi_jobs.contract.run_progress import RunPhase
 from hudi_jobs.preflight.key_gate import has_old_lists
 from hudi_jobs.schemas.writable import unsorted_columns
 from hudi_jobs.spark.failures import TaskFailed, stage
@@ -37,6 +38,7 @@ def cluster(context: TaskContext) -> TaskResult:
 
 class _Clustering(PlannedService):
     name = "clustering"
+    phase = RunPhase.CLUSTERING
     can_plan_anew = True
 
     def require(self, context: TaskContext, table: HudiTable) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Service, TableType, TaskResult, as_service
+from hudi_jobs.contract.run_progress import RunPhase
 from hudi_jobs.inline_services.inline_client import as_inline_service
 from hudi_jobs.preflight.log_gate import left_in_logs
 from hudi_jobs.spark.failures import TaskFailed
@@ -86,6 +87,7 @@ def _left(context: TaskContext, table: HudiTable) -> str | None:
 
 class _Compaction(PlannedService):
     name = "compaction"
+    phase = RunPhase.COMPACTING
     can_plan_anew = False
 
     def __init__(self, *, again: bool = False) -> None:

@@ -24,11 +24,13 @@ from hudi_jobs.contract import (
     TaskResult,
     is_of_the_plan,
 )
+from hudi_jobs.contract.run_progress import RunPhase
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.exclusive import fenced
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.preflight.merge_gate import require_same_merge
+from hudi_jobs.run_meter import UNKNOWN, Extent
 from hudi_jobs.spark.failures import TaskFailed, causes_of, stage
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.client import WriteClient, write_client
@@ -45,6 +47,7 @@ class PlannedService(ABC):
     """The differences between compaction and clustering."""
 
     name: str
+    phase: RunPhase
     can_plan_anew: bool
     """Whether a begun plan is rolled back and planned again instead of being finished."""
 
@@ -203,6 +206,7 @@ class _Run:
 
     def _plan(self) -> str | None:
         self._require_same_merge()
+        self._context.begin(RunPhase.PLANNING)
         with (
             stage(f"Hudi could not plan the {self._service.name}", otherwise=FailureReason.HUDI_ERROR),
             self._context.at_rest(),
@@ -243,13 +247,13 @@ class _Run:
 
     def _commit(self, instant: str) -> TaskResult:
         """Execute a plan and report what the timeline says."""
-        require_plans_inside(self._context)
+        extent = require_plans_inside(self._context).get(instant, UNKNOWN)
         failure: TaskFailed | None = None
         try:
             with stage(
                 f"Hudi could not execute the {self._service.name} {instant}", otherwise=FailureReason.HUDI_ERROR
             ):
-                self._execute_when_heartbeat_is_over(instant)
+                self._execute_when_heartbeat_is_over(instant, extent)
         except TaskFailed as error:
             failure = error
         reach(Phase.AFTER_COMMIT)
@@ -264,12 +268,13 @@ class _Run:
             FailureReason.HUDI_ERROR, "Hudi returned without an error, but the timeline has no commit."
         )
 
-    def _execute_when_heartbeat_is_over(self, instant: str) -> None:
+    def _execute_when_heartbeat_is_over(self, instant: str, extent: Extent) -> None:
         """Execute the plan after a dead executor's heartbeat expires, which Hudi checks with several writers."""
         deadline = time.monotonic() + heartbeat_seconds(self._context.task.hudi_options) + _HEARTBEAT_MARGIN_SECONDS
         while True:
             try:
                 with self._client() as client:
+                    self._context.begin(self._service.phase, extent)
                     return self._service.execute(self._context, client, instant, self._notes)
             except Exception as error:
                 if not _is_heartbeat(error) or time.monotonic() > deadline:

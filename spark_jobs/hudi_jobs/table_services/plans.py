@@ -5,7 +5,7 @@ their inputs: partition names, commits, markers. The metadata table has its own 
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -13,8 +13,10 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract.run_progress import ProgressUnit
 from hudi_jobs.contract.table.location import relative_names
 from hudi_jobs.contract.wording import listed
+from hudi_jobs.run_meter import UNKNOWN, Extent
 from hudi_jobs.spark.failures import TaskFailed, stage
 from hudi_jobs.spark.filesystem import Folder
 from hudi_jobs.spark.jvm import JavaObject, classes, elements
@@ -24,6 +26,7 @@ _METADATA_TABLE = ".hoodie/metadata"
 _NAMED = 3
 _NO_FILE = "-"
 _SHOWN = 200
+_READ_MEBIBYTES = "TOTAL_IO_READ_MB"
 _MERGING = ("hoodie.compact.inline", "hoodie.clustering.inline")
 _INSIDE_THE_WRITER = ("hoodie.clean.automatic", *_MERGING)
 
@@ -39,8 +42,8 @@ File = tuple[str, str]
 """A file's partition, and its name or path."""
 
 
-def require_plans_inside(context: TaskContext, opened: HudiTable | None = None) -> None:
-    """Raise `TaskFailed` when a pending plan names a file outside the table.
+def require_plans_inside(context: TaskContext, opened: HudiTable | None = None) -> Mapping[str, Extent]:
+    """Raise `TaskFailed` when a pending plan names a file outside the table; else return how much each has to do.
 
     Checks the given open table, else the current table.
     """
@@ -48,13 +51,14 @@ def require_plans_inside(context: TaskContext, opened: HudiTable | None = None) 
         base_path = context.task.table.base_path
         table = opened or HudiTable.open(context.spark, base_path)
         if table is None:
-            return
-        _require(context.spark, table.meta)
+            return {}
+        extents = _require(context.spark, table.meta)
         if table.meta.getTableConfig().isMetadataTableAvailable():
             inner = HudiTable.open(context.spark, (context.task.table.location / _METADATA_TABLE).url)
             if inner is None:
                 raise TaskFailed(FailureReason.TABLE_MISMATCH, _WITHOUT_METADATA_TABLE.format(base_path))
             _require(context.spark, inner.meta)
+        return extents
 
 
 def require_partitions_inside(context: TaskContext, table: HudiTable) -> None:
@@ -121,15 +125,17 @@ def _partitions_outside(table: HudiTable, folder: Folder) -> Iterator[tuple[str,
                 yield str(instant.requestedTime()), str(partition)
 
 
-def require_plan_inside(plan: JavaObject, kind: str, instant: str, base_path: str) -> None:
-    """Raise `TaskFailed` when a plan names a file outside the table."""
-    outside = Folder(base_path).strangers(files_of(kind, json.loads(str(plan.toString()))))
+def require_plan_inside(plan: JavaObject, kind: str, instant: str, base_path: str) -> Document:
+    """Raise `TaskFailed` when a plan names a file outside the table; else return the plan as a document."""
+    document: Document = json.loads(str(plan.toString()))
+    outside = Folder(base_path).strangers(files_of(kind, document))
     if outside:
         raise TaskFailed(
             FailureReason.PATH_OUTSIDE_TABLE,
             f"The {kind} {instant} of {base_path} names files outside the table: {listed(outside, _NAMED)}. "
             "Nothing was executed; find out who wrote it, and remove it from the timeline.",
         )
+    return document
 
 
 def files_of(kind: str, plan: Document) -> Iterator[File]:
@@ -202,14 +208,33 @@ def require_properties_inside(meta: JavaObject, base_path: str) -> None:
         )
 
 
-def _require(spark: SparkSession, meta: JavaObject) -> None:
+def _require(spark: SparkSession, meta: JavaObject) -> dict[str, Extent]:
     base_path = str(meta.getBasePath().toString())
     require_properties_inside(meta, base_path)
+    extents: dict[str, Extent] = {}
     for instant in elements(meta.getActiveTimeline().filterInflightsAndRequested().getInstants()):
         found = _plan_of(spark, meta, instant)
         if found is not None:
-            kind, plan = found
-            require_plan_inside(plan, kind, str(instant.requestedTime()), base_path)
+            (kind, plan), time = found, str(instant.requestedTime())
+            extents[time] = extent_of(kind, require_plan_inside(plan, kind, time, base_path))
+    return extents
+
+
+def extent_of(kind: str, plan: Document) -> Extent:
+    """Return how much a plan has to do: Hudi has a task for each file group of a compaction, or new file."""
+    if kind == "compaction":
+        groups = plan["operations"] or ()
+        return Extent(units=len(groups), unit=ProgressUnit.FILE_GROUPS, bytes_to_read=_bytes_to_read(groups))
+    if kind == "clustering":
+        groups = plan["inputGroups"] or ()
+        files = sum(int(group.get("numOutputFileGroups") or 0) for group in groups)
+        return Extent(units=files or None, unit=ProgressUnit.FILES, bytes_to_read=_bytes_to_read(groups))
+    return UNKNOWN
+
+
+def _bytes_to_read(parts: Sequence[Document]) -> int | None:
+    """Sum the bytes that Hudi expects to read, which it rounds to MiB; None if it expects none."""
+    return round(sum(float((part.get("metrics") or {}).get(_READ_MEBIBYTES) or 0) for part in parts) * 2**20) or None
 
 
 def _plan_of(spark: SparkSession, meta: JavaObject, instant: JavaObject) -> tuple[str, JavaObject] | None:

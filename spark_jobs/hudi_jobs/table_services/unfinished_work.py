@@ -26,7 +26,7 @@ from hudi_jobs.contract import (
     Service,
     TaskResult,
 )
-from hudi_jobs.lease.leases import SERVICES_LEASE
+from hudi_jobs.contract.run_progress import SERVICES_LEASE
 from hudi_jobs.spark.failures import TaskFailed, causes_of, stage
 from hudi_jobs.spark.filesystem import located
 from hudi_jobs.table_services.client import write_client

@@ -26,6 +26,11 @@ class Beside:
         self._driver.stop()
         self._pool.shutdown()
 
+    @property
+    def is_done(self) -> bool:
+        """Tell whether the driver has ended."""
+        return self._outcome.done()
+
     def wait_until(self, happened: Callable[[], bool], *, seconds: float = 300) -> None:
         """Look every few milliseconds until it has happened; fail where the driver ends before."""
         deadline = time.monotonic() + seconds

@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from hudi_jobs.contract import OPERATOR_FOLDER, ConcurrencyMode, FailureReason
+from hudi_jobs.contract.run_progress import SERVICES_LEASE
 from hudi_jobs.journal.history import History, Write
-from hudi_jobs.lease.leases import SERVICES_LEASE
 from hudi_jobs.operations.refusal import UNCHANGED, require_contiguous, require_latest
 from hudi_jobs.spark.failures import TaskFailed
 from hudi_jobs.table_services.unfinished_work import HEARTBEATS, Others

@@ -1,6 +1,7 @@
 """The lease file of a table: one holder at a time, whoever runs, dies, freezes or loses a reply. No JVM."""
 
 import itertools
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -388,3 +389,32 @@ def test_a_lease_keeper_renews_six_times_in_a_lease() -> None:
     with LeaseKeeper(holder, lease_seconds=1.5, end=lambda: None, clock=lambda: holder.renewals):
         time.sleep(0.8)
     assert 1 <= holder.renewals <= 8
+
+
+PROGRESS: dict[str, object] = {"run": "run", "phase": "Writing"}
+
+
+def test_a_renewal_writes_the_progress_of_each_run_into_its_own_lease_file(two_stores: Any) -> None:
+    lease = take_both(two_stores, "run", Time())
+    assert isinstance(lease, Lease)
+
+    def reported() -> list[object]:
+        return [json.loads(store.read()[0]).get("progress") for store in two_stores]
+
+    with lease.reporting(lambda: PROGRESS, of_ingestion=True):
+        with lease.reporting(lambda: PROGRESS | {"run": "service"}, of_ingestion=False):
+            lease.renew()
+            assert reported() == [PROGRESS, PROGRESS | {"run": "service"}]
+        lease.renew()
+        assert reported() == [PROGRESS, None]
+        lease.release()
+    assert reported() == [None, None]
+
+
+@pytest.mark.parametrize("progress", [PROGRESS, None, 7, ["x"] * 100])
+def test_a_run_reads_a_lease_file_with_any_progress_of_its_holder(progress: object) -> None:
+    holder = Content(run="run", host="there", attempt="other", state=State.HELD, refreshed_at="now")
+    document = json.loads(holder.encode())
+
+    assert "progress" not in document
+    assert decode(json.dumps(document | {"progress": progress, "later": 1}).encode()) == holder

@@ -5,11 +5,10 @@ from dataclasses import asdict, dataclass
 from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
+from hudi_jobs.contract.wording import byte_size
 from hudi_operator.cli.render.text import Row, table
 from hudi_operator.cli.render.view import TableView
 from hudi_operator.planning.facts.runs.daily_costs import DayCost, days_of, hours
-
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 class Spent(NamedTuple):
@@ -99,12 +98,4 @@ def cpu_of_days(view: TableView, now: datetime, *, days: int) -> int:
 def _row(one: Total) -> Row:
     estimated = hours(one.estimated_cpu_milliseconds) if one.estimated_cpu_milliseconds else ""
     figures = (f"{one.runs:,}", hours(one.cpu_milliseconds), estimated)
-    return [one.name, *figures, size(one.bytes_read), size(one.bytes_written)]
-
-
-def size(number: float) -> str:
-    """Return a number of bytes in the largest unit below it."""
-    unit = 0
-    while number >= 1024 and unit < len(_UNITS) - 1:
-        number, unit = number / 1024, unit + 1
-    return f"{number:.0f} {_UNITS[unit]}" if unit == 0 or number >= 100 else f"{number:.1f} {_UNITS[unit]}"
+    return [one.name, *figures, byte_size(one.bytes_read), byte_size(one.bytes_written)]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import click
 
-from hudi_jobs.contract.wording import escaped
+from hudi_jobs.contract.wording import escaped, time_span
 from hudi_operator.api.status.findings import Severity
 
 Document: TypeAlias = Mapping[str, Any]
@@ -81,16 +81,9 @@ def until(moment: datetime | None, now: datetime) -> str:
     return f"in {duration(moment - now)}" if moment > now else "now"
 
 
-_SECONDS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
-
-
 def duration(span: timedelta) -> str:
-    """Return a span in the largest unit that holds it twice, as `90s`, `5m`, `36h` and `3d`."""
-    seconds = max(0, int(span.total_seconds()))
-    for size, unit in _SECONDS:
-        if seconds >= 2 * size or size == 1:
-            return f"{seconds // size}{unit}"
-    raise AssertionError("the last unit holds every span")
+    """Return a span as kubectl writes it."""
+    return time_span(span.total_seconds())
 
 
 def as_document(items: Sequence[Document], output: str) -> str:

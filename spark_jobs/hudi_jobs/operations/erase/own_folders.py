@@ -25,11 +25,12 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.contract.catalogs.catalog import CATALOG_FILE, SyncTrouble
 from hudi_jobs.contract.operator_folder import ORDER_FILE, PROGRESS_FILE, TOLD_FILE, OrderState, ProgressState
+from hudi_jobs.contract.run_progress import INGESTION_LEASE, SERVICES_LEASE, ProgressUnit, RunPhase
 from hudi_jobs.contract.statistics import STATISTICS_FILE
 from hudi_jobs.contract.table.location import beginning_of
 from hudi_jobs.contract.wording import listed
 from hudi_jobs.journal.journal import RECORD_FILE, RECORD_LIMIT
-from hudi_jobs.lease.leases import INGESTION_LEASE, SERVICES_LEASE, State
+from hudi_jobs.lease.leases import State
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.erase.keys import Keys
 from hudi_jobs.operations.erase.scan import (
@@ -75,7 +76,9 @@ _CHOICES = (
     OrderState,
     Outcome,
     ProgressState,
+    ProgressUnit,
     RunMode,
+    RunPhase,
     Service,
     State,
     SyncTrouble,
