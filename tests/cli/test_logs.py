@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from tests.cli.command import Done, command
-from tests.planning.world import CREATED, NOW, at, memory, minutes, run, status
+from tests.planning.world import CREATED, NOW, active, at, memory, minutes, run, status
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.status.runs import FailedRunLog
@@ -113,6 +113,17 @@ async def test_log_is_that_of_the_running_driver_and_previous_that_of_the_run_be
     assert done.stderr == "Ingestion run going, pod going-pod (Running).\n"
     assert (await lake.logs_of("--previous")).stdout == "it ended\n"
     assert lake.asked[0] == {"pod": "going-pod", "container": "driver", "follow": "false"}
+
+
+async def test_log_of_a_long_run_begins_with_how_far_it_is(lake: Lake) -> None:
+    lake.pods = [pod("going", age=30, phase="Running"), pod("newest", age=5)]
+    lake.logs = {"going-pod": b"at work\n", "newest-pod": b"it ended\n"}
+    lake.status = status(active_jobs=(active("going", progress="Writing: 3 of 8 tasks\x1b"),))
+
+    done = await lake.logs_of()
+
+    assert done.stderr.splitlines() == ["Writing: 3 of 8 tasks\\x1b", "Ingestion run going, pod going-pod (Running)."]
+    assert "Writing" not in (await lake.logs_of("--previous")).stderr
 
 
 async def test_log_of_a_service_is_followed_from_its_last_lines(lake: Lake) -> None:

@@ -69,6 +69,19 @@ def test_explanation_has_the_count_the_reason_and_the_next_run_of_each_service()
     assert "flights-compaction-" in text
 
 
+def test_explanation_has_the_progress_of_a_long_run_below_its_job() -> None:
+    document = recorded()["orders"]
+    name = document["status"]["jobs"][0]["name"]
+    line = "Compacting: 120 of 480 file groups, about 3m left"
+    known = view("orders").status.active_jobs[0].copy_with(progress=line)
+    document["status"] = view("orders").status.copy_with(active_jobs=(known,)).to_document()
+
+    lines = explain_text(TableView.of(document), SHOWN).splitlines()
+
+    job = next(number for number, one in enumerate(lines) if one.strip().startswith(name))
+    assert lines[job + 1].strip() == line
+
+
 def test_explanation_has_the_remedy_of_a_finding_and_the_failures_of_a_service() -> None:
     assert "To do: Look at the rows" in explain_text(view("quarantined"), SHOWN)
     assert "Runs in a row: 2 failed." in explain_text(view("failing"), SHOWN)

@@ -55,7 +55,7 @@ class Table:
         known = TimelineStatus(verified_up_to=self.verified) if self.verified else None
         job = active(RUN, created_at=at(NOW - timedelta(minutes=51)))
         one = table(created=NOW - timedelta(minutes=60), status=status(timeline=known, active_jobs=(job,)))
-        found = read_snapshot(self.reader, Location.parse(str(self.folder)), _questions(one.spec, one.status))
+        found = read_snapshot(self.reader, Location.parse(str(self.folder)), _questions(one.spec, one.status, now=NOW))
         return observe(one, snapshot=found)
 
     def commits_read(self) -> int:
@@ -122,7 +122,7 @@ def test_the_first_read_of_a_table_looks_at_its_newest_commits_only(tmp_path: Pa
 )
 def test_a_table_that_is_not_checked_asks_for_no_older_commits(spec: dict[str, Any]) -> None:
     one = table(status=status(timeline=TimelineStatus(verified_up_to="20260101000000000")), **spec)
-    assert _questions(one.spec, one.status).checked_up_to is None
+    assert _questions(one.spec, one.status, now=NOW).checked_up_to is None
 
 
 def test_files_are_summed_over_the_newest_commits_alone(tmp_path: Path) -> None:

@@ -224,7 +224,7 @@ def test_savepoint_that_waits_long_for_a_table_is_looked_at_less_often() -> None
 @pytest.mark.parametrize(("service", "whole"), [("Savepoint", True), ("Cleaning", False)])
 def test_the_timeline_is_listed_whole_while_a_job_is_at_work_on_a_savepoint(service: str, whole: bool) -> None:
     seen = observe(table(status=status(active_jobs=(active(service=service),))))
-    assert _questions(seen.table.spec, seen.table.status).live is whole
+    assert _questions(seen.table.spec, seen.table.status, now=NOW).live is whole
 
 
 async def test_the_end_of_one_that_was_never_made_warns_of_nothing() -> None:

@@ -186,6 +186,35 @@ async def test_progress_that_cannot_be_understood_says_nothing_and_nothing_else_
     assert (found.trouble, found.progress, found.owner_problem) == (None, None, "")
 
 
+LEASE = {"run": "flights-compaction-1", "state": "Held"}
+PHASE = {"run": "flights-compaction-1", "phase": "Compacting", "done": 1, "total": 4}
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (json.dumps(LEASE | {"progress": PHASE}).encode(), ["Compacting: 1 of 4 tasks"]),
+        (json.dumps(LEASE | {"progress": PHASE | {"phase": "Weird"}}).encode(), []),
+        (json.dumps(LEASE | {"progress": PHASE}).encode() + b" " * 100_000, []),
+        (json.dumps(LEASE).encode(), []),
+        (b"[" * 8000, []),
+        (None, []),
+    ],
+)
+async def test_progress_of_a_run_is_read_from_its_lease_on_request(
+    tmp_path: Path, content: bytes | None, lines: list[str]
+) -> None:
+    (tmp_path / ".hudi-operator/ingestion.json").mkdir(parents=True)  # a lease that the store does not give
+    if content is not None:
+        (tmp_path / ".hudi-operator/services.json").write_bytes(content)
+    snapshots = SnapshotReader()
+    asked = Questions(leases=("ingestion.json", "services.json"))
+    found = await snapshots.read(Location.parse(str(tmp_path)), None, questions=asked)
+    assert (found.trouble, (found.run_progress and [one.line for one in found.run_progress]) or []) == (None, lines)
+    assert (await snapshots.read(Location.parse(str(tmp_path)), None)).run_progress is None
+    snapshots.close()
+
+
 TOLD = {"uid": "a-uid", "run": "flights-operation-1", "phase": "Verifying"}
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hudi_jobs.contract import MOST_AFFECTED, Outcome, Service
+from hudi_jobs.contract.run_progress import PROGRESS_LINE_LIMIT
 from hudi_operator.api.status.conditions import REASON_PATTERN
 from hudi_operator.api.status.cost import RunCost
 from hudi_operator.api.status.timeline import AffectedStatus
@@ -63,6 +64,10 @@ class JobStatus(Model):
 
     message: Annotated[str, Field(max_length=512)] = ""
     """Why its pod does not start."""
+
+    progress: Annotated[str, Field(max_length=PROGRESS_LINE_LIMIT)] | None = None
+    """Phase of a run that takes longer than a minute, how much of it is done, its pace, and about how long the rest
+    takes; at most a minute or two old."""
 
     rows_read: int | None = None
     """Rows that a continuous ingestion has read."""

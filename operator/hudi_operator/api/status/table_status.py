@@ -8,6 +8,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from hudi_jobs.contract import RunMode, SavepointStep, Service
+from hudi_jobs.contract.run_progress import PROGRESS_LINE_LIMIT
 from hudi_operator.api.status.conditions import Condition
 from hudi_operator.api.status.cost import DAYS_REMEMBERED, DayLine, RequestedCores
 from hudi_operator.api.status.findings import FINDINGS_SHOWN, Finding
@@ -312,6 +313,12 @@ class ActiveJob(Model):
     live: LiveStatus | None = None
     """Progress of a continuous ingestion; absent for every other Job."""
 
+    progress: Annotated[str, Field(max_length=PROGRESS_LINE_LIMIT)] | None = None
+    """How far the run is, as a line; absent in its first minute."""
+
+    progress_at: Timestamp | None = None
+    """When that line last changed."""
+
     state: Reason = "Decided"
     """State of its pod, as a word."""
 
@@ -448,6 +455,7 @@ class HudiTableStatus(DividedModel):
                 instant=job.instant,
                 state=job.state,
                 message=job.message,
+                progress=job.progress,
                 rows_read=job.live.rows_read if job.live is not None else None,
                 batches=job.live.batches if job.live is not None else None,
             )

@@ -20,6 +20,7 @@ from hudi_operator.cli.render.logs import (
     no_kept_log,
     no_pod,
     printable,
+    progress_line,
 )
 from hudi_operator.cli.render.view import TableView
 from hudi_operator.jobs.manifest import DRIVER_CONTAINER
@@ -75,7 +76,8 @@ _SERVICES = {one.value.lower(): one for one in Service}
 
 @declare(
     details="Without an option it prints the log of the run that is at work, or of the newest run whose pod is still "
-    "there. This needs the right to read logs of pods (pods/log).\n\n"
+    "there. This needs the right to read logs of pods (pods/log). The progress of a run of more than a minute comes "
+    "first, on standard error.\n\n"
     "--failed prints the end of the log of the newest failed run, whose pod may be gone: the operator keeps it in the "
     "status of the table where failedRunLogs.enabled of its chart is true. This needs no right on pods.",
     examples=["logs orders -f", "logs orders compaction --tail 100", "logs orders --previous", "logs orders --failed"],
@@ -115,6 +117,8 @@ def command(
         found = driver_pods(await _pods(client, view), wanted)[previous:]
         if not found:
             raise Failed(no_pod(table, previous=previous))
+        if (line := progress_line(view.status, found[0].job)) is not None:
+            print(line, file=sys.stderr)
         await _show_pod(client, found[0], follow=follow, tail=tail)
 
     in_cluster(place, show)

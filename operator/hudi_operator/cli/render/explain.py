@@ -1,6 +1,6 @@
 """`explain`: everything that the status says of one table, with the reason for each decision."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -104,7 +104,12 @@ def _services(view: TableView, shown: Shown) -> list[str]:
         for name, one in named
     ]
     lines = table(["SERVICE", "COUNT", "DUE", "REASON", "NEXT"], rows, colour=shown.colour).splitlines()
-    return [lines[0], *(line for at, (_, one) in zip(lines[1:], named, strict=True) for line in (at, *_details(one)))]
+    return _with_details(lines, (_details(one) for _, one in named))
+
+
+def _with_details(lines: Sequence[str], details: Iterable[Iterable[str]]) -> list[str]:
+    """Return a table with more lines below each of its rows."""
+    return [lines[0], *(line for at, more in zip(lines[1:], details, strict=True) for line in (at, *more))]
 
 
 def count_text(one: ServiceStatus) -> str:
@@ -145,7 +150,10 @@ def _jobs(view: TableView, shown: Shown) -> list[str]:
         [one.name, str(one.attempt), one.state, age(parse_time(one.started_at), shown.now), one.message]
         for one in view.status.jobs
     ]
-    return table(["JOB", "ATTEMPT", "STATE", "AGE", "MESSAGE"], rows, colour=shown.colour).splitlines() if rows else []
+    if not rows:
+        return []
+    lines = table(["JOB", "ATTEMPT", "STATE", "AGE", "MESSAGE"], rows, colour=shown.colour).splitlines()
+    return _with_details(lines, ([f"    {escaped(one.progress)}"] if one.progress else [] for one in view.status.jobs))
 
 
 def _pending(view: TableView) -> list[str]:

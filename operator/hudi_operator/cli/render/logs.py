@@ -48,6 +48,12 @@ def no_pod(name: str, *, previous: bool) -> str:
     )
 
 
+def progress_line(status: HudiTableStatus, job: str) -> str | None:
+    """Return how far a run is, as the status says; None without any progress."""
+    found = next((one.progress for one in status.jobs if one.name == job), None)
+    return escaped(found) if found else None
+
+
 def printable(piece: str) -> str:
     """Return a piece of a log that is safe in a terminal."""
     return "".join(each if each in "\n\t" else escaped(each) for each in piece)

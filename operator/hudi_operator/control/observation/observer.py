@@ -7,7 +7,7 @@ pod's event reads Jobs and pods; any other trigger, and every action, reads ever
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, datetime
 
 import structlog
 
@@ -34,6 +34,7 @@ from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import KubernetesError
 from hudi_operator.kube.objects import JOB, POD
 from hudi_operator.planning.facts.operations.cascade import awaits_lineage
+from hudi_operator.planning.facts.runs.shown_progress import leases_to_read
 from hudi_operator.planning.facts.savepoints.requested import may_choose_again
 from hudi_operator.planning.model import (
     Blocker,
@@ -195,7 +196,7 @@ class Observer:
         location = table.spec.location
         if table_class is None or location is None or is_hidden(blockers):
             return TimelineSnapshot.forbidden(blockers)
-        questions = _questions(table.spec, table.status)
+        questions = _questions(table.spec, table.status, now=self._kube.now())
         return await self._snapshots.read(
             location,
             table_class.spec.object_store,
@@ -266,7 +267,7 @@ def _has_ended(status: HudiTableStatus, jobs: Iterable[JobObservation]) -> bool:
     return any(job.name not in going for job in status.active_jobs)
 
 
-def _questions(spec: HudiTableSpec, status: HudiTableStatus) -> Questions:
+def _questions(spec: HudiTableSpec, status: HudiTableStatus, *, now: datetime) -> Questions:
     archives = spec.archival.mode is ServiceMode.ASYNC
     checked = status.timeline.verified_up_to if status.timeline else None
     is_serialized = spec.concurrency.mode is ConcurrencyMode.SERIALIZED
@@ -281,5 +282,6 @@ def _questions(spec: HudiTableSpec, status: HudiTableStatus) -> Questions:
         small_file_limit=small_file_limit(spec),
         commits_to_keep=spec.archival.max_commits if archives else None,
         runs=tuple(one.last_run.job for _, one in status.services if one is not None and one.last_run is not None),
+        leases=leases_to_read(status.active_jobs, now=now),
         is_running=bool(status.active_jobs),
     )

@@ -14,6 +14,7 @@ from hudi_operator.control.snapshots.reading import (
     read_catalog,
     read_owner,
     read_progress,
+    read_run_progress,
     read_snapshot,
     read_told,
 )
@@ -137,8 +138,15 @@ class SnapshotReader:
                 progress = read_progress(counting, location) if questions.progress else None
                 told = read_told(counting, location) if questions.operation else None
                 catalog = read_catalog(counting, location) if questions.catalog else None
+                leases = questions.leases
                 return replace(
-                    snapshot, owner=owner, owner_problem=problem, progress=progress, told=told, catalog=catalog
+                    snapshot,
+                    owner=owner,
+                    owner_problem=problem,
+                    progress=progress,
+                    told=told,
+                    catalog=catalog,
+                    run_progress=read_run_progress(counting, location, leases) if leases else None,
                 )
         except TableUnreadable as error:
             return TimelineSnapshot(trouble=_TROUBLES[error.cause], message=str(error))

@@ -29,6 +29,7 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.contract.catalogs.catalog import CATALOG_FILE
 from hudi_jobs.contract.operator_folder import TOLD_FILE, TOLD_LIMIT, OperationTold, decode_told
+from hudi_jobs.contract.run_progress import RunProgress, decode_run_progress
 from hudi_jobs.contract.statistics import STATISTICS_FILE, TableStatistics, decode_statistics
 from hudi_operator.api.status.table_status import PENDING_REMEMBERED
 from hudi_operator.jobs.sizing import PlanSize
@@ -103,6 +104,16 @@ def read_catalog(filesystem: FileSystem, base: Location) -> CatalogRecord | None
     return None if content is None else decode_catalog(content)
 
 
+def read_run_progress(filesystem: FileSystem, base: Location, leases: Iterable[str]) -> tuple[RunProgress, ...]:
+    """Return what the drivers at work report in these leases; an unreadable lease reports nothing."""
+    found: list[RunProgress | None] = []
+    for name in leases:
+        with suppress(StorageError):
+            content = _read(filesystem, (base / OPERATOR_FOLDER / name).path, OPERATOR_FILE_LIMIT)
+            found.append(None if content is None else decode_run_progress(content))
+    return tuple(one for one in found if one is not None)
+
+
 def _read(filesystem: FileSystem, place: str, limit: int) -> bytes | None:
     """Return the content from a single request: the file is rewritten often, and may become shorter."""
     try:
@@ -162,6 +173,8 @@ class Questions:
     commits_to_keep: int | None = None
     runs: tuple[str, ...] = ()
     """The last runs of the table's services: after another run, the statistics may be new."""
+    leases: tuple[str, ...] = ()
+    """The leases to read the progress of runs from."""
     is_running: bool = False
     """Whether a run may write statistics at any time."""
 

@@ -9,6 +9,7 @@ from typing import Self
 
 from hudi_jobs.contract import CatalogRecord, JobOutcome, OwnerRecord, Progress, Service, TaskResult
 from hudi_jobs.contract.operator_folder import OperationTold
+from hudi_jobs.contract.run_progress import RunProgress
 from hudi_jobs.contract.statistics import TableStatistics
 from hudi_jobs.contract.table.facts import NO_FACTS, TableFacts
 from hudi_operator.api.resources import (
@@ -151,7 +152,8 @@ class TimelineSnapshot:
     restores, and the oldest pending rollbacks. `owner` is the record of the table's owner, with or without a table;
     `owner_problem` says why it cannot be used. `progress` is the last report of a driver of a continuous ingestion, and
     `told` the last report of an operation's driver. `statistics` are those that the table's last driver measured.
-    `catalog` is the record of the last sync of the catalog.
+    `catalog` is the record of the last sync of the catalog. `run_progress` is how far the drivers at work say they are;
+    None if it was not read.
     """
 
     timeline: Timeline | None = None
@@ -180,6 +182,7 @@ class TimelineSnapshot:
     told: OperationTold | None = None
     statistics: TableStatistics | None = None
     catalog: CatalogRecord | None = None
+    run_progress: tuple[RunProgress, ...] | None = None
 
     @classmethod
     def forbidden(cls, blockers: Iterable[Blocker]) -> "TimelineSnapshot":

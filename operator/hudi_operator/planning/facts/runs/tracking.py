@@ -18,6 +18,7 @@ from hudi_operator.planning.facts.runs.affected import with_affected
 from hudi_operator.planning.facts.runs.continuous import STOPPED, followed, with_live_progress
 from hudi_operator.planning.facts.runs.cost import with_cost
 from hudi_operator.planning.facts.runs.outcomes import SHORTEST_STAY, conclude, shows_work
+from hudi_operator.planning.facts.runs.shown_progress import with_shown_progress
 from hudi_operator.planning.model import (
     START_TROUBLES,
     Action,
@@ -124,7 +125,8 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
             living, stops = _as_remembered(living, observation, job=its, desired_image=desired_image, now=now)
             known = refreshed(job, living) if own or job.uid else adopted(living)
             known = _with_stop(known, living if its is not None else None, stops=stops, now=now)
-            active.append(followed(known, living, observation, now=now))
+            known = followed(known, living, observation, now=now)
+            active.append(with_shown_progress(known, observation.snapshot, now=now))
             actions += [StopJob(job=active[-1], uid=living.uid, version=living.held_version)] if stops else []
         elif job.service is Service.DELETION:
             continue  # never decided: this table is not being deleted

@@ -206,7 +206,8 @@ def _message(conditions: tuple[Condition, ...], plan: Plan) -> str:
     ready = conditions[0]
     if ready.status == "True" and plan.active_jobs:
         job = plan.active_jobs[0]
-        return f"{service_name(job.service)} is {job.state.lower()}. {job.message}".strip()[:_MESSAGE_LIMIT]
+        told = job.message or (f"{job.progress}." if job.progress else "")
+        return f"{service_name(job.service)} is {job.state.lower()}. {told}".strip()[:_MESSAGE_LIMIT]
     if ready.status == "True" and waits_for_place(plan.services.ingestion):
         return f"Ingestion waits for a place. {plan.services.ingestion.message}"[:_MESSAGE_LIMIT]
     if ready.status == "True" and plan.observation.suspended_by is not None:
