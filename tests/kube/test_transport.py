@@ -269,10 +269,10 @@ async def test_a_stream_outlasts_the_time_of_a_call_and_ends_with_its_content() 
         await response.prepare(request)
         for number in range(4):
             await response.write(f"line {number}\n".encode())
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.2)
         return response
 
-    async with client_of(slow, timeout_seconds=0.2) as kube:
+    async with client_of(slow, timeout_seconds=0.6) as kube:
         pieces = [piece async for piece in kube._transport.stream("/x", query={"follow": "true"})]
     assert b"".join(pieces) == b"line 0\nline 1\nline 2\nline 3\n"
 
