@@ -55,12 +55,16 @@ class MetastoreClient:
             folder = None
             self._client.createDatabase(self._jvm.org.apache.hadoop.hive.metastore.api.Database(name, "", folder, None))
 
+    def drop_database(self, name: str) -> None:
+        """Drop a database with all its entries; the data stays."""
+        self._client.dropDatabase(name, False, True, True)
+
     def names(self) -> list[str]:
         return sorted(str(name) for name in elements(self._client.getAllTables(DATABASE)))
 
-    def entry(self, name: str) -> Entry:
-        table = self._client.getTable(DATABASE, name)
-        found = elements(self._client.listPartitions(DATABASE, name, -1))
+    def entry(self, name: str, *, database: str = DATABASE) -> Entry:
+        table = self._client.getTable(database, name)
+        found = elements(self._client.listPartitions(database, name, -1))
         return Entry(
             location=str(table.getSd().getLocation()),
             properties={str(key): str(value) for key, value in dict(table.getParameters()).items()},
@@ -72,6 +76,12 @@ class MetastoreClient:
 
     def drop(self, name: str) -> None:
         self._client.dropTable(DATABASE, name, False, True)
+
+    def rename(self, name: str, to: str) -> None:
+        """Rename an entry, as `ALTER TABLE RENAME` does."""
+        table = self._client.getTable(DATABASE, name).deepCopy()
+        table.setTableName(to)
+        self._client.alter_table(DATABASE, name, table)
 
     def copy(self, name: str, to: str, *, location: str | None = None, mark: str | None = None) -> None:
         """Make an entry of somebody else after an existing entry."""
@@ -95,6 +105,7 @@ class CatalogTrial:
     table: str
     settings: dict[str, Any] = field(default_factory=dict)
     uid: str = "uid-of-flights"
+    operator: str = "operator-1"
 
     @property
     def catalog(self) -> HiveCatalog:
@@ -104,7 +115,7 @@ class CatalogTrial:
 
     @property
     def owner(self) -> TableOwner:
-        return TableOwner(operator="operator-1", table_uid=self.uid, table="team/flights")
+        return TableOwner(operator=self.operator, table_uid=self.uid, table="team/flights")
 
     def ingest(self, *rows: dict[str, Any]) -> TaskResult:
         """Ingest rows as a commit with the catalog in the request."""
