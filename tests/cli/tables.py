@@ -50,7 +50,7 @@ def recorded() -> dict[str, Document]:
         "quarantined": observe(table(status=bad), snapshot=_READ),
         "paused": observe(table(suspend=True, status=status(ingestion=_LAST)), snapshot=_READ),
     }
-    return {name: _document(name, one.table, status_of(one).to_document()) for name, one in seen.items()}
+    return {name: document_of(name, one.table, status_of(one).to_document()) for name, one in seen.items()}
 
 
 def view(name: str) -> TableView:
@@ -75,7 +75,8 @@ def _compacting() -> Observation:
     )
 
 
-def _document(name: str, one: HudiTable, written: Document) -> Document:
+def document_of(name: str, one: HudiTable, written: Document) -> Document:
+    """Return a table as the API server has it."""
     spec = one.spec.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
     metadata = {
         "name": name,

@@ -25,6 +25,7 @@ COMMANDS = {
     "explain": Entry(CLUSTER, "Explain a table: conditions, findings with a remedy, why each service runs or not."),
     "history": Entry(CLUSTER, "Show what ran on a table, and who asked for it."),
     "timeline": Entry(CLUSTER, "Show the timeline of a table, by name or by path: instants, pending work, counts."),
+    "schema": Entry(CLUSTER, "Show the declared columns of a table, their differences, and which commit changed what."),
     "events": Entry(CLUSTER, "Show the Events about a table."),
     "logs": Entry(CLUSTER, "Print the log of a run, or the kept end of the log of the newest failed run."),
     "top": Entry(CLUSTER, "Show how large tables are, how fast they grow, and their small files and logs."),

@@ -142,6 +142,17 @@ def stored_columns(schema: str | None) -> tuple[StoredColumn, ...] | None:
         return None
 
 
+def parts_of(columns: tuple[StoredColumn, ...]) -> dict[str, str]:
+    """Return the type of each column and of each part of one, by its name; nested names have dots."""
+    return {path: kind for one in columns for path, kind in _parts(one.name, one.kind)}
+
+
+def _parts(path: str, kind: ColumnKind) -> Iterator[tuple[str, str]]:
+    yield path, kind.name
+    for name, part in kind.parts:
+        yield from _parts(f"{path}.{name}", part)
+
+
 _PRIMITIVE = {
     "boolean": "boolean",
     "int": "int",
