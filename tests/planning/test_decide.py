@@ -91,6 +91,8 @@ def test_a_new_table_starts_its_first_run_at_once() -> None:
         "look": None,
         "cores": {"driver": 1000, "executor": 0, "executors": 0},
         "running_since": None,
+        "progress": None,
+        "progress_at": None,
         "state": "Decided",
         "message": "",
     }
