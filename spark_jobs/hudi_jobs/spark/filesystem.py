@@ -8,7 +8,8 @@ listing may name files elsewhere. These functions neither return such a file as 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
@@ -68,6 +69,10 @@ _STATUS = re.compile(
 )
 
 
+ReadRange = Callable[[int, int], bytes]
+"""Reads a number of bytes from an offset; fewer at the end of the file."""
+
+
 def located(spark: SparkSession, path: str, name: str | None = None) -> tuple[JavaObject, JavaObject]:
     """Return the file system of a path, or of a name below it, and that path."""
     kind = classes(spark).org.apache.hadoop.fs.Path
@@ -80,6 +85,23 @@ def read_bytes(spark: SparkSession, filesystem: JavaObject, path: JavaObject) ->
     stream = filesystem.open(path)
     try:
         return bytes(classes(spark).org.apache.hudi.io.util.FileIOUtils.readAsByteArray(stream))
+    finally:
+        stream.close()
+
+
+@contextmanager
+def ranges_of(spark: SparkSession, path: str) -> Iterator[tuple[ReadRange, int]]:
+    """Open a file; yield the function that reads a range of it, and its size."""
+    filesystem, place = located(spark, path)
+    size = int(filesystem.getFileStatus(place).getLen())
+    stream = filesystem.open(place)
+
+    def read(offset: int, count: int) -> bytes:
+        stream.seek(offset)
+        return bytes(stream.readNBytes(count))
+
+    try:
+        yield read, size
     finally:
         stream.close()
 

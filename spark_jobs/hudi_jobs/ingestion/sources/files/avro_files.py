@@ -5,7 +5,7 @@ silently and lose the rest. A whole Avro file ends with the sync marker that its
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -13,16 +13,12 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.spark.failures import TaskFailed
-from hudi_jobs.spark.filesystem import located
-from hudi_jobs.spark.jvm import classes
+from hudi_jobs.spark.filesystem import ReadRange, ranges_of
 
 _MAGIC = b"Obj\x01"
 _MARKER = 16
 _FIRST_READ = 64 * 1024
 _AT_ONCE = 8
-
-ReadRange = Callable[[int, int], bytes]
-"""Reads a number of bytes from an offset."""
 
 
 class BrokenAvro(ValueError):
@@ -46,23 +42,14 @@ def schemas_of(spark: SparkSession, paths: Sequence[str]) -> list[str]:
     """Return the schema of each file; raise `TaskFailed` for the first file that is not a whole Avro file."""
 
     def schema_of(path: str) -> str:
-        filesystem, root = located(spark, path)
-        size = int(filesystem.getFileStatus(root).getLen())
-        stream = filesystem.open(root)
-
-        def read(offset: int, count: int) -> bytes:
-            stream.seek(offset)
-            return bytes(classes(spark).org.apache.commons.io.IOUtils.toByteArray(stream, count))
-
         try:
-            return read_whole(read, size).schema
+            with ranges_of(spark, path) as (read, size):
+                return read_whole(read, size).schema
         except BrokenAvro as error:
             raise TaskFailed(
                 FailureReason.SOURCE_UNREADABLE,
                 f"The file {path} cannot be read as avro; it may be half-written. Replace or remove it.",
             ) from error
-        finally:
-            stream.close()
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return list(pool.map(schema_of, paths))

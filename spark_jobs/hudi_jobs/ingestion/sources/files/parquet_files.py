@@ -31,7 +31,7 @@ from hudi_jobs.ingestion.sources.files.footers import (
 )
 from hudi_jobs.ingestion.sources.files.headers import quoted_name
 from hudi_jobs.spark.failures import TaskFailed
-from hudi_jobs.spark.filesystem import located
+from hudi_jobs.spark.filesystem import ranges_of
 
 _AT_ONCE = 8
 _MOST_NAMED = 5
@@ -62,23 +62,14 @@ def parquet_columns(spark: SparkSession, paths: Sequence[str]) -> list[list[Parq
     """Return the columns of each file; raise `TaskFailed` for the first file without a footer."""
 
     def one(path: str) -> list[ParquetColumn]:
-        filesystem, place = located(spark, path)
-        size = int(filesystem.getFileStatus(place).getLen())
-        stream = filesystem.open(place)
-
-        def read(offset: int, count: int) -> bytes:
-            stream.seek(offset)
-            return bytes(stream.readNBytes(count))
-
         try:
-            return columns_of(footer_of(read, size))
+            with ranges_of(spark, path) as (read, size):
+                return columns_of(footer_of(read, size))
         except BrokenParquet as error:
             raise TaskFailed(
                 FailureReason.SOURCE_UNREADABLE,
                 f"The file {path} cannot be read as parquet: {error}. Replace or remove it.",
             ) from error
-        finally:
-            stream.close()
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return list(pool.map(one, paths))
