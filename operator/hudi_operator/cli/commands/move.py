@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     details="Another class is one field, and the next Job uses it. To another namespace the command creates the table "
     "there, suspended, waits until the old one has no Job, moves its HudiSavepoints, deletes the old one and resumes "
     "the new one. It deletes no data, and two tables never have the folder.\n\n"
-    "It says first what it does and what the table forgets, and asks. Repeat a command that was interrupted: it goes "
+    "The command first says what it does and what the table forgets, and asks. Repeat an interrupted command: it goes "
     "on where it was. A table that Argo CD, Flux or Helm keeps is refused, and its new YAML printed.",
     examples=[
         "move orders --to-class gold",
