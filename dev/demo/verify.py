@@ -85,8 +85,8 @@ def use_store(spark: SparkSession, store: dict[str, str]) -> None:
         hadoop.set(key, value)
 
 
-def open_session() -> SparkSession:
-    """Start Spark in this process, with the Spark image's jars and archive of classes."""
+def open_session(**more: str) -> SparkSession:
+    """Start Spark in this process, with the Spark image's jars and archive of classes; `more` are further settings."""
     home = spark_home()
     os.environ["SPARK_HOME"] = str(home)
     settings = {
@@ -107,7 +107,7 @@ def open_session() -> SparkSession:
         "spark.hadoop.fs.s3a.connection.maximum": "1000",
     }
     builder = SparkSession.builder.appName("verify")
-    for key, value in settings.items():
+    for key, value in (settings | more).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 

@@ -21,6 +21,7 @@ ORDER = (
     "test_shared_table",
     "test_bad_input",
     "test_examples",
+    "test_catalog",
     "test_operations",
     "test_deletion",
     "test_continuous",
