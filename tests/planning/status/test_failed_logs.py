@@ -34,6 +34,7 @@ from hudi_operator.api.status.runs import FAILED_LOG_BYTES, FailedRunLog
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.planning.facts.runs.continuous import DRAINING
 from hudi_operator.planning.model import JobObservation, Observation, PodTrouble
+from hudi_operator.planning.outcome.life import with_logs
 from hudi_operator.planning.outcome.status.failed_logs import runs_with_wanted_log
 
 POD = "flights-pod"
@@ -58,16 +59,24 @@ def wanted(observation: Observation) -> list[str]:
 
 def kept_after(observation: Observation, text: str = "the reason") -> dict[str, str]:
     """What the status keeps once the logs that are wanted have been read."""
-    read = dict.fromkeys(wanted(observation), text)
-    return {one.job: one.text for one in plan_for(replace(observation, logs=read)).status.failed_logs}
+    plan = plan_for(observation)
+    read = dict.fromkeys((one.name for one in runs_with_wanted_log(plan)), text)
+    return {one.job: one.text for one in with_logs(plan, read).status.failed_logs}
 
 
 def test_log_of_a_failed_run_is_wanted_once() -> None:
     observation = after(failed_run())
     assert wanted(observation) == [JOB]
-    stored = again(observation, plan_for(replace(observation, logs={JOB: "the reason"})).status)
+    stored = again(observation, with_logs(plan_for(observation), {JOB: "the reason"}).status)
     assert wanted(stored) == []
     assert kept_after(stored) == {JOB: "the reason"}
+
+
+def test_logs_change_nothing_of_a_plan_but_the_logs_in_its_status() -> None:
+    observation, read = after(failed_run()), {JOB: "the reason"}
+    plan = with_logs(plan_for(observation), read)
+    assert plan == plan_for(replace(observation, logs=read))
+    assert plan.status.copy_with(failed_logs=()) == plan_for(observation).status
 
 
 @pytest.mark.parametrize(
