@@ -18,7 +18,11 @@ NAMES = tuple(path.stem for path in sorted(TABLES.glob("*.json")))
 
 
 class StoreLikeS3(LocalFileSystem):
-    """The local file system, whose listings show the times of the files."""
+    """The local file system, whose listings show the times of the files, and whose requests all count."""
+
+    @property
+    def identity(self) -> str:
+        return "s3"
 
     def list_directory(
         self, path: str, *, start_after: str | None = None, before: str | None = None, limit: int = LISTING_LIMIT

@@ -11,6 +11,7 @@ from hudi_jobs.contract.table.facts import TableFacts
 from hudi_operator.diagnosis.check import Examined, Undoing
 from hudi_operator.diagnosis.checks.services import CLEANS_ASKED, stands_still
 from hudi_operator.storage import CountingFileSystem, FileSystem, StorageError
+from hudi_operator.storage.local import LOCAL
 from hudi_operator.timeline import (
     Action,
     CommitMetadata,
@@ -53,12 +54,16 @@ class _Requests:
 
     def allow(self, number: int, what: str) -> bool:
         """Tell whether so many requests may follow."""
-        taken = self.counting.lists + self.counting.reads + self.counting.stats
-        if taken + number <= self.most:
+        if _taken(self.counting) + number <= self.most:
             return True
         if what not in self.left_out:
             self.left_out.append(what)
         return False
+
+
+def _taken(counting: CountingFileSystem) -> int:
+    """Return the number of requests; the time of a local file, which no local listing shows, costs nothing."""
+    return counting.lists + counting.reads + (0 if counting.identity == LOCAL else counting.stats)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,8 +102,7 @@ def examine(filesystem: FileSystem, base: Location, *, now: datetime, most: int 
         metadata=reading.metadata(),
         dated=reading.dated(),
     )
-    taken = counting.lists + counting.reads + counting.stats
-    return Examination(examined=found, requests=taken, left_out=tuple(requests.left_out))
+    return Examination(examined=found, requests=_taken(counting), left_out=tuple(requests.left_out))
 
 
 @dataclass(frozen=True)

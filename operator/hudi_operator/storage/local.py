@@ -25,14 +25,17 @@ from hudi_operator.storage.filesystem import (
     too_many_files,
 )
 
+LOCAL = "file"
+"""The identity of the local file system: there is only one."""
+
 
 class LocalFileSystem:
     """The file system of this machine. Paths are absolute."""
 
     @property
     def identity(self) -> str:
-        """There is only one local file system."""
-        return "file"
+        """The same for all: there is only one local file system."""
+        return LOCAL
 
     @property
     def lists_from_offset(self) -> bool:
