@@ -14,10 +14,18 @@ import pytest
 
 from hudi_jobs.contract import RUN_KEY, Location
 from hudi_operator.control.snapshots.reader import SnapshotReader
-from hudi_operator.control.snapshots.reading import NO_QUESTIONS, Questions, read_owner, read_progress, read_told
+from hudi_operator.control.snapshots.reading import (
+    NO_QUESTIONS,
+    Questions,
+    read_owner,
+    read_progress,
+    read_snapshot,
+    read_told,
+)
 from hudi_operator.planning.model import TimelineSnapshot
+from hudi_operator.storage import CountingFileSystem
 from hudi_operator.storage.local import LocalFileSystem
-from hudi_operator.timeline import Instant, TimelineZone
+from hudi_operator.timeline import Instant, TimelineReader, TimelineZone
 
 TABLES = Path(__file__).parents[1] / "fixtures" / "timeline" / "tables"
 
@@ -70,12 +78,16 @@ async def test_the_age_of_a_pending_instant_in_local_time_is_asked_of_the_store(
     assert [time for time, _ in found.written] == [one.time for one in found.timeline.pending]
 
 
-@pytest.mark.parametrize(("keep", "expected"), [(None, False), (0, True), (10**6, False)])
-async def test_the_metadata_table_is_read_where_there_are_commits_to_archive(
-    tmp_path: Path, keep: int | None, *, expected: bool
-) -> None:
-    found = await seen("1.2.0-cow-writes", tmp_path, Questions(commits_to_keep=keep))
-    assert (found.metadata is not None) is expected
+async def test_the_metadata_table_is_read_once_after_each_change(tmp_path: Path) -> None:
+    found = await seen("1.2.0-cow-writes", tmp_path)
+    assert found.metadata is not None
+    counting = CountingFileSystem(LocalFileSystem())
+    reader, base = TimelineReader(counting), Location.parse(str(tmp_path))
+    assert read_snapshot(reader, base, NO_QUESTIONS).metadata == found.metadata
+    lists = counting.lists
+    assert read_snapshot(reader, base, NO_QUESTIONS).metadata == found.metadata
+    assert counting.lists == lists + 1
+    assert read_snapshot(reader, base, Questions(live=True)).metadata == found.metadata
 
 
 RECORD = {

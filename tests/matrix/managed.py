@@ -15,7 +15,7 @@ from hudi_operator.api.resources import OPERATIONS, HudiOperation, HudiTable, Hu
 from hudi_operator.api.status.findings import Severity
 from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus
 from hudi_operator.control.snapshots.reader import SnapshotReader
-from hudi_operator.control.snapshots.reading import Questions
+from hudi_operator.control.snapshots.reading import NO_QUESTIONS
 from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.facts.operations.decisions import with_decisions
@@ -77,9 +77,8 @@ class Managed:
 
     def observe(self) -> Observation:
         """Observe, as the operator does."""
-        questions = Questions(commits_to_keep=self.table.spec.archival.max_commits)
         base_path = self.table.spec.base_path
-        snapshot = self._snapshots._read(Location.parse(base_path), None, namespace="team-a", questions=questions)
+        snapshot = self._snapshots._read(Location.parse(base_path), None, namespace="team-a", questions=NO_QUESTIONS)
         seen = Observation(
             table=self.table,
             table_class=_CLASS,

@@ -323,10 +323,11 @@ class TimelineReader:
         make: Callable[[TableFiles, Location], T],
         *,
         lasts: Callable[[T], bool] = lambda _: True,
+        size: Callable[[T], int] = lambda found: len(found) if isinstance(found, str) else 0,
     ) -> T:
         """Return what `make` reads of a table's other files, once per process and `since`, which marks a change.
 
-        An answer that does not last is read each time.
+        An answer that does not last is read each time. `size` is what an answer takes in memory.
         """
         key = (what, self._filesystem.identity, base.path, since)
         known = self._cache.get(key)
@@ -335,7 +336,7 @@ class TimelineReader:
             return remembered
         found = make(self._files, base)
         if lasts(found):
-            self._cache.put(key, (found,), size=len(found) if isinstance(found, str) else 0)
+            self._cache.put(key, (found,), size=size(found))
         return found
 
     def heartbeat(self, base: Location, instant: Instant) -> int | None:

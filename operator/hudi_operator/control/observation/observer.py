@@ -14,7 +14,6 @@ import structlog
 from hudi_jobs.contract import ConcurrencyMode, Service
 from hudi_operator.api.resources import HudiTable, HudiTableClass, InvalidObject, ObjectMetadata
 from hudi_operator.api.spec.table import HudiTableSpec, ManagementPolicy
-from hudi_operator.api.spec.table_services import ServiceMode
 from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.catalogs.registry import entries_of
 from hudi_operator.control.claims import Claims
@@ -268,7 +267,6 @@ def _has_ended(status: HudiTableStatus, jobs: Iterable[JobObservation]) -> bool:
 
 
 def _questions(spec: HudiTableSpec, status: HudiTableStatus, *, now: datetime) -> Questions:
-    archives = spec.archival.mode is ServiceMode.ASYNC
     checked = status.timeline.verified_up_to if status.timeline else None
     is_serialized = spec.concurrency.mode is ConcurrencyMode.SERIALIZED
     return Questions(
@@ -280,7 +278,6 @@ def _questions(spec: HudiTableSpec, status: HudiTableStatus, *, now: datetime) -
         operation=any(job.operation is not None and not job.operation.dry_run for job in status.active_jobs),
         catalog=spec.catalog is not None,
         small_file_limit=small_file_limit(spec),
-        commits_to_keep=spec.archival.max_commits if archives else None,
         runs=tuple(one.last_run.job for _, one in status.services if one is not None and one.last_run is not None),
         leases=leases_to_read(status.active_jobs, now=now),
         is_running=bool(status.active_jobs),

@@ -50,6 +50,7 @@ from hudi_operator.timeline import (
 )
 from hudi_operator.timeline.content.plans import PlanSummary
 from hudi_operator.timeline.facts import read_facts, read_metadata_table
+from hudi_operator.timeline.files.reading import TableFiles
 from hudi_operator.timeline.reader import commit_problem, completed_commits
 from hudi_operator.timeline.rules.changes import completed_changes
 from hudi_operator.timeline.rules.file_sizes import SMALL_FILE_LIMIT, FileSummary, summarise_files
@@ -145,6 +146,9 @@ _FILES_SUMMED = 40_000
 _FILES_PASSED = 40_000
 """The most files in older commits that are only checked; a read ends with the commit that exceeds it."""
 
+_INSTANT_BYTES = 300
+"""About what an instant of a timeline takes in memory."""
+
 _INDEX_SHOWN = 64
 _NAME_SHOWN = 330
 _ROWS_DIGITS = 15
@@ -155,9 +159,8 @@ _OPERATION_SHOWN = 64
 class Questions:
     """The questions of a table's spec to its files and timeline.
 
-    `small_file_limit` is the size in bytes below which base files count as small. With more commits than
-    `commits_to_keep`, the metadata table is read too, because it decides what can be archived. `live` ignores all
-    caches, even the table's existence; use it before an irreversible action.
+    `small_file_limit` is the size in bytes below which base files count as small. `live` ignores all caches, even the
+    table's existence; use it before an irreversible action.
     """
 
     live: bool = False
@@ -170,7 +173,6 @@ class Questions:
     checked_up_to: str | None = None
     """Check every commit that completed after this instant for other writers, not only the newest."""
     small_file_limit: int = SMALL_FILE_LIMIT
-    commits_to_keep: int | None = None
     runs: tuple[str, ...] = ()
     """The last runs of the table's services: after another run, the statistics may be new."""
     leases: tuple[str, ...] = ()
@@ -214,7 +216,7 @@ def read_snapshot(reader: TimelineReader, base: Location, questions: Questions) 
         planned=_marks((instant, plan.extra_metadata) for instant, plan in plans),
         heartbeats=tuple(_heartbeats(reader, base, timeline)),
         undoings=tuple(_undoings(reader, base, timeline)),
-        metadata=_metadata(reader, base, timeline) if _asks_for_metadata(questions, timeline) else None,
+        metadata=_metadata(reader, base, timeline, questions),
         statistics=_statistics(reader, base, timeline, questions),
     )
 
@@ -315,17 +317,24 @@ def _statistics(
     return found if is_of_this else None
 
 
-def _asks_for_metadata(questions: Questions, timeline: Timeline) -> bool:
-    most = questions.commits_to_keep
-    return most is not None and timeline.counters.completed_commits > most
+def _metadata(reader: TimelineReader, base: Location, timeline: Timeline, questions: Questions) -> Timeline | None:
+    """Return the metadata table's timeline, read once after each change; without it, more commits seem archivable."""
 
+    def read(_: TableFiles, place: Location) -> Timeline | None:
+        try:
+            return read_metadata_table(reader, place, timeline)
+        except (TableUnreadable, CorruptContent):
+            return None
 
-def _metadata(reader: TimelineReader, base: Location, timeline: Timeline) -> Timeline | None:
-    """Read the metadata table's timeline; without it, more commits seem archivable than Hudi will take."""
-    try:
-        return read_metadata_table(reader, base, timeline)
-    except (TableUnreadable, CorruptContent):
-        return None
+    change = (max((one.completion for one in timeline.completed), default=""), len(timeline.completed))
+    return reader.once(
+        base,
+        "metadata",
+        change,
+        read,
+        lasts=lambda _: not questions.live,
+        size=lambda found: 0 if found is None else _INSTANT_BYTES * len(found.instants),
+    )
 
 
 def _changed_at(extras: Iterable[tuple[Instant, Mapping[str, str]]]) -> str | None:
