@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from tests.cli.command import Done, command
+from tests.cli.person import current_config, tenant_of
 from tests.cli.tables import recorded
 
 from hudi_operator.api.resources import SUSPEND_ANNOTATION
@@ -32,10 +32,6 @@ async def lake(transport: Transport, namespace: str) -> str:
         made = await transport.request("POST", path, query={"fieldValidation": "Strict"}, body=document)
         await transport.request("PUT", f"{path}/{name}/status", body={**made, "status": status})
     return namespace
-
-
-def current_config() -> dict[str, Any]:
-    return dict(yaml.safe_load(Path(os.environ["KUBECONFIG"]).read_text()))
 
 
 async def hudi(*arguments: str) -> Done:
@@ -285,3 +281,25 @@ async def test_timeline_of_a_table_is_that_of_its_status(lake: str) -> None:
     blocked = await hudi("timeline", "ht/blocked", "-n", lake)
     assert (blocked.returncode, "has no timeline: The path is not allowed" in blocked.stderr) == (1, True)
     assert (await hudi("timeline", "ht/nobody", "-n", lake)).returncode == 1
+
+
+async def test_preflight_asks_the_api_server_about_every_object_and_changes_nothing(
+    lake: str, transport: Transport
+) -> None:
+    before = [one async for one in transport.list_items(collection_path(TABLE, lake))]
+    done = await hudi("preflight", "-o", "json")
+    assert done.returncode in {0, 1}, done.stderr
+    found = json.loads(done.stdout)
+    messages = [one["message"] for one in found["checks"]]
+    assert "The definition of HudiTable is that of this version." in messages
+    assert "You have the rights that `helm upgrade` needs." in messages
+    assert not any("were not checked" in one for one in messages)
+    assert [one async for one in transport.list_items(collection_path(TABLE, lake))] == before
+
+
+async def test_preflight_without_rights_on_the_cluster_ends_with_3(
+    lake: str, transport: Transport, tmp_path: Path
+) -> None:
+    kubeconfig = await tenant_of(transport, lake, tmp_path)
+    done = await hudi("preflight", "--kubeconfig", kubeconfig)
+    assert (done.returncode, done.stdout) == (3, "")

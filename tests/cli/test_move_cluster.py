@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -14,10 +13,10 @@ from typing import Any
 import pytest
 import yaml
 from tests.cli.command import Done, command
+from tests.cli.person import tenant_of
 from tests.cli.running_operator import Eventually, running_operator
 from tests.cli.small_operator import SmallOperator
 from tests.cli.tables import recorded
-from tests.cli.test_cluster_commands import current_config
 
 from hudi_operator.api.resources import SUSPEND_ANNOTATION
 from hudi_operator.cli.move import steps
@@ -292,34 +291,13 @@ async def test_person_without_rights_at_the_new_place_changes_nothing(
     transport: Transport, namespace: str, other: str, tmp_path: Path
 ) -> None:
     before = await declare(transport, namespace)
-    kubeconfig = await _tenant_of(transport, namespace, tmp_path)
+    kubeconfig = await tenant_of(transport, namespace, tmp_path)
     done = await hudi("move", "orders", "-n", namespace, "--to-namespace", other, "--yes", "--kubeconfig", kubeconfig)
     assert done.returncode == 3, done.stderr
     assert other in done.stderr
     after = await found(transport, TABLE, namespace, "orders")
     assert after is not None
     assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
-
-
-async def _tenant_of(transport: Transport, namespace: str, folder: Path) -> str:
-    """Return the kubeconfig of an account that may do everything in its namespace alone."""
-    accounts = f"/api/v1/namespaces/{namespace}/serviceaccounts"
-    await transport.request("POST", accounts, body={"metadata": {"name": "tenant"}})
-    binding = {
-        "metadata": {"name": "tenant"},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
-        "subjects": [{"kind": "ServiceAccount", "name": "tenant", "namespace": namespace}],
-    }
-    bindings = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/rolebindings"
-    await transport.request("POST", bindings, body=binding)
-    made = await transport.request("POST", f"{accounts}/tenant/token", body={"spec": {"expirationSeconds": 3600}})
-    config = current_config()
-    config["users"] = [{"name": "tenant", "user": {"token": made["status"]["token"]}}]
-    config["contexts"] = [{"name": "tenant", "context": {"cluster": config["clusters"][0]["name"], "user": "tenant"}}]
-    config["current-context"] = "tenant"
-    file = folder / "tenant"
-    file.write_text(json.dumps(config))
-    return str(file)
 
 
 async def test_another_class_is_one_field_and_takes_no_step(transport: Transport, namespace: str) -> None:

@@ -39,6 +39,7 @@ COMMANDS = {
     "erase": Entry(CLUSTER, "Erase records from every file of a table, and prove it."),
     "move": Entry(CLUSTER, "Move a table to another class or namespace, and say what to do for another cluster."),
     "plan": Entry(CLUSTER, "Show what resources in files would do, with or without a cluster, for pull requests."),
+    "preflight": Entry(CLUSTER, "Say what must be done or known before the operator is upgraded."),
     "doctor": Entry(STORE, "Say what is wrong with every Hudi table below a prefix, with evidence and a remedy."),
     "adopt": Entry(STORE, "Write resources that observe the Hudi tables below a prefix, as YAML to review."),
     "crds": Entry(OPERATOR, "Print the CustomResourceDefinitions, for `kubectl apply --server-side -f -`."),

@@ -46,9 +46,12 @@ class PersonClient:
         return await self._objects.list(kind, namespace, label_selector=label_selector)
 
     async def create(
-        self, kind: Kind, namespace: str, manifest: Mapping[str, Any], *, dry_run: bool = False
+        self, kind: Kind, namespace: str | None, manifest: Mapping[str, Any], *, dry_run: bool = False
     ) -> Document:
-        """Create an object, with unknown fields refused; a dry run only has the API server check it."""
+        """Create an object, with unknown fields refused; a dry run only has the API server check it.
+
+        The namespace of an object of the cluster is None.
+        """
         path = collection_path(kind, namespace)
         return await self._transport.request("POST", path, query=_query(dry_run=dry_run), body=dict(manifest))
 
@@ -108,6 +111,13 @@ class PersonClient:
         if tail is not None:
             query["tailLines"] = str(tail)
         return self._transport.stream(log_path(self.namespace, pod), query=query)
+
+    async def server_version(self) -> str:
+        """Return the version of the API server, such as `v1.34.4`; empty where the server does not say."""
+        try:
+            return text(await self._transport.request("GET", "/version"), "gitVersion") or ""
+        except KubernetesError:
+            return ""
 
     async def who_am_i(self) -> str | None:
         """Return the person's name as the API server knows it; None where the server does not say."""
