@@ -19,14 +19,26 @@ Found: TypeAlias = dict[str, Any]
 
 
 class ComparisonFailed(Exception):
-    """The tables could not be read; the message names the log."""
+    """The tables could not be read, and the message names the log; or they hold other rows."""
+
+
+def rows_of(table: str, found: Found) -> int:
+    """Return how many rows a table holds; raise `ComparisonFailed` for differences."""
+    if found["missingRows"] or found["unexpectedRows"] or found["expectedRows"] != found["actualRows"]:
+        raise ComparisonFailed(f"{table} does not hold the rows that it should: {found}")
+    rows: int = found["actualRows"]
+    return rows
 
 
 class Comparison:
-    """A Spark session that compares tables on request, and reads the original flights at its start."""
+    """A Spark session that compares tables on request.
 
-    def __init__(self, *original: str) -> None:
-        self._original = original
+    With the word `FLIGHTS` it reads the original flights at its start. With the address of a metastore it also reads
+    tables by the names of their entries.
+    """
+
+    def __init__(self, *words: str) -> None:
+        self._words = words
 
     def __enter__(self) -> Self:
         self._process = self._start()
@@ -62,7 +74,7 @@ class Comparison:
         _LOG.parent.mkdir(parents=True, exist_ok=True)
         with _LOG.open("w") as errors:
             return subprocess.Popen(
-                (sys.executable, str(_PROGRAM), *self._original),
+                (sys.executable, str(_PROGRAM), *self._words),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

@@ -1,7 +1,8 @@
 """Compares tables with the original data, row by row and value by value, with Spark's own Hudi reader.
 
 Run as a program of its own. It reads the original data, then answers questions: a JSON line with the store, a table and
-perhaps its rows, is answered by a JSON line with the differences.
+perhaps its rows, is answered by a JSON line with the differences. A table is a path, or the name of an entry in the
+Hive Metastore of the command line.
 """
 
 import json
@@ -23,7 +24,8 @@ _BETWEEN = "|"
 
 def main() -> None:
     """Read the original data, and compare each requested table."""
-    spark = open_session()
+    metastore = next((word for word in sys.argv if word.startswith("thrift://")), None)
+    spark = open_session(**(in_metastore(metastore) if metastore else {}))
     original = read_flights() if FLIGHTS in sys.argv else []
     for question in sys.stdin:
         request = json.loads(question)
@@ -36,7 +38,7 @@ def main() -> None:
 
 def expected(original: list[Row], table: str) -> list[Row]:
     """Return the rows that a table should hold; for `delays` the rows of its files that its transform passes."""
-    if not table.endswith("/delays"):
+    if not table.endswith(("/delays", ".delays")):
         return original
     late = (row for row in original if row["dep_delay"] != MISSING and int(row["dep_delay"]) > 60)
     return [row for row in late if int(row["month"]) >= 10]
@@ -44,7 +46,7 @@ def expected(original: list[Row], table: str) -> list[Row]:
 
 def read(spark: SparkSession, table: str) -> DataFrame:
     """Return the rows of a table."""
-    return spark.read.format("hudi").load(table)
+    return spark.read.format("hudi").load(table) if "://" in table else spark.table(table)
 
 
 def compare(original: list[Row], table: DataFrame) -> dict[str, Any]:
@@ -83,6 +85,11 @@ def use_store(spark: SparkSession, store: dict[str, str]) -> None:
     hadoop: Any = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - PySpark has no other way
     for key, value in settings.items():
         hadoop.set(key, value)
+
+
+def in_metastore(uri: str) -> dict[str, str]:
+    """Return the settings of a session that finds tables by name."""
+    return {"spark.sql.catalogImplementation": "hive", "spark.hadoop.hive.metastore.uris": uri}
 
 
 def open_session(**more: str) -> SparkSession:

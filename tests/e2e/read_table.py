@@ -40,10 +40,9 @@ def _run(tables: Sequence[str], store: S3Access, metastore: str, columns: Sequen
 def main(tables: str, store: str, metastore: str, *columns: str) -> None:
     """Print the rows on the last line, those of each table sorted by the columns."""
     sys.path.insert(0, str(Path(__file__).parents[2] / "dev"))
-    from demo.verify import open_session, use_store  # noqa: PLC0415 - found once the path is set
+    from demo.verify import in_metastore, open_session, use_store  # noqa: PLC0415 - found once the path is set
 
-    named = {"spark.sql.catalogImplementation": "hive", "spark.hadoop.hive.metastore.uris": metastore}
-    spark = open_session(**(named if metastore else {}))
+    spark = open_session(**(in_metastore(metastore) if metastore else {}))
     use_store(spark, json.loads(store))
     opened = (spark.table(one) if metastore else spark.read.format("hudi").load(one) for one in json.loads(tables))
     found = [rows.select(*columns).sort(*columns) for rows in opened]
